@@ -1,0 +1,82 @@
+import type { Transaction } from './database.ts';
+
+/**
+ * Background work that survives every crash: a job is done at least once after `enqueue` has resolved (or its
+ * transaction has committed), and by one worker at a time.
+ */
+export interface JobQueue {
+  /** Makes the queue, or brings an existing one to these settings. Repeatable, also by many processes at once. */
+  define(queue: QueueDefinition): Promise<void>;
+  /** The job's id, or null where `dedupeKey` names a job that is still waiting or running. */
+  enqueue(queue: string, data: JobData, options?: EnqueueOptions): Promise<string | null>;
+  /** Takes jobs from now on. A handler that rejects has failed: the job is retried, then a dead letter. */
+  work(queue: string, options: WorkOptions, handler: JobHandler): Promise<QueueWorker>;
+  /** Enqueues by a cron line (UTC, minutes), once for all processes. The same name again replaces it. */
+  schedule(queue: string, cron: string, data: JobData): Promise<void>;
+  unschedule(queue: string): Promise<void>;
+
+  counts(queue: string): Promise<QueueCounts>;
+  deadLetters(queue: string, limit: number): Promise<readonly DeadLetter[]>;
+  /** Gives dead letters another run, all their tries anew; without ids, all of them. Returns how many. */
+  redrive(queue: string, ids?: readonly string[]): Promise<number>;
+
+  /** No new jobs; running ones may finish within `deadlineMs`, the rest are put back at once. */
+  stop(deadlineMs: number): Promise<void>;
+}
+
+export type JobData = { readonly [key: string]: unknown };
+
+export interface QueueDefinition {
+  readonly name: string;
+  /** Tries after the first. */
+  readonly retries: number;
+  /** Before the first retry; doubled each time, with jitter, up to `retryDelayMaxSeconds`. */
+  readonly retryDelaySeconds: number;
+  readonly retryDelayMaxSeconds: number;
+  /** A run longer than this counts as failed. */
+  readonly runSeconds: number;
+  /** A worker that says nothing for this long is dead and its job goes to another. At least 10. */
+  readonly heartbeatSeconds: number;
+}
+
+export interface EnqueueOptions {
+  /** The job exists if and only if this transaction commits. */
+  readonly within?: Transaction;
+  readonly dedupeKey?: string;
+  readonly startAfter?: Date;
+}
+
+export interface WorkOptions {
+  /** Jobs at once in this process. */
+  readonly concurrency: number;
+}
+
+export interface Job {
+  readonly id: string;
+  readonly data: JobData;
+  /** 1 for the first run. */
+  readonly attempt: number;
+  /** Aborts when the run takes too long or the process stops. */
+  readonly signal: AbortSignal;
+}
+
+export type JobHandler = (job: Job) => Promise<void>;
+
+export interface QueueWorker {
+  /** Running now, and free places. */
+  status(): { readonly active: number; readonly idle: number };
+  stop(): Promise<void>;
+}
+
+export interface QueueCounts {
+  readonly waiting: number;
+  readonly active: number;
+  readonly dead: number;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly data: JobData;
+  readonly error: string;
+  readonly failedAt: Date;
+}
