@@ -38,7 +38,10 @@ export interface Database extends Statements {
    * Commits when `work` resolves, rolls back when it rejects. One that takes longer than the configured time
    * is rolled back: it holds locks that others wait for (on the embedded engine, all others).
    */
-  transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(
+    work: (transaction: Transaction) => Promise<T>,
+    options?: { readonly timeoutMs?: number },
+  ): Promise<T>;
   /** `onReconnect` runs after every subscription, the first one too: what was sent before it may be lost. */
   listen(channel: string, onMessage: (payload: string) => void, onReconnect: () => void): Promise<Listener>;
   pool(): PoolStatus;

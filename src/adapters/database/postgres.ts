@@ -1,0 +1,206 @@
+import { SQL } from 'bun';
+import type { Database, Row, SqlValue, Statements, Transaction } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import { databaseFailure, isDatabaseFailure, reasonOfSqlState } from './failure.ts';
+import { createWaitingLine } from './waiting-line.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly log: Log;
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string;
+  readonly poolSize: number;
+  readonly maxWaiting: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+}
+
+const OLDEST_VERSION = 15;
+/** How much longer than the server's own time-out we wait before we take the connection for dead. */
+const DEADLINE_MARGIN_MS = 1_000;
+const CLOSE_SECONDS = 5;
+
+type Client = InstanceType<typeof SQL>;
+type Runner = Pick<Client, 'unsafe'>;
+
+/**
+ * PostgreSQL through Bun's client. The server ends statements past `statementTimeoutMs`. A server that answers
+ * nothing at all (paused, or behind a broken network) cannot do that: a statement past its own time-out and a
+ * margin proves its connection dead, so the whole pool is replaced and the old one is closed behind it.
+ */
+export async function openPostgres(options: PostgresOptions): Promise<Database> {
+  const { log, poolSize, statementTimeoutMs } = options;
+  const line = createWaitingLine(poolSize, options.maxWaiting);
+  let client = connect(options, poolSize);
+  let listening: Client | null = null;
+
+  function replaceClient(dead: Client): void {
+    if (dead !== client) return;
+    log.warn('the database gives no answer; its connections are replaced', { poolSize });
+    client = connect(options, poolSize);
+    // The old pool's own statements may still end well; what has not ended by then is rejected.
+    dead.close({ timeout: CLOSE_SECONDS }).catch(() => {});
+  }
+
+  async function run<T>(timeoutMs: number, work: (client: Client) => Promise<T>): Promise<T> {
+    const leave = await line.enter(statementTimeoutMs);
+    const used = client;
+    try {
+      return await withDeadline(work(used), timeoutMs + DEADLINE_MARGIN_MS, () => replaceClient(used));
+    } catch (error) {
+      throw toFailure(error);
+    } finally {
+      leave();
+    }
+  }
+
+  const database: Database = {
+    engine: 'postgres',
+    query: <R>(text: string, values?: readonly SqlValue[]) =>
+      run(statementTimeoutMs, (used) => queryOn<R>(used, text, values)),
+    script: (text) => run(statementTimeoutMs, (used) => scriptOnOneConnection(used, text)),
+    transaction: (work, { timeoutMs = statementTimeoutMs } = {}) =>
+      run(timeoutMs, (used) => transactionOn(used, timeoutMs, statementTimeoutMs, work)),
+    async listen(channel, onMessage, onReconnect) {
+      listening ??= connect(options, 1);
+      const subscription = await listening.listen(channel, onMessage, onReconnect).catch((error) => {
+        throw toFailure(error);
+      });
+      return { close: async () => void (await subscription.unlisten()) };
+    },
+    pool: () => ({ size: poolSize, busy: line.busy(), waiting: line.waiting() }),
+    async close() {
+      line.close();
+      await Promise.all([client.close({ timeout: CLOSE_SECONDS }), listening?.close({ timeout: 0 })]);
+    },
+  };
+  try {
+    await refuseOldServer(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}
+
+function connect(options: PostgresOptions, max: number): Client {
+  return new SQL({
+    url: options.url,
+    adapter: 'postgres',
+    max,
+    bigint: true,
+    idleTimeout: 0,
+    connectionTimeout: Math.ceil(options.connectTimeoutMs / 1000),
+    connection: {
+      application_name: options.applicationName,
+      statement_timeout: String(options.statementTimeoutMs),
+      idle_in_transaction_session_timeout: String(options.statementTimeoutMs),
+    },
+  });
+}
+
+async function queryOn<R>(runner: Runner, text: string, values: readonly SqlValue[] = []): Promise<R[]> {
+  const rows: R[] = await runner.unsafe(text, values as unknown[]);
+  return rows;
+}
+
+async function scriptOn(runner: Runner, text: string): Promise<Row[]> {
+  // Without values Bun speaks the simple protocol: one list of rows, or one list a statement.
+  const results: Row[] | Row[][] = await runner.unsafe(text);
+  return (results as unknown[]).some(Array.isArray) ? (results as Row[][]).flat() : (results as Row[]);
+}
+
+/** A script may open a transaction of its own, which must not spread over the pool nor stay open when it fails. */
+async function scriptOnOneConnection(client: Client, text: string): Promise<Row[]> {
+  if (!/^\s*begin\b/i.test(text)) return await scriptOn(client, text);
+  const connection = await client.reserve();
+  try {
+    return await scriptOn(connection, text);
+  } catch (error) {
+    await connection.unsafe('rollback').catch(() => {});
+    throw error;
+  } finally {
+    connection.release();
+  }
+}
+
+async function transactionOn<T>(
+  client: Client,
+  timeoutMs: number,
+  statementTimeoutMs: number,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  return await client.begin(async (connection) => {
+    if (timeoutMs > statementTimeoutMs) {
+      const limit = Math.ceil(timeoutMs);
+      await connection.unsafe(
+        `set local statement_timeout = ${limit}; set local idle_in_transaction_session_timeout = ${limit}`,
+      );
+    }
+    const transaction = guardedStatements(connection);
+    try {
+      return await withDeadline(work(transaction), timeoutMs, () => {});
+    } finally {
+      transaction.end();
+    }
+  });
+}
+
+/** Statements that fail once their transaction has ended: on a pool they would run outside of it, unseen. */
+function guardedStatements(connection: Runner): Transaction & { end(): void } {
+  let ended = false;
+  const open = () => {
+    if (ended) throw databaseFailure('refused', 'the transaction has ended', { sqlState: '25P01' });
+    return connection;
+  };
+  const statements: Statements = {
+    query: async <R>(text: string, values?: readonly SqlValue[]) =>
+      await queryOn<R>(open(), text, values).catch(rethrow),
+    script: async (text) => await scriptOn(open(), text).catch(rethrow),
+  };
+  const end = () => {
+    ended = true;
+  };
+  return { ...statements, isTransaction: true, end };
+}
+
+function withDeadline<T>(work: Promise<T>, timeoutMs: number, onDeadline: () => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(databaseFailure('time-out', `the database took longer than ${timeoutMs} ms`));
+      onDeadline();
+    }, timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+async function refuseOldServer(database: Database): Promise<void> {
+  const [row] = await database.query<{ version: string }>(
+    "select current_setting('server_version') as version",
+  );
+  const major = Number.parseInt(row?.version ?? '0', 10);
+  if (major >= OLDEST_VERSION) return;
+  throw databaseFailure(
+    'refused',
+    `PostgreSQL ${row?.version} is too old: version ${OLDEST_VERSION} or newer is needed`,
+  );
+}
+
+function rethrow(error: unknown): never {
+  throw toFailure(error);
+}
+
+/** Bun puts PostgreSQL's five characters into `errno`; an error of its own connection has none. */
+function toFailure(error: unknown): unknown {
+  if (isDatabaseFailure(error)) return error;
+  if (!(error instanceof SQL.PostgresError)) return error;
+  const { errno, constraint, code, message } = error;
+  if (code === 'ERR_POSTGRES_SERVER_ERROR' && typeof errno === 'string') {
+    const details = { sqlState: errno, constraint: constraint ?? null, cause: error };
+    return databaseFailure(reasonOfSqlState(errno), message, details);
+  }
+  if (message.startsWith('COMMIT was rolled back')) {
+    return databaseFailure('refused', message, { sqlState: '25P02', cause: error });
+  }
+  return databaseFailure('unavailable', message, { cause: error });
+}
