@@ -1,0 +1,80 @@
+/**
+ * `npm test`: format and lint, types, then every test, on a PostgreSQL and a Redis of its own. The last line
+ * is always `N passed, N failed`. With arguments (`npm test -- ledger -t "double"`) they go to `bun test`
+ * and the checks are left out.
+ */
+import { join } from 'node:path';
+import { type Counts, createSummaryReader } from './services/bun-summary.ts';
+import { runChild } from './services/child.ts';
+import { type Interruption, listenForInterruption } from './services/interruption.ts';
+import { boundToRunner } from './services/service-account.ts';
+import { startServices } from './services/start-services.ts';
+
+const root = join(import.meta.dir, '..');
+/**
+ * For hooks too: a first start builds a whole database cluster, seconds on an idle machine. It is said here
+ * because `setDefaultTimeout` in a preloaded file holds for the first test file only (tried with Bun 1.4.4).
+ */
+const testTimeoutMs = 60_000;
+const onTerminal = process.stdout.isTTY === true;
+const checks = [
+  ['biome', 'ci', ...(onTerminal ? [] : ['--colors=off']), '.'],
+  ['tsc', '--pretty', String(onTerminal)],
+];
+
+async function runChecks(interruption: Interruption): Promise<number> {
+  let failed = 0;
+  for (const [program = '', ...words] of checks) {
+    const command = [join(root, 'node_modules/.bin', program), ...words];
+    const exitCode = await runChild(command, { env: process.env, signal: interruption.signal });
+    if (exitCode === 0) continue;
+    failed++;
+    if (interruption.exitCode() === null) console.error(`${program} failed`);
+  }
+  return failed;
+}
+
+async function runTests(words: readonly string[], interruption: Interruption): Promise<Counts> {
+  const summary = createSummaryReader();
+  const services = await startServices();
+  const command = [process.execPath, 'test', `--timeout=${testTimeoutMs}`, ...words];
+  try {
+    const exitCode = await runChild(boundToRunner(command, 'TERM'), {
+      env: {
+        ...process.env,
+        ...services.environment,
+        // Read by Bun only while it starts; without it `fetch` runs at most 256 requests at once.
+        BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
+        // Standard error is read here, so Bun cannot see that it ends at a terminal.
+        ...(process.stderr.isTTY && !process.env.NO_COLOR ? { FORCE_COLOR: '1' } : {}),
+      },
+      signal: interruption.signal,
+      onErrorOutput: summary.add,
+    });
+    const counts = summary.counts(exitCode);
+    return { ...counts, failed: counts.failed + services.failedStarts };
+  } finally {
+    await services.stop();
+  }
+}
+
+process.chdir(root);
+const interruption = listenForInterruption();
+const words = process.argv.slice(2);
+const failedChecks = words.length === 0 ? await runChecks(interruption) : 0;
+const counts = interruption.signal.aborted
+  ? { passed: 0, failed: 1, skipped: 0 }
+  : await runTests(words, interruption).catch((error): Counts => {
+      console.error(error);
+      return { passed: 0, failed: 1, skipped: 0 };
+    });
+
+const interruptedWith = interruption.exitCode();
+if (interruptedWith !== null) {
+  console.error('interrupted: the services are stopped and their folder is removed');
+  process.exit(interruptedWith);
+}
+const failed = failedChecks + counts.failed;
+if (counts.skipped > 0) console.log(`${counts.skipped} skipped`);
+console.log(`${counts.passed} passed, ${failed} failed`);
+process.exit(failed === 0 ? 0 : 1);

@@ -1,0 +1,14 @@
+import { expect, test } from 'bun:test';
+import { runChild } from './child.ts';
+
+test('an interrupted child ends with everything that it started', async () => {
+  const interruption = new AbortController();
+  // The inner sleep would hold the error output open for a minute if it outlived the shell.
+  const ended = runChild(['sh', '-c', 'sleep 60; true'], {
+    env: process.env,
+    signal: interruption.signal,
+    onErrorOutput: () => undefined,
+  });
+  interruption.abort();
+  expect(await ended).toBe(1);
+});

@@ -1,0 +1,84 @@
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { installDebianPackages } from './debian-install.ts';
+
+/** SQL in this repository keeps to what this version can. */
+const oldestPostgres = 15;
+const debianPostgres = '/usr/lib/postgresql';
+
+export interface Wanted {
+  readonly name: string;
+  readonly debianPackage: string;
+  /** Names a server instead. */
+  readonly variable: string;
+  /** Where it is on this machine, or null. */
+  find(): string | null;
+}
+
+/** Found as the folder of its programs: `initdb` and `postgres` must be of one version. */
+export const wantedPostgres: Wanted = {
+  name: `PostgreSQL ${oldestPostgres} or newer`,
+  debianPackage: 'postgresql',
+  variable: 'TEST_DATABASE_URL',
+  find: () => postgresOnPath() ?? newestPostgres(debianPostgres),
+};
+
+/** Found as the program. */
+export const wantedRedis: Wanted = {
+  name: 'Redis',
+  debianPackage: 'redis-server',
+  variable: 'TEST_REDIS_URL',
+  find: () => Bun.which('redis-server'),
+};
+
+/** What lies where, after an installation if there was need and leave for one. Says what it could not get. */
+export async function findOrInstall(wanted: readonly Wanted[]): Promise<Map<Wanted, string>> {
+  const missing = wanted.filter((one) => one.find() === null);
+  if (missing.length > 0 && mayInstall()) {
+    const packages = missing.map((one) => one.debianPackage);
+    console.log(
+      `installing ${packages.join(' and ')} with apt-get, because tests run on the real servers and ` +
+        `${missing.map((one) => `${one.variable} is not set`).join(', ')}`,
+    );
+    const failure = await installDebianPackages(packages);
+    if (failure !== null) console.error(`apt-get failed:\n${failure}`);
+  }
+  const found = new Map<Wanted, string>();
+  for (const one of wanted) {
+    const place = one.find();
+    if (place !== null) found.set(one, place);
+    else console.error(missingMessage(one));
+  }
+  return found;
+}
+
+function mayInstall(): boolean {
+  return process.getuid?.() === 0 && Bun.which('apt-get') !== null;
+}
+
+export function missingMessage(wanted: Wanted): string {
+  return (
+    `${wanted.name} is missing: install it (Debian: apt-get install ${wanted.debianPackage}) or set ` +
+    `${wanted.variable} to a server. Tests that need it are skipped, or fail where CI is set.`
+  );
+}
+
+function postgresOnPath(): string | null {
+  const program = Bun.which('postgres');
+  if (program === null) return null;
+  const folder = dirname(realpathSync(program));
+  if (!existsSync(join(folder, 'initdb'))) return null;
+  const answer = Bun.spawnSync([program, '--version']).stdout.toString();
+  const version = /\(PostgreSQL\) (\d+)/.exec(answer)?.[1];
+  return version !== undefined && Number(version) >= oldestPostgres ? folder : null;
+}
+
+/** Debian keeps its versions side by side, off the path: <parent>/15/bin, <parent>/17/bin … */
+export function newestPostgres(parent: string): string | null {
+  if (!existsSync(parent)) return null;
+  const versions = readdirSync(parent)
+    .filter((name) => /^\d+$/.test(name) && Number(name) >= oldestPostgres)
+    .filter((name) => ['initdb', 'postgres'].every((it) => existsSync(join(parent, name, 'bin', it))))
+    .sort((one, other) => Number(other) - Number(one));
+  return versions[0] === undefined ? null : join(parent, versions[0], 'bin');
+}

@@ -1,0 +1,58 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { findOrInstall, type Wanted, wantedPostgres, wantedRedis } from './find-or-install.ts';
+import { folderParents, makePrivateFolder } from './private-folder.ts';
+import { startPrivatePostgres } from './private-postgres.ts';
+import { startPrivateRedis } from './private-redis.ts';
+import type { PrivateService } from './private-service.ts';
+import { sweepStaleFolders } from './sweep.ts';
+
+export interface TestServices {
+  /** The variables that tell the tests where the servers and the temporary folder are. */
+  readonly environment: Record<string, string>;
+  /** Services that are on this machine and did not start: unlike a missing one, always a failure. */
+  readonly failedStarts: number;
+  /** Stops what was started here and removes its folder. */
+  stop(): Promise<void>;
+}
+
+const starters = new Map<Wanted, (place: string, folder: string) => Promise<PrivateService>>([
+  [wantedPostgres, startPrivatePostgres],
+  [wantedRedis, startPrivateRedis],
+]);
+
+/** Private services for whatever the caller has not given. One that cannot be had is said and left out. */
+export async function startServices(): Promise<TestServices> {
+  sweepStaleFolders(folderParents());
+  const wanted = [...starters.keys()].filter((one) => !process.env[one.variable]);
+  const places = await findOrInstall(wanted);
+  const folder = makePrivateFolder();
+  const running: PrivateService[] = [];
+  // What tests leave in the temporary folder goes with the rest, also when a run is killed in the middle.
+  const temporary = join(folder, 'temporary');
+  mkdirSync(temporary);
+  const environment: Record<string, string> = { TMPDIR: temporary };
+  let failedStarts = 0;
+
+  await Promise.all(
+    [...places].map(async ([one, place]) => {
+      try {
+        const service = await starters.get(one)?.(place, folder);
+        if (service === undefined) return;
+        running.push(service);
+        environment[one.variable] = service.url;
+      } catch (error) {
+        failedStarts++;
+        console.error(error instanceof Error ? error.message : error);
+      }
+    }),
+  );
+  return {
+    environment,
+    failedStarts,
+    async stop() {
+      await Promise.all(running.map((service) => service.stop()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

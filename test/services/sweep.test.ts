@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isTestRunner, sweepStaleFolders } from './sweep.ts';
+
+describe('sweep', () => {
+  let parent = '';
+  beforeEach(() => {
+    parent = mkdtempSync(join(tmpdir(), 'sweep-'));
+  });
+  afterEach(() => rmSync(parent, { recursive: true, force: true }));
+
+  test('removes the folder of a runner that is gone, with all that is in it', () => {
+    mkdirSync(join(parent, 'turnpike-test-4242-aBc123', 'postgresql', 'data'), { recursive: true });
+    writeFileSync(join(parent, 'turnpike-test-4242-aBc123', 'postgresql.log'), 'stopped');
+    expect(sweepStaleFolders([parent], () => false)).toEqual([join(parent, 'turnpike-test-4242-aBc123')]);
+    expect(readdirSync(parent)).toEqual([]);
+  });
+
+  test('keeps the folder of a runner that is at work', () => {
+    mkdirSync(join(parent, 'turnpike-test-4242-aBc123'));
+    mkdirSync(join(parent, 'turnpike-test-4243-aBc123'));
+    sweepStaleFolders([parent], (pid) => pid === 4242);
+    expect(readdirSync(parent)).toEqual(['turnpike-test-4242-aBc123']);
+  });
+
+  test('removes a folder with its own number, which an earlier process has left', () => {
+    mkdirSync(join(parent, `turnpike-test-${process.pid}-aBc123`));
+    sweepStaleFolders([parent], () => true);
+    expect(readdirSync(parent)).toEqual([]);
+  });
+
+  test('leaves alone whatever is named otherwise, files, links, and a parent that does not exist', () => {
+    for (const name of ['turnpike-test-', 'turnpike-test-x-abc', 'turnpike-test-12', 'other-12-abc']) {
+      mkdirSync(join(parent, name));
+    }
+    writeFileSync(join(parent, 'turnpike-test-12-file'), '');
+    symlinkSync('/', join(parent, 'turnpike-test-12-link'));
+    expect(sweepStaleFolders([parent, join(parent, 'nowhere')], () => false)).toEqual([]);
+    expect(readdirSync(parent)).toHaveLength(6);
+  });
+
+  test('a number that now belongs to another program is not a runner', async () => {
+    const other = spawn('sleep', ['60']);
+    try {
+      expect(isTestRunner(other.pid ?? 0)).toBe(false);
+    } finally {
+      other.kill('SIGKILL');
+    }
+    expect(isTestRunner(2 ** 30)).toBe(false);
+  });
+});

@@ -1,0 +1,56 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { folderPrefix } from './private-folder.ts';
+
+/**
+ * Removes what runs that were killed with -9 have left. Their services are gone already (they die with their
+ * runner), only the folders stay. Returns the paths that were removed.
+ */
+export function sweepStaleFolders(
+  parents: readonly string[],
+  isRunning: (pid: number) => boolean = isTestRunner,
+): string[] {
+  const removed: string[] = [];
+  for (const parent of parents) {
+    for (const path of privateFoldersIn(parent)) {
+      // The sweep comes before this run makes a folder, so one with its own number is from an earlier life.
+      if (path.pid !== process.pid && isRunning(path.pid)) continue;
+      try {
+        rmSync(path.folder, { recursive: true, force: true });
+        removed.push(path.folder);
+      } catch {
+        // Another user's folder is theirs to sweep.
+      }
+    }
+  }
+  return removed;
+}
+
+function privateFoldersIn(parent: string): { folder: string; pid: number }[] {
+  if (!existsSync(parent)) return [];
+  return readdirSync(parent, { withFileTypes: true }).flatMap((entry) => {
+    if (!entry.isDirectory() || !entry.name.startsWith(folderPrefix)) return [];
+    const pid = /^(\d+)-\w+$/.exec(entry.name.slice(folderPrefix.length))?.[1];
+    return pid === undefined ? [] : [{ folder: join(parent, entry.name), pid: Number(pid) }];
+  });
+}
+
+/** Numbers of processes are used again: one that lives counts only if it is a test runner too. */
+export function isTestRunner(pid: number): boolean {
+  if (existsSync('/proc/self/cmdline')) {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        .split('\0')
+        .some((word) => word.endsWith('test/run.ts'));
+    } catch {
+      return false;
+    }
+  }
+  // Without /proc the program's name is unknown, and a folder too many is better than one too few.
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

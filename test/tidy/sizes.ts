@@ -1,0 +1,135 @@
+import { scan } from './scan.ts';
+import * as tables from './tables.ts';
+import { type Finding, isCode, type SourceFile, type Tree } from './tree.ts';
+
+export const longestFile = 250;
+export const longestFunction = 70;
+
+interface FoundFunction {
+  readonly name: string;
+  readonly line: number;
+  /** Without the functions inside of it, each of which is counted by itself: a factory is a small module. */
+  readonly lines: number;
+}
+
+/** Rule 3: files and functions that one can take in at a look, or a written reason why not. */
+export function checkSizes(
+  tree: Tree,
+  exceptions: readonly tables.SizeException[] = tables.sizeExceptions,
+): Finding[] {
+  const used = new Set<tables.SizeException>();
+  const isExcepted = (path: string, functionName?: string) => {
+    const exception = exceptions.find((one) => one.path === path && one.functionName === functionName);
+    if (exception !== undefined) used.add(exception);
+    return exception !== undefined;
+  };
+  const tooLong = tree.filter(isMeasured).flatMap((file): Finding[] => {
+    const { path } = file;
+    const lines = file.text.trimEnd().split('\n').length;
+    const whole: Finding[] =
+      lines <= longestFile || isExcepted(path)
+        ? []
+        : [{ path, line: 1, problem: `${lines} lines, more than ${longestFile}: split it by what it does` }];
+    const functions = (isCode(path) ? findFunctions(file) : [])
+      .filter((found) => found.lines > longestFunction && !isExcepted(path, found.name))
+      .map(({ name, line, lines }) => {
+        const problem = `${name} has ${lines} lines, more than ${longestFunction}: give its parts names`;
+        return { path, line, problem };
+      });
+    return [...whole, ...functions];
+  });
+  const stale = exceptions
+    .filter((exception) => !used.has(exception))
+    .map(({ path, functionName }) => {
+      const what = functionName ?? 'the file';
+      return {
+        path,
+        line: 1,
+        problem: `${what} is not too long any more: delete its row in test/tidy/tables.ts`,
+      };
+    });
+  return [...tooLong, ...stale];
+}
+
+function isMeasured({ path }: SourceFile): boolean {
+  return /^(?:src|console|test|bench)\//.test(path) && (isCode(path) || /\.(?:css|html)$/.test(path));
+}
+
+/**
+ * By the layout that Biome gives: a function's last line has the indentation of its first and begins with
+ * the closing bracket. Groups of tests are no functions to read in one go.
+ */
+export function findFunctions(file: SourceFile): FoundFunction[] {
+  const found = findWholeFunctions(file);
+  return found.map((one) => {
+    const inside = found.filter((other) => encloses(one, other));
+    const outermost = inside.filter((other) => !inside.some((another) => encloses(another, other)));
+    const nestedLines = outermost.reduce((sum, other) => sum + other.lines, 0);
+    return { ...one, lines: one.lines - nestedLines };
+  });
+}
+
+function encloses(outer: FoundFunction, inner: FoundFunction): boolean {
+  return outer !== inner && outer.line <= inner.line && inner.line + inner.lines <= outer.line + outer.lines;
+}
+
+function findWholeFunctions(file: SourceFile): FoundFunction[] {
+  const { code, bare } = scan(file.text);
+  const lines = bare.split('\n').map((line) => line.trimEnd());
+  const codeLines = code.split('\n');
+  return lines.flatMap((line, index) => {
+    const closing = line.endsWith('{') ? '}' : line.endsWith('=> (') ? ')' : null;
+    if (closing === null) return [];
+    const first = firstLineOf(lines, index);
+    const header = lines
+      .slice(first, index + 1)
+      .join(' ')
+      .trim();
+    if (!isFunction(header, line)) return [];
+    const last = lines.findIndex((other, at) => {
+      return at > index && other.trim().startsWith(closing) && indentation(other) === indentation(line);
+    });
+    if (last === -1) return [];
+    const name = nameIn(header) ?? (codeLines[first] ?? '').trim();
+    return [{ name, line: first + 1, lines: last - first + 1 }];
+  });
+}
+
+function indentation(line: string): number {
+  return line.length - line.trimStart().length;
+}
+
+/** A signature of several lines ends with one that begins with a bracket and stands below its first. */
+function firstLineOf(lines: readonly string[], index: number): number {
+  const depth = indentation(lines[index] ?? '');
+  let first = index;
+  while (first > 0 && /^[)}>\]]/.test((lines[first] ?? '').trim())) {
+    first--;
+    while (first > 0 && (lines[first] === '' || indentation(lines[first] ?? '') > depth)) first--;
+  }
+  return first;
+}
+
+const notAFunction = /^(?:\}|if|for|while|switch|catch|else|do|try|with|class|interface|describe)\b/;
+const method =
+  /^(?:(?:public|private|protected|static|override|async|get|set) )*\*?[#\w$]+(?:<.*>)?\(.*\)(?:: .*)? \{$/;
+
+function isFunction(header: string, lastLine: string): boolean {
+  if (notAFunction.test(header)) return false;
+  if (/=> [{(]$/.test(lastLine) || /=> \(\{$/.test(lastLine)) return true;
+  if (/^(?:export )?(?:default )?(?:async )?function\b/.test(header)) return /\).*\{$/.test(lastLine);
+  return method.test(header);
+}
+
+function nameIn(header: string): string | undefined {
+  const names = [
+    /\bfunction\*? ([\w$]+)/,
+    /^(?:export )?(?:const|let) ([\w$]+)/,
+    /^([\w$]+): (?:async )?[(<]/,
+  ];
+  for (const pattern of names) {
+    const name = pattern.exec(header)?.[1];
+    if (name !== undefined) return name;
+  }
+  return method.test(header) ? /([#\w$]+)(?:<[^(]*>)?\(/.exec(header)?.[1] : undefined;
+}

@@ -1,0 +1,134 @@
+/**
+ * What the rules of this folder allow. Every row says why it is there: a row without a good reason is a row
+ * to delete.
+ */
+
+export interface AllowedArrow {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly reason: string;
+}
+
+/** Who may import whom in src, besides itself. `domain` and `adapters` stand for all their folders. */
+export const rooms: readonly AllowedArrow[] = [
+  {
+    from: 'start',
+    to: ['gateway', 'backend', 'ai-service', 'command-line', 'http', 'domain', 'ports', 'adapters', 'root'],
+    reason: 'wires everything together, so it alone knows everything',
+  },
+  {
+    from: 'gateway',
+    to: ['domain', 'ports', 'http'],
+    reason: 'a surface: rules and interfaces, no neighbour',
+  },
+  {
+    from: 'backend',
+    to: ['domain', 'ports', 'http'],
+    reason: 'a surface: rules and interfaces, no neighbour',
+  },
+  { from: 'ai-service', to: ['domain', 'ports', 'http'], reason: 'a surface, as the two above' },
+  { from: 'command-line', to: ['domain', 'ports', 'http'], reason: 'a surface, as the three above' },
+  { from: 'http', to: ['ports'], reason: 'what surfaces share knows no rule of the domain' },
+  { from: 'domain', to: ['ports'], reason: 'rules do not know how the outside is reached' },
+  {
+    from: 'adapters',
+    to: ['ports'],
+    reason: 'an adapter fulfils an interface and knows nothing else of ours',
+  },
+  { from: 'ports', to: [], reason: 'interfaces depend on nothing' },
+  { from: 'console', to: [], reason: 'browser code talks to the system over HTTP only' },
+  { from: 'bin', to: [], reason: 'runs on Node before anything of ours can be loaded' },
+];
+
+/** Which capabilities of src/domain may import which others. */
+export const domainSiblings: readonly AllowedArrow[] = [
+  { from: 'keys', to: ['accounts', 'models'], reason: 'a key belongs to a company and opens models' },
+  { from: 'credits', to: ['accounts'], reason: 'a balance belongs to a company' },
+  { from: 'calls', to: ['credits', 'models'], reason: 'a finished call is priced by its model and charged' },
+  { from: 'subscriptions', to: ['accounts', 'catalog'], reason: 'a company subscribes to a plan' },
+  {
+    from: 'payments',
+    to: ['credits', 'catalog', 'subscriptions', 'accounts'],
+    reason: 'money in becomes credits or a subscription of a company, at the price of the catalog',
+  },
+  {
+    from: 'matching',
+    to: ['accounts', 'models', 'breakers'],
+    reason: 'asks models about a company’s talents',
+  },
+  { from: 'documents', to: ['models', 'breakers'], reason: 'parses with models, behind a breaker' },
+  { from: 'meetings', to: ['models', 'breakers'], reason: 'summarises with models, behind a breaker' },
+];
+
+export interface LibraryHome {
+  /** A package; `node:` for Node's own parts, `bun` for Bun's. */
+  readonly name: string;
+  /** Beginnings of paths. Tests and benchmarks may use whatever has a row. */
+  readonly homes: readonly string[];
+  readonly never?: readonly string[];
+  readonly reason: string;
+}
+
+export const libraryHomes: readonly LibraryHome[] = [
+  { name: 'hono', homes: ['src/'], never: ['src/ports/'], reason: 'requests and answers, Web standards' },
+  { name: 'zod', homes: ['src/'], never: ['src/ports/'], reason: 'whatever comes from outside is checked' },
+  { name: '@electric-sql/pglite', homes: ['src/adapters/database/'], reason: 'the embedded database' },
+  { name: 'pg-boss', homes: ['src/adapters/job-queue/'], reason: 'the job queue' },
+  { name: 'jose', homes: ['src/domain/accounts/'], reason: 'access tokens, nothing else is signed by it' },
+  {
+    name: 'bun',
+    homes: ['src/start/', 'src/http/', 'src/adapters/'],
+    reason: 'the runtime stays replaceable: rules and surfaces are plain TypeScript and Web standards',
+  },
+  {
+    name: 'node:',
+    homes: [
+      'bin/',
+      'src/start/',
+      'src/http/',
+      'src/adapters/',
+      'src/command-line/',
+      'src/backend/console-files',
+    ],
+    reason: 'files, sockets and processes belong to the outside; rules use Web standards',
+  },
+];
+
+/** Packages that are run, not imported, need no home: this is their list. */
+export const tools: readonly string[] = ['@biomejs/biome', '@types/bun', 'typescript'];
+
+export interface SizeException {
+  readonly path: string;
+  /** A function's name; without it the file as a whole. */
+  readonly functionName?: string;
+  readonly reason: string;
+}
+
+export const sizeExceptions: readonly SizeException[] = [];
+
+export interface WordException {
+  readonly path: string;
+  /** The name of a rule in banned-words.ts. */
+  readonly word: string;
+  readonly reason: string;
+}
+
+export const wordExceptions: readonly WordException[] = [];
+
+export interface TextException {
+  readonly path: string;
+  /** The text that is allowed there. */
+  readonly text: string;
+  readonly reason: string;
+}
+
+export const placeExceptions: readonly TextException[] = [];
+
+/** Where each process begins; every other file of src is reached from one of them. */
+export const entries: readonly string[] = [
+  'src/start/everything.ts',
+  'src/start/gateway.ts',
+  'src/start/backend.ts',
+  'src/start/ai-service.ts',
+  'src/start/turnpike.ts',
+];
