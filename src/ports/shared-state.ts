@@ -8,7 +8,8 @@
 export interface SharedState {
   /**
    * Takes all claims or none, in one step. The first claim, in the order given, that does not fit refuses.
-   * All names of one call live under `tag` (one slot of a cluster).
+   * All names of one call live under `tag` (one slot of a cluster). A level that is not known comes before any
+   * refusal. An entry claimed again has its amount replaced; one that grows is judged like a new one.
    */
   reserve(tag: string, claims: readonly Claim[]): Promise<Reservation>;
   /** Corrects, renews and ends what was reserved, in one step. What has expired meanwhile is left alone. */
@@ -57,7 +58,10 @@ export type Claim =
 
 export type Reservation =
   | { outcome: 'reserved'; standings: readonly Standing[] }
-  /** `refusedBy` is the claim's place in the list. */
+  /**
+   * `refusedBy` is the claim's place in the list. `retryAfterMs` is exact for windows where nothing else happens
+   * meanwhile; null where waiting does not help: for `held`, and for an amount above the whole limit.
+   */
   | { outcome: 'refused'; refusedBy: number; retryAfterMs: number | null; standings: readonly Standing[] }
   /** A claim named a level that nobody has set, or too long ago: set it and try again. Nothing was taken. */
   | { outcome: 'level-unknown'; level: string };
@@ -68,7 +72,7 @@ export interface Standing {
   readonly used: number;
   /** When the window began, by the server's clock: `settle` needs it. 0 for `held`. */
   readonly windowStart: number;
-  /** Until the window ends, 0 for `held`. */
+  /** Until the window ends, 0 for `held`. With no window running all three are 0. */
   readonly resetMs: number;
 }
 

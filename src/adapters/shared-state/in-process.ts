@@ -1,0 +1,94 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { sharedStateClosed } from './failure.ts';
+import { createInProcessClaims } from './in-process-claims.ts';
+import { createInProcessMessages } from './in-process-messages.ts';
+import { createInProcessValues } from './in-process-values.ts';
+import {
+  checkClaims,
+  checkKey,
+  checkMessage,
+  checkSettlements,
+  checkTopic,
+  checkValue,
+} from './input-checks.ts';
+
+export interface InProcessStateOptions {
+  clock: Pick<Clock, 'now'>;
+  /** Hears of message handlers that throw. */
+  log?: Log;
+}
+
+/**
+ * Shared state for a process that is alone. What it holds is bounded by what is alive: see expiring-map.ts.
+ * `advance` moves its time on, for tests.
+ */
+export function createInProcessState(
+  options: InProcessStateOptions,
+): SharedState & { advance(ms: number): void } {
+  let offsetMs = 0;
+  let closed = false;
+  const now = (): number => options.clock.now() + offsetMs;
+  const claims = createInProcessClaims({ now });
+  const values = createInProcessValues({ now });
+  const messages = createInProcessMessages({ log: options.log });
+
+  function checkOpen(): void {
+    if (closed) throw sharedStateClosed();
+  }
+
+  // Every one is async, so that wrong input rejects as it does over a network, and never throws at the caller.
+  return {
+    async reserve(tag, wanted) {
+      checkOpen();
+      checkClaims(tag, wanted);
+      return claims.reserve(tag, wanted);
+    },
+    async settle(tag, settlements) {
+      checkOpen();
+      checkSettlements(tag, settlements);
+      claims.settle(tag, settlements);
+    },
+    async get(key) {
+      checkOpen();
+      checkKey(key);
+      return values.get(key);
+    },
+    async set(key, value, ttlMs) {
+      checkOpen();
+      checkValue(key, value, ttlMs);
+      values.set(key, value, ttlMs);
+    },
+    async setIfAbsent(key, value, ttlMs) {
+      checkOpen();
+      checkValue(key, value, ttlMs);
+      return values.setIfAbsent(key, value, ttlMs);
+    },
+    async delete(key) {
+      checkOpen();
+      checkKey(key);
+      values.delete(key);
+    },
+    async publish(topic, message) {
+      checkOpen();
+      checkMessage(topic, message);
+      messages.publish(topic, message);
+    },
+    async subscribe(topic, onMessage) {
+      checkOpen();
+      checkTopic(topic);
+      return messages.subscribe(topic, onMessage);
+    },
+    async check() {
+      checkOpen();
+    },
+    async close() {
+      closed = true;
+      messages.close();
+    },
+    advance(ms) {
+      offsetMs += ms;
+    },
+  };
+}

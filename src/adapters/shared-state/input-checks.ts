@@ -1,0 +1,138 @@
+import type { Claim, Settlement } from '../../ports/shared-state.ts';
+import { sharedStateFailure } from './failure.ts';
+
+/**
+ * What both adapters refuse before they touch anything. Types do not stop a NaN that came out of an estimate,
+ * and a script that adds a NaN to a counter has lost the counter, so every number is looked at here.
+ */
+
+const MAX_CLAIMS = 32;
+const MAX_SETTLEMENTS = 256;
+const MAX_NAME_LENGTH = 1_024;
+const MAX_MESSAGE_BYTES = 256 * 1024;
+/** Ten years. Times stay far below 2^53, where milliseconds would stop being exact. */
+const MAX_DURATION_MS = 315_360_000_000;
+
+export function checkClaims(tag: string, claims: readonly Claim[]): void {
+  checkTag(tag);
+  checkCount('claims', claims.length, MAX_CLAIMS);
+  for (const [place, claim] of claims.entries()) {
+    checkName('a claim', claim.name);
+    checkAmount(claim.name, 'amount', claim.amount);
+    if (claim.kind === 'window') {
+      checkWhole(claim.name, 'limit', claim.limit);
+      checkDuration(claim.name, 'windowMs', claim.windowMs);
+    } else {
+      checkName('an entry', claim.entry);
+      checkDuration(claim.name, 'ttlMs', claim.ttlMs);
+      checkHeldLimit(claim.name, claim.limit);
+    }
+    // Two claims on one counter would each be judged without the other.
+    for (let earlier = 0; earlier < place; earlier += 1) {
+      const other = claims[earlier];
+      if (other?.name === claim.name && other.kind === claim.kind) {
+        refuse(`"${claim.name}" is claimed twice in one call: join the two claims.`);
+      }
+    }
+  }
+}
+
+function checkHeldLimit(name: string, limit: number | { level: string; maxAgeMs: number }): void {
+  if (typeof limit === 'number') {
+    checkWhole(name, 'limit', limit);
+    return;
+  }
+  checkName('a level', limit.level);
+  checkAmount(name, 'maxAgeMs', limit.maxAgeMs);
+}
+
+export function checkSettlements(tag: string, settlements: readonly Settlement[]): void {
+  checkTag(tag);
+  checkCount('settlements', settlements.length, MAX_SETTLEMENTS);
+  for (const settlement of settlements) {
+    checkName('a settlement', settlement.name);
+    switch (settlement.kind) {
+      case 'window':
+        checkAmount(settlement.name, 'windowStart', settlement.windowStart);
+        checkWhole(settlement.name, 'delta', settlement.delta);
+        break;
+      case 'renew':
+        checkName('an entry', settlement.entry);
+        checkDuration(settlement.name, 'ttlMs', settlement.ttlMs);
+        break;
+      case 'release':
+        checkName('an entry', settlement.entry);
+        break;
+      case 'level':
+        checkWhole(settlement.name, 'value', settlement.value);
+        checkWhole(settlement.name, 'version', settlement.version);
+        checkDuration(settlement.name, 'ttlMs', settlement.ttlMs);
+        break;
+    }
+  }
+}
+
+export function checkKey(key: string): void {
+  checkName('a value', key);
+}
+
+export function checkValue(key: string, value: string, ttlMs: number): void {
+  checkName('a value', key);
+  if (typeof value !== 'string') refuse(`The value of "${key}" is not a string: give a string.`);
+  checkDuration(key, 'ttlMs', ttlMs);
+}
+
+export function checkTopic(topic: string): void {
+  checkName('a topic', topic);
+}
+
+export function checkMessage(topic: string, message: string): void {
+  checkTopic(topic);
+  if (typeof message !== 'string') refuse(`The message to "${topic}" is not a string: give a string.`);
+  // A string has at most three bytes of UTF-8 a unit, so short ones need no counting.
+  if (message.length * 3 <= MAX_MESSAGE_BYTES) return;
+  const bytes = Buffer.byteLength(message);
+  if (bytes > MAX_MESSAGE_BYTES) {
+    refuse(
+      `The message to "${topic}" has ${bytes} bytes, more than ${MAX_MESSAGE_BYTES}: publish where to find the content instead.`,
+    );
+  }
+}
+
+/** A brace would end the hash tag early, and two names could then become one key. */
+function checkTag(tag: string): void {
+  checkName('a tag', tag);
+  if (tag.includes('{') || tag.includes('}')) refuse(`The tag "${tag}" has a brace in it: leave it out.`);
+}
+
+function checkCount(what: string, count: number, most: number): void {
+  if (count > most) refuse(`${count} ${what} in one call are more than ${most}: split the call.`);
+}
+
+function checkName(what: string, name: string): void {
+  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_LENGTH) {
+    refuse(`The name of ${what} must be a string of 1 to ${MAX_NAME_LENGTH} characters.`);
+  }
+}
+
+function checkWhole(name: string, field: string, value: number): void {
+  if (!Number.isSafeInteger(value)) {
+    refuse(`"${name}" has ${field} ${String(value)}: a whole number within ±2^53 is needed.`);
+  }
+}
+
+function checkAmount(name: string, field: string, value: number): void {
+  checkWhole(name, field, value);
+  if (value < 0) refuse(`"${name}" has ${field} ${value}: it must not be negative.`);
+}
+
+function checkDuration(name: string, field: string, value: number): void {
+  checkWhole(name, field, value);
+  if (value < 1 || value > MAX_DURATION_MS) {
+    refuse(`"${name}" has ${field} ${value}: it must lie between 1 ms and ten years.`);
+  }
+}
+
+function refuse(message: string): never {
+  throw sharedStateFailure('refused', message);
+}

@@ -1,0 +1,27 @@
+import type { Log, LogContext, LogLevel } from '../../src/ports/log.ts';
+
+export interface Recorded {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly context: LogContext;
+}
+
+/** A log that keeps what it is told, as it was told. */
+export function createRecordingLog(): { log: Log; entries: Recorded[] } {
+  const entries: Recorded[] = [];
+  const logWith = (base: LogContext): Log => {
+    const at =
+      (level: LogLevel) =>
+      (message: string, context: LogContext = {}) => {
+        entries.push({ level, message, context: { ...base, ...context } });
+      };
+    return {
+      debug: at('debug'),
+      info: at('info'),
+      warn: at('warn'),
+      error: at('error'),
+      with: (context) => logWith({ ...base, ...context }),
+    };
+  };
+  return { log: logWith({}), entries };
+}
