@@ -5,19 +5,30 @@ import type { Transaction } from './database.ts';
  * transaction has committed), and by one worker at a time.
  */
 export interface JobQueue {
-  /** Makes the queue, or brings an existing one to these settings. Repeatable, also by many processes at once. */
+  /**
+   * Makes the queue, or brings an existing one to these settings. Repeatable, also by many processes at once;
+   * each process defines the queues that it uses.
+   */
   define(queue: QueueDefinition): Promise<void>;
   /** The job's id, or null where `dedupeKey` names a job that is still waiting or running. */
   enqueue(queue: string, data: JobData, options?: EnqueueOptions): Promise<string | null>;
   /** Takes jobs from now on. A handler that rejects has failed: the job is retried, then a dead letter. */
   work(queue: string, options: WorkOptions, handler: JobHandler): Promise<QueueWorker>;
-  /** Enqueues by a cron line (UTC, minutes), once for all processes. The same name again replaces it. */
+  /**
+   * Enqueues by a cron line (UTC, minutes), once for all processes and up to half a minute late. The same name
+   * again replaces it. An occurrence is left out while the one before it waits or runs; of those that came due
+   * while no process ran, one is made up for.
+   */
   schedule(queue: string, cron: string, data: JobData): Promise<void>;
   unschedule(queue: string): Promise<void>;
 
   counts(queue: string): Promise<QueueCounts>;
+  /** The newest first. */
   deadLetters(queue: string, limit: number): Promise<readonly DeadLetter[]>;
-  /** Gives dead letters another run, all their tries anew; without ids, all of them. Returns how many. */
+  /**
+   * Gives dead letters another run under their old ids, all their tries anew; without ids, all of them. One whose
+   * `dedupeKey` names a job that waits or runs stays a dead letter. Returns how many were given a run.
+   */
   redrive(queue: string, ids?: readonly string[]): Promise<number>;
 
   /** No new jobs; running ones may finish within `deadlineMs`, the rest are put back at once. */
@@ -35,7 +46,7 @@ export interface QueueDefinition {
   readonly retryDelayMaxSeconds: number;
   /** A run longer than this counts as failed. */
   readonly runSeconds: number;
-  /** A worker that says nothing for this long is dead and its job goes to another. At least 10. */
+  /** A worker that says nothing for this long is dead: its run has failed, the job goes to another. At least 10. */
   readonly heartbeatSeconds: number;
 }
 
@@ -52,6 +63,7 @@ export interface WorkOptions {
 }
 
 export interface Job {
+  /** As `enqueue` gave it. */
   readonly id: string;
   readonly data: JobData;
   /** 1 for the first run. */
@@ -75,8 +87,10 @@ export interface QueueCounts {
 }
 
 export interface DeadLetter {
+  /** The job's. */
   readonly id: string;
   readonly data: JobData;
+  /** Of the last run, at most 2,000 characters. */
   readonly error: string;
   readonly failedAt: Date;
 }

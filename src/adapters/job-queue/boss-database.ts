@@ -1,0 +1,116 @@
+import type { Db } from 'pg-boss';
+import type {
+  Database,
+  DatabaseFailure,
+  Row,
+  SqlValue,
+  Statements,
+  Transaction,
+} from '../../ports/database.ts';
+
+/** pg-boss ships its installation and maintenance as scripts of this shape. */
+const OWN_TRANSACTION = /^\s*BEGIN;([\s\S]*?)COMMIT;\s*$/;
+const JSON_PARAMETER = /\$(\d+)::jsonb?\b/g;
+/**
+ * They may take longer than a statement of ours may: installing the schema does, or waiting for another process
+ * that installs it (pg-boss itself ends that wait after 30 s).
+ */
+const SCRIPT_TIMEOUT_MS = 60_000;
+
+export interface BossDatabase extends Db {
+  /** The same statements, as part of a transaction of ours. */
+  within(transaction: Transaction): Db;
+  /** Where notices are published, once pg-boss has asked to listen there. */
+  channel(): string | null;
+  isListening(): boolean;
+}
+
+interface Hearing {
+  onNotice(payload: string): void;
+  onReconnect(): void;
+}
+
+/** Our database as pg-boss wants it: one way for both engines. */
+export function createBossDatabase(database: Database, hearing: Hearing): BossDatabase {
+  let channel: string | null = null;
+  let listening = false;
+  return {
+    async executeSql(text, values = []) {
+      const script = OWN_TRANSACTION.exec(text)?.[1];
+      if (script === undefined) return await execute(database, text, values);
+      const work = (transaction: Transaction) => execute(transaction, script, values);
+      return await database.transaction(work, { timeoutMs: SCRIPT_TIMEOUT_MS }).catch(rethrow);
+    },
+    async listen(name, onNotification, onReconnect) {
+      channel = name;
+      const onMessage = (payload: string) => {
+        onNotification(payload);
+        hearing.onNotice(payload);
+      };
+      const listener = await database.listen(name, onMessage, () => {
+        onReconnect();
+        hearing.onReconnect();
+      });
+      listening = true;
+      return {
+        async close() {
+          listening = false;
+          await listener.close();
+        },
+      };
+    },
+    /**
+     * pg-boss asks for this only when a test moves its clock. It reaches one session: PGlite has no other, and
+     * on PostgreSQL such a test gives a pool of one connection.
+     */
+    async setSessionStatements(statements) {
+      for (const statement of statements) await database.script(statement);
+    },
+    within: (transaction) => ({ executeSql: (text, values = []) => execute(transaction, text, values) }),
+    channel: () => channel,
+    isListening: () => listening,
+  };
+}
+
+async function execute(
+  statements: Statements,
+  text: string,
+  values: readonly unknown[],
+): Promise<{ rows: Row[] }> {
+  try {
+    const rows =
+      values.length === 0
+        ? await statements.script(text)
+        : await statements.query(text, parameters(text, values));
+    for (const row of rows) bigintsToText(row);
+    return { rows };
+  } catch (error) {
+    throw withCode(error);
+  }
+}
+
+/** pg-boss binds some JSON as text, which only one of our engines would take for what it holds. */
+function parameters(text: string, values: readonly unknown[]): SqlValue[] {
+  const json = new Set([...text.matchAll(JSON_PARAMETER)].map((match) => Number(match[1]) - 1));
+  return values.map((value, position) => {
+    const isJsonText = json.has(position) && typeof value === 'string';
+    return (isJsonText ? JSON.parse(value) : (value ?? null)) as SqlValue;
+  });
+}
+
+/** pg-boss was written against a client that gives bigint as text. */
+function bigintsToText(row: Row): void {
+  for (const [column, value] of Object.entries(row)) {
+    if (typeof value === 'bigint') row[column] = String(value);
+  }
+}
+
+/** pg-boss looks for PostgreSQL's five characters in `code`: some of them are no failures to it. */
+function withCode(error: unknown): unknown {
+  const failure = error as Partial<DatabaseFailure> | null;
+  return failure?.sqlState ? Object.assign(failure, { code: failure.sqlState }) : error;
+}
+
+function rethrow(error: unknown): never {
+  throw withCode(error);
+}

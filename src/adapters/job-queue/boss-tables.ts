@@ -1,0 +1,125 @@
+import type { Db } from 'pg-boss';
+import type { QueueCounts } from '../../ports/job-queue.ts';
+import { deadLetterQueueOf } from './accepted.ts';
+
+/** How a run's claim is named: a job that was claimed anew has a higher count. */
+export interface Claim {
+  readonly id: string;
+  readonly retryCount: number;
+}
+
+export interface QueueOutlook {
+  readonly name: string;
+  /** Some job could be taken now. */
+  readonly ready: boolean;
+  /** Until the next job that may not be taken yet. */
+  readonly startsInMs: number | null;
+  /** Until the first claim lapses: its worker is silent for too long, or its run takes too long. */
+  readonly lapsesInMs: number | null;
+}
+
+export interface Lapsed extends Claim {
+  readonly silent: boolean;
+}
+
+export interface StoredDeadLetter {
+  readonly rowId: string;
+  readonly jobId: string;
+  readonly data: object;
+  readonly singletonKey: string;
+  readonly output: unknown;
+  readonly failedAt: Date;
+}
+
+/** A run that takes too long is failed by its own worker first; these seconds give it the time to. */
+const LAPSE = `least(started_on + (expire_seconds + 2) * interval '1s',
+  heartbeat_on + heartbeat_seconds * interval '1s')`;
+
+/** `policy = 'exclusive'` stands here for the index that pg-boss has on exactly these rows. */
+const UNFINISHED = "policy = 'exclusive' and state <= 'active'";
+
+const OUTLOOK = `select name,
+    coalesce(bool_or(state < 'active' and start_after <= pgboss.job_now()), false) as ready,
+    (extract(epoch from min(start_after) filter (where state < 'active' and start_after > pgboss.job_now())
+      - pgboss.job_now()) * 1000)::float8 as "startsInMs",
+    (extract(epoch from min(${LAPSE}) filter (where state = 'active')
+      - pgboss.job_now()) * 1000)::float8 as "lapsesInMs"
+  from pgboss.job where name = any($1::text[]) and ${UNFINISHED} group by name`;
+
+const LAPSED = `select id, retry_count as "retryCount",
+    heartbeat_on + heartbeat_seconds * interval '1s' <= pgboss.job_now() as silent
+  from pgboss.job where name = $1 and ${UNFINISHED} and state = 'active' and ${LAPSE} <= pgboss.job_now()
+  limit 1000`;
+
+/** Without `started_on` the next claim does not count as another try. */
+const PUT_BACK = `with back as (
+    update pgboss.job set started_on = null, heartbeat_on = null, start_after = pgboss.job_now(),
+      state = (case when retry_count > 0 then 'retry' else 'created' end)::pgboss.job_state
+    where name = $1 and state = 'active' and (id::text || ':' || retry_count::text) = any($2::text[])
+    returning id)
+  select count(*)::integer as count from back`;
+
+const COUNTS = `select
+    (count(*) filter (where state < 'active'))::integer as waiting,
+    (count(*) filter (where state = 'active'))::integer as active,
+    (select count(*)::integer from pgboss.job where name = $2 and state < 'active') as dead
+  from pgboss.job where name = $1 and ${UNFINISHED}`;
+
+const DEAD_LETTER_COLUMNS = `id as "rowId", source_id as "jobId", data, singleton_key as "singletonKey",
+  source_output as output, created_on as "failedAt"`;
+
+const DEAD_LETTERS = `select ${DEAD_LETTER_COLUMNS} from pgboss.job
+  where name = $1 and state < 'active' order by created_on desc, id limit $2::integer`;
+
+/** As many as one redrive takes; their numbers alone, since each may carry 256 KiB. */
+const DEAD_LETTER_ROWS = `select id from pgboss.job
+  where name = $1 and state < 'active' and ($2::text[] is null or source_id::text = any($2::text[]))
+  order by created_on, id limit 100000`;
+
+const LOCK_DEAD_LETTERS = `select ${DEAD_LETTER_COLUMNS} from pgboss.job
+  where name = $1 and state < 'active' and id = any($2::uuid[])
+  order by created_on, id for update skip locked`;
+
+const FORGET_FAILED = "delete from pgboss.job where name = $1 and id = any($2::uuid[]) and state = 'failed'";
+const FORGET_DEAD_LETTERS = 'delete from pgboss.job where name = $1 and id = any($2::uuid[])';
+
+/** What pg-boss has no call for, as statements on its tables (its version is pinned). */
+export function createBossTables(db: Db) {
+  const rowsOn = async <R>(on: Db, text: string, values: unknown[]) => {
+    const result: { rows: R[] } = await on.executeSql(text, values);
+    return result.rows;
+  };
+  return {
+    outlook: (queues: readonly string[]) => rowsOn<QueueOutlook>(db, OUTLOOK, [queues]),
+    lapsed: (queue: string) => rowsOn<Lapsed>(db, LAPSED, [queue]),
+    async putBack(queue: string, claims: readonly Claim[]): Promise<number> {
+      const pairs = claims.map((claim) => `${claim.id}:${claim.retryCount}`);
+      const [row] = await rowsOn<{ count: number }>(db, PUT_BACK, [queue, pairs]);
+      return row?.count ?? 0;
+    },
+    async counts(queue: string): Promise<QueueCounts> {
+      const [row] = await rowsOn<QueueCounts>(db, COUNTS, [queue, deadLetterQueueOf(queue)]);
+      return row ?? { waiting: 0, active: 0, dead: 0 };
+    },
+    deadLetters: (queue: string, limit: number) =>
+      rowsOn<StoredDeadLetter>(db, DEAD_LETTERS, [deadLetterQueueOf(queue), limit]),
+    async deadLetterRows(queue: string, jobIds: readonly string[] | null): Promise<string[]> {
+      const rows = await rowsOn<{ id: string }>(db, DEAD_LETTER_ROWS, [deadLetterQueueOf(queue), jobIds]);
+      return rows.map((row) => row.id);
+    },
+    lockDeadLetters: (on: Db, queue: string, rowIds: readonly string[]) =>
+      rowsOn<StoredDeadLetter>(on, LOCK_DEAD_LETTERS, [deadLetterQueueOf(queue), rowIds]),
+    async forgetFailed(on: Db, queue: string, ids: readonly string[]): Promise<void> {
+      await rowsOn(on, FORGET_FAILED, [queue, ids]);
+    },
+    async forgetDeadLetters(on: Db, queue: string, rowIds: readonly string[]): Promise<void> {
+      await rowsOn(on, FORGET_DEAD_LETTERS, [deadLetterQueueOf(queue), rowIds]);
+    },
+    /** Every process that works on `queue` looks at once. */
+    async notify(on: Db, channel: string, payload: string): Promise<void> {
+      await rowsOn(on, 'select pg_notify($1, $2)', [channel, payload]);
+    },
+  };
+}
+
+export type BossTables = ReturnType<typeof createBossTables>;

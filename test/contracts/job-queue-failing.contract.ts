@@ -1,0 +1,155 @@
+import { expect, test } from 'bun:test';
+import type { Job, JobHandler, JobQueue } from '../../src/ports/job-queue.ts';
+import { defineOwn, type JobQueuePair, until } from './job-queue-probes.ts';
+
+/** What becomes of jobs that fail. */
+export function failingContract(given: () => JobQueuePair): void {
+  failuresAreKept(given);
+  deadLettersAreGivenAnotherRun(given);
+}
+
+/** Works on a queue until `count` of its jobs are dead letters. */
+async function bury(queue: JobQueue, name: string, handler: JobHandler, count: number): Promise<void> {
+  const worker = await queue.work(name, { concurrency: 10 }, handler);
+  await until(async () => (await queue.counts(name)).dead === count);
+  await worker.stop();
+}
+
+function failuresAreKept(given: () => JobQueuePair): void {
+  test('a failing job is tried again as often as allowed, then it is a dead letter', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue, { retries: 2 });
+    const attempts: number[] = [];
+    const began = new Date();
+    const id = await queue.enqueue(name, { n: 7 }, { dedupeKey: 'k' });
+    const failing: JobHandler = async (job) => {
+      attempts.push(job.attempt);
+      throw new Error(`no. ${job.attempt}`);
+    };
+    await bury(queue, name, failing, 1);
+    expect(attempts).toEqual([1, 2, 3]);
+    const [letter] = await queue.deadLetters(name, 10);
+    expect(letter).toMatchObject({ id: String(id), data: { n: 7 }, error: 'no. 3' });
+    expect(letter?.failedAt.getTime()).toBeGreaterThan(began.getTime() - 1_000);
+    expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 1 });
+    expect(await queue.enqueue(name, {}, { dedupeKey: 'k' })).toBeString();
+  });
+
+  test('a job that fails first and succeeds then is done', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue, { retries: 5 });
+    const attempts: number[] = [];
+    await queue.enqueue(name, {});
+    await queue.work(name, { concurrency: 1 }, async (job) => {
+      attempts.push(job.attempt);
+      if (job.attempt < 3) throw new Error('not yet');
+    });
+    await until(() => attempts.length === 3);
+    await until(async () => (await queue.counts(name)).active === 0);
+    expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
+  });
+
+  const circular: { self?: unknown } = {};
+  circular.self = circular;
+  const unreadable = Object.defineProperty(new Error(), 'message', {
+    get: () => {
+      throw new Error('no');
+    },
+  });
+  const nested = new Error('outer', { cause: new Error('inner') });
+  const thrown: [string, unknown, string][] = [
+    ['a text', 'just text', 'just text'],
+    ['undefined', undefined, 'the handler rejected with undefined'],
+    ['null', null, 'the handler rejected with null'],
+    ['a number', 42, 'the handler rejected with 42'],
+    ['an object', { code: 7 }, 'the handler rejected with {"code":7}'],
+    ['a circle', circular, 'cannot be written down'],
+    ['an unreadable error', unreadable, 'cannot be written down'],
+    ['an error with a name', new TypeError('wrong'), 'TypeError: wrong'],
+    ['an error with a cause', nested, 'outer'],
+    ['an empty error', new Error(), 'an Error without a message'],
+    ['the character 0', new Error('a\u0000b'), 'ab'],
+    ['half a pair', new Error('a\ud83d'), 'a\ufffd'],
+    ['a million characters', new Error('😀'.repeat(500_000)), '😀😀😀'],
+    ['a function', () => 1, 'the handler rejected with'],
+    ['a symbol', Symbol('s'), 'the handler rejected with Symbol(s)'],
+  ];
+
+  test('whatever a handler throws becomes an error text of at most 2,000 characters', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue);
+    for (const [what] of thrown) await queue.enqueue(name, { what });
+    const throwing = (job: Job): Promise<void> => {
+      // Not a rejection: a handler may also throw before it has made its promise.
+      throw thrown.find(([what]) => what === job.data.what)?.[1];
+    };
+    await bury(queue, name, throwing, thrown.length);
+    const letters = await queue.deadLetters(name, 100);
+    expect(letters).toHaveLength(thrown.length);
+    for (const [what, , text] of thrown) {
+      const error = letters.find((letter) => letter.data.what === what)?.error ?? '';
+      expect(error).toContain(text);
+      expect(error.length).toBeLessThanOrEqual(2_000);
+    }
+  });
+}
+
+function deadLettersAreGivenAnotherRun(given: () => JobQueuePair): void {
+  async function buried(count: number, retries = 0): Promise<{ name: string; ids: string[] }> {
+    const { queue, other } = given();
+    const name = await defineOwn(queue, { retries });
+    await defineOwn(other, { name, retries });
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) {
+      ids.push(String(await queue.enqueue(name, { n }, { dedupeKey: `${n}` })));
+    }
+    await bury(queue, name, () => Promise.reject(new Error('first life')), count);
+    return { name, ids };
+  }
+
+  test('two redrives at once give each dead letter one run, under its old id, all tries anew', async () => {
+    const { queue, other } = given();
+    const { name, ids } = await buried(30, 1);
+    const counts = await Promise.all([queue.redrive(name), other.redrive(name)]);
+    expect(counts[0] + counts[1]).toBe(30);
+    const runs: string[] = [];
+    await queue.work(name, { concurrency: 5 }, async ({ id, attempt, data }) => {
+      runs.push(`${id} ${attempt}`);
+      if (data.n === 0) throw new Error('second life');
+    });
+    await until(async () => (await queue.counts(name)).dead === 1);
+    await until(() => runs.length === 31);
+    expect(runs.toSorted()).toEqual([...ids.map((id) => `${id} 1`), `${ids[0]} 2`].toSorted());
+    expect(await queue.deadLetters(name, 10)).toMatchObject([{ id: ids[0] ?? '', error: 'second life' }]);
+  });
+
+  test('a redrive of named ones leaves the others, wakes the workers, and knows no strangers', async () => {
+    const { queue, other } = given();
+    const { name, ids } = await buried(3);
+    const done: string[] = [];
+    await other.work(name, { concurrency: 1 }, async (job) => void done.push(job.id));
+    const second = ids[1] ?? '';
+    expect(await queue.redrive(name, [crypto.randomUUID(), 'no such job'])).toBe(0);
+    expect(await queue.redrive(name, [second])).toBe(1);
+    await until(() => done.length === 1);
+    expect(done).toEqual([second]);
+    expect(await queue.redrive(name, [second])).toBe(0);
+    const left = (await queue.deadLetters(name, 5)).map((letter) => letter.id);
+    expect(left.toSorted()).toEqual([ids[0], ids[2]].map(String).toSorted());
+    expect(await queue.deadLetters(name, 1)).toHaveLength(1);
+  });
+
+  test('a dead letter whose key is taken stays one until the key is free', async () => {
+    const { queue } = given();
+    const { name, ids } = await buried(2);
+    expect(await queue.enqueue(name, {}, { dedupeKey: '0' })).toBeString();
+    expect(await queue.redrive(name)).toBe(1);
+    expect(await queue.counts(name)).toEqual({ waiting: 2, active: 0, dead: 1 });
+    const done: string[] = [];
+    await queue.work(name, { concurrency: 1 }, async (job) => void done.push(job.id));
+    await until(async () => (await queue.counts(name)).waiting + (await queue.counts(name)).active === 0);
+    expect(await queue.redrive(name)).toBe(1);
+    await until(() => done.length === 3);
+    expect(done[2]).toBe(String(ids[0]));
+  });
+}

@@ -1,0 +1,143 @@
+import { expect, test } from 'bun:test';
+import type { Job } from '../../src/ports/job-queue.ts';
+import {
+  aMoment,
+  createHeldHandler,
+  cuttable,
+  defineOwn,
+  type TimedJobQueue,
+  until,
+} from './job-queue-probes.ts';
+
+/** Runs and notices that got lost are missed, and what they were for is done. */
+export function lostContract(given: () => TimedJobQueue): void {
+  lostRunsAreFound(given);
+  lostNoticesAreMadeUpFor(given);
+}
+
+function lostRunsAreFound(given: () => TimedJobQueue): void {
+  test('a run past its time is aborted and has failed; what it returns later does not count', async () => {
+    const { queue, clock } = given();
+    const name = await defineOwn(queue, { runSeconds: 30 });
+    const { begun, handler, release } = createHeldHandler();
+    await queue.work(name, { concurrency: 1 }, handler);
+    await queue.enqueue(name, {});
+    await until(() => begun.length === 1);
+    await clock.tick(29_000);
+    expect(begun[0]?.signal.aborted).toBe(false);
+    await clock.tick(1_500);
+    expect(begun[0]?.signal.aborted).toBe(true);
+    await until(async () => (await queue.counts(name)).dead === 1);
+    release();
+    await aMoment();
+    expect(await queue.deadLetters(name, 1)).toMatchObject([{ error: 'it ran longer than 30 s' }]);
+  });
+
+  test('a long run keeps its claim for as long as its worker lives', async () => {
+    const { queue, other, clock } = given();
+    const name = await defineOwn(queue, { retries: 3, heartbeatSeconds: 10, runSeconds: 600 });
+    await defineOwn(other, { name, retries: 3, heartbeatSeconds: 10, runSeconds: 600 });
+    const { begun, handler, release } = createHeldHandler();
+    await queue.work(name, { concurrency: 1 }, handler);
+    await queue.enqueue(name, {});
+    await until(() => begun.length === 1);
+    await other.work(name, { concurrency: 1 }, handler);
+    await clock.tick(120_000);
+    expect(begun).toHaveLength(1);
+    expect(begun[0]?.signal.aborted).toBe(false);
+    release();
+    await until(async () => (await queue.counts(name)).active === 0);
+    expect(begun).toHaveLength(1);
+  });
+
+  test('the job of a worker that goes silent goes to another, and the first learns of it when it is back', async () => {
+    const { under, queue, clock } = given();
+    const wire = cuttable(under.database);
+    const silent = await under.open(wire);
+    const name = await defineOwn(silent, { retries: 1 });
+    await defineOwn(queue, { name, retries: 1 });
+    const first = createHeldHandler();
+    const second = createHeldHandler();
+    await silent.work(name, { concurrency: 1 }, first.handler);
+    const id = await queue.enqueue(name, {});
+    await until(() => first.begun.length === 1);
+    wire.cut();
+    await queue.work(name, { concurrency: 1 }, second.handler);
+    await clock.tick(9_000);
+    await aMoment();
+    expect(second.begun).toEqual([]);
+    await clock.tick(1_500);
+    await until(() => second.begun.length === 1);
+    expect(second.begun[0]).toMatchObject({ id: String(id), attempt: 2 });
+    wire.mend();
+    await clock.tick(4_000);
+    await until(() => first.begun[0]?.signal.aborted === true);
+    first.release();
+    await aMoment();
+    expect(await queue.counts(name)).toMatchObject({ active: 1 });
+    second.release();
+    await until(async () => (await queue.counts(name)).active === 0);
+    expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
+    await silent.stop(0);
+  });
+
+  test('a job whose worker is lost each time ends as a dead letter', async () => {
+    const { under, queue, clock } = given();
+    const wire = cuttable(under.database);
+    const silent = await under.open(wire);
+    const name = await defineOwn(silent);
+    await defineOwn(queue, { name });
+    const { begun, handler } = createHeldHandler();
+    await silent.work(name, { concurrency: 1 }, handler);
+    await queue.enqueue(name, {});
+    await until(() => begun.length === 1);
+    wire.cut();
+    await queue.work(name, { concurrency: 1 }, handler);
+    await clock.tick(11_000);
+    await until(async () => (await queue.counts(name)).dead === 1);
+    expect(await queue.deadLetters(name, 1)).toMatchObject([{ error: 'its worker went silent' }]);
+    expect(begun).toHaveLength(1);
+    wire.mend();
+    await silent.stop(0);
+  });
+}
+
+function lostNoticesAreMadeUpFor(given: () => TimedJobQueue): void {
+  test('after a failure of the database jobs are found within seconds, although no notice comes', async () => {
+    const { under, queue, clock } = given();
+    const wire = cuttable(under.database);
+    const deaf = await under.open(wire);
+    const name = await defineOwn(deaf);
+    await defineOwn(queue, { name });
+    const done: Job[] = [];
+    await deaf.work(name, { concurrency: 1 }, async (job) => void done.push(job));
+    await aMoment();
+    wire.cut();
+    await clock.tick(31_000);
+    wire.mend();
+    await clock.tick(2_000);
+    await queue.enqueue(name, {});
+    await clock.tick(2_100);
+    await until(() => done.length === 1);
+    await deaf.stop(0);
+  });
+
+  test('without any failure, a job whose notice was lost is found within half a minute', async () => {
+    const { under, queue, clock } = given();
+    const wire = cuttable(under.database);
+    const deaf = await under.open(wire);
+    const name = await defineOwn(deaf);
+    await defineOwn(queue, { name });
+    const done: Job[] = [];
+    await deaf.work(name, { concurrency: 1 }, async (job) => void done.push(job));
+    await aMoment();
+    wire.cut();
+    wire.mend();
+    await queue.enqueue(name, {});
+    await aMoment();
+    expect(done).toEqual([]);
+    await clock.tick(30_100);
+    await until(() => done.length === 1);
+    await deaf.stop(0);
+  });
+}

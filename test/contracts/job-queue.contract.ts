@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { TestClock } from 'pg-boss';
+import type { Job } from '../../src/ports/job-queue.ts';
+import { failingContract } from './job-queue-failing.contract.ts';
+import { lostContract } from './job-queue-lost.contract.ts';
+import {
+  createHeldHandler,
+  defineOwn,
+  type JobQueuePair,
+  type OpenUnderTest,
+  rejectionOf,
+  type TimedJobQueue,
+  until,
+} from './job-queue-probes.ts';
+import { timeContract } from './job-queue-time.contract.ts';
+
+/** What every job queue keeps. `open` gives one on an empty database. */
+export function jobQueueContract(name: string, open: OpenUnderTest): void {
+  describe(`job-queue contract: ${name}`, () => {
+    let given: JobQueuePair;
+    beforeAll(async () => {
+      const under = await open();
+      given = { under, queue: await under.open(), other: await under.open() };
+    });
+    afterAll(async () => {
+      await given.under.close();
+    });
+
+    jobsAreDone(() => given);
+    equalJobsAreEnqueuedOnce(() => given);
+    wrongInputIsRefused(() => given);
+    stoppingLosesNothing(() => given);
+    failingContract(() => given);
+  });
+
+  describe(`job-queue contract over time: ${name}`, () => {
+    let given: TimedJobQueue;
+    beforeAll(async () => {
+      const clock = new TestClock('2031-03-01T12:00:30Z');
+      const under = await open(clock);
+      given = { under, queue: await under.open(), other: await under.open(), clock };
+    });
+    afterAll(async () => {
+      await given.under.close();
+      expect(given.under.logged.filter((entry) => entry.level === 'error')).toEqual([]);
+    });
+    lostContract(() => given);
+    timeContract(() => given);
+  });
+}
+
+function jobsAreDone(given: () => JobQueuePair): void {
+  test('a job reaches a worker of another process at once, with its id and data, on its first attempt', async () => {
+    const { queue, other } = given();
+    const name = await defineOwn(queue);
+    await defineOwn(other, { name });
+    const jobs: Job[] = [];
+    await other.work(name, { concurrency: 1 }, async (job) => void jobs.push(job));
+    // The first look is over, so what comes now comes by notice.
+    await Bun.sleep(100);
+    const began = performance.now();
+    const data = { text: 'é€😀 \' " \\', list: [1, null, { deep: true }], nothing: null };
+    const id = await queue.enqueue(name, data);
+    await until(() => jobs.length === 1);
+    // A look would find it only after half a minute.
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(jobs[0]).toMatchObject({ id: String(id), data, attempt: 1 });
+    expect(jobs[0]?.signal.aborted).toBe(false);
+    await until(async () => (await queue.counts(name)).active === 0);
+    expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
+  });
+
+  test('jobs that wait before anybody works on them are all done, never more at once than allowed', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue);
+    const ids = await Promise.all(Array.from({ length: 40 }, (_, n) => queue.enqueue(name, { n })));
+    expect(await queue.counts(name)).toEqual({ waiting: 40, active: 0, dead: 0 });
+    const done: string[] = [];
+    let running = 0;
+    let most = 0;
+    const worker = await queue.work(name, { concurrency: 3 }, async (job) => {
+      running += 1;
+      most = Math.max(most, running);
+      await Bun.sleep(Number(job.data.n) % 3 === 0 ? 40 : 1);
+      running -= 1;
+      done.push(job.id);
+    });
+    await until(() => done.length === 40);
+    expect(most).toBe(3);
+    expect(done.toSorted()).toEqual(ids.map(String).toSorted());
+    await until(() => worker.status().active === 0);
+    expect(worker.status()).toEqual({ active: 0, idle: 3 });
+  });
+
+  test('a job of a transaction exists if and only if that commits, and is not seen before', async () => {
+    const { queue, under } = given();
+    const name = await defineOwn(queue);
+    const seen: unknown[] = [];
+    await queue.work(name, { concurrency: 1 }, async (job) => void seen.push(job.data.n));
+    const undone = under.database.transaction(async (within) => {
+      expect(await queue.enqueue(name, { n: 'undone' }, { within })).toBeString();
+      throw new Error('undone');
+    });
+    expect(await rejectionOf(undone)).toBe('undone');
+    const justDefined = await defineOwn(queue);
+    await under.database.transaction(async (within) => {
+      await queue.enqueue(name, { n: 'kept' }, { within });
+      expect(await queue.enqueue(justDefined, {}, { within })).toBeString();
+      await Bun.sleep(50);
+      expect(seen).toEqual([]);
+    });
+    await until(() => seen.length > 0);
+    expect(seen).toEqual(['kept']);
+    expect(await queue.counts(justDefined)).toMatchObject({ waiting: 1 });
+  });
+
+  test('many processes may define one queue at once, and the last settings count', async () => {
+    const { queue, other } = given();
+    const name = await defineOwn(queue);
+    await Promise.all([queue, other, queue, other].map((each) => defineOwn(each, { name, runSeconds: 60 })));
+    await defineOwn(queue, { name, runSeconds: 77, retries: 4, retryDelayMaxSeconds: 9 });
+    const [row] = await given().under.database.query(
+      'select expire_seconds, retry_limit, retry_delay_max, heartbeat_seconds from pgboss.queue where name = $1',
+      [name],
+    );
+    expect(row).toEqual({ expire_seconds: 77, retry_limit: 4, retry_delay_max: 9, heartbeat_seconds: 10 });
+  });
+}
+
+function equalJobsAreEnqueuedOnce(given: () => JobQueuePair): void {
+  test('of 20 jobs with one key, enqueued at once by two processes, there is one', async () => {
+    const { queue, other } = given();
+    const name = await defineOwn(queue);
+    await defineOwn(other, { name });
+    const enqueue = (n: number) => (n % 2 ? queue : other).enqueue(name, { n }, { dedupeKey: 'same' });
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => enqueue(n)));
+    expect(ids.filter((id) => id !== null)).toHaveLength(1);
+    expect(await queue.counts(name)).toMatchObject({ waiting: 1 });
+  });
+
+  test('a key is taken while its job waits and while it runs, and free again when it is done', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue);
+    const equal = { dedupeKey: 'k' };
+    const { begun, handler, release } = createHeldHandler();
+    expect(await queue.enqueue(name, {}, equal)).toBeString();
+    expect(await queue.enqueue(name, {}, equal)).toBeNull();
+    expect(await queue.enqueue(name, {}, { dedupeKey: 'another' })).toBeString();
+    await queue.work(name, { concurrency: 5 }, handler);
+    await until(() => begun.length === 2);
+    expect(await queue.enqueue(name, {}, equal)).toBeNull();
+    expect(await Promise.all([1, 2, 3].map((n) => queue.enqueue(name, { n })))).not.toContain(null);
+    await until(() => begun.length === 5);
+    release();
+    await until(async () => (await queue.counts(name)).active === 0);
+    expect(await queue.enqueue(name, {}, equal)).toBeString();
+  });
+}
+
+function wrongInputIsRefused(given: () => JobQueuePair): void {
+  test('a job of more than 256 KiB is refused in plain words, one of less is not', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue);
+    const bytes = (count: number) => ({ text: 'é'.repeat((count - '{"text":""}'.length - 1) / 2) });
+    expect(await queue.enqueue(name, bytes(256 * 1024))).toBeString();
+    expect(await rejectionOf(queue.enqueue(name, bytes(256 * 1024 + 4)))).toContain('262144 bytes');
+    expect(await queue.counts(name)).toMatchObject({ waiting: 1 });
+  });
+
+  test('names and settings out of bounds are refused, and so is a queue nobody has defined', async () => {
+    const { queue } = given();
+    for (const name of ['', "a'b", 'A', 'a b', 'a/b', 'orders.dead', '__pgboss__send-it', 'x'.repeat(61)]) {
+      expect(await rejectionOf(defineOwn(queue, { name }))).toContain('cannot name a queue');
+    }
+    expect(await rejectionOf(defineOwn(queue, { heartbeatSeconds: 9 }))).toContain('heartbeatSeconds');
+    expect(await rejectionOf(defineOwn(queue, { retries: -1 }))).toContain('retries');
+    expect(await rejectionOf(defineOwn(queue, { runSeconds: 0.5 }))).toContain('runSeconds');
+    expect(await rejectionOf(queue.enqueue('never-defined', {}))).toContain('has not been defined');
+    const name = await defineOwn(queue);
+    expect(await rejectionOf(queue.work(name, { concurrency: 0 }, async () => {}))).toContain('concurrency');
+    expect(await rejectionOf(queue.enqueue(name, {}, { dedupeKey: 'x'.repeat(501) }))).toContain('dedupeKey');
+    expect(await rejectionOf(queue.schedule(name, 'every full moon', {}))).not.toBe('nothing was rejected');
+  });
+}
+
+function stoppingLosesNothing(given: () => JobQueuePair): void {
+  test('a stop lets what runs finish, and takes nothing new', async () => {
+    const { under, queue } = given();
+    const leaving = await under.open();
+    const name = await defineOwn(queue);
+    await defineOwn(leaving, { name });
+    const { begun, handler, release } = createHeldHandler();
+    await leaving.work(name, { concurrency: 1 }, handler);
+    await queue.enqueue(name, {});
+    await until(() => begun.length === 1);
+    const stopped = leaving.stop(5_000);
+    await queue.enqueue(name, {});
+    setTimeout(release, 50);
+    await stopped;
+    expect(begun[0]?.signal.aborted).toBe(false);
+    expect(begun).toHaveLength(1);
+    expect(await queue.counts(name)).toEqual({ waiting: 1, active: 0, dead: 0 });
+    expect(await rejectionOf(leaving.work(name, { concurrency: 1 }, handler))).toContain('stopped');
+  });
+
+  test('what runs past the deadline of a stop is told and goes to another process at once, not as a failure', async () => {
+    const { under, queue } = given();
+    const leaving = await under.open();
+    const name = await defineOwn(queue);
+    await defineOwn(leaving, { name });
+    const { begun, handler } = createHeldHandler();
+    await leaving.work(name, { concurrency: 1 }, handler);
+    await queue.enqueue(name, { n: 1 });
+    await until(() => begun.length === 1);
+    const taken: Job[] = [];
+    await queue.work(name, { concurrency: 1 }, async (job) => void taken.push(job));
+    await leaving.stop(20);
+    expect(begun[0]?.signal.aborted).toBe(true);
+    await until(() => taken.length === 1);
+    expect(taken[0]).toMatchObject({ id: begun[0]?.id ?? '', attempt: 1, data: { n: 1 } });
+    await until(async () => (await queue.counts(name)).active === 0);
+    expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
+  });
+
+  test('one worker may stop while the rest of the process goes on', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue);
+    const worker = await queue.work(name, { concurrency: 1 }, async () => {});
+    await worker.stop();
+    await queue.enqueue(name, {});
+    const done: Job[] = [];
+    await Bun.sleep(100);
+    expect(await queue.counts(name)).toMatchObject({ waiting: 1 });
+    await queue.work(name, { concurrency: 1 }, async (job) => void done.push(job));
+    await until(() => done.length === 1);
+  });
+}
