@@ -23,3 +23,8 @@ export interface Log {
   /** A log whose every entry carries this context too. */
   with(context: LogContext): Log;
 }
+
+/** Takes finished entries: prints, keeps or publishes them. Returns at once; what it cannot take it counts. */
+export interface LogSink {
+  take(entry: LogEntry): void;
+}

@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSystemClock } from './system-clock.ts';
+
+test('work runs once its delay is over, and not when it was cancelled', async () => {
+  const clock = createSystemClock();
+  const ran: string[] = [];
+  clock.after(1, () => ran.push('cancelled')).cancel();
+  const before = clock.now();
+  await new Promise<void>((resolve) => {
+    clock.after(5, () => {
+      ran.push('due');
+      resolve();
+    });
+  });
+  expect(ran).toEqual(['due']);
+  expect(clock.now() - before).toBeGreaterThanOrEqual(4);
+});
+
+test('a delay longer than setTimeout can take does not run at once', async () => {
+  const clock = createSystemClock();
+  let ran = false;
+  const timer = clock.after(2 ** 31 + 5, () => {
+    ran = true;
+  });
+  await clock.sleep(10);
+  expect(ran).toBe(false);
+  timer.cancel();
+});
+
+test('a sleep ends at once when its signal aborts, before or while it sleeps', async () => {
+  const clock = createSystemClock();
+  const controller = new AbortController();
+  const sleeping = clock.sleep(3_600_000, controller.signal);
+  controller.abort();
+  await sleeping;
+  await clock.sleep(3_600_000, controller.signal);
+});
+
+test('a pending timer does not keep the process alive', async () => {
+  const program = `import { createSystemClock } from ${JSON.stringify(`${import.meta.dir}/system-clock.ts`)};
+    createSystemClock().after(3_600_000, () => {}); void createSystemClock().sleep(3_600_000);`;
+  const child = Bun.spawn([process.execPath, '-e', program], { stdin: 'ignore', stderr: 'inherit' });
+  expect(await child.exited).toBe(0);
+});
+
+test('the manual clock runs what is due in order, each at its own moment, with its consequences', async () => {
+  const clock = createManualClock(1_000);
+  const seen: [string, number][] = [];
+  const note = (name: string) => seen.push([name, clock.now()]);
+  clock.after(300, () => note('late'));
+  clock.after(100, () => {
+    note('early');
+    void Promise.resolve().then(() => clock.after(50, () => note('child')));
+  });
+  clock.after(400, () => note('cancelled')).cancel();
+  void clock.sleep(200).then(() => note('slept'));
+  clock.after(501, () => note('beyond'));
+  await clock.advance(500);
+  expect(seen).toEqual([
+    ['early', 1_100],
+    ['child', 1_150],
+    ['slept', 1_200],
+    ['late', 1_300],
+  ]);
+  expect(clock.now()).toBe(1_500);
+  expect(clock.pendingTimers()).toBe(1);
+});

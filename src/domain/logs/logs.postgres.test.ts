@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
+import { givenDatabase } from '../../../test/services/given.ts';
+import { migrate } from '../../adapters/database/migrate.ts';
+import { openPostgres } from '../../adapters/database/postgres.ts';
+import type { Database } from '../../ports/database.ts';
+import type { LogEntry } from '../../ports/log.ts';
+import { findEntries } from './find-entries.ts';
+import { createKeptLog } from './kept-log.ts';
+import { createLogPruner } from './prune-log.ts';
+
+const NOW = Date.UTC(2030, 0, 1);
+
+/** What the engines read differently, and what depends on locks. */
+describe.skipIf(givenDatabase() === null)('logs on PostgreSQL', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  test('entries are kept and found as they were taken', async () => {
+    const clock = createManualClock(NOW);
+    const onTrouble = ({ error }: { error: unknown }) => {
+      throw error;
+    };
+    const kept = createKeptLog({ database, clock, keepRows: 10_000, keepMs: 10 ** 9, onTrouble });
+    const entries: LogEntry[] = Array.from({ length: 600 }, (_, n) => ({
+      timestamp: new Date(NOW + Math.floor(n / 7)).toISOString(),
+      level: n % 3 === 0 ? 'warn' : 'info',
+      message: `"${n}", {\\} 'é€😀' null`,
+      context: { requestId: `r${n % 10}`, nested: [{ text: 'a"b\\c\n', n, none: null }] },
+    }));
+    for (const entry of entries) kept.take(entry);
+    await kept.close();
+    const first = await findEntries(database, { limit: 400 });
+    if (first.outcome !== 'found' || first.nextCursor === null) throw new Error('one page is too few');
+    const second = await findEntries(database, { limit: 400, after: first.nextCursor });
+    if (second.outcome !== 'found') throw new Error(second.outcome);
+    expect([...first.entries, ...second.entries]).toEqual(entries.toReversed());
+    expect(
+      await findEntries(database, { level: 'warn', requestId: 'r3', contains: '€😀', limit: 1 }),
+    ).toEqual({
+      outcome: 'found',
+      entries: entries.filter((_, n) => n % 3 === 0 && n % 10 === 3).slice(-1),
+      nextCursor: expect.any(String),
+    });
+  });
+
+  test('processes that prune at once delete no row too many and do not block each other', async () => {
+    await database.script('truncate log_entries');
+    await database.query(
+      `insert into log_entries (timestamp, level, message, context)
+       select $1::timestamptz, 'info', series.n::text, '{}'
+       from generate_series(1, 15000) as series (n) order by series.n`,
+      [new Date(NOW)],
+    );
+    const clock = createManualClock(NOW);
+    const pruners = Array.from({ length: 5 }, () =>
+      createLogPruner({ database, clock, keepRows: 100, keepMs: 10 ** 9 }),
+    );
+    await Promise.all(pruners.map((prune) => prune()));
+    await createLogPruner({ database, clock, keepRows: 100, keepMs: 10 ** 9 })();
+    const [row] = await database.query(
+      'select count(*) as rows, min(message::integer) as first from log_entries',
+    );
+    expect(row).toEqual({ rows: 100n, first: 14_901 });
+  });
+});
