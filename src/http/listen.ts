@@ -1,0 +1,85 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
+
+export interface ListenOptions {
+  readonly name: string;
+  readonly fetch: (request: Request, connection: Connection) => Response | Promise<Response>;
+  readonly hostname: string;
+  readonly port: number;
+  /** Several processes on one port: the kernel spreads the connections. */
+  readonly reusePort: boolean;
+  readonly maxBodyBytes: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What a handler may know and do about the connection its request came on. */
+export interface Connection {
+  readonly peerAddress: string;
+  /** This answer may be silent for as long as it likes: its handler has time-outs of its own. */
+  mayBeSilent(): void;
+}
+
+export interface Listening {
+  readonly url: string;
+  /** No new calls from now on; running ones may finish until the deadline, then they are cut. */
+  drain(deadlineMs: number): Promise<void>;
+}
+
+/** A connection on which nothing moves for this long is closed; streams say otherwise for themselves. */
+const IDLE_SECONDS = 60;
+/** So that our own limit answers, in the envelope, before the runtime's, which answers with nothing. */
+const BODY_MARGIN_BYTES = 1024 * 1024;
+const DRAIN_LOOK_MS = 20;
+
+export function listen(options: ListenOptions): Listening {
+  const { name, hostname, port, clock, log } = options;
+  let draining = false;
+
+  const server = Bun.serve({
+    hostname,
+    port,
+    reusePort: options.reusePort,
+    idleTimeout: IDLE_SECONDS,
+    maxRequestBodySize: options.maxBodyBytes + BODY_MARGIN_BYTES,
+    development: false,
+    fetch(request, self) {
+      if (draining) return goingDown();
+      return options.fetch(request, {
+        get peerAddress() {
+          return self.requestIP(request)?.address ?? '';
+        },
+        mayBeSilent: () => self.timeout(request, 0),
+      });
+    },
+    error(error) {
+      // Only what fails outside of the service's own last resort comes here.
+      log.error('the server failed', { service: name, error });
+      return envelopeResponse(500, errorEnvelope('api_error', 'Something went wrong on our side.'));
+    },
+  });
+
+  return {
+    url: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${server.port}`,
+    async drain(deadlineMs) {
+      draining = true;
+      server.stop(false);
+      const deadline = clock.now() + deadlineMs;
+      while (server.pendingRequests > 0 && clock.now() < deadline) await clock.sleep(DRAIN_LOOK_MS);
+      if (server.pendingRequests > 0) {
+        log.warn('calls were cut at the deadline', { service: name, calls: server.pendingRequests });
+      }
+      await server.stop(true);
+    },
+  };
+}
+
+/** For calls that come on a connection from before: this process takes none any more, another one will. */
+function goingDown(): Response {
+  const message = 'This process is going down. Try again: another one will answer.';
+  return envelopeResponse(503, errorEnvelope('api_error', message), {
+    connection: 'close',
+    'retry-after': '1',
+  });
+}

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../test/doubles/manual-clock.ts';
+import { readBody } from './read-body.ts';
+
+const clock = createManualClock();
+const bounds = { maxBytes: 10, timeoutMs: 1_000, clock };
+
+function post(body: BodyInit | null, headers: Record<string, string> = {}): Request {
+  return new Request('http://x/', { method: 'POST', body, headers });
+}
+
+function streamed(...parts: readonly (string | Error)[]): ReadableStream {
+  const left = [...parts];
+  return new ReadableStream({
+    pull(controller) {
+      const part = left.shift();
+      if (part === undefined) controller.close();
+      else if (part instanceof Error) controller.error(part);
+      else controller.enqueue(new TextEncoder().encode(part));
+    },
+  });
+}
+
+describe('reading a body', () => {
+  test('a body within the bound comes whole, in one piece or in many', async () => {
+    for (const body of ['0123456789', streamed('01234', '', '56789')]) {
+      const read = await readBody(post(body), bounds);
+      expect(read.outcome === 'read' && new TextDecoder().decode(read.bytes)).toBe('0123456789');
+    }
+    expect(await readBody(post(null), bounds)).toEqual({ outcome: 'read', bytes: new Uint8Array(0) });
+  });
+
+  test('one byte past the bound is too large, counted by us', async () => {
+    expect(await readBody(post(streamed('01234', '56789', 'x')), bounds)).toEqual({ outcome: 'too-large' });
+  });
+
+  test('a declared length past the bound is refused before a byte is read', async () => {
+    const body = streamed(new Error('must not be read'));
+    expect(await readBody(post(body, { 'content-length': '11' }), bounds)).toEqual({ outcome: 'too-large' });
+  });
+
+  test('a body that does not end in time is too slow', async () => {
+    const endless = new ReadableStream({ pull: () => new Promise(() => {}) });
+    const read = readBody(post(endless), bounds);
+    await clock.advance(1_000);
+    expect(await read).toEqual({ outcome: 'too-slow' });
+  });
+
+  test('a body that breaks is broken', async () => {
+    expect(await readBody(post(streamed('01', new Error('reset'))), bounds)).toEqual({ outcome: 'broken' });
+  });
+});

@@ -1,0 +1,57 @@
+import type { Clock } from '../ports/clock.ts';
+
+export type ReadBody =
+  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
+  | { outcome: 'too-large' }
+  | { outcome: 'too-slow' }
+  | { outcome: 'broken' };
+
+export interface BodyBounds {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+/**
+ * The whole body, counted by us: past the runtime's own limit it answers with an empty body, so ours lies
+ * below. A length that the client declares is believed only where it refuses.
+ */
+export async function readBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
+  if (request.body === null) return { outcome: 'read', bytes: new Uint8Array(0) };
+  if (Number(request.headers.get('content-length') ?? 0) > bounds.maxBytes) return { outcome: 'too-large' };
+  const reader = request.body.getReader();
+  const late = Promise.withResolvers<ReadBody>();
+  const timer = bounds.clock.after(bounds.timeoutMs, () => late.resolve({ outcome: 'too-slow' }));
+  try {
+    const read = await Promise.race([gather(reader, bounds.maxBytes), late.promise]);
+    if (read.outcome !== 'read') reader.cancel().catch(() => {});
+    return read;
+  } catch {
+    // The client went away, or its framing was wrong.
+    return { outcome: 'broken' };
+  } finally {
+    timer.cancel();
+  }
+}
+
+async function gather(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<ReadBody> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { outcome: 'read', bytes: join(chunks, size) };
+    size += value.length;
+    if (size > maxBytes) return { outcome: 'too-large' };
+    chunks.push(value);
+  }
+}
+
+function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.length;
+  }
+  return bytes;
+}

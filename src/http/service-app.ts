@@ -1,0 +1,73 @@
+import { Hono } from 'hono';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
+import type { Connection } from './listen.ts';
+import { createRequestIds, REQUEST_ID_HEADER } from './request-id.ts';
+
+export interface ServiceVariables {
+  Variables: { requestId: string };
+  /** What `listen` says about the connection; a request that was made by hand has none. */
+  Bindings: Partial<Connection>;
+}
+
+export type ServiceApp = Hono<ServiceVariables>;
+
+export interface ServiceAppParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  /** A request that declares a longer body is refused before a byte of it is read. */
+  readonly maxBodyBytes: number;
+  /** How long a handler may take to begin its answer; null where the handler sees to that itself. */
+  readonly answerTimeoutMs: number | null;
+}
+
+/**
+ * What every surface begins with: a request id on every answer, a bound on bodies, a last resort for what nobody
+ * caught, which tells the log everything and the client nothing, and 404 in the envelope.
+ */
+export function createServiceApp(parts: ServiceAppParts): ServiceApp {
+  const { clock, log, secrets, maxBodyBytes, answerTimeoutMs } = parts;
+  const app: ServiceApp = new Hono<ServiceVariables>();
+  const requestIdOf = createRequestIds(secrets);
+
+  // Around everything, the 404 and the last resort too: a handler may return any Response it likes.
+  app.use(async (context, next) => {
+    const requestId = requestIdOf(context.req.raw);
+    context.set('requestId', requestId);
+    await next();
+    context.res.headers.set(REQUEST_ID_HEADER, requestId);
+  });
+  app.use(async (context, next) => {
+    if (Number(context.req.raw.headers.get('content-length') ?? 0) > maxBodyBytes)
+      return tooLarge(maxBodyBytes);
+    if (answerTimeoutMs === null) return await next();
+    const late = Promise.withResolvers<'late'>();
+    const timer = clock.after(answerTimeoutMs, () => late.resolve('late'));
+    const first = await Promise.race([next(), late.promise]).finally(() => timer.cancel());
+    if (first !== 'late') return;
+    const { path } = context.req;
+    log.warn('no answer in time', { requestId: context.get('requestId'), path, answerTimeoutMs });
+    const message = `There was no answer within ${answerTimeoutMs} ms. Try again later.`;
+    return envelopeResponse(503, errorEnvelope('api_error', message));
+  });
+  app.notFound((context) => {
+    const message = `There is no ${context.req.method} ${context.req.path} here.`;
+    return envelopeResponse(404, errorEnvelope('not_found_error', message));
+  });
+  app.onError((error, context) => {
+    const requestId = context.get('requestId');
+    log.error('a request failed', { requestId, method: context.req.method, path: context.req.path, error });
+    const message = `Something went wrong on our side. Quote the request id ${requestId} when you report it.`;
+    return envelopeResponse(500, errorEnvelope('api_error', message));
+  });
+  return app;
+}
+
+/** The rest of the body is not waited for: the connection ends with this answer. */
+function tooLarge(maxBodyBytes: number): Response {
+  const message = `The body is larger than ${maxBodyBytes} bytes.`;
+  return envelopeResponse(413, errorEnvelope('invalid_request_error', message), { connection: 'close' });
+}
