@@ -1,0 +1,63 @@
+import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Clock } from '../../ports/clock.ts';
+
+export interface TokenSubject {
+  readonly userId: string;
+  readonly email: string;
+}
+
+export interface IssuedToken {
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+export interface AccessTokens {
+  issue(subject: TokenSubject): Promise<IssuedToken>;
+  /** Null for everything but a whole, unexpired token of ours. */
+  verify(token: string): Promise<TokenSubject | null>;
+}
+
+export const ACCESS_TOKEN_SECONDS = 15 * 60;
+const ALGORITHM = 'HS256';
+/** Ours have some 300 characters; no signature is computed over what cannot be one. */
+const LONGEST_TOKEN = 4_096;
+
+/** HS256 tokens with exactly the claims sub, email, iat and exp (P-8). */
+export async function createAccessTokens(
+  jwtSecret: string,
+  clock: Clock,
+  lifetimeSeconds = ACCESS_TOKEN_SECONDS,
+): Promise<AccessTokens> {
+  const secret = new TextEncoder().encode(jwtSecret);
+  const usage: KeyUsage[] = ['sign', 'verify'];
+  const key = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, usage);
+
+  return {
+    async issue({ userId, email }) {
+      const issuedAt = Math.floor(clock.now() / 1000);
+      const expiresAt = issuedAt + lifetimeSeconds;
+      const token = await new SignJWT({ email })
+        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+        .setSubject(userId)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(expiresAt)
+        .sign(key);
+      return { token, expiresAt: new Date(expiresAt * 1000) };
+    },
+    async verify(token) {
+      if (token.length > LONGEST_TOKEN) return null;
+      try {
+        const { payload } = await jwtVerify(token, key, {
+          algorithms: [ALGORITHM],
+          requiredClaims: ['sub', 'email', 'iat', 'exp'],
+          currentDate: new Date(clock.now()),
+        });
+        const { sub, email } = payload;
+        return typeof sub === 'string' && typeof email === 'string' ? { userId: sub, email } : null;
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return null;
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../ports/database.ts';
+import { addCompany, findCompany, hasCompanies } from './company.ts';
+import { addUser, authenticate, findUserByEmail, type NewUser } from './user.ts';
+
+const secrets = createSystemSecrets();
+const company = { id: secrets.newId(), name: 'Acme', billingMode: 'PREPAID' } as const;
+let database: Database;
+
+function person(changes: Partial<NewUser>): NewUser {
+  const base = {
+    companyId: company.id,
+    password: 'correct horse',
+    role: 'MEMBER',
+    isSuperAdmin: false,
+  } as const;
+  return { ...base, id: secrets.newId(), email: 'someone@acme.example', ...changes };
+}
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+});
+afterAll(() => database.close());
+
+describe('accounts', () => {
+  test('a company is added once and found as it was', async () => {
+    expect(await hasCompanies(database)).toBe(false);
+    await addCompany(database, company);
+    await addCompany(database, { ...company, name: 'Another name' });
+    expect(await findCompany(database, company.id)).toMatchObject({
+      name: 'Acme',
+      billingMode: 'PREPAID',
+      creditLimitMicro: null,
+      providerCustomerId: null,
+    });
+    expect(await hasCompanies(database)).toBe(true);
+    expect(await findCompany(database, secrets.newId())).toBeNull();
+  });
+
+  test('an address belongs to one user, however its letters are written', async () => {
+    const first = person({ email: 'Ada@Acme.example' });
+    expect(await addUser(database, secrets, first)).toEqual({ outcome: 'added' });
+    expect(await addUser(database, secrets, person({ email: 'ada@acme.EXAMPLE' }))).toEqual({
+      outcome: 'email-taken',
+    });
+    expect(await findUserByEmail(database, ' ADA@acme.example')).toMatchObject({
+      id: first.id,
+      email: 'Ada@Acme.example',
+      role: 'MEMBER',
+    });
+    expect(await findUserByEmail(database, 'nobody@acme.example')).toBeNull();
+  });
+
+  test('a user of no company is a super admin, or does not exist', async () => {
+    const lost = addUser(database, secrets, person({ email: 'lost@acme.example', companyId: null }));
+    expect(await lost.catch((error: { sqlState: string }) => error.sqlState)).toBe('23514');
+    const root = person({ email: 'root@acme.example', companyId: null, isSuperAdmin: true });
+    expect(await addUser(database, secrets, root)).toEqual({ outcome: 'added' });
+  });
+
+  test('bad addresses and passwords are refused by name, and nothing is kept', async () => {
+    for (const email of ['', 'a', 'a@b', 'a b@c.de', '@c.de', `${'x'.repeat(300)}@c.de`, 'a@b@c.de']) {
+      expect(await addUser(database, secrets, person({ email }))).toEqual({ outcome: 'bad-email' });
+    }
+    for (const password of ['', 'short', 'x'.repeat(513)]) {
+      const refused = await addUser(database, secrets, person({ email: 'new@acme.example', password }));
+      expect(refused.outcome).toBe('bad-password');
+    }
+  });
+
+  test('the right password opens, everything else does not, and no hash leaves', async () => {
+    const grace = person({ email: 'grace@acme.example', password: 'nanoseconds are long' });
+    await addUser(database, secrets, grace);
+    const opened = await authenticate(database, secrets, ' GRACE@acme.example', 'nanoseconds are long');
+    expect(opened).toMatchObject({ id: grace.id, companyId: company.id });
+    expect(JSON.stringify(opened)).not.toContain('argon2');
+    for (const password of ['', 'nanoseconds are lon', 'x'.repeat(100_000)]) {
+      expect(await authenticate(database, secrets, 'grace@acme.example', password)).toBeNull();
+    }
+    expect(await authenticate(database, secrets, 'nobody@acme.example', 'nanoseconds are long')).toBeNull();
+  });
+
+  test('a password is kept as argon2id only', async () => {
+    const rows = await database.query<{ hash: string }>('select password_hash as hash from users');
+    for (const { hash } of rows) expect(hash).toStartWith('$argon2id$');
+  });
+});
