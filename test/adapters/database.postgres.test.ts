@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { databaseContract, failureOf } from '../contracts/database.contract.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
+import { until } from '../doubles/until.ts';
 import { freshDatabase } from '../services/fresh-database.ts';
 import { givenDatabase } from '../services/given.ts';
 
@@ -92,11 +93,3 @@ describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
     await close();
   });
 });
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    if (await holds()) return;
-    await Bun.sleep(25);
-  }
-  throw new Error('it did not come true within 5 s');
-}

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database, Row, SqlValue, Transaction } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
@@ -14,6 +15,8 @@ export interface PgliteOptions {
   readonly maxWaiting: number;
   readonly statementTimeoutMs: number;
 }
+
+const UNFINISHED = '.unfinished-';
 
 /**
  * PostgreSQL embedded in this process, on a thread of its own. It has one connection: statements and
@@ -89,12 +92,13 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
 
 /**
  * The cluster is built beside its place and moved there when it is whole, so that a process killed in the
- * middle leaves nothing that looks like a database.
+ * middle leaves nothing that looks like a database. Its builder may outlive such a process for a while: each
+ * has a folder of its own to build in.
  */
 async function initialise(folder: string): Promise<void> {
-  const unfinished = `${folder}.unfinished`;
-  await rm(unfinished, { recursive: true, force: true });
+  await removeUnfinished(folder);
   if (existsSync(folder)) return;
+  const unfinished = `${folder}${UNFINISHED}${process.pid}`;
   const program = fileURLToPath(new URL('./pglite-initialise.ts', import.meta.url));
   const child = Bun.spawn([process.execPath, program, unfinished], {
     stdin: 'ignore',
@@ -103,9 +107,17 @@ async function initialise(folder: string): Promise<void> {
   });
   const [exitCode, complaint] = await Promise.all([child.exited, new Response(child.stderr).text()]);
   if (exitCode === 0) return await rename(unfinished, folder);
-  await rm(unfinished, { recursive: true, force: true });
+  await removeUnfinished(folder);
   const last = complaint.trim().split('\n').at(-1) ?? '';
   throw databaseFailure('unavailable', `the embedded database could not be made in ${folder}: ${last}`);
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  const parent = dirname(folder);
+  const names = existsSync(parent) ? await readdir(parent) : [];
+  const leftOver = names.filter((name) => name.startsWith(`${basename(folder)}${UNFINISHED}`));
+  // A builder that still writes may fill the folder again while it is removed; the next start gets it then.
+  await Promise.all(leftOver.map((name) => rm(join(parent, name), { recursive: true }).catch(() => {})));
 }
 
 /** A failed script may leave its own BEGIN open; a pool would hand out another connection, here there is none. */

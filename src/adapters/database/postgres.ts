@@ -13,6 +13,7 @@ export interface PostgresOptions {
   readonly maxWaiting: number;
   readonly connectTimeoutMs: number;
   readonly statementTimeoutMs: number;
+  readonly oldestVersion?: number;
 }
 
 const OLDEST_VERSION = 15;
@@ -75,7 +76,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     },
   };
   try {
-    await refuseOldServer(database);
+    await refuseOldServer(database, options.oldestVersion ?? OLDEST_VERSION);
   } catch (error) {
     await database.close();
     throw error;
@@ -174,15 +175,15 @@ function withDeadline<T>(work: Promise<T>, timeoutMs: number, onDeadline: () => 
   });
 }
 
-async function refuseOldServer(database: Database): Promise<void> {
+async function refuseOldServer(database: Database, oldest: number): Promise<void> {
   const [row] = await database.query<{ version: string }>(
     "select current_setting('server_version') as version",
   );
   const major = Number.parseInt(row?.version ?? '0', 10);
-  if (major >= OLDEST_VERSION) return;
+  if (major >= oldest) return;
   throw databaseFailure(
     'refused',
-    `PostgreSQL ${row?.version} is too old: version ${OLDEST_VERSION} or newer is needed`,
+    `PostgreSQL ${row?.version} is too old: version ${oldest} or newer is needed`,
   );
 }
 

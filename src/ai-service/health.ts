@@ -1,0 +1,53 @@
+import type { DependencyChecks, DependencyState } from '../http/dependency-checks.ts';
+import type { ServiceApp } from '../http/service-app.ts';
+import type { PoolStatus } from '../ports/database.ts';
+import type { WorkerBoard } from './worker-board.ts';
+
+export interface AiHealthParts {
+  readonly dependencies: DependencyChecks;
+  readonly pool: () => PoolStatus;
+  readonly workers: WorkerBoard;
+}
+
+/** The background workers that readiness names one by one. */
+export const NAMED_WORKERS = [
+  'match_score_generator',
+  'email_worker',
+  'cv_worker',
+  'document_worker',
+] as const;
+
+/** None of these routes needs a token, and none tells more than states and counts. */
+export function addHealth(app: ServiceApp, { dependencies, pool, workers }: AiHealthParts): void {
+  app.get('/health', (context) => context.json({ status: 'healthy' }));
+  app.get('/health/live', (context) => context.json({ status: 'alive' }));
+
+  app.get('/health/database', async (context) => {
+    const database = component((await dependencies()).database);
+    return context.json({ ...database, pool: pool() }, database.status === 'healthy' ? 200 : 503);
+  });
+
+  app.get('/health/ready', async (context) => {
+    const states = await dependencies();
+    const database = component(states.database);
+    const cache = component(states.cache);
+    const named = Object.fromEntries(NAMED_WORKERS.map((name) => [name, workers.stateOf(name)]));
+    const httpStatus = database.status === 'healthy' ? 200 : 503;
+    const status = readiness(database.status, cache.status);
+    if (context.req.query('form') === 'flat') {
+      return context.json({ status, components: { database: database.status, ...named } }, httpStatus);
+    }
+    const components = { database, cache, workers: workers.summary(), circuit_breakers: {}, ...named };
+    return context.json({ status, components }, httpStatus);
+  });
+}
+
+function component(state: DependencyState | undefined) {
+  return { status: state?.status === 'up' ? 'healthy' : 'unhealthy', latency_ms: state?.latencyMs ?? 0 };
+}
+
+/** Without its database the service can do nothing; without the cache it works on, worse. */
+function readiness(database: string, cache: string): string {
+  if (database !== 'healthy') return 'unhealthy';
+  return cache === 'healthy' ? 'healthy' : 'degraded';
+}

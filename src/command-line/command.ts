@@ -1,0 +1,51 @@
+import type { AccessTokens } from '../domain/accounts/access-token.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Database } from '../ports/database.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
+import type { Secrets } from '../ports/secrets.ts';
+
+/** What a command says, line by line: results on the one side, complaints on the other. */
+export interface Terminal {
+  print(line: string): void;
+  complain(line: string): void;
+}
+
+/** The opened system, for the commands that need it. */
+export interface OpenedSystem {
+  readonly database: Database;
+  readonly jobQueue: JobQueue;
+  /** Rejects where this process was not given the secret that the services sign with. */
+  accessTokens(): Promise<AccessTokens>;
+  /** Brings the database to this code's version; the names of the steps it took. */
+  migrate(): Promise<readonly string[]>;
+}
+
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+}
+
+/**
+ * A command that works on the database runs where the database is: on the embedded one inside the process that
+ * holds it, if one runs. So it speaks only through the terminal given, and reads no standard input.
+ */
+export type Command = CommandWords &
+  (
+    | { readonly works: 'alone'; run(context: CommandContext, words: readonly string[]): Promise<number> }
+    | {
+        readonly works: 'on-the-database';
+        run(context: CommandContext & OpenedSystem, words: readonly string[]): Promise<number>;
+      }
+  );
+
+interface CommandWords {
+  readonly name: string;
+  /** What follows the name. */
+  readonly usage: string;
+  readonly summary: string;
+}
+
+export const EXIT_OK = 0;
+export const EXIT_FAILED = 1;
+export const EXIT_USAGE = 2;

@@ -1,0 +1,33 @@
+import type { Command } from './command.ts';
+import { createSuperAdmin } from './create-super-admin.ts';
+import { issueToken } from './issue-token.ts';
+import { migrateCommand } from './migrate.ts';
+import { queueCommand, redriveCommand } from './queue-commands.ts';
+import { verifyDeployment } from './verify-deployment.ts';
+
+/** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
+export const COMMANDS: readonly Command[] = [
+  migrateCommand,
+  createSuperAdmin,
+  issueToken,
+  queueCommand,
+  redriveCommand,
+  verifyDeployment(),
+];
+
+export function commandNamed(name: string): Command | null {
+  return COMMANDS.find((command) => command.name === name) ?? null;
+}
+
+export function help(): string {
+  const width = Math.max(...COMMANDS.map(({ name, usage }) => name.length + usage.length + 1));
+  const lines = COMMANDS.map(
+    ({ name, usage, summary }) => `  ${`${name} ${usage}`.trim().padEnd(width)}  ${summary}`,
+  );
+  return [
+    'usage: turnpike COMMAND …',
+    '',
+    ...lines,
+    `  ${'settings'.padEnd(width)}  Prints every setting with its default and its meaning.`,
+  ].join('\n');
+}

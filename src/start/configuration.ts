@@ -1,0 +1,196 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LogLevel } from '../ports/log.ts';
+import { type ModelConfig, readModelConfig } from './model-config.ts';
+import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
+
+/** What this process runs; it decides which settings are needed. */
+export type Role = 'everything' | 'gateway' | 'backend' | 'ai-service' | 'command-line';
+
+export interface Configuration {
+  readonly role: Role;
+  readonly isProduction: boolean;
+  readonly host: string;
+  readonly ports: { gateway: number; backend: number; ai: number; sandbox: number };
+  readonly gatewayProcesses: number;
+  readonly dataDir: string;
+  /** Null is the embedded database. */
+  readonly postgres: { url: string; poolSize: number; connectTimeoutMs: number } | null;
+  readonly statementTimeoutMs: number;
+  readonly databaseMaxWaiting: number;
+  /** Null is this process's memory. */
+  readonly redis: { url: string; timeoutMs: number } | null;
+  /** Null where none was given: outside of production one is made and kept in the data folder. */
+  readonly secrets: Readonly<Record<SecretName, string | null>>;
+  readonly demoWorld: boolean;
+  readonly paymentSandbox: boolean;
+  readonly models: ModelConfig;
+  readonly maxBodyBytes: number;
+  readonly answerTimeoutMs: number;
+  readonly shutdownTimeoutMs: number;
+  readonly log: { level: LogLevel; format: 'auto' | 'json' | 'text'; keepRows: number; keepMs: number };
+}
+
+export type SecretName = 'jwtSecret' | 'internalToken' | 'webhookSecret';
+
+const SECRET_SETTINGS: Record<SecretName, SettingName> = {
+  jwtSecret: 'JWT_SECRET',
+  internalToken: 'INTERNAL_TOKEN',
+  webhookSecret: 'WEBHOOK_SECRET',
+};
+
+const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
+  everything: ['jwtSecret', 'internalToken', 'webhookSecret'],
+  gateway: [],
+  backend: ['jwtSecret', 'webhookSecret'],
+  'ai-service': ['internalToken'],
+  'command-line': [],
+};
+
+/** Bun's fetch queues past 256 requests at once unless this is set before the process starts. */
+const FETCH_LIMIT = 'BUN_CONFIG_MAX_HTTP_REQUESTS';
+const FETCH_LIMIT_NEEDED = 1_024;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+export type ReadConfiguration =
+  | { outcome: 'read'; configuration: Configuration }
+  | { outcome: 'refused'; problems: readonly string[] };
+
+/** The environment of this process: nobody else reads it. */
+export function ownEnvironment(): Environment {
+  return process.env;
+}
+
+/** All problems at once, each with what to do. */
+export function readConfiguration(role: Role, environment: Environment): ReadConfiguration {
+  const problems: string[] = [];
+  const values = readSettings(environment, problems);
+  if (values === null) return { outcome: 'refused', problems };
+  const isProduction = values.NODE_ENV === 'production';
+
+  if (isProduction) refuseUnsafe(role, values, problems);
+  refuseMissingParts(role, values, problems);
+  refuseFewFetches(role, environment, problems);
+  const models = values.MODEL_CONFIG === null ? {} : readModelConfig(values.MODEL_CONFIG, readText, problems);
+  if (problems.length > 0) return { outcome: 'refused', problems };
+  return { outcome: 'read', configuration: assemble(role, isProduction, values, models) };
+}
+
+function readSettings(environment: Environment, problems: string[]): SettingValues | null {
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const given = environment[name]?.trim();
+    const read = setting.schema.safeParse(given === '' ? undefined : given);
+    if (read.success) {
+      values[name] = read.data;
+      continue;
+    }
+    const shown = 'isSecret' in setting ? 'what is set' : JSON.stringify(given?.slice(0, 80));
+    problems.push(`${name} ${read.error.issues[0]?.message ?? 'is wrong'}; ${shown} is not`);
+  }
+  return problems.length > 0 ? null : (values as SettingValues);
+}
+
+function refuseUnsafe(role: Role, values: SettingValues, problems: string[]): void {
+  for (const name of SECRETS_NEEDED[role]) {
+    const setting = SECRET_SETTINGS[name];
+    if (values[setting] !== null) continue;
+    problems.push(`${setting} is missing: set it to ${HOW_TO_MAKE_A_SECRET}`);
+  }
+  refuseWeakSecrets(values, problems);
+  if (values.DEMO_WORLD === true) {
+    problems.push('DEMO_WORLD is on in production: its passwords lie in a file; leave it out');
+  }
+  if (values.PAYMENT_SANDBOX === true) {
+    problems.push('PAYMENT_SANDBOX is on in production: it sells credits for nothing; leave it out');
+  }
+}
+
+const HOW_TO_MAKE_A_SECRET =
+  'at least 32 random characters, for example the output of: openssl rand -base64 48';
+const LEAST_LENGTH = 32;
+const LEAST_VARIETY = 10;
+
+function refuseWeakSecrets(values: SettingValues, problems: string[]): void {
+  for (const setting of Object.values(SECRET_SETTINGS)) {
+    const value = values[setting];
+    if (typeof value !== 'string') continue;
+    if (value.length >= LEAST_LENGTH && new Set(value).size >= LEAST_VARIETY) continue;
+    problems.push(`${setting} is too weak: set it to ${HOW_TO_MAKE_A_SECRET}`);
+  }
+}
+
+function refuseMissingParts(role: Role, values: SettingValues, problems: string[]): void {
+  const single = role === 'gateway' || role === 'backend' || role === 'ai-service';
+  const several = role === 'everything' && values.GATEWAY_PROCESSES > 1;
+  if (!single && !several) return;
+  const why = single ? 'a single service' : 'GATEWAY_PROCESSES above 1';
+  for (const name of ['DATABASE_URL', 'REDIS_URL'] as const) {
+    if (values[name] !== null) continue;
+    problems.push(
+      `${name} is missing: ${why} shares its state with other processes and cannot use embedded parts`,
+    );
+  }
+}
+
+function refuseFewFetches(role: Role, environment: Environment, problems: string[]): void {
+  if (role !== 'everything' && role !== 'gateway') return;
+  if (Number(environment[FETCH_LIMIT] ?? 0) >= FETCH_LIMIT_NEEDED) return;
+  problems.push(
+    `${FETCH_LIMIT} must be at least ${FETCH_LIMIT_NEEDED} before the process starts, or calls past 256 at once ` +
+      'would queue: start with npm start, or set it to 65336',
+  );
+}
+
+function assemble(
+  role: Role,
+  isProduction: boolean,
+  values: SettingValues,
+  models: ModelConfig,
+): Configuration {
+  return {
+    role,
+    isProduction,
+    host: values.HOST,
+    ports: {
+      gateway: values.GATEWAY_PORT,
+      backend: values.BACKEND_PORT,
+      ai: values.AI_PORT,
+      sandbox: values.SANDBOX_PORT,
+    },
+    gatewayProcesses: values.GATEWAY_PROCESSES,
+    dataDir: resolve(values.DATA_DIR),
+    postgres:
+      values.DATABASE_URL === null
+        ? null
+        : {
+            url: values.DATABASE_URL,
+            poolSize: values.DATABASE_POOL_SIZE,
+            connectTimeoutMs: values.DATABASE_CONNECT_TIMEOUT_MS,
+          },
+    statementTimeoutMs: values.DATABASE_STATEMENT_TIMEOUT_MS,
+    databaseMaxWaiting: values.DATABASE_MAX_WAITING,
+    redis: values.REDIS_URL === null ? null : { url: values.REDIS_URL, timeoutMs: values.REDIS_TIMEOUT_MS },
+    secrets: {
+      jwtSecret: values.JWT_SECRET,
+      internalToken: values.INTERNAL_TOKEN,
+      webhookSecret: values.WEBHOOK_SECRET,
+    },
+    demoWorld: values.DEMO_WORLD ?? !isProduction,
+    paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,
+    models,
+    maxBodyBytes: values.MAX_BODY_BYTES,
+    answerTimeoutMs: values.ANSWER_TIMEOUT_MS,
+    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
+    log: {
+      level: values.LOG_LEVEL,
+      format: values.LOG_FORMAT,
+      keepRows: values.LOG_KEEP_ROWS,
+      keepMs: values.LOG_KEEP_MS,
+    },
+  };
+}
+
+function readText(path: string): string {
+  return readFileSync(path, 'utf8');
+}

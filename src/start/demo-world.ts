@@ -1,0 +1,113 @@
+import { createHash, createHmac } from 'node:crypto';
+import { addCompany, hasCompanies } from '../domain/accounts/company.ts';
+import { addUser, type NewUser } from '../domain/accounts/user.ts';
+import { addKey } from '../domain/keys/add-key.ts';
+import { rawKeyFrom } from '../domain/keys/raw-key.ts';
+import { DEFAULT_SCOPES, SCOPES } from '../domain/keys/scopes.ts';
+import type { Database, Transaction } from '../ports/database.ts';
+import type { Secrets } from '../ports/secrets.ts';
+
+/** What a newcomer needs to look around. All of it follows from one seed, so it can be written down again. */
+export interface DemoWorld {
+  readonly companyId: string;
+  readonly apiKey: string;
+  readonly fullKey: string;
+  readonly superAdmin: DemoPerson;
+  readonly companyAdmin: DemoPerson;
+}
+
+export interface DemoPerson {
+  readonly id: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+export type DemoOutcome = 'made' | 'found' | 'another-world';
+
+/** Names the lock under which one of several starting processes makes the world. */
+const LOCK = 7_261_905;
+const TIMEOUT_MS = 60_000;
+
+export function drawDemoWorld(seed: string): DemoWorld {
+  const draw = (label: string) => createHmac('sha256', seed).update(label).digest();
+  const person = (label: string, email: string): DemoPerson => ({
+    id: uuidFrom(draw(`${label} id`)),
+    email,
+    password: draw(`${label} password`).subarray(0, 15).toString('base64url'),
+  });
+  return {
+    companyId: uuidFrom(draw('company id')),
+    apiKey: rawKeyFrom(draw('api key')),
+    fullKey: rawKeyFrom(draw('full key')),
+    superAdmin: person('super admin', 'super.admin@demo.example'),
+    companyAdmin: person('company admin', 'company.admin@demo.example'),
+  };
+}
+
+/**
+ * Makes the demo world on an empty database. A database that holds it already is left as it is; one with other
+ * companies, or another seed's world, is never touched.
+ */
+export async function ensureDemoWorld(
+  database: Database,
+  secrets: Secrets,
+  seed: string,
+): Promise<DemoOutcome> {
+  const fingerprint = createHash('sha256').update(seed).digest('hex').slice(0, 16);
+  return await database.transaction(
+    async (transaction) => {
+      await transaction.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      const [row] = await transaction.query<{ fingerprint: string }>(
+        'select seed_fingerprint as fingerprint from demo_world',
+      );
+      if (row !== undefined) return row.fingerprint === fingerprint ? 'found' : 'another-world';
+      if (await hasCompanies(transaction)) return 'another-world';
+      await make(transaction, secrets, drawDemoWorld(seed), fingerprint);
+      return 'made';
+    },
+    { timeoutMs: TIMEOUT_MS },
+  );
+}
+
+async function make(
+  transaction: Transaction,
+  secrets: Secrets,
+  world: DemoWorld,
+  fingerprint: string,
+): Promise<void> {
+  const { companyId, companyAdmin, superAdmin } = world;
+  await addCompany(transaction, { id: companyId, name: 'Demo Company', billingMode: 'PREPAID' });
+  await add({ ...companyAdmin, companyId, role: 'COMPANY_ADMIN', isSuperAdmin: false });
+  await add({ ...superAdmin, companyId: null, role: 'MEMBER', isSuperAdmin: true });
+  const key = { companyId, createdBy: companyAdmin.id };
+  const plain = { ...key, id: uuidFrom(hash(world.apiKey)), name: 'Demo key', rawKey: world.apiKey };
+  const full = {
+    ...key,
+    id: uuidFrom(hash(world.fullKey)),
+    name: 'Demo key, all scopes',
+    rawKey: world.fullKey,
+  };
+  await addKey(transaction, { ...plain, scopes: DEFAULT_SCOPES });
+  await addKey(transaction, { ...full, scopes: SCOPES });
+  await transaction.query('insert into demo_world (seed_fingerprint, company_id) values ($1, $2)', [
+    fingerprint,
+    companyId,
+  ]);
+
+  async function add(user: NewUser): Promise<void> {
+    const added = await addUser(transaction, secrets, user);
+    if (added.outcome !== 'added') throw new Error(`the demo user ${user.email}: ${added.outcome}`);
+  }
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(`id of ${text}`).digest();
+}
+
+/** The first 16 bytes as a UUID of version 8, which leaves the rest to its maker. */
+function uuidFrom(bytes: Uint8Array): string {
+  const sixteen = new Uint8Array(bytes.subarray(0, 16));
+  sixteen[6] = ((sixteen[6] ?? 0) & 0x0f) | 0x80;
+  sixteen[8] = ((sixteen[8] ?? 0) & 0x3f) | 0x80;
+  return sixteen.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

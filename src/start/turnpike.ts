@@ -1,0 +1,77 @@
+/** `npm run turnpike -- COMMAND …`: the command line. */
+import { createSystemClock } from '../adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
+import type { Command, Terminal } from '../command-line/command.ts';
+import { commandNamed, help } from '../command-line/commands.ts';
+import { createAccessTokens } from '../domain/accounts/access-token.ts';
+import type { Configuration } from './configuration.ts';
+import { connect } from './connect.ts';
+import { askThroughSocket } from './control-socket.ts';
+import { isDataFolderHeld } from './data-folder.ts';
+import { openJobs } from './jobs.ts';
+import { needed } from './kept-secrets.ts';
+import { run } from './run.ts';
+import { settingsPage } from './settings-page.ts';
+import { type Closing, closeAll } from './shutdown.ts';
+
+const USAGE = 2;
+const terminal: Terminal = {
+  print: (line) => void process.stdout.write(`${line}\n`),
+  complain: (line) => void process.stderr.write(`turnpike: ${line}\n`),
+};
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main([name = 'help', ...words]: readonly string[]): Promise<number> {
+  if (name === 'help' || name === '--help' || name === '-h') {
+    terminal.print(help());
+    return 0;
+  }
+  if (name === 'settings') {
+    process.stdout.write(settingsPage());
+    return 0;
+  }
+  const command = commandNamed(name);
+  if (command === null) {
+    terminal.complain(`there is no command ${name}`);
+    terminal.complain(help());
+    return USAGE;
+  }
+  if (command.works === 'alone') {
+    const context = { terminal, clock: createSystemClock(), secrets: createSystemSecrets() };
+    return await command.run(context, words);
+  }
+  let exitCode = 1;
+  await run('command-line', async (configuration) => {
+    exitCode = await runOnTheDatabase(configuration, command, words);
+  });
+  return exitCode;
+}
+
+async function runOnTheDatabase(
+  configuration: Configuration,
+  command: Command,
+  words: readonly string[],
+): Promise<number> {
+  if (configuration.postgres === null && isDataFolderHeld(configuration.dataDir)) {
+    return await askThroughSocket(configuration.dataDir, [command.name, ...words], terminal);
+  }
+  const parts = await connect({ ...configuration, log: { ...configuration.log, level: 'error' } });
+  const closings: Closing[] = [...parts.closings];
+  try {
+    const jobs = await openJobs({
+      ...parts,
+      whenClosing: (closingName, close) => void closings.unshift({ name: closingName, close }),
+    });
+    const system = {
+      ...parts,
+      jobQueue: jobs.queue,
+      accessTokens: async () => await createAccessTokens(needed(parts.keys, 'jwtSecret'), parts.clock),
+      // Opening has migrated already: these are the steps to tell of.
+      migrate: async () => parts.migrated,
+    };
+    return await command.run({ ...system, terminal }, words);
+  } finally {
+    await closeAll(parts.log, closings);
+  }
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { Hono } from 'hono';
+import { addMonitoring } from '../../src/ai-service/monitoring.ts';
+import type { ServiceVariables } from '../../src/http/service-app.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+
+let database: Database;
+const app = new Hono<ServiceVariables>();
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  addMonitoring(app, database);
+  await database.query(`insert into log_entries (timestamp, level, message, context)
+    select timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', case n % 2 when 0 then 'info' else 'error' end,
+      'entry ' || n, jsonb_build_object('requestId', 'req_' || n) from generate_series(1, 10) as n`);
+});
+afterAll(() => database.close());
+
+async function ask(path: string) {
+  const response = await app.request(path);
+  return { status: response.status, body: await response.json() };
+}
+
+function messages(body: { entries: { message: string }[] }): string[] {
+  return body.entries.map((entry) => entry.message);
+}
+
+describe('A-8 the log viewer', () => {
+  test('A-8 shows the newest first, page by page, to the end', async () => {
+    const seen: string[] = [];
+    let path = '/monitoring/app-logs?limit=4';
+    for (let page = 0; page < 3; page += 1) {
+      const { body } = await ask(path);
+      seen.push(...messages(body));
+      path = `/monitoring/app-logs?limit=4&after=${body.next_cursor}`;
+      if (page === 2) expect(body.next_cursor).toBeNull();
+    }
+    expect(seen).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((n) => `entry ${n}`));
+  });
+
+  test('A-8 filters by level, text, request and time', async () => {
+    const found = async (query: string) => messages((await ask(`/monitoring/app-logs?${query}`)).body);
+    expect(await found('contains=ENTRY 1')).toEqual(['entry 10', 'entry 1']);
+    expect(await found('request_id=req_3')).toEqual(['entry 3']);
+    expect(await found('from=2026-01-01T00:00:03Z&to=2026-01-01T00:00:05Z')).toEqual(['entry 4', 'entry 3']);
+    expect(await found('level=error&limit=2')).toEqual(['entry 9', 'entry 7']);
+  });
+
+  test('A-8 /errors shows errors alone, whatever else is asked', async () => {
+    const { body } = await ask('/monitoring/errors?level=debug');
+    expect(messages(body)).toEqual(['entry 9', 'entry 7', 'entry 5', 'entry 3', 'entry 1']);
+    expect(body.entries[0]).toEqual({
+      timestamp: '2026-01-01T00:00:09.000Z',
+      level: 'error',
+      message: 'entry 9',
+      context: { requestId: 'req_9' },
+    });
+  });
+
+  test('a wrong query is 400 in the envelope and names the parameter', async () => {
+    for (const [query, param] of [
+      ['level=loud', 'level'],
+      ['limit=0', 'limit'],
+      ['limit=501', 'limit'],
+      ['limit=x', 'limit'],
+      ['from=yesterday', 'from'],
+      ['after=nonsense', 'after'],
+      [`contains=${'x'.repeat(201)}`, 'contains'],
+    ]) {
+      const { status, body } = await ask(`/monitoring/app-logs?${query}`);
+      expect(status).toBe(400);
+      expect(body.error).toMatchObject({ type: 'invalid_request_error', param });
+    }
+    expect((await ask('/monitoring/app-logs?contians=x')).status).toBe(400);
+  });
+});

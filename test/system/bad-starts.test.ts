@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { SQL } from 'bun';
+import { prepareDataFolder } from '../../src/start/data-folder.ts';
+import { freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase, givenRedis } from '../services/given.ts';
+import { emptyDataFolder, preparedDataFolder, startProcess, startSystem } from './running-system.ts';
+
+/** One clear line on standard error, exit code 1, nothing else. */
+async function refusal(env: Record<string, string>, file = 'everything.ts'): Promise<string> {
+  const running = startProcess(file, [], env);
+  expect(await running.exited).toBe(1);
+  expect(running.errors().trimEnd().split('\n')).toHaveLength(1);
+  expect(running.output()).not.toContain('ready');
+  return running.errors();
+}
+
+describe('a bad start is one clear line and an exit code', () => {
+  test('a port in use, and nothing is damaged: the next start works', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+    const env = { DATA_DIR: folder, BACKEND_PORT: String(taken.port) };
+    expect(await refusal(env)).toBe(
+      `turnpike: port ${taken.port} is in use: stop what uses it, or set BACKEND_PORT to another one\n`,
+    );
+    taken.stop();
+    const system = await startSystem(folder, env);
+    system.signal('SIGTERM');
+    expect(await system.exited).toBe(0);
+    await remove();
+  });
+
+  test('a DATA_DIR that cannot be written', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    writeFileSync(folder, 'a file, not a folder');
+    expect(await refusal({ DATA_DIR: join(folder, 'data') })).toContain('cannot be written');
+    await remove();
+  });
+
+  test('no free disk', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    expect(() => prepareDataFolder(folder, Number.MAX_SAFE_INTEGER)).toThrow('MiB of free disk: at least');
+    await remove();
+  });
+
+  test('a damaged secrets file', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    writeFileSync(join(folder, 'secrets.json'), '{"jwtSecret": "x"');
+    expect(await refusal({ DATA_DIR: folder })).toContain(
+      'secrets.json is damaged: restore it, or remove it',
+    );
+    await remove();
+  });
+
+  test('a broken configuration file, with all other problems at once', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    await mkdir(dirname(folder), { recursive: true });
+    writeFileSync(`${folder}.json`, '{');
+    const env = { DATA_DIR: folder, MODEL_CONFIG: `${folder}.json`, GATEWAY_PROCESSES: '2' };
+    const running = startProcess('everything.ts', [], env);
+    expect(await running.exited).toBe(1);
+    const lines = running.errors().trimEnd().split('\n');
+    expect(lines[0]).toBe('turnpike: cannot start, 3 settings need a change:');
+    expect(lines.slice(1).map((line) => line.split(' ')[1])).toEqual([
+      'DATABASE_URL',
+      'REDIS_URL',
+      'MODEL_CONFIG:',
+    ]);
+    await remove();
+  });
+
+  test('an unreachable PostgreSQL, without its password', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    const line = await refusal({ DATA_DIR: folder, DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/x' });
+    expect(line).toStartWith('turnpike: DATABASE_URL: PostgreSQL at 127.0.0.1:1 cannot be used');
+    expect(line).not.toContain('hunter2');
+    await remove();
+  });
+
+  test('an unreachable Redis, without its password', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    const line = await refusal({ DATA_DIR: folder, REDIS_URL: 'redis://me:hunter2@127.0.0.1:1' });
+    expect(line).toStartWith('turnpike: REDIS_URL:');
+    expect(line).toContain('127.0.0.1:1');
+    expect(line).not.toContain('hunter2');
+    await remove();
+  });
+
+  test.skipIf(givenDatabase() === null)('a newer database than the code, which stays as it is', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    const { url, drop } = await freshDatabase();
+    const sql = new SQL(url);
+    await sql`create table schema_migrations (number integer primary key, name text, applied_at timestamptz)`;
+    await sql`insert into schema_migrations values (9999, '9999_from_the_future', now())`;
+    const line = await refusal({ DATA_DIR: folder, DATABASE_URL: url });
+    expect(line).toContain('the database is newer than this code: it has 9999_from_the_future');
+    const tables = await sql`select count(*)::int as n from pg_tables where schemaname = 'public'`;
+    expect(tables[0].n).toBe(1);
+    await sql.close();
+    await drop();
+    await remove();
+  });
+
+  test('production without secrets names them all', async () => {
+    const running = startProcess('everything.ts', [], { NODE_ENV: 'production', DEMO_WORLD: 'on' });
+    expect(await running.exited).toBe(1);
+    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'WEBHOOK_SECRET', 'DEMO_WORLD']) {
+      expect(running.errors()).toContain(`- ${name} `);
+    }
+  });
+
+  test('a single service without PostgreSQL and Redis says that it needs both', async () => {
+    for (const file of ['gateway.ts', 'backend.ts', 'ai-service.ts']) {
+      const running = startProcess(file, [], {});
+      expect(await running.exited).toBe(1);
+      expect(running.errors()).toContain('- DATABASE_URL is missing');
+      expect(running.errors()).toContain('- REDIS_URL is missing');
+    }
+  });
+});
+
+describe.skipIf(givenDatabase() === null || givenRedis() === null)('production', () => {
+  test('runs on PostgreSQL and Redis with no demo world, no sandbox and nothing made up', async () => {
+    const { folder, remove } = await emptyDataFolder();
+    const { url, drop } = await freshDatabase();
+    const secret = (n: number) => `${n}k3J9xQ0vTz7LmPw2RbYc5NdHs8GfAu1E`;
+    const system = await startSystem(folder, {
+      NODE_ENV: 'production',
+      DATABASE_URL: url,
+      REDIS_URL: givenRedis() ?? '',
+      JWT_SECRET: secret(1),
+      INTERNAL_TOKEN: secret(2),
+      WEBHOOK_SECRET: secret(3),
+    });
+    expect(system.output()).not.toContain('sandbox');
+    expect(system.demo).toThrow();
+    const sql = new SQL(url);
+    expect((await sql`select count(*)::int as n from companies`)[0].n).toBe(0);
+    await sql.close();
+    system.signal('SIGTERM');
+    expect(await system.exited).toBe(0);
+    await drop();
+    await remove();
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { emptyDataFolder, preparedDataFolder, startProcess, startSystem } from './running-system.ts';
+
+/** Moments of a start, in milliseconds after its beginning: folder, lock, cluster, migrations, demo world, ready. */
+const MOMENTS_OF_A_FIRST_START = [30, 120, 300, 900, 2_500];
+const MOMENTS_OF_A_WARM_START = [100, 250, 400, 550, 700, 850, 1_000, 1_300];
+
+async function killAfter(folder: string, delayMs: number): Promise<void> {
+  const running = startProcess('everything.ts', [], { DATA_DIR: folder });
+  await Promise.race([running.exited, Bun.sleep(delayMs)]);
+  running.signal('SIGKILL');
+  await running.exited;
+}
+
+async function startsWell(folder: string): Promise<string> {
+  const system = await startSystem(folder);
+  const { backend_url } = system.demo();
+  const health = await (await fetch(`${backend_url}/health`)).json();
+  expect(health).toMatchObject({ status: 'ok' });
+  system.signal('SIGTERM');
+  expect(await system.exited).toBe(0);
+  return readFileSync(join(folder, 'demo.json'), 'utf8').replace(/127\.0\.0\.1:\d+/g, '');
+}
+
+describe('kill -9', () => {
+  test('at any moment of the first start: the next start works', async () => {
+    for (const moment of MOMENTS_OF_A_FIRST_START) {
+      const { folder, remove } = await emptyDataFolder();
+      await killAfter(folder, moment);
+      await startsWell(folder);
+      await remove();
+    }
+  }, 180_000);
+
+  test('again and again on one folder: the last start works, and the demo world is the same', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    const before = await startsWell(folder);
+    for (const moment of MOMENTS_OF_A_WARM_START) await killAfter(folder, moment);
+    expect(await startsWell(folder)).toBe(before);
+    await remove();
+  }, 120_000);
+
+  test('after an acknowledged row: the next start has it', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    const turnpike = async (email: string) => {
+      const running = startProcess('turnpike.ts', ['create-super-admin', email], { DATA_DIR: folder });
+      await running.exited;
+      return running.output() + running.errors();
+    };
+    const system = await startSystem(folder);
+    for (const n of [1, 2, 3]) expect(await turnpike(`kept${n}@x.example`)).toContain('is a super admin');
+    system.signal('SIGKILL');
+    await system.exited;
+    const again = await startSystem(folder);
+    for (const n of [1, 2, 3])
+      expect(await turnpike(`kept${n}@x.example`)).toContain('has an account already');
+    again.signal('SIGTERM');
+    await again.exited;
+    // And without a running process the command line opens the database itself.
+    expect(await turnpike('kept1@x.example')).toContain('has an account already');
+    await remove();
+  }, 120_000);
+});
+
+describe('signals', () => {
+  test('SIGTERM and SIGINT end it with 0', async () => {
+    const { folder, remove } = await preparedDataFolder();
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const system = await startSystem(folder);
+      system.signal(signal);
+      expect(await system.exited).toBe(0);
+    }
+    await remove();
+  });
+});

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type Forwarder, startForwarder } from '../doubles/forwarder.ts';
+import { until } from '../doubles/until.ts';
+import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase, givenRedis } from '../services/given.ts';
+import { emptyDataFolder, type RunningSystem, startSystem } from './running-system.ts';
+
+const missing = givenDatabase() === null || givenRedis() === null;
+
+describe.skipIf(missing)('when a dependency is away', () => {
+  let database: FreshDatabase;
+  let data: Awaited<ReturnType<typeof emptyDataFolder>>;
+  let toDatabase: Forwarder;
+  let toRedis: Forwarder;
+  let system: RunningSystem;
+
+  const through = (url: string, forwarder: Forwarder) => {
+    const changed = new URL(url);
+    changed.hostname = '127.0.0.1';
+    changed.port = String(forwarder.port);
+    return changed.href;
+  };
+
+  beforeAll(async () => {
+    [database, data] = await Promise.all([freshDatabase(), emptyDataFolder()]);
+    const redisUrl = givenRedis() ?? '';
+    toDatabase = startForwarder(Number(new URL(database.url).port || 5432));
+    toRedis = startForwarder(Number(new URL(redisUrl).port || 6379));
+    system = await startSystem(data.folder, {
+      DATABASE_URL: through(database.url, toDatabase),
+      REDIS_URL: through(redisUrl, toRedis),
+      DATABASE_STATEMENT_TIMEOUT_MS: '1000',
+      DATABASE_CONNECT_TIMEOUT_MS: '1000',
+    });
+  });
+
+  afterAll(async () => {
+    system.signal('SIGKILL');
+    await system.exited;
+    toDatabase.close();
+    toRedis.close();
+    await database.drop();
+    await data.remove();
+  });
+
+  async function backend() {
+    const response = await fetch(`${system.demo().backend_url}/health`);
+    return { status: response.status, body: await response.json() };
+  }
+  async function readiness() {
+    const response = await fetch(`${system.demo().ai_url}/health/ready`);
+    return { status: response.status, body: await response.json() };
+  }
+  const isWell = async () => {
+    const { body } = await backend();
+    return body.status === 'ok' && (await readiness()).status === 200;
+  };
+
+  test('P-1 without the cache the backend is degraded and still 200; A-2 the AI service stays ready', async () => {
+    toRedis.cut();
+    await until(async () => (await backend()).body.cache.status === 'down');
+    expect(await backend()).toMatchObject({
+      status: 200,
+      body: { status: 'degraded', database: { status: 'up' }, cache: { status: 'down' } },
+    });
+    expect(await readiness()).toMatchObject({ status: 200, body: { status: 'degraded' } });
+    toRedis.restore();
+    await until(isWell);
+  });
+
+  test('P-1 A-2 A-3 A-4 without the database: degraded, 503 where readiness asks, alive all the same', async () => {
+    toDatabase.cut();
+    await until(async () => (await backend()).body.database.status === 'down');
+    expect(await backend()).toMatchObject({ status: 200, body: { status: 'degraded' } });
+    const flat = await fetch(`${system.demo().ai_url}/health/ready?form=flat`);
+    expect(flat.status).toBe(503);
+    expect(await flat.json()).toMatchObject({ status: 'unhealthy', components: { database: 'unhealthy' } });
+    expect((await fetch(`${system.demo().ai_url}/health/database`)).status).toBe(503);
+    expect((await fetch(`${system.demo().ai_url}/health/live`)).status).toBe(200);
+    expect((await fetch(`${system.demo().ai_url}/health`)).status).toBe(200);
+    expect((await fetch(`${system.demo().backend_url}/healthz`)).status).toBe(200);
+    toDatabase.restore();
+    await until(isWell);
+  });
+
+  test('a database that answers nothing is down within its own time, and comes back', async () => {
+    toDatabase.hold();
+    await until(async () => (await backend()).body.database.status === 'down');
+    expect((await readiness()).status).toBe(503);
+    toDatabase.release();
+    await until(isWell);
+  });
+
+  test('a second signal ends it at once, while a call is still running', async () => {
+    toDatabase.hold();
+    const running = fetch(`${system.demo().ai_url}/health/database`).catch(() => 'cut');
+    await Bun.sleep(1_050);
+    const hanging = fetch(`${system.demo().ai_url}/health/database`).catch(() => 'cut');
+    await Bun.sleep(50);
+    system.signal('SIGTERM');
+    await system.line('{"timestamp"');
+    await until(async () => system.output().includes('"stopping"'));
+    system.signal('SIGTERM');
+    expect(await system.exited).toBe(143);
+    await Promise.all([running, hanging]);
+  });
+});

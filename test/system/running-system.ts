@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { embeddedFolder } from '../doubles/embedded-folder.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const READY_WITHIN_MS = 60_000;
+
+export interface DemoFile {
+  readonly gateway_url: string;
+  readonly backend_url: string;
+  readonly ai_url: string;
+  readonly console_url: string;
+  readonly sandbox_url: string;
+  readonly api_key: string;
+  readonly full_key: string;
+  readonly internal_token: string;
+  readonly webhook_secret: string;
+  readonly jwt_secret: string;
+  readonly company_id: string;
+  readonly super_admin: { email: string; password: string };
+  readonly company_admin: { email: string; password: string };
+}
+
+export interface RunningProcess {
+  readonly pid: number;
+  readonly exited: Promise<number>;
+  /** Everything it has written so far. */
+  output(): string;
+  errors(): string;
+  signal(name: NodeJS.Signals): void;
+  /** The first line that begins so; rejects when the process ends before it. */
+  line(beginning: string): Promise<string>;
+}
+
+/** Runs a file of src/start as its npm script would, on free ports. */
+export function startProcess(
+  file: string,
+  words: readonly string[],
+  env: Record<string, string>,
+): RunningProcess {
+  const child = Bun.spawn([process.execPath, join(ROOT, 'src/start', file), ...words], {
+    cwd: ROOT,
+    env: { ...plainEnvironment(), ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const out = gather(child.stdout);
+  const err = gather(child.stderr);
+  return {
+    pid: child.pid,
+    exited: Promise.all([child.exited, out.done, err.done]).then(([exitCode]) => exitCode),
+    output: out.text,
+    errors: err.text,
+    signal: (name) => child.kill(name),
+    async line(beginning) {
+      const deadline = Bun.nanoseconds() / 1e6 + READY_WITHIN_MS;
+      for (;;) {
+        const found = out
+          .text()
+          .split('\n')
+          .slice(0, -1)
+          .find((line) => line.startsWith(beginning));
+        if (found !== undefined) return found;
+        const ended = child.exitCode !== null || child.signalCode !== null;
+        if (ended || Bun.nanoseconds() / 1e6 > deadline) {
+          throw new Error(`no line begins with "${beginning}":\n${out.text()}${err.text()}`);
+        }
+        await out.more();
+      }
+    },
+  };
+}
+
+export interface RunningSystem extends RunningProcess {
+  readonly dataDir: string;
+  demo(): DemoFile;
+}
+
+/** The whole system in one process, up to its `ready` line. */
+export async function startSystem(dataDir: string, env: Record<string, string> = {}): Promise<RunningSystem> {
+  const running = startProcess('everything.ts', [], { DATA_DIR: dataDir, ...env });
+  await running.line('ready');
+  return { ...running, dataDir, demo: () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) };
+}
+
+/** A data folder with an empty embedded database in it: seconds quicker than a first start. */
+export async function preparedDataFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
+  return await embeddedFolder();
+}
+
+export async function emptyDataFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
+  const parent = await mkdtemp(join(tmpdir(), 'turnpike-data-'));
+  const remove = () => rm(parent, { recursive: true, force: true });
+  return { folder: join(parent, 'data'), remove };
+}
+
+function plainEnvironment(): Record<string, string> {
+  const { PATH = '', HOME = '' } = process.env;
+  const free = { GATEWAY_PORT: '0', BACKEND_PORT: '0', AI_PORT: '0', SANDBOX_PORT: '0' };
+  return { PATH, HOME, BUN_CONFIG_MAX_HTTP_REQUESTS: '65336', ...free };
+}
+
+function gather(stream: ReadableStream<Uint8Array>) {
+  let text = '';
+  let wake = Promise.withResolvers<void>();
+  const read = async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) {
+      text += decoder.decode(chunk, { stream: true });
+      wake.resolve();
+      wake = Promise.withResolvers();
+    }
+    wake.resolve();
+  };
+  const done = read();
+  return { text: () => text, done, more: () => Promise.race([wake.promise, Bun.sleep(500), done]) };
+}
