@@ -1,0 +1,17 @@
+import { databasePglite } from './database-pglite.ts';
+import { databasePostgres } from './database-postgres.ts';
+import type { Measurement } from './frame/measurement.ts';
+import { jobQueue } from './job-queue.ts';
+import { memory } from './memory.ts';
+import { sharedState } from './shared-state.ts';
+import { start } from './start.ts';
+
+/** In the order in which they run. */
+export const measurements: readonly Measurement[] = [
+  start,
+  memory,
+  databasePostgres,
+  databasePglite,
+  sharedState,
+  jobQueue,
+];

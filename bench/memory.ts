@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import type { RunningProcess } from '../test/system/running-system.ts';
+import { stopProcess } from './frame/context.ts';
+import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
+
+/** What a start leaves to the garbage collector is gone by then. */
+const IDLE_MS = 4_000;
+const GATEWAY_AIM_MB = 100;
+const OPEN_PGLITE = '../../bench/programs/open-pglite.ts';
+const SERVE_NOTHING = '../../bench/programs/serve-nothing.ts';
+
+interface Resident {
+  /** Every page it has in memory (RSS). */
+  readonly wholeMb: number;
+  /** Pages that several processes share are divided among them (PSS): Bun's own program, above all. */
+  readonly shareMb: number;
+}
+
+export const memory: Measurement = {
+  name: 'memory',
+  what: `resident memory after ${IDLE_MS / 1000} s without work; "share" divides what processes share (PSS)`,
+  async run(context) {
+    return [...(await embedded(context)), ...(await singleServices(context))];
+  },
+};
+
+async function embedded(context: BenchContext): Promise<Row[]> {
+  const env = { DATA_DIR: await context.freshPath() };
+  const first = await aloneWhenIdle(context, 'everything.ts', env);
+  const warm = await aloneWhenIdle(context, 'everything.ts', env);
+  const engine = await aloneWhenIdle(context, OPEN_PGLITE, env);
+  const beside = { label: 'PGlite alone', resident: engine };
+  return [
+    ...rowsOf('PGlite alone, opened by a bare Bun process', engine),
+    ...rowsOf('everything, embedded, after its first start', first, beside),
+    ...rowsOf('everything, embedded, after a warm start', warm, beside),
+  ];
+}
+
+async function aloneWhenIdle(
+  context: BenchContext,
+  file: string,
+  env: Record<string, string>,
+): Promise<Resident> {
+  const running = context.startProcess(file, env);
+  await running.line('ready');
+  await idle(context);
+  const resident = residentMemory(running);
+  await stopProcess(running);
+  return resident;
+}
+
+/** All beside each other, as in a deployment: first ready, then idle. */
+async function singleServices(context: BenchContext): Promise<Row[]> {
+  const env = {
+    DATA_DIR: await context.freshPath(),
+    DATABASE_URL: await context.emptyDatabase(),
+    REDIS_URL: await context.emptyRedis(),
+  };
+  const start = async (file: string) => {
+    const running = context.startProcess(file, env);
+    await running.line('ready');
+    return running;
+  };
+  const running = {
+    nothing: await start(SERVE_NOTHING),
+    gateway: await start('gateway.ts'),
+    backend: await start('backend.ts'),
+    ai: await start('ai-service.ts'),
+  };
+  await idle(context);
+  const nothing = residentMemory(running.nothing);
+  const beside = { label: 'a bare Bun process', resident: nothing };
+  const [gateway, gatewayShare] = rowsOf('the gateway alone', residentMemory(running.gateway), beside);
+  return [
+    ...rowsOf('a bare Bun process that serves nothing', nothing),
+    { ...gateway, aim: { below: GATEWAY_AIM_MB } },
+    gatewayShare,
+    ...rowsOf('the backend alone', residentMemory(running.backend), beside),
+    ...rowsOf('the AI service alone', residentMemory(running.ai), beside),
+  ];
+}
+
+async function idle({ signal }: BenchContext): Promise<void> {
+  await Bun.sleep(IDLE_MS);
+  signal.throwIfAborted();
+}
+
+function residentMemory({ pid }: RunningProcess): Resident {
+  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const megabytes = (name: string) => {
+    const kibibytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1];
+    if (kibibytes === undefined) throw new Error(`the kernel does not say ${name} of a process`);
+    return (Number(kibibytes) * 1024) / 1e6;
+  };
+  return { wholeMb: megabytes('Rss'), shareMb: megabytes('Pss') };
+}
+
+function rowsOf(
+  label: string,
+  { wholeMb, shareMb }: Resident,
+  beside?: { readonly label: string; readonly resident: Resident },
+): [Row, Row] {
+  const besideIt = (megabytes: number, kind: keyof Resident) =>
+    beside && { beside: { reference: beside.label, ratio: megabytes / beside.resident[kind] } };
+  return [
+    { label, unit: 'MB', value: wholeMb, ...besideIt(wholeMb, 'wholeMb') },
+    { label: `${label}: share`, unit: 'MB', value: shareMb, ...besideIt(shareMb, 'shareMb') },
+  ];
+}

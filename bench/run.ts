@@ -1,0 +1,78 @@
+/**
+ * `npm run bench`: measures this system beside what it is made of, on servers of its own, and prints a table.
+ * `-- NAME …` measures only those, `-- --list` says which there are, `-- --json FILE` writes the figures too.
+ * Ends with 0 only where every measurement was taken.
+ */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { listenForInterruption } from '../test/services/interruption.ts';
+import { readWords } from './frame/command-words.ts';
+import { describeMachine, readMachine } from './frame/machine.ts';
+import type { Measurement } from './frame/measurement.ts';
+import { createOwnServers } from './frame/own-servers.ts';
+import { createScope } from './frame/scope.ts';
+import { renderRows } from './frame/table.ts';
+import { type Taken, take } from './frame/take.ts';
+import { measurements } from './measurements.ts';
+
+const interruption = listenForInterruption();
+const wish = readWords(process.argv.slice(2), measurements);
+if (wish.kind === 'list') {
+  const width = Math.max(...measurements.map(({ name }) => name.length));
+  for (const { name, what } of measurements) console.log(`${name.padEnd(width)}  ${what}`);
+  process.exit(0);
+}
+if (wish.kind === 'wrong') {
+  console.error(wish.problem);
+  process.exit(2);
+}
+// Before the run, so that a place that cannot be written costs no minutes.
+if (wish.jsonFile !== null) writeFileSync(wish.jsonFile, '');
+
+const machine = readMachine();
+console.log(describeMachine(machine));
+const taken = await takeAll(wish.chosen);
+
+const interruptedWith = interruption.exitCode();
+if (wish.jsonFile !== null && interruptedWith === null) {
+  const figures = { machine, measurements: taken };
+  writeFileSync(wish.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
+  console.log(`\nfigures written to ${wish.jsonFile}`);
+}
+const failed = taken.filter(({ outcome }) => outcome === 'failed');
+if (interruptedWith !== null) console.error('interrupted: what was started is ended');
+else if (failed.length > 0) console.error(`\nfailed: ${failed.map(({ name }) => name).join(', ')}`);
+process.exit(interruptedWith ?? (failed.length === 0 ? 0 : 1));
+
+/** Everything that the run leaves on the disk lies in one folder, and goes with it. */
+async function takeAll(chosen: readonly Measurement[]): Promise<Taken[]> {
+  const home = makeHome();
+  const scope = createScope();
+  const servers = createOwnServers(home, scope);
+  const results: Taken[] = [];
+  try {
+    for (const measurement of chosen) {
+      if (interruption.signal.aborted) break;
+      console.log(`\n${measurement.name}: ${measurement.what}`);
+      const result = await take(measurement, servers, interruption.signal);
+      results.push(result);
+      if (result.outcome === 'measured') console.log(renderRows(result.rows));
+      else if (!interruption.signal.aborted) console.log(`  failed: ${result.error}`);
+    }
+  } finally {
+    for (const problem of await scope.end()) console.error(problem);
+    rmSync(home, { recursive: true, force: true });
+  }
+  return results;
+}
+
+function makeHome(): string {
+  // PostgreSQL does not run as root but as another user, to whom root's own folder may be closed.
+  const parent = process.getuid?.() === 0 ? '/tmp' : tmpdir();
+  const home = mkdtempSync(join(parent, 'turnpike-bench-'));
+  chmodSync(home, 0o711);
+  // For whoever makes a temporary folder from here on.
+  process.env.TMPDIR = home;
+  return home;
+}
