@@ -35,6 +35,8 @@ interface WorkerOptions {
 export function startWorker(options: WorkerOptions): Worker {
   const { boss, queue, concurrency, handler, settle, lookout, clock, log } = options;
   const runs = new Set<Run>();
+  /** Those whose handler is done, while that is written down. */
+  const settling = new Set<Run>();
   const ends = new Set<Promise<void>>();
   let taking: Promise<void> | null = null;
   let mayHaveMore = false;
@@ -68,8 +70,12 @@ export function startWorker(options: WorkerOptions): Worker {
     runs.add(run);
     beat ??= clock.setInterval(sendBeat, beatMs(job));
     const end = run.outcome
-      .then((outcome) => settle(queue, job, outcome))
+      .then((outcome) => {
+        settling.add(run);
+        return settle(queue, job, outcome);
+      })
       .finally(() => {
+        settling.delete(run);
         runs.delete(run);
         ends.delete(end);
         if (runs.size === 0 && beat !== null) {
@@ -92,7 +98,7 @@ export function startWorker(options: WorkerOptions): Worker {
       );
       const alive = new Set((answer as { settled?: readonly string[] }).settled);
       for (const run of held) {
-        if (alive.has(run.job.id) || !runs.has(run)) continue;
+        if (alive.has(run.job.id) || settling.has(run) || !runs.has(run)) continue;
         log.warn('a job run has lost its claim', { queue, jobId: run.job.id });
         run.interrupt(new Error('another worker has the job now'));
         run.leave();
