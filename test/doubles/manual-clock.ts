@@ -33,6 +33,7 @@ export function createManualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
   return {
     now: () => nowMs,
     after,
+    turn: () => new Promise((resolve) => setImmediate(resolve)),
     sleep: (delayMs, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();

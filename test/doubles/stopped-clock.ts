@@ -4,5 +4,6 @@ import type { Clock } from '../../src/ports/clock.ts';
 export const stoppedClock: Clock = {
   now: () => 1_700_000_000_000,
   after: () => ({ cancel() {} }),
+  turn: () => Promise.resolve(),
   sleep: () => new Promise(() => {}),
 };

@@ -34,6 +34,17 @@ export async function findCompany(statements: Statements, id: string): Promise<C
   return rows[0] ?? null;
 }
 
+/** In the order of their ids. `after` is the last id of the page before. */
+export async function listCompanies(
+  statements: Statements,
+  { limit, after }: { readonly limit: number; readonly after?: string | undefined },
+): Promise<readonly Company[]> {
+  return await statements.query<Company>(
+    `select ${COLUMNS} from companies where $1::uuid is null or id > $1 order by id limit $2`,
+    [after ?? null, limit],
+  );
+}
+
 export async function hasCompanies(statements: Statements): Promise<boolean> {
   return (await statements.query('select 1 from companies limit 1')).length > 0;
 }

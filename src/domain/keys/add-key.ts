@@ -1,26 +1,33 @@
 import type { Statements } from '../../ports/database.ts';
+import {
+  type ApiKey,
+  DEFAULT_REQUESTS_PER_MINUTE,
+  DEFAULT_TOKENS_PER_MINUTE,
+  KEY_COLUMNS,
+  type KeySettings,
+} from './api-key.ts';
 import { keyHash, recognition } from './raw-key.ts';
-import type { Scope } from './scopes.ts';
 
-export const DEFAULT_REQUESTS_PER_MINUTE = 600;
-export const DEFAULT_TOKENS_PER_MINUTE = 200_000;
-
-export interface NewKey {
+/** A key whose settings are known to be good. */
+export interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
   readonly id: string;
   readonly companyId: string;
   readonly name: string;
+  readonly scopes: KeySettings['scopes'];
   readonly rawKey: string;
-  readonly scopes: readonly Scope[];
   readonly createdBy: string | null;
 }
 
-/** Keeps the key's hash and what it may do. Does nothing where that key is kept already. */
-export async function addKey(statements: Statements, key: NewKey): Promise<void> {
+/** Keeps the key's hash and what it may do. Null where there is no such company. */
+export async function addKey(statements: Statements, key: NewKey): Promise<ApiKey | null> {
   const { prefix, lastFour } = recognition(key.rawKey);
-  await statements.query(
-    `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, requests_per_minute,
-       tokens_per_minute, created_by)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing`,
+  const rows = await statements.query<ApiKey>(
+    `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at)
+     select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz
+     from companies where companies.id = $2
+     returning ${KEY_COLUMNS}`,
     [
       key.id,
       key.companyId,
@@ -29,9 +36,14 @@ export async function addKey(statements: Statements, key: NewKey): Promise<void>
       prefix,
       lastFour,
       key.scopes,
-      DEFAULT_REQUESTS_PER_MINUTE,
-      DEFAULT_TOKENS_PER_MINUTE,
+      key.models ?? null,
+      key.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
+      key.tokensPerMinute ?? DEFAULT_TOKENS_PER_MINUTE,
+      key.maxCallsInFlight ?? null,
+      key.monthlySpendingLimitMicro ?? null,
       key.createdBy,
+      key.expiresAt ?? null,
     ],
   );
+  return rows[0] ?? null;
 }

@@ -10,6 +10,11 @@ describe('a raw key', () => {
     }
   });
 
+  test('has one form for good: keys that were handed out must stay well formed', () => {
+    expect(key).toBe('tpk_00P7TMJAMtIAKPK15KMeONVl8lPkp3Q5J7OZtDH3YNd3qvAOl');
+    expect(isWellFormed('tpk_00P7TMJAMtIAKPK15KMeONVl8lPkp3Q5J7OZtDH3YNd3qvAOl')).toBe(true);
+  });
+
   test('is well formed, and with any one character changed it is not', () => {
     expect(isWellFormed(key)).toBe(true);
     for (let at = 4; at < key.length; at += 1) {
@@ -21,7 +26,22 @@ describe('a raw key', () => {
   test('cut, lengthened, swapped or in another form it is not well formed', () => {
     const swapped = `${key.slice(0, 10)}${key[11]}${key[10]}${key.slice(12)}`;
     const others = ['', 'tpk_', key.slice(0, -1), `${key}0`, key.replace('tpk_', 'sk-'), ` ${key}`, swapped];
+    // Characters above the ASCII range, which a table of 128 does not have.
+    others.push(key.replace(/.$/, '\u00e9'), `${key.slice(0, 9)}\u{1f511}${key.slice(11)}`);
     for (const other of others) expect(isWellFormed(other)).toBe(other === key);
+  });
+
+  test('no sign outside the alphabet passes, even where the sum would come out right', () => {
+    // A sign that is no digit counts as 255, which is 4 * 62 + 7.
+    const keys = Array.from({ length: 5_000 }, (_, n) =>
+      rawKeyFrom(new Uint8Array(32).fill(n % 251, n % 32)),
+    );
+    const fitting = keys.filter((one) => /[5-9]7$/.test(one));
+    expect(fitting.length).toBeGreaterThan(0);
+    for (const one of fitting) {
+      const forged = `${one.slice(0, -2)}${Number(one.at(-2)) - 4}-`;
+      expect(isWellFormed(forged)).toBe(false);
+    }
   });
 
   test('different bytes give different keys and different hashes of 32 bytes', async () => {

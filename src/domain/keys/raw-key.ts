@@ -8,20 +8,27 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 export const KEY_BYTES = 32;
 const RANDOM_CHARACTERS = 43;
 const CHECKSUM_CHARACTERS = 6;
-const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_CHARACTERS + CHECKSUM_CHARACTERS}}$`);
+const BODY_LENGTH = PREFIX.length + RANDOM_CHARACTERS;
+const KEY_LENGTH = BODY_LENGTH + CHECKSUM_CHARACTERS;
 
 export function rawKeyFrom(bytes: Uint8Array): string {
   if (bytes.length !== KEY_BYTES) throw new Error(`a raw key is made of ${KEY_BYTES} bytes`);
   const number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
   const body = PREFIX + base62(number, RANDOM_CHARACTERS);
-  return body + checksum(body);
+  return body + base62(BigInt(crc32OfBody(body)), CHECKSUM_CHARACTERS);
 }
 
-/** Whether this can be a key at all: its form, and its checksum. */
+/** Whether this can be a key at all: its form, and its checksum. On the path of every call: it makes nothing. */
 export function isWellFormed(rawKey: string): boolean {
-  if (!SHAPE.test(rawKey)) return false;
-  const body = rawKey.slice(0, -CHECKSUM_CHARACTERS);
-  return rawKey.endsWith(checksum(body));
+  if (rawKey.length !== KEY_LENGTH || !rawKey.startsWith(PREFIX)) return false;
+  for (let at = PREFIX.length; at < BODY_LENGTH; at += 1) if (digitAt(rawKey, at) === NO_DIGIT) return false;
+  let checksum = 0;
+  for (let at = BODY_LENGTH; at < KEY_LENGTH; at += 1) {
+    const digit = digitAt(rawKey, at);
+    if (digit === NO_DIGIT) return false;
+    checksum = checksum * ALPHABET.length + digit;
+  }
+  return checksum === crc32OfBody(rawKey);
 }
 
 export async function keyHash(rawKey: string): Promise<Uint8Array> {
@@ -33,14 +40,18 @@ export function recognition(rawKey: string): { prefix: string; lastFour: string 
   return { prefix: rawKey.slice(0, PREFIX.length + 4), lastFour: rawKey.slice(-4) };
 }
 
-function checksum(body: string): string {
-  return base62(BigInt(crc32(new TextEncoder().encode(body))), CHECKSUM_CHARACTERS);
-}
-
 function base62(number: bigint, width: number): string {
   let digits = '';
   for (let rest = number; rest > 0n; rest /= 62n) digits = ALPHABET[Number(rest % 62n)] + digits;
   return digits.padStart(width, '0');
+}
+
+const NO_DIGIT = 255;
+const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
+for (const [digit, character] of [...ALPHABET].entries()) DIGITS[character.charCodeAt(0)] = digit;
+
+function digitAt(text: string, at: number): number {
+  return DIGITS[text.charCodeAt(at)] ?? NO_DIGIT;
 }
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
@@ -49,8 +60,11 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   return value;
 });
 
-function crc32(bytes: Uint8Array): number {
+/** Of everything before the checksum, which is ASCII: a character is a byte. */
+function crc32OfBody(rawKey: string): number {
   let crc = 0xffffffff;
-  for (const byte of bytes) crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ byte) & 0xff] ?? 0);
+  for (let at = 0; at < BODY_LENGTH; at += 1) {
+    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ rawKey.charCodeAt(at)) & 0xff] ?? 0);
+  }
   return (crc ^ 0xffffffff) >>> 0;
 }

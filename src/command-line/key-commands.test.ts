@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../test/doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../adapters/shared-state/in-process.ts';
+import { addCompany } from '../domain/accounts/company.ts';
+import { isWellFormed } from '../domain/keys/raw-key.ts';
+import type { Database } from '../ports/database.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
+import { commandNamed } from './commands.ts';
+
+const secrets = createSystemSecrets();
+const clock = createManualClock();
+const sharedState = createInProcessState({ clock });
+const companyId = secrets.newId();
+let database: Database;
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+});
+afterAll(() => database.close());
+
+async function type(name: string, ...words: string[]) {
+  const command = commandNamed(name);
+  if (command?.works !== 'on-the-database') throw new Error(`there is no such command: ${name}`);
+  const lines: string[] = [];
+  const terminal = {
+    print: (line: string) => void lines.push(line),
+    complain: (line: string) => void lines.push(`! ${line}`),
+  };
+  const jobQueue = {} as JobQueue;
+  const nowhere = () => Promise.reject(new Error('not here'));
+  const rest = { aliasPrefix: 'svc', accessTokens: nowhere, cipher: nowhere, migrate: async () => [] };
+  const system = { terminal, clock, secrets, database, sharedState, jobQueue, ...rest };
+  return { exitCode: await command.run(system, words), lines };
+}
+
+async function mint(...words: string[]) {
+  const { exitCode, lines } = await type('mint-key', companyId, ...words);
+  expect(exitCode).toBe(0);
+  return { id: lines[0]?.split(' ')[0] ?? '', rawKey: lines[1]?.split(': ')[1] ?? '' };
+}
+
+describe('the commands for keys', () => {
+  test('companies lists ids and names', async () => {
+    expect(await type('companies')).toEqual({ exitCode: 0, lines: [`${companyId} PREPAID Acme`] });
+    expect(await type('companies', companyId)).toEqual({ exitCode: 0, lines: [] });
+    expect(await type('companies', 'nonsense')).toMatchObject({ exitCode: 2 });
+  });
+
+  test('G-19 mint-key shows the key, keys does not', async () => {
+    const options = ['--scopes', 'jobs:read, usage:read', '--models=a,b', '--rpm', '5', '--tpm', '6'];
+    const { id, rawKey } = await mint(
+      'Nightly',
+      ...options,
+      '--in-flight',
+      '7',
+      '--expires',
+      '2031-12-31T23:00Z',
+    );
+    expect(isWellFormed(rawKey)).toBe(true);
+    const { lines } = await type('keys', companyId);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(`${id} LIVE ${rawKey.slice(0, 8)}…${rawKey.slice(-4)} "Nightly" `);
+    expect(lines[0]).toContain(
+      '(scopes usage:read,jobs:read; models a,b; 5 RPM; 6 TPM; 7 in flight; expires 2031-12-31T23:00:00.000Z; ',
+    );
+    expect(lines[0]).not.toContain(rawKey.slice(8, -4));
+  });
+
+  test('what is wrong is said by the name of its option, and nothing is minted', async () => {
+    const before = (await type('keys', companyId)).lines.length;
+    for (const [option, value] of [
+      ['--scopes', 'x'],
+      ['--models', ''],
+      ['--rpm', 'many'],
+      ['--rpm', ''],
+      ['--tpm', '0'],
+      ['--in-flight', '1.5'],
+      ['--expires', '2020-01-01'],
+      ['--expires', 'tomorrow'],
+      ['--expires', '2031-12-31T23:00'],
+    ] as const) {
+      const { exitCode, lines } = await type('mint-key', companyId, 'Bad', option, value);
+      expect(lines.join()).toStartWith(`! ${option}: `);
+      expect(exitCode).toBe(1);
+    }
+    expect(await type('mint-key', companyId, '')).toMatchObject({
+      exitCode: 1,
+      lines: ['! NAME: a key needs a name'],
+    });
+    for (const words of [
+      [],
+      [companyId],
+      [companyId, 'a', 'b'],
+      [companyId, 'a', '--x', '1'],
+      [companyId, 'a', '--rpm'],
+    ]) {
+      expect(await type('mint-key', ...words)).toMatchObject({ exitCode: 2 });
+    }
+    const nowhere = await type('mint-key', secrets.newId(), 'Bad');
+    expect(nowhere.lines.join()).toContain('turnpike companies lists them');
+    expect((await type('keys', companyId)).lines).toHaveLength(before);
+  });
+
+  test('G-22 G-23 rotate-key mints a sibling, revoke-key ends the old one', async () => {
+    const old = await mint('Old');
+    const rotated = await type('rotate-key', companyId, old.id);
+    expect(rotated.exitCode).toBe(0);
+    expect(isWellFormed(rotated.lines[1]?.split(': ')[1] ?? '')).toBe(true);
+    expect(rotated.lines[2]).toContain(`turnpike revoke-key ${companyId} ${old.id}`);
+    expect(await type('revoke-key', companyId, old.id)).toEqual({
+      exitCode: 0,
+      lines: [`${old.id} is revoked since ${new Date(clock.now()).toISOString()}`],
+    });
+    const { lines } = await type('keys', companyId);
+    expect(lines.find((line) => line.startsWith(old.id))).toContain(' REVOKED ');
+    expect(lines.find((line) => line.includes(`rotated from ${old.id}`))).toContain(' LIVE ');
+    expect(await type('rotate-key', companyId, old.id)).toMatchObject({ exitCode: 1 });
+    for (const name of ['rotate-key', 'revoke-key']) {
+      expect(await type(name, companyId, secrets.newId())).toMatchObject({ exitCode: 1 });
+      expect(await type(name, companyId)).toMatchObject({ exitCode: 2 });
+    }
+  });
+});

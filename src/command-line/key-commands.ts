@@ -1,0 +1,188 @@
+import { parseArgs } from 'node:util';
+import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
+import { LONGEST_PAGE, listKeys } from '../domain/keys/list-keys.ts';
+import { type KeyToMint, mintKey } from '../domain/keys/mint-key.ts';
+import { revokeKey } from '../domain/keys/revoke-key.ts';
+import { rotateKey } from '../domain/keys/rotate-key.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, type Terminal } from './command.ts';
+
+export const keysCommand: Command = {
+  name: 'keys',
+  usage: 'COMPANY_ID [AFTER_ID]',
+  summary: `A company's keys, the newest first, ${LONGEST_PAGE.toLocaleString('en')} at a time.`,
+  works: 'on-the-database',
+  async run({ terminal, database, clock }, [companyId, after, ...rest]) {
+    if (companyId === undefined || rest.length > 0) return complainOfUsage(terminal, keysCommand);
+    const keys = await listKeys(database, companyId, after === undefined ? {} : { after });
+    for (const key of keys) terminal.print(lineAbout(key, clock.now()));
+    if (keys.length === 0) terminal.print('no keys');
+    if (keys.length === LONGEST_PAGE) terminal.print(`more: turnpike keys ${companyId} ${keys.at(-1)?.id}`);
+    return EXIT_OK;
+  },
+};
+
+export const mintKeyCommand: Command = {
+  name: 'mint-key',
+  usage: 'COMPANY_ID NAME [OPTION …]',
+  summary: 'Mints a key of a company and prints it, once. Without words it says its options.',
+  works: 'on-the-database',
+  async run({ terminal, database, secrets, clock }, words) {
+    const wanted = readKeyToMint(words);
+    if (wanted === null) {
+      terminal.complain(`usage: turnpike mint-key COMPANY_ID NAME ${MINT_OPTIONS}`);
+      return EXIT_USAGE;
+    }
+    const minted = await mintKey({ database, secrets, clock }, wanted);
+    switch (minted.outcome) {
+      case 'minted':
+        printNewKey(terminal, minted.key, minted.rawKey);
+        return EXIT_OK;
+      case 'invalid':
+        terminal.complain(`${OPTION_OF[minted.field] ?? minted.field}: ${minted.message}`);
+        return EXIT_FAILED;
+      case 'no-such-company':
+        terminal.complain(`there is no company ${wanted.companyId}: turnpike companies lists them`);
+        return EXIT_FAILED;
+    }
+  },
+};
+
+export const rotateKeyCommand: Command = {
+  name: 'rotate-key',
+  usage: 'COMPANY_ID KEY_ID',
+  summary: 'Mints a key with the settings of another, which stays live, and prints it, once.',
+  works: 'on-the-database',
+  async run({ terminal, database, secrets, clock }, [companyId, keyId, ...rest]) {
+    if (companyId === undefined || keyId === undefined || rest.length > 0) {
+      return complainOfUsage(terminal, rotateKeyCommand);
+    }
+    const rotated = await rotateKey({ database, secrets, clock }, { companyId, keyId, createdBy: null });
+    switch (rotated.outcome) {
+      case 'rotated':
+        printNewKey(terminal, rotated.key, rotated.rawKey);
+        terminal.print(`the old one works until: turnpike revoke-key ${companyId} ${keyId}`);
+        return EXIT_OK;
+      case 'not-live':
+        terminal.complain(`${keyId} is ${rotated.status.toLowerCase()}: mint a new key instead`);
+        return EXIT_FAILED;
+      case 'no-such-key':
+        return complainOfKey(terminal, companyId, keyId);
+    }
+  },
+};
+
+export const revokeKeyCommand: Command = {
+  name: 'revoke-key',
+  usage: 'COMPANY_ID KEY_ID',
+  summary: 'Revokes a key: calls with it answer 401 from then on.',
+  works: 'on-the-database',
+  async run({ terminal, database, sharedState, clock }, [companyId, keyId, ...rest]) {
+    if (companyId === undefined || keyId === undefined || rest.length > 0) {
+      return complainOfUsage(terminal, revokeKeyCommand);
+    }
+    const revoked = await revokeKey({ database, sharedState, clock }, { companyId, keyId });
+    if (revoked.outcome === 'no-such-key') return complainOfKey(terminal, companyId, keyId);
+    terminal.print(`${keyId} is revoked since ${revoked.key.revokedAt?.toISOString()}`);
+    if (!revoked.announced) {
+      terminal.print('shared state is away, so the gateways find out by themselves, within a second');
+    }
+    return EXIT_OK;
+  },
+};
+
+const MINT_OPTIONS =
+  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--expires 2031-12-31T23:00Z]';
+/** A day in UTC, or a moment with its zone: what a process takes for local time nobody knows. */
+const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+const NO_DATE = new Date(Number.NaN);
+
+const OPTION_OF: Partial<Record<string, string>> = {
+  name: 'NAME',
+  scopes: '--scopes',
+  models: '--models',
+  requestsPerMinute: '--rpm',
+  tokensPerMinute: '--tpm',
+  maxCallsInFlight: '--in-flight',
+  expiresAt: '--expires',
+};
+
+/** Null where it cannot be read at all; what it says is judged by the domain. */
+function readKeyToMint(words: readonly string[]): KeyToMint | null {
+  const option = { type: 'string' } as const;
+  const options = {
+    scopes: option,
+    models: option,
+    rpm: option,
+    tpm: option,
+    'in-flight': option,
+    expires: option,
+  };
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+    const [companyId, name, ...rest] = positionals;
+    if (companyId === undefined || name === undefined || rest.length > 0) return null;
+    return {
+      companyId,
+      name,
+      createdBy: null,
+      scopes: listIn(values.scopes),
+      models: listIn(values.models),
+      requestsPerMinute: numberIn(values.rpm),
+      tokensPerMinute: numberIn(values.tpm),
+      maxCallsInFlight: numberIn(values['in-flight']),
+      expiresAt: dateIn(values.expires),
+    };
+  } catch {
+    // An option that there is not, or one without its value.
+    return null;
+  }
+}
+
+function listIn(text: string | undefined): readonly string[] | null {
+  if (text === undefined) return null;
+  return text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+}
+
+function numberIn(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  return text.trim() === '' ? Number.NaN : Number(text);
+}
+
+function dateIn(text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  return ISO_DATE.test(text) ? new Date(text) : NO_DATE;
+}
+
+function lineAbout(key: ApiKey, nowMs: number): string {
+  const facts = [
+    `scopes ${key.scopes.join(',')}`,
+    `models ${key.models?.join(',') ?? 'all'}`,
+    `${key.requestsPerMinute} RPM`,
+    `${key.tokensPerMinute} TPM`,
+    key.maxCallsInFlight === null ? null : `${key.maxCallsInFlight} in flight`,
+    key.expiresAt === null ? null : `expires ${key.expiresAt.toISOString()}`,
+    `created ${key.createdAt.toISOString()}`,
+    `last used ${key.lastUsedAt?.toISOString() ?? 'never'}`,
+    key.rotatedFromId === null ? null : `rotated from ${key.rotatedFromId}`,
+  ];
+  const what = `${key.id} ${keyStatus(key, nowMs)} ${key.prefix}…${key.lastFour} ${JSON.stringify(key.name)}`;
+  return `${what} (${facts.filter((fact) => fact !== null).join('; ')})`;
+}
+
+function printNewKey(terminal: Terminal, key: ApiKey, rawKey: string): void {
+  terminal.print(`${key.id} ${JSON.stringify(key.name)} of company ${key.companyId}`);
+  terminal.print(`the key, shown only now: ${rawKey}`);
+}
+
+function complainOfUsage(terminal: Terminal, { name, usage }: Command): number {
+  terminal.complain(`usage: turnpike ${name} ${usage}`);
+  return EXIT_USAGE;
+}
+
+function complainOfKey(terminal: Terminal, companyId: string, keyId: string): number {
+  terminal.complain(`company ${companyId} has no key ${keyId}: turnpike keys ${companyId} lists them`);
+  return EXIT_FAILED;
+}

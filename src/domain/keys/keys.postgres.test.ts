@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { keysContract } from '../../../test/contracts/keys.contract.ts';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
+import { givenDatabase } from '../../../test/services/given.ts';
+import { migrate } from '../../adapters/database/migrate.ts';
+import { openPostgres } from '../../adapters/database/postgres.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../ports/database.ts';
+import { addCompany } from '../accounts/company.ts';
+import { createLastUses } from './last-uses.ts';
+import { findKey } from './list-keys.ts';
+import { mintKey } from './mint-key.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  keysContract('PostgreSQL', () => database);
+
+  test('the use of a key that somebody else changes at this moment is left out, not waited for', async () => {
+    const secrets = createSystemSecrets();
+    const clock = createManualClock();
+    const companyId = secrets.newId();
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const mint = async () => {
+      const minted = await mintKey({ database, secrets, clock }, { companyId, name: 'A', createdBy: null });
+      if (minted.outcome !== 'minted') throw new Error(minted.outcome);
+      return minted.key.id;
+    };
+    const [locked, free] = [await mint(), await mint()];
+    const uses = createLastUses({ database, clock, log: createSilentLog() });
+    await database.transaction(async (transaction) => {
+      await transaction.query('update api_keys set name = $2 where id = $1', [locked, 'B']);
+      for (const id of [locked, free]) uses.note(id);
+      await uses.close();
+    });
+    expect((await findKey(database, companyId, free))?.lastUsedAt).toEqual(new Date(clock.now()));
+    expect((await findKey(database, companyId, locked))?.lastUsedAt).toBeNull();
+  });
+});

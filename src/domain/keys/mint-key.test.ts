@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../ports/database.ts';
+import { addCompany } from '../accounts/company.ts';
+import { addUser } from '../accounts/user.ts';
+import { keyStatus } from './api-key.ts';
+import { listKeys } from './list-keys.ts';
+import { type KeyToMint, mintKey } from './mint-key.ts';
+import { isWellFormed } from './raw-key.ts';
+
+const secrets = createSystemSecrets();
+const clock = createManualClock();
+const companyId = secrets.newId();
+const adminId = secrets.newId();
+let database: Database;
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+  const admin = { id: adminId, companyId, email: 'a@acme.example', password: 'correct horse' };
+  await addUser(database, secrets, { ...admin, role: 'COMPANY_ADMIN', isSuperAdmin: false });
+});
+afterAll(() => database.close());
+
+function mint(wanted: Partial<KeyToMint>) {
+  const whole = { name: 'A key', companyId, createdBy: adminId, ...wanted };
+  return mintKey({ database, secrets, clock }, whole);
+}
+
+async function minted(wanted: Partial<KeyToMint> = {}) {
+  const result = await mint(wanted);
+  if (result.outcome !== 'minted') throw new Error(JSON.stringify(result));
+  return result;
+}
+
+describe('G-19 minting', () => {
+  test('G-19 the raw key is handed over once; the database has its hash and nothing else of it', async () => {
+    const { rawKey, key } = await minted();
+    expect(isWellFormed(rawKey)).toBe(true);
+    const [row] = await database.query('select * from api_keys where id = $1', [key.id]);
+    expect(row?.sha256).toEqual(secrets.sha256(rawKey));
+    const { sha256: _, ...rest } = row ?? {};
+    const secretPart = rawKey.slice(8, -4);
+    expect(JSON.stringify(rest)).not.toContain(secretPart);
+    expect(JSON.stringify(await listKeys(database, companyId), withBigInts)).not.toContain(secretPart);
+    expect((await minted()).rawKey).not.toBe(rawKey);
+  });
+
+  test('G-20 G-21 what nobody chose: the default scopes, every model, 600 RPM, 200,000 TPM, no end', async () => {
+    const { rawKey, key } = await minted({ name: '  Backend  ' });
+    expect(key).toEqual({
+      id: key.id,
+      companyId,
+      name: 'Backend',
+      prefix: rawKey.slice(0, 8),
+      lastFour: rawKey.slice(-4),
+      scopes: ['inference:chat', 'inference:parse', 'usage:read'],
+      models: null,
+      requestsPerMinute: 600,
+      tokensPerMinute: 200_000,
+      maxCallsInFlight: null,
+      monthlySpendingLimitMicro: null,
+      createdBy: adminId,
+      rotatedFromId: null,
+      createdAt: expect.any(Date),
+      lastUsedAt: null,
+      expiresAt: null,
+      revokedAt: null,
+    });
+    expect(keyStatus(key, clock.now())).toBe('LIVE');
+  });
+
+  test('G-20 what somebody chose is kept, at the highest values too; G-21 jobs:read where it is asked for', async () => {
+    const expiresAt = new Date(clock.now() + 1);
+    const chosen = {
+      scopes: ['jobs:read', 'inference:chat', 'jobs:read'],
+      models: ['svc/chat-default', 'svc/embed-default', 'svc/chat-default'],
+      requestsPerMinute: 10_000_000,
+      tokensPerMinute: 1,
+      maxCallsInFlight: 100_000,
+      monthlySpendingLimitMicro: 9_000_000_000_000_000n,
+      expiresAt,
+      knownModels: ['svc/embed-default', 'svc/chat-default'],
+    };
+    const { key } = await minted(chosen);
+    const { knownModels: _, ...settings } = chosen;
+    expect(key).toMatchObject({
+      ...settings,
+      scopes: ['inference:chat', 'jobs:read'],
+      models: ['svc/chat-default', 'svc/embed-default'],
+    });
+    expect(await listKeys(database, companyId, { limit: 1 })).toEqual([key]);
+    expect(keyStatus(key, expiresAt.getTime() - 1)).toBe('LIVE');
+    expect(keyStatus(key, expiresAt.getTime())).toBe('EXPIRED');
+    expect(keyStatus({ ...key, revokedAt: expiresAt }, expiresAt.getTime())).toBe('REVOKED');
+  });
+
+  test('a bad setting is refused by its name, and nothing is kept', async () => {
+    const before = (await listKeys(database, companyId)).length;
+    const bad: [string, Partial<KeyToMint>[]][] = [
+      [
+        'name',
+        [
+          { name: '' },
+          { name: ' \n ' },
+          { name: 'x'.repeat(201) },
+          { name: 'a\u0000b' },
+          { name: 'a\ud800' },
+        ],
+      ],
+      ['scopes', [{ scopes: [] }, { scopes: ['usage:read', 'usage:write'] }]],
+      ['models', [{ models: [] }, { models: Array.from({ length: 51 }, (_, n) => `m${n}`) }]],
+      [
+        'models',
+        [{ models: ['x'.repeat(101)] }, { models: [''] }, { models: ['a b'] }, { models: ['a\u0000'] }],
+      ],
+      [
+        'models',
+        [
+          { models: ['a', 'c'], knownModels: ['a', 'b'] },
+          { models: ['a'], knownModels: [] },
+        ],
+      ],
+      ['requestsPerMinute', [0, -1, 1.5, 10_000_001, Number.NaN].map((n) => ({ requestsPerMinute: n }))],
+      ['tokensPerMinute', [0, 10_000_001, Number.POSITIVE_INFINITY].map((n) => ({ tokensPerMinute: n }))],
+      ['maxCallsInFlight', [0, 100_001, 0.5].map((n) => ({ maxCallsInFlight: n }))],
+      ['monthlySpendingLimitMicro', [-1n, 2n ** 53n].map((n) => ({ monthlySpendingLimitMicro: n }))],
+      ['expiresAt', [clock.now(), 0, Number.NaN, 8.64e15].map((ms) => ({ expiresAt: new Date(ms) }))],
+    ];
+    for (const [field, wanted] of bad) {
+      for (const one of wanted) expect(await mint(one)).toMatchObject({ outcome: 'invalid', field });
+    }
+    const longest = {
+      name: '€'.repeat(200),
+      models: Array.from({ length: 50 }, (_, n) => `${n}`.padEnd(100, 'é')),
+    };
+    await minted(longest);
+    expect(await listKeys(database, companyId)).toHaveLength(before + 1);
+  });
+
+  test('an unknown scope and an unknown model are named, cut to a bound', async () => {
+    expect(await mint({ scopes: ['usage:write'] })).toMatchObject({
+      message:
+        'there is no scope "usage:write"; there are inference:chat, inference:parse, usage:read, jobs:read',
+    });
+    expect(await mint({ models: ['gpt-x'], knownModels: ['a'] })).toMatchObject({
+      message: 'there is no model "gpt-x"',
+    });
+    const long = await mint({ scopes: Array.from({ length: 1_000 }, () => 'x'.repeat(10_000)) });
+    expect(JSON.stringify(long).length).toBeLessThan(600);
+  });
+
+  test('a company that does not exist has no keys', async () => {
+    for (const other of [secrets.newId(), 'acme', '', `${companyId}0`]) {
+      expect(await mint({ companyId: other })).toEqual({ outcome: 'no-such-company' });
+      expect(await listKeys(database, other)).toEqual([]);
+    }
+  });
+
+  test('the list has the newest first, page by page', async () => {
+    const own = secrets.newId();
+    await addCompany(database, { id: own, name: 'Lists', billingMode: 'PREPAID' });
+    const ids: string[] = [];
+    for (let n = 0; n < 7; n += 1) ids.unshift((await minted({ companyId: own })).key.id);
+    const listed: string[] = [];
+    for (let after: string | undefined; listed.length < 7; after = listed.at(-1)) {
+      const page = await listKeys(database, own, { limit: 3, ...(after === undefined ? {} : { after }) });
+      expect(page.length).toBeGreaterThan(0);
+      listed.push(...page.map(({ id }) => id));
+    }
+    expect(listed).toEqual(ids);
+    expect(await listKeys(database, own, { after: ids.at(-1) ?? '' })).toEqual([]);
+    expect(await listKeys(database, own, { after: 'nonsense' })).toEqual([]);
+    expect(await listKeys(database, companyId, { after: ids[0] ?? '' })).toEqual([]);
+  });
+});
+
+function withBigInts(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? `${value}` : value;
+}

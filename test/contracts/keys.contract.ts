@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'bun:test';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { addCompany } from '../../src/domain/accounts/company.ts';
+import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
+import { findKey, listKeys } from '../../src/domain/keys/list-keys.ts';
+import { drawRawKey, mintKey } from '../../src/domain/keys/mint-key.ts';
+import { revokeKey } from '../../src/domain/keys/revoke-key.ts';
+import { rotateKey } from '../../src/domain/keys/rotate-key.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+
+/** The whole life of keys, from the mint to the gateways' look-up, on one engine. */
+export function keysContract(engine: string, given: () => Database): void {
+  const secrets = createSystemSecrets();
+
+  async function open() {
+    const database = given();
+    const clock = createManualClock();
+    const sharedState = createInProcessState({ clock });
+    const companyId = secrets.newId();
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const parts = { database, sharedState, clock, secrets, log: createSilentLog() };
+    const gateways = [await createKeyDirectory(parts), await createKeyDirectory(parts)] as const;
+    const mint = async (expiresAt: Date | null = null) => {
+      const wanted = {
+        companyId,
+        name: 'Ключ "1", \\ {a,b}',
+        createdBy: null,
+        models: ['a"b', "c'd\\"],
+        expiresAt,
+      };
+      const minted = await mintKey(parts, wanted);
+      if (minted.outcome !== 'minted') throw new Error(JSON.stringify(minted));
+      return minted;
+    };
+    const outcomes = (rawKey: string) =>
+      Promise.all(gateways.map(async (gateway) => (await gateway.find(rawKey)).outcome));
+    const close = () => Promise.all(gateways.map((gateway) => gateway.close()));
+    return { ...parts, parts, companyId, gateways, mint, outcomes, close };
+  }
+
+  describe(`keys on ${engine}`, () => {
+    test('G-20 the gateway finds a minted key as it was minted', async () => {
+      const { database, clock, companyId, gateways, mint, close } = await open();
+      const { rawKey, key } = await mint(new Date(clock.now() + 60_000));
+      const found = await gateways[0].find(rawKey);
+      expect(found).toEqual({
+        outcome: 'live',
+        key,
+        scopes: new Set(key.scopes),
+        models: new Set(['a"b', "c'd\\"]),
+      });
+      expect(await findKey(database, companyId, key.id)).toEqual(key);
+      await close();
+    });
+
+    test('G-22 G-23 a rotated key works beside its sibling until it is revoked, in every process', async () => {
+      const { parts, companyId, mint, outcomes, close } = await open();
+      const old = await mint();
+      const rotated = await rotateKey(parts, { companyId, keyId: old.key.id, createdBy: null });
+      if (rotated.outcome !== 'rotated') throw new Error(rotated.outcome);
+      expect(await outcomes(old.rawKey)).toEqual(['live', 'live']);
+      expect(await outcomes(rotated.rawKey)).toEqual(['live', 'live']);
+      const revoked = await revokeKey(parts, { companyId, keyId: old.key.id });
+      expect(revoked).toMatchObject({ outcome: 'revoked', announced: true });
+      expect(await outcomes(old.rawKey)).toEqual(['unknown', 'unknown']);
+      expect(await outcomes(rotated.rawKey)).toEqual(['live', 'live']);
+      await close();
+    });
+
+    test('G-24 G-25 expired and unknown keys are the same to it', async () => {
+      const { clock, gateways, mint, outcomes, close } = await open();
+      const { rawKey } = await mint(new Date(clock.now() + 5_000));
+      await clock.advance(4_999);
+      expect(await outcomes(rawKey)).toEqual(['live', 'live']);
+      await clock.advance(1);
+      expect(await outcomes(rawKey)).toEqual(['unknown', 'unknown']);
+      const unknown = drawRawKey(secrets);
+      expect(await outcomes(unknown)).toEqual(['unknown', 'unknown']);
+      // Both are remembered as opening nothing: the second time neither is looked up.
+      for (const one of [rawKey, unknown]) expect(gateways[0].find(one)).toEqual({ outcome: 'unknown' });
+      await close();
+    });
+
+    test('processes that note the uses of the same keys at once do not hinder each other', async () => {
+      const { database, clock, companyId, gateways, mint, close } = await open();
+      const ids: string[] = [];
+      for (let n = 0; n < 20; n += 1) ids.push((await mint()).key.id);
+      const usedAt = new Date(clock.now());
+      for (const id of ids) gateways[0].noteUse(id);
+      for (const id of ids.toReversed()) gateways[1].noteUse(id);
+      await close();
+      const listed = await listKeys(database, companyId);
+      expect(new Set(listed.map(({ lastUsedAt }) => lastUsedAt?.getTime()))).toEqual(
+        new Set([usedAt.getTime()]),
+      );
+    });
+
+    test('500 keys at once are each told apart', async () => {
+      const { mint, gateways, close } = await open();
+      const known = [await mint(), await mint(), await mint()].map(({ rawKey }) => rawKey);
+      const all = [...known, ...Array.from({ length: 497 }, () => drawRawKey(secrets))];
+      const found = await Promise.all(all.map((rawKey) => gateways[0].find(rawKey)));
+      expect(found.filter(({ outcome }) => outcome === 'live')).toHaveLength(3);
+      expect(found.filter(({ outcome }) => outcome === 'unknown')).toHaveLength(497);
+      await close();
+    });
+  });
+}
