@@ -1,8 +1,10 @@
 import type { AccessTokens } from '../domain/accounts/access-token.ts';
+import type { Cipher } from '../domain/models/cipher.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import type { Secrets } from '../ports/secrets.ts';
+import type { SharedState } from '../ports/shared-state.ts';
 
 /** What a command says, line by line: results on the one side, complaints on the other. */
 export interface Terminal {
@@ -14,8 +16,13 @@ export interface Terminal {
 export interface OpenedSystem {
   readonly database: Database;
   readonly jobQueue: JobQueue;
+  readonly sharedState: SharedState;
   /** Rejects where this process was not given the secret that the services sign with. */
   accessTokens(): Promise<AccessTokens>;
+  /** What stands before the slash of every model alias. */
+  readonly aliasPrefix: string;
+  /** For providers' keys. Rejects where this process was not given the MASTER_KEY of the services. */
+  cipher(): Promise<Cipher>;
   /** Brings the database to this code's version; the names of the steps it took. */
   migrate(): Promise<readonly string[]>;
 }

@@ -1,7 +1,10 @@
 import type { Command } from './command.ts';
+import { companiesCommand } from './companies.ts';
 import { createSuperAdmin } from './create-super-admin.ts';
 import { issueToken } from './issue-token.ts';
+import { keysCommand, mintKeyCommand, revokeKeyCommand, rotateKeyCommand } from './key-commands.ts';
 import { migrateCommand } from './migrate.ts';
+import { aliasesCommand, setAliasCommand } from './model-commands.ts';
 import { queueCommand, redriveCommand } from './queue-commands.ts';
 import { verifyDeployment } from './verify-deployment.ts';
 
@@ -10,6 +13,13 @@ export const COMMANDS: readonly Command[] = [
   migrateCommand,
   createSuperAdmin,
   issueToken,
+  companiesCommand,
+  keysCommand,
+  mintKeyCommand,
+  rotateKeyCommand,
+  revokeKeyCommand,
+  aliasesCommand,
+  setAliasCommand,
   queueCommand,
   redriveCommand,
   verifyDeployment(),

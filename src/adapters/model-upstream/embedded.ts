@@ -1,0 +1,76 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { ModelEndpoint, ModelUpstream, UpstreamAnswer } from '../../ports/model-upstream.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { refusedAnswer, upstreamFailure } from './embedded/answer-body.ts';
+import { answerChat } from './embedded/answer-chat.ts';
+import { answerCompletion } from './embedded/answer-completion.ts';
+import { answerEmbeddings } from './embedded/answer-embeddings.ts';
+import { createEmbeddingModel, type ThreadHandle } from './embedded/embedding-model.ts';
+import type { OpenCall } from './embedded/open-call.ts';
+import type { Refusal } from './embedded/refusal.ts';
+import { loadTokens, type Tokens } from './embedded/tokens.ts';
+
+export interface EmbeddedUpstream extends ModelUpstream {
+  /** Ends the embedding model's thread; calls that wait for it get a 503. */
+  close(): Promise<void>;
+}
+
+interface EmbeddedOptions {
+  readonly clock: Clock;
+  readonly secrets?: Pick<Secrets, 'newId'>;
+  readonly log: Log;
+  /** For tests; the embedding model's own where there is none. */
+  readonly startThread?: () => ThreadHandle;
+}
+
+const NO_JSON: Refusal = { status: 400, message: 'The body is not valid JSON.', param: null };
+
+/**
+ * Models that need no network, no key and no download, so that a fresh machine answers: real embeddings, and for
+ * chat a small program that says that it is one. They speak OpenAI's wire like any other upstream.
+ */
+export function createEmbeddedUpstream({
+  clock,
+  secrets,
+  log,
+  ...threads
+}: EmbeddedOptions): EmbeddedUpstream {
+  const embeddings = createEmbeddingModel({ clock, log, ...threads });
+  const answers: Record<ModelEndpoint, (call: OpenCall) => Promise<UpstreamAnswer>> = {
+    'chat/completions': answerChat,
+    completions: answerCompletion,
+    embeddings: (call) => answerEmbeddings(call, embeddings),
+  };
+  const newId = () => (secrets?.newId() ?? crypto.randomUUID()).replaceAll('-', '');
+  let loading: Promise<Tokens> | null = null;
+
+  return {
+    async send({ model }, { endpoint, body: sent, signal }) {
+      if (signal.aborted) throw upstreamFailure('aborted');
+      const body = parseJson(sent);
+      if (body === undefined) return refusedAnswer(NO_JSON, signal);
+      try {
+        loading ??= loadTokens();
+        const tokens = await loading;
+        signal.throwIfAborted();
+        const created = Math.floor(clock.now() / 1_000);
+        return await answers[endpoint]({ model, body, tokens, signal, created, newId });
+      } catch (error) {
+        if (signal.aborted) throw upstreamFailure('aborted');
+        log.error('an embedded model failed', { endpoint, error });
+        throw upstreamFailure('broken', error);
+      }
+    },
+    close: () => embeddings.close(),
+  };
+}
+
+/** Undefined is no value of JSON. */
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,160 @@
+import { labelsIn, withoutQuotes } from './labelled-values.ts';
+import { summarise } from './summary.ts';
+import { inShort, itemsOf, wordsOfName } from './text-parts.ts';
+
+/**
+ * What a conversation says about a name: `Email: a@b.c` of the name email, `"age": 42` of age, `42 years` of
+ * years. The text is gone through once for what is labelled; everything else is a bounded number of searches.
+ */
+export interface FoundValues {
+  /** Word for word; null where there is nothing. */
+  text(name: string): string | null;
+  number(name: string): number | null;
+  boolean(name: string): boolean | null;
+  /** Items of an enumeration, or of the list below a heading. */
+  list(name: string): readonly string[] | null;
+  /** Those of these words or phrases that the text has, in its order. */
+  mentioned(options: readonly string[]): readonly string[];
+}
+
+export interface Conversation {
+  /** All that was said by users and tools. */
+  readonly text: string;
+  readonly lastMessage: string;
+}
+
+/** Values stand early or late in a text; of a longer one the middle is not looked at. */
+const LOOKED_AT = 60_000;
+/** Of the whole text, 10 µs each: a schema of a thousand names stays a matter of milliseconds. */
+const MAX_SEARCHES = 1_000;
+
+const A_NAME = ['name', 'full name', 'candidate name', 'person name', 'user name', 'customer name', 'author'];
+const A_PLACE = ['city', 'place', 'location', 'country', 'address'];
+
+/** Kinds of value that are known by their look, by the names (or their last words) that they go under. */
+const KNOWN_BY_LOOK: readonly (readonly [names: readonly string[], look: RegExp])[] = [
+  [['email', 'mail', 'email address'], /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}/u],
+  [['linkedin', 'linkedin url'], /(?:https?:\/\/)?(?:www\.)?linkedin\.com\/[^\s)>\]"',]{1,200}/iu],
+  [['github', 'github url'], /(?:https?:\/\/)?(?:www\.)?github\.com\/[^\s)>\]"',]{1,200}/iu],
+  [['url', 'link', 'website', 'homepage', 'uri'], /https?:\/\/[^\s)>\]"',]{1,500}/iu],
+  [['phone', 'telephone', 'mobile', 'phone number'], /\+?\(?\d{1,4}\)?(?:[ ./-]?\(?\d{2,4}\)?){2,4}/u],
+  [['date', 'day', 'deadline'], /\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b/u],
+  [['year'], /\b(?:19|20)\d{2}\b/u],
+  [['time'], /\b\d{1,2}:\d{2}\b/u],
+  [['currency'], /\b(?:EUR|USD|GBP|CHF|JPY)\b|[€$£]/u],
+  [
+    A_NAME,
+    /(?<=\b(?:I am|I'm|[Mm]y name is|called|named|name is) )\p{Lu}[\p{L}'’-]{1,30}(?: \p{Lu}[\p{L}'’-]{1,30}){0,3}/u,
+  ],
+  // Two to four capitalised words that have a line to themselves, as at the head of a CV.
+  [A_NAME, /(?<=^|\n)\p{Lu}[\p{L}'’-]{1,30}(?: \p{Lu}[\p{L}'’.-]{0,30}){1,3}(?=[ \r]*(?:\n|$|,|\())/u],
+  [A_PLACE, /(?<=\b(?:[Ii]n|[Ff]rom|at|to|near) )\p{Lu}[\p{L}'’-]{1,30}(?: \p{Lu}[\p{L}'’-]{1,30}){0,2}/u],
+];
+const IN_SHORT = ['summary', 'overview', 'abstract', 'description', 'gist'];
+const AS_ASKED = ['query', 'q', 'search', 'question', 'prompt', 'input', 'text', 'message', 'topic'];
+/** Of `company name` the word name alone says nothing: `Name: Jane` is no answer to it. */
+const TOO_GENERAL = ['name', 'title', 'id', 'type', 'date', 'description', 'number', 'value', 'text'];
+
+export function findValues({ text: all, lastMessage }: Conversation): FoundValues {
+  const text = all.length <= LOOKED_AT ? all : `${all.slice(0, LOOKED_AT / 2)}\n${all.slice(-LOOKED_AT / 2)}`;
+  const lower = text.toLowerCase();
+  const { values, lists } = labelsIn(text);
+  let searchesLeft = MAX_SEARCHES;
+
+  /** `candidate_email` is also answered by `Email:`: the last words are what it is. */
+  function labelled(words: readonly string[]): string | null {
+    for (let start = 0; start < words.length; start += 1) {
+      const label = words.slice(start).join(' ');
+      if (start > 0 && TOO_GENERAL.includes(label)) break;
+      const value = values.get(label);
+      if (value !== undefined) return value;
+    }
+    return null;
+  }
+
+  function byLook(words: readonly string[]): string | null {
+    const name = words.join(' ');
+    const last = words.at(-1) ?? '';
+    for (const [names, look] of KNOWN_BY_LOOK) {
+      if (!names.includes(name) && (TOO_GENERAL.includes(last) || !names.includes(last))) continue;
+      if (searchesLeft <= 0) return null;
+      searchesLeft -= 1;
+      const found = look.exec(text)?.[0].trim() ?? '';
+      if (found !== '') return found;
+    }
+    if (IN_SHORT.includes(name) && text.trim() !== '') return summarise(text, 2);
+    return AS_ASKED.includes(name) && lastMessage !== '' ? inShort(lastMessage, 400) : null;
+  }
+
+  function textOf(words: readonly string[]): string | null {
+    const value = labelled(words) ?? byLook(words);
+    if (value !== null) return value;
+    const name = words.join(' ');
+    const whole = /^(?:first|given|last|family) name$|^surname$/u.test(name) ? textOf(['name']) : null;
+    return whole?.split(' ').at(/^(?:first|given)/u.test(name) ? 0 : -1) ?? null;
+  }
+
+  function placeOf(option: string): number {
+    if (option === '' || searchesLeft <= 0) return -1;
+    searchesLeft -= 1;
+    return placeOfWords(lower, option.toLowerCase());
+  }
+
+  return {
+    text: (name) => textOf(wordsOfName(name)),
+    number(name) {
+      const words = wordsOfName(name);
+      const beside = words.find((word) => word.length > 2 && placeOf(word) >= 0);
+      return (
+        numberIn(labelled(words)) ??
+        (beside === undefined ? null : numberBeside(lower, beside)) ??
+        numberIn(byLook(words))
+      );
+    },
+    boolean: (name) => booleanIn(labelled(wordsOfName(name))),
+    list(name) {
+      const words = wordsOfName(name);
+      const below = lists.get(words.join(' '));
+      if (below !== undefined) return below;
+      const value = labelled(words);
+      return value === null ? null : itemsOf(value.replace(/^\[|\]$/gu, '')).map(withoutQuotes);
+    },
+    mentioned: (options) =>
+      options
+        .map((option) => ({ option, place: placeOf(option) }))
+        .filter(({ place }) => place >= 0)
+        .sort((a, b) => a.place - b.place)
+        .map(({ option }) => option),
+  };
+}
+
+function numberIn(value: string | null): number | null {
+  const digits = /-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d{1,15}(?:\.\d{1,10})?/u.exec(value ?? '')?.[0];
+  return digits === undefined ? null : Number(digits.replaceAll(',', ''));
+}
+
+/** `age 42`, `7 years`, `quantity of 3`: the number after the word, or else before it. */
+function numberBeside(lower: string, word: string): number | null {
+  const at = placeOfWords(lower, word);
+  const after = lower.slice(at + word.length, at + word.length + 24);
+  const before = lower.slice(Math.max(0, at - 24), at);
+  const number = /^\s*(?:is|of|was|[:=]|about)?\s*(-?[\d,]*\d(?:\.\d+)?)/u.exec(after)?.[1];
+  return numberIn(number ?? /(-?\d[\d,]*(?:\.\d+)?)\s*\+?\s*(?:\p{L}+\s+)?$/u.exec(before)?.[1] ?? null);
+}
+
+function booleanIn(value: string | null): boolean | null {
+  if (value === null) return null;
+  if (/^(?:yes|true|on|y|1)\b/iu.test(value)) return true;
+  return /^(?:no|false|off|n|0)\b/iu.test(value) ? false : null;
+}
+
+/** Where it first stands as words of its own; looked for at up to 100 places. */
+function placeOfWords(lower: string, words: string): number {
+  let at = lower.indexOf(words);
+  for (let looks = 0; at >= 0 && looks < 100; looks += 1) {
+    const beside = `${lower[at - 1] ?? ' '}${lower[at + words.length] ?? ' '}`;
+    if (!/[\p{L}\p{N}]/u.test(beside)) return at;
+    at = lower.indexOf(words, at + 1);
+  }
+  return -1;
+}

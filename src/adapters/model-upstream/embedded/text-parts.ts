@@ -1,0 +1,83 @@
+/** Sentences, lines and words of a text, and which of its words carry meaning. Each in one pass over the text. */
+
+const SENTENCE = /[^.!?。！？\n]*(?:[.!?](?!\s)[^.!?。！？\n]*)*[.!?。！？]*/gu;
+const LIST_MARK = /^\s*(?:[-*•·–]|\d{1,3}[.)])\s+/u;
+const WORD = /[\p{L}\p{N}][\p{L}\p{N}'’_-]*/gu;
+
+/** Words that say nothing of what a text is about. */
+const EMPTY_WORDS = new Set(
+  `a about above after again all also am an and any are as at be because been before being below between both
+  but by can could did do does doing down during each few for from further get give had has have having he her
+  here him his how i if in into is it its just let like make me more most my no nor not now of off on once only
+  or other our out over own please same she should so some such tell than that the their them then there these
+  they this those through to too under until up us use very want was we were what when where which while who
+  why will with would you your`.split(/\s+/u),
+);
+
+export function sentencesOf(text: string): string[] {
+  return [...text.matchAll(SENTENCE)].map(([sentence]) => sentence.trim()).filter((one) => one !== '');
+}
+
+/** Without what marks them as items of a list. */
+export function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.replace(LIST_MARK, '').trim())
+    .filter((line) => line !== '');
+}
+
+/** An enumeration in one line: by semicolons, or else by commas and a last `and`. */
+export function itemsOf(text: string): string[] {
+  const separator = text.includes(';') ? ';' : ',';
+  return text
+    .split(separator)
+    .flatMap((item, at, all) => (at === all.length - 1 && at > 0 ? item.split(/ (?:and|or) /u) : [item]))
+    .map((item) =>
+      item
+        .replace(/^ *(?:and|or) /u, '')
+        .replace(/[\s.;,]+$/u, '')
+        .trim(),
+    )
+    .filter((item) => item !== '');
+}
+
+export function wordsOf(text: string): string[] {
+  return text.match(WORD) ?? [];
+}
+
+/** Lower-case, without its ending: `Summaries` and `summary`, `hiring` and `hires` become one. */
+export function stemOf(word: string): string {
+  const lower = word.toLowerCase();
+  if (lower.length <= 3) return lower;
+  return lower
+    .replace(/['’]s$/u, '')
+    .replace(/(?:ies|y)$/u, 'i')
+    .replace(/(?:ing|ed|es|s|e)$/u, '');
+}
+
+export function meaningfulStems(text: string): string[] {
+  return wordsOf(text)
+    .filter((word) => !EMPTY_WORDS.has(word.toLowerCase()))
+    .map(stemOf);
+}
+
+/** `firstName`, `first_name` and `First name` are the words first and name. */
+export function wordsOfName(name: string): string[] {
+  return name
+    .replace(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '')
+    .map((word) => word.toLowerCase());
+}
+
+/** At most `length` characters, cut between words, with a sign that there was more. */
+export function inShort(text: string, length: number): string {
+  const line = text
+    .slice(0, length * 2)
+    .replace(/\s+/gu, ' ')
+    .trim();
+  if (line.length <= length && text.length <= length * 2) return line;
+  const cut = line.slice(0, length);
+  const lastSpace = cut.lastIndexOf(' ');
+  return `${cut.slice(0, lastSpace > length / 2 ? lastSpace : length).toWellFormed()}…`;
+}

@@ -1,0 +1,145 @@
+import { connect as connectTcp } from 'node:net';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+
+/**
+ * The limit on connecting. Bun's fetch cannot tell connecting from waiting for an answer, and a model may think
+ * for a minute. So when a host was not heard from for 10 s, a plain TCP connection to it is tried beside the
+ * fetch; where that is not made in time and nothing has answered either, the fetches that wait are given up.
+ *
+ * A connection that is refused at once is left to the fetch, which is refused too: only silence is judged here,
+ * and a fetch on a connection that stood already is not ended because a server takes no new ones.
+ */
+const HEARD_LATELY_MS = 10_000;
+/** Calls join a trial that is younger than this: so there are at most 6 to a host, and their time is 4 s at least. */
+const JOIN_MS = 1_000;
+/** Six aliases have at most 192 targets; the rest is for hosts that were replaced. */
+const MOST_HOSTS = 256;
+const NEVER = Number.NEGATIVE_INFINITY;
+
+/** Tells later whether a connection was made. `cancel` gives it up, or closes it; it may be called twice. */
+export type Connect = (
+  place: { readonly hostname: string; readonly port: number },
+  settled: (isConnected: boolean) => void,
+) => { cancel(): void };
+
+interface Host {
+  readonly hostname: string;
+  readonly port: number;
+  readonly trials: Set<Trial>;
+  heardAt: number;
+  isLost: boolean;
+}
+
+interface Trial {
+  readonly startedAt: number;
+  readonly waiting: Set<() => void>;
+  end(): void;
+}
+
+/** One call's wait for its host. */
+export interface Contact {
+  /** The host has answered. */
+  heard(): void;
+  /** The call is over without an answer. */
+  leave(): void;
+}
+
+export interface FirstContactParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly connectTimeoutMs: number;
+  readonly connect: Connect;
+}
+
+export interface FirstContact {
+  begin(baseUrl: string, onUnreachable: () => void): Contact;
+}
+
+export function createFirstContact({
+  clock,
+  log,
+  connectTimeoutMs,
+  connect,
+}: FirstContactParts): FirstContact {
+  const hosts = new Map<string, Host>();
+
+  function hostOf(baseUrl: string): Host {
+    const known = hosts.get(baseUrl);
+    if (known !== undefined) return known;
+    const [oldest] = hosts.keys();
+    if (oldest !== undefined && hosts.size >= MOST_HOSTS) hosts.delete(oldest);
+    const host = { ...placeOf(baseUrl), trials: new Set<Trial>(), heardAt: NEVER, isLost: false };
+    hosts.set(baseUrl, host);
+    return host;
+  }
+
+  function heard(host: Host): void {
+    host.heardAt = clock.now();
+    host.isLost = false;
+    for (const trial of host.trials) trial.end();
+  }
+
+  function tryHost(host: Host): Trial {
+    const waiting = new Set<() => void>();
+    const connection = connect(host, (isConnected) => (isConnected ? heard(host) : trial.end()));
+    const timer = clock.after(connectTimeoutMs, () => {
+      const givenUp = [...waiting];
+      trial.end();
+      if (!host.isLost) {
+        const { hostname, port } = host;
+        log.warn('a provider does not accept connections', { hostname, port, connectTimeoutMs });
+      }
+      host.isLost = true;
+      for (const giveUp of givenUp) giveUp();
+    });
+    const trial: Trial = {
+      startedAt: clock.now(),
+      waiting,
+      end() {
+        timer.cancel();
+        connection.cancel();
+        waiting.clear();
+        host.trials.delete(trial);
+      },
+    };
+    host.trials.add(trial);
+    return trial;
+  }
+
+  function youngTrial(host: Host): Trial | null {
+    for (const trial of host.trials) if (clock.now() - trial.startedAt < JOIN_MS) return trial;
+    return null;
+  }
+
+  return {
+    begin(baseUrl, onUnreachable) {
+      const host = hostOf(baseUrl);
+      if (clock.now() - host.heardAt < HEARD_LATELY_MS) return { heard: () => heard(host), leave() {} };
+      const trial = youngTrial(host) ?? tryHost(host);
+      trial.waiting.add(onUnreachable);
+      return {
+        heard: () => heard(host),
+        leave() {
+          // When nobody waits any more, nobody wants to know.
+          if (trial.waiting.delete(onUnreachable) && trial.waiting.size === 0) trial.end();
+        },
+      };
+    },
+  };
+}
+
+function placeOf(baseUrl: string): { hostname: string; port: number } {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const standardPort = protocol === 'https:' ? 443 : 80;
+  // An IPv6 address stands in brackets in a URL, and without them everywhere else.
+  return { hostname: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? standardPort : Number(port) };
+}
+
+/** Node's, because a connection of Bun.connect cannot be given up before it is made. */
+export const tcpConnect: Connect = ({ hostname, port }, settled) => {
+  const socket = connectTcp({ host: hostname, port });
+  socket.once('connect', () => settled(true));
+  socket.on('error', () => settled(false));
+  return { cancel: () => void socket.destroy() };
+};

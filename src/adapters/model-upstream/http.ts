@@ -1,0 +1,127 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type {
+  ModelUpstream,
+  UpstreamAnswer,
+  UpstreamFailure,
+  UpstreamTarget,
+} from '../../ports/model-upstream.ts';
+import { reasonOf, upstreamFailure } from './http-failure.ts';
+import { type Connect, createFirstContact, tcpConnect } from './http-first-contact.ts';
+
+/**
+ * An idle connection is kept for a minute. Balancers drop idle ones without a word after four minutes or so, and
+ * a call sent on such a connection would wait for its whole time-out; Bun's own default is five.
+ */
+const KEEP_IDLE_SECONDS = 60;
+const SHORT_BYTES = 1024 * 1024;
+
+export interface HttpUpstreamParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly connectTimeoutMs?: number;
+  /** From sending the call until the status is there. */
+  readonly firstByteTimeoutMs?: number;
+  /** Null where Bun's fetch goes through a proxy (HTTPS_PROXY and the like): a direct connection proves nothing. */
+  readonly connect?: Connect | null;
+}
+
+export interface HttpUpstream extends ModelUpstream {
+  /** Lets go of idle connections; calls that run go on. */
+  close(): void;
+}
+
+/**
+ * A provider over HTTP. The body that comes back is fetch's own stream: it holds the provider back while nobody
+ * reads, errors where the provider breaks off, and whoever does not read it to its end cancels it. A redirect is
+ * an answer like any other: following it would carry the key elsewhere.
+ */
+export function createHttpUpstream({
+  clock,
+  log,
+  connectTimeoutMs = 5_000,
+  firstByteTimeoutMs = 120_000,
+  connect = tcpConnect,
+}: HttpUpstreamParts): HttpUpstream {
+  const session = new Bun.FetchSession({ keepAlive: { idleTimeout: KEEP_IDLE_SECONDS } });
+  const firstContact =
+    connect === null ? null : createFirstContact({ clock, log, connectTimeoutMs, connect });
+
+  return {
+    async send(target, { endpoint, body, headers, signal }) {
+      const { baseUrl } = target;
+      if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
+      if (signal.aborted) throw upstreamFailure('aborted', signal.reason);
+      const ours = new AbortController();
+      let endedBy: UpstreamFailure['reason'] | null = null;
+      const end = (reason: UpstreamFailure['reason']) => {
+        endedBy ??= reason;
+        ours.abort();
+      };
+      const onAbort = () => end('aborted');
+      signal.addEventListener('abort', onAbort);
+      const timer = clock.after(firstByteTimeoutMs, () => end('first-byte-time-out'));
+      const contact = firstContact?.begin(baseUrl, () => end('connect'));
+      try {
+        const response = await session.fetch(`${baseUrl}/${endpoint}`, {
+          method: 'POST',
+          headers: headersFor(target, headers),
+          body,
+          redirect: 'manual',
+          // Bun's own limit counts silence, in the body too; ours are the ones of the settings.
+          timeout: false,
+          signal: ours.signal,
+        });
+        contact?.heard();
+        return answerOf(response);
+      } catch (error) {
+        contact?.leave();
+        // Only here: once the answer has begun, the caller's signal is what ends its body.
+        signal.removeEventListener('abort', onAbort);
+        throw upstreamFailure(endedBy ?? reasonOf(error), error);
+      } finally {
+        timer.cancel();
+      }
+    },
+    close: () => session.close(),
+  };
+}
+
+function answerOf(response: Response): UpstreamAnswer {
+  const { status, headers } = response;
+  const contentType = mediaType(headers.get('content-type'));
+  const declared = Number(headers.get('content-length') ?? Number.NaN);
+  return {
+    status,
+    contentType,
+    get body() {
+      return response.body ?? emptyBody();
+    },
+    whole: declared <= SHORT_BYTES ? () => response.bytes() : undefined,
+  };
+}
+
+/** Ours last: no header of a client takes the place of the key, or asks for a compressed answer. */
+function headersFor(
+  { apiKey }: UpstreamTarget,
+  passedOn: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const headers: Record<string, string> = {
+    ...passedOn,
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'turnpike',
+  };
+  if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
+  return headers;
+}
+
+function mediaType(header: string | null): string {
+  if (header === null) return '';
+  const parameters = header.indexOf(';');
+  return (parameters < 0 ? header : header.slice(0, parameters)).trim().toLowerCase();
+}
+
+function emptyBody(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.close() });
+}

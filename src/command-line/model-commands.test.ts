@@ -1,0 +1,133 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createManualClock } from '../../test/doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../adapters/shared-state/in-process.ts';
+import { createCipher } from '../domain/models/cipher.ts';
+import { readCatalogue } from '../domain/models/stored-targets.ts';
+import type { Database } from '../ports/database.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { aliasesCommand, setAliasCommand } from './model-commands.ts';
+
+const secrets = createSystemSecrets();
+const clock = createManualClock();
+const cipher = createCipher({ masterKey: 'the master key of these tests, long enough', secrets });
+const ALIAS = 'acme/chat-default';
+const URL = 'https://one.example/v1';
+let database: Database;
+let folder: string;
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'turnpike-keys-'));
+  await database.query('delete from model_targets');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function typed(command: Command, ...words: string[]) {
+  const lines: string[] = [];
+  const terminal = {
+    print: (line: string) => void lines.push(line),
+    complain: (line: string) => void lines.push(`! ${line}`),
+  };
+  const never = () => Promise.reject(new Error('not in this test'));
+  const exitCode = await command.run(
+    {
+      terminal,
+      clock,
+      secrets,
+      database,
+      sharedState: createInProcessState({ clock }),
+      aliasPrefix: 'acme',
+      cipher: async () => cipher,
+      accessTokens: never,
+      migrate: never,
+      jobQueue: {} as never,
+    },
+    words,
+  );
+  return { exitCode, lines };
+}
+
+const fileWith = async (text: string) => {
+  const path = join(folder, 'key');
+  await writeFile(path, text);
+  return path;
+};
+
+describe('set-alias', () => {
+  test('replaces the targets, with a key from a file', async () => {
+    await typed(setAliasCommand, ALIAS, URL, 'old');
+    const path = await fileWith('sk-secret\n');
+    const set = await typed(setAliasCommand, ALIAS, URL, 'new', '--key-file', path, '--weight', '2.5');
+    expect(set).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
+    const { targets } = await readCatalogue(database);
+    expect(targets).toMatchObject([{ alias: 'chat-default', baseUrl: URL, model: 'new', weight: 2.5 }]);
+    expect(await cipher.decrypt(targets[0]?.sealedKey ?? new Uint8Array(), URL)).toBe('sk-secret');
+  });
+
+  test('adds a target, and gives an alias back to the embedded models', async () => {
+    await typed(setAliasCommand, ALIAS, URL, 'one');
+    const added = await typed(setAliasCommand, ALIAS, URL, 'two', '--add');
+    expect(added).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} has one more target`] });
+    expect((await readCatalogue(database)).targets.map(({ model }) => model)).toEqual(['one', 'two']);
+    expect((await typed(setAliasCommand, ALIAS, '--embedded')).exitCode).toBe(EXIT_OK);
+    expect((await readCatalogue(database)).targets).toEqual([]);
+  });
+
+  test.each([
+    [],
+    [ALIAS],
+    [ALIAS, URL],
+    [ALIAS, URL, 'm', 'sk-on-the-command-line'],
+    [ALIAS, URL, 'm', '--unknown'],
+    [ALIAS, URL, 'm', '--key-file'],
+    [ALIAS, URL, 'm', '--embedded'],
+    [ALIAS, '--embedded', '--add'],
+  ])('says how it is used: %#', async (...words: string[]) => {
+    const { exitCode, lines } = await typed(setAliasCommand, ...words);
+    expect([exitCode, lines.length]).toEqual([EXIT_USAGE, 1]);
+    expect(lines[0]).toStartWith('! usage: turnpike set-alias ALIAS');
+  });
+
+  test('says what is wrong with an alias, a target or a file, and changes nothing', async () => {
+    const complaint = async (...words: string[]) => {
+      const { exitCode, lines } = await typed(setAliasCommand, ...words);
+      expect([exitCode, lines.length]).toEqual([EXIT_FAILED, 1]);
+      return lines[0] ?? '';
+    };
+    expect(await complaint('svc/chat-default', URL, 'm')).toContain('there is no alias "svc/chat-default"');
+    expect(await complaint(ALIAS, 'one.example', 'm')).toContain('its address must begin with http');
+    expect(await complaint(ALIAS, URL, 'm', '--weight', 'x')).toContain('its weight must');
+    expect(await complaint(ALIAS, URL, 'm', '--key-file', 'key')).toContain('must begin with /');
+    expect(await complaint(ALIAS, URL, 'm', '--key-file', join(folder, 'none'))).toContain('cannot be read');
+    expect(await complaint(ALIAS, URL, 'm', '--key-file', await fileWith('\n'))).toContain('is empty');
+    const large = await fileWith('k'.repeat(9_000));
+    expect(await complaint(ALIAS, URL, 'm', '--key-file', large)).toContain('is too large');
+    expect((await readCatalogue(database)).targets).toEqual([]);
+  });
+});
+
+test('aliases lists kinds and targets, and never a key (G-14)', async () => {
+  const path = await fileWith('sk-secret');
+  await typed(setAliasCommand, ALIAS, URL, 'one', '--key-file', path);
+  await typed(setAliasCommand, ALIAS, `${URL}/`, 'two', '--add', '--weight', '3');
+  const { exitCode, lines } = await typed(aliasesCommand);
+  expect(exitCode).toBe(EXIT_OK);
+  expect(lines.slice(0, 6)).toEqual([
+    'acme/chat-premium (chat)',
+    '  no targets: served by the embedded models',
+    'acme/chat-default (chat)',
+    '  https://one.example/v1 one, weight 1, with a key',
+    '  https://one.example/v1 two, weight 3, no key',
+    'acme/chat-cheap (chat)',
+  ]);
+  expect(lines).toHaveLength(13);
+  expect((await typed(aliasesCommand, 'x')).exitCode).toBe(EXIT_USAGE);
+});

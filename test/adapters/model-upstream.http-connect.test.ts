@@ -1,0 +1,225 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createHttpUpstream, type HttpUpstreamParts } from '../../src/adapters/model-upstream/http.ts';
+import type { Connect } from '../../src/adapters/model-upstream/http-first-contact.ts';
+import type { UpstreamFailure } from '../../src/ports/model-upstream.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+import { until } from '../doubles/until.ts';
+import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+
+const WHOLE = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi';
+const started: RawUpstream[] = [];
+afterEach(() => {
+  for (const provider of started.splice(0)) provider.stop();
+});
+
+/** Connections that a test makes, or not. */
+function stubbedConnect() {
+  const tries: { place: string; settled(isConnected: boolean): void; isCancelled: boolean }[] = [];
+  const connect: Connect = ({ hostname, port }, settled) => {
+    const one = { place: `${hostname} ${port}`, settled, isCancelled: false };
+    tries.push(one);
+    return {
+      cancel() {
+        one.isCancelled = true;
+      },
+    };
+  };
+  return { connect, tries };
+}
+
+/** A provider that says nothing until it is told to answer. */
+function setUp(changes: Partial<HttpUpstreamParts> = {}) {
+  const silent: { write(text: string): unknown }[] = [];
+  const provider = startRawUpstream((socket) => void silent.push(socket));
+  started.push(provider);
+  const clock = createManualClock();
+  const { log, entries } = createRecordingLog();
+  const { connect, tries } = stubbedConnect();
+  const upstream = createHttpUpstream({ clock, log, connect, ...changes });
+  /** `none` once it is answered. */
+  const send = (baseUrl = provider.baseUrl, { signal } = new AbortController()) => {
+    const target = { id: 't', baseUrl, model: 'm', apiKey: null };
+    const call = { endpoint: 'completions', body: new Uint8Array(2), headers: {}, signal } as const;
+    return upstream.send(target, call).then(
+      () => 'none',
+      ({ reason }: UpstreamFailure) => reason,
+    );
+  };
+  const arrived = (count: number) => until(() => silent.length === count);
+  const answerAll = () => {
+    for (const socket of silent) socket.write(WHOLE);
+  };
+  return { provider, clock, entries, tries, send, arrived, answerAll };
+}
+
+describe('connecting (G-42)', () => {
+  test('not connected after 5 seconds: given up, and said once', async () => {
+    const { clock, entries, tries, send, provider, arrived } = setUp();
+    const outcomes: string[] = [];
+    const sending = send().then((reason) => outcomes.push(reason));
+    await arrived(1);
+    await clock.advance(4_999);
+    expect(outcomes).toEqual([]);
+    await clock.advance(1);
+    await sending;
+    expect(outcomes).toEqual(['connect']);
+    await provider.closedAt;
+    expect(tries).toMatchObject([{ place: `127.0.0.1 ${provider.port}`, isCancelled: true }]);
+    const again = send();
+    await clock.advance(5_000);
+    expect(await again).toBe('connect');
+    const context = { hostname: '127.0.0.1', port: provider.port, connectTimeoutMs: 5_000 };
+    expect(entries).toMatchObject([{ level: 'warn', context }]);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('connected: the call may take its time, and so may those of the next 10 seconds', async () => {
+    const { clock, tries, send, arrived, answerAll } = setUp();
+    const first = send();
+    await arrived(1);
+    tries[0]?.settled(true);
+    await clock.advance(9_999);
+    const second = send();
+    await arrived(2);
+    expect(tries).toHaveLength(1);
+    await clock.advance(60_000);
+    answerAll();
+    expect(await Promise.all([first, second])).toEqual(['none', 'none']);
+    expect([tries[0]?.isCancelled, clock.pendingTimers()]).toEqual([true, 0]);
+  });
+
+  test('whoever has answered counts as connected for 10 seconds', async () => {
+    const { clock, tries, send, arrived, answerAll } = setUp();
+    const first = send();
+    await arrived(1);
+    answerAll();
+    expect(await first).toBe('none');
+    expect(tries).toMatchObject([{ isCancelled: true }]);
+    await clock.advance(9_999);
+    const second = send();
+    await arrived(2);
+    expect(tries).toHaveLength(1);
+    answerAll();
+    await second;
+    await clock.advance(10_000);
+    const third = send();
+    await arrived(3);
+    expect(tries).toHaveLength(2);
+    answerAll();
+    await third;
+  });
+
+  test('a refused try is left to the call itself, which may run on a connection that stood already', async () => {
+    const { clock, tries, send, arrived, answerAll } = setUp();
+    const sending = send();
+    await arrived(1);
+    tries[0]?.settled(false);
+    await clock.advance(60_000);
+    answerAll();
+    expect(await sending).toBe('none');
+  });
+
+  test('calls of the same second share a try, later ones have their own', async () => {
+    const { clock, tries, send, arrived, answerAll } = setUp();
+    const sendings = [send(), send()];
+    await clock.advance(999);
+    sendings.push(send());
+    await clock.advance(1);
+    sendings.push(send());
+    await arrived(4);
+    expect(tries).toHaveLength(2);
+    await clock.advance(4_000);
+    const late = sendings.pop();
+    expect(await Promise.all(sendings)).toEqual(['connect', 'connect', 'connect']);
+    tries[1]?.settled(true);
+    await clock.advance(60_000);
+    answerAll();
+    expect(await late).toBe('none');
+  });
+
+  test('an answer ends every try of its host', async () => {
+    const { clock, tries, send, arrived, answerAll } = setUp();
+    const first = send();
+    await clock.advance(1_000);
+    const second = send();
+    await arrived(2);
+    answerAll();
+    expect(await Promise.all([first, second])).toEqual(['none', 'none']);
+    expect(tries.map(({ isCancelled }) => isCancelled)).toEqual([true, true]);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('a try ends with the last call that waits for it', async () => {
+    const { clock, tries, send, arrived, provider } = setUp();
+    const [one, other] = [new AbortController(), new AbortController()];
+    const sendings = [send(provider.baseUrl, one), send(provider.baseUrl, other)];
+    await arrived(2);
+    one.abort();
+    expect(await sendings[0]).toBe('aborted');
+    expect(tries).toMatchObject([{ isCancelled: false }]);
+    other.abort();
+    expect(await sendings[1]).toBe('aborted');
+    expect(tries).toMatchObject([{ isCancelled: true }]);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('every address gives its host and port', async () => {
+    const { tries, send } = setUp();
+    const aborting = (url: string) => {
+      const caller = new AbortController();
+      const sending = send(url, caller);
+      caller.abort();
+      return sending;
+    };
+    await aborting('http://[::1]:4000/v1');
+    await aborting('https://provider.invalid/v1');
+    await aborting('http://provider.invalid');
+    const places = ['::1 4000', 'provider.invalid 443', 'provider.invalid 80'];
+    expect(tries.map(({ place }) => place)).toEqual(places);
+  });
+
+  test('behind a proxy nothing is tried', async () => {
+    const { clock, send, arrived, answerAll } = setUp({ connect: null });
+    const sending = send();
+    await arrived(1);
+    await clock.advance(60_000);
+    answerAll();
+    expect(await sending).toBe('none');
+  });
+});
+
+test('a host whose queue is full takes no connection: given up in time, on real sockets (G-42)', async () => {
+  const script = `${import.meta.dir}/full-listener-process.ts`;
+  const child = Bun.spawn([process.execPath, script], { stdout: 'pipe' });
+  const { value = new Uint8Array() } = await child.stdout.getReader().read();
+  const port = Number(new TextDecoder().decode(value));
+  child.kill('SIGSTOP');
+  const waiting: Socket[] = [];
+  try {
+    // Bun listens with a queue of 512: the kernel answers that many, and is silent to the rest.
+    let connected = 0;
+    for (let n = 0; n < 600; n += 1) {
+      const socket = connectTcp({ host: '127.0.0.1', port });
+      socket.on('connect', () => {
+        connected += 1;
+      });
+      socket.on('error', () => {});
+      waiting.push(socket);
+    }
+    await until(() => connected >= 512);
+    const { log, entries } = createRecordingLog();
+    const upstream = createHttpUpstream({ clock: createSystemClock(), log, connectTimeoutMs: 300 });
+    const target = { id: 't', baseUrl: `http://127.0.0.1:${port}`, model: 'm', apiKey: null };
+    const { signal } = new AbortController();
+    const call = { endpoint: 'completions', body: new Uint8Array(2), headers: {}, signal } as const;
+    const reason = await upstream.send(target, call).catch((error: UpstreamFailure) => error.reason);
+    expect(reason as string).toBe('connect');
+    expect(entries).toHaveLength(1);
+  } finally {
+    for (const socket of waiting) socket.destroy();
+    child.kill('SIGKILL');
+  }
+}, 30_000);

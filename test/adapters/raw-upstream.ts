@@ -1,0 +1,49 @@
+import type { Socket } from 'bun';
+
+export interface RawUpstream {
+  readonly port: number;
+  readonly baseUrl: string;
+  /** Those on which something was said: not the ones that only try whether somebody listens. */
+  connections(): number;
+  /** All that arrived, as text. */
+  received(): string;
+  /** When the first of these connections was closed, by performance.now(). */
+  readonly closedAt: Promise<number>;
+  stop(): void;
+}
+
+/** A provider down to its bytes: `answer` runs for each piece that arrives, with how many have come before. */
+export function startRawUpstream(answer: (socket: Socket<undefined>, nth: number) => void): RawUpstream {
+  const closed = Promise.withResolvers<number>();
+  const talking = new Set<Socket<undefined>>();
+  let pieces = 0;
+  let received = '';
+  const listener = Bun.listen<undefined>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket, bytes) {
+        talking.add(socket);
+        received += new TextDecoder().decode(bytes);
+        answer(socket, pieces);
+        pieces += 1;
+      },
+      close(socket) {
+        if (talking.has(socket)) closed.resolve(performance.now());
+      },
+      error() {},
+    },
+  });
+  return {
+    port: listener.port,
+    baseUrl: `http://127.0.0.1:${listener.port}/v1`,
+    connections: () => talking.size,
+    received: () => received,
+    closedAt: closed.promise,
+    stop: () => listener.stop(true),
+  };
+}
+
+/** The beginning of a stream: its head, and one chunk. */
+export const STREAM_HEAD =
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n';
