@@ -4,6 +4,8 @@ export interface Clock {
   now(): number;
   /** Runs `work` once, `delayMs` from now. A pending timer does not keep the process alive. */
   after(delayMs: number, work: () => void): Timer;
+  /** Resolves once everything that is ready by now has had its turn: nothing waits for it but this. */
+  turn(): Promise<void>;
   /** Resolves after `delayMs`, or at once when `signal` aborts. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }

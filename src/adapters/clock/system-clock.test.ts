@@ -28,6 +28,27 @@ test('a delay longer than setTimeout can take does not run at once', async () =>
   timer.cancel();
 });
 
+test('longer delays share a tick: never early, each once, and none that was cancelled', async () => {
+  const clock = createSystemClock();
+  const ran: string[] = [];
+  const begun = clock.now();
+  const work = () => void ran.push('same');
+  clock.after(1_000, work);
+  clock.after(1_000, work);
+  clock.after(1_000, () => ran.push('cancelled')).cancel();
+  await new Promise<void>((resolve) => clock.after(1_010, resolve));
+  expect(clock.now() - begun).toBeGreaterThanOrEqual(1_010);
+  expect(ran).toEqual(['same', 'same']);
+  let later = false;
+  await new Promise<void>((resolve) => {
+    clock.after(1_000, () => {
+      later = true;
+      resolve();
+    });
+  });
+  expect(later).toBe(true);
+});
+
 test('a sleep ends at once when its signal aborts, before or while it sleeps', async () => {
   const clock = createSystemClock();
   const controller = new AbortController();
@@ -65,4 +86,16 @@ test('the manual clock runs what is due in order, each at its own moment, with i
   ]);
   expect(clock.now()).toBe(1_500);
   expect(clock.pendingTimers()).toBe(1);
+});
+
+test('a turn comes after everything that was ready, promises too', async () => {
+  const order: string[] = [];
+  const turned = createSystemClock()
+    .turn()
+    .then(() => order.push('turn'));
+  Promise.resolve()
+    .then(() => Promise.resolve())
+    .then(() => order.push('promises'));
+  await turned;
+  expect(order).toEqual(['promises', 'turn']);
 });

@@ -1,10 +1,21 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
+import { createCoarseTimers } from './coarse-timers.ts';
 
 /** The longest delay that setTimeout takes; a longer one would run at once. About 24.8 days. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
+/** Delays from here on may run a tick late. */
+const COARSE_FROM_MS = 1_000;
+
 export function createSystemClock(): Clock {
-  return { now: Date.now, after, sleep };
+  const coarse = createCoarseTimers();
+  return {
+    now: Date.now,
+    after: (delayMs, work) =>
+      delayMs >= COARSE_FROM_MS ? coarse.after(delayMs, work) : after(delayMs, work),
+    turn,
+    sleep,
+  };
 }
 
 function after(delayMs: number, work: () => void): Timer {
@@ -18,6 +29,10 @@ function after(delayMs: number, work: () => void): Timer {
   };
   arm();
   return { cancel: () => clearTimeout(timeout) };
+}
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {

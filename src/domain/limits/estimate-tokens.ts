@@ -1,0 +1,15 @@
+/** What a call without a bound of its own is expected to answer. */
+export const DEFAULT_ANSWER_TOKENS = 1_000;
+const BYTES_PER_TOKEN = 4;
+/** Both factors come from the client: what they make must stay a whole number that the database can hold. */
+const MOST_TOKENS = 2 ** 40;
+
+/**
+ * A cheap guess before the call: its bytes by four, and the most it may answer, for each choice. It changes
+ * nothing in the body, and real usage takes its place afterwards.
+ */
+export function estimateTokens(bodyBytes: number, maxAnswerTokens: number | null, choices: number): number {
+  const answer = maxAnswerTokens ?? DEFAULT_ANSWER_TOKENS;
+  const estimate = Math.ceil(bodyBytes / BYTES_PER_TOKEN) + answer * Math.max(1, choices);
+  return Math.min(estimate, MOST_TOKENS);
+}

@@ -1,0 +1,56 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Whose request it is: the peer, or who stands behind proxies that were configured as ours. */
+export type ClientAddress = (request: Request, peerAddress: string) => string;
+
+const FORWARDED_FOR = 'x-forwarded-for';
+/** The longest chain of proxies that is believed. */
+const MOST_HOPS = 20;
+
+/**
+ * Reads the forwarded-for header from its right end, where our own proxies write, as long as the address that
+ * told it is one of them. Anybody else's header is not believed: it would be a way around the limit.
+ */
+export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
+  if (trustedProxies.length === 0) return (_, peerAddress) => plain(peerAddress);
+  const trusted = listOf(trustedProxies);
+  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+  return (request, peerAddress) => {
+    let address = plain(peerAddress);
+    if (!isTrusted(address)) return address;
+    const hops = (request.headers.get(FORWARDED_FOR) ?? '').split(',').slice(-MOST_HOPS);
+    for (const hop of hops.reverse()) {
+      const told = plain(hop.trim());
+      if (isIP(told) === 0) return address;
+      address = told;
+      if (!isTrusted(address)) return address;
+    }
+    return address;
+  };
+}
+
+/** Null for what is neither an address nor a network. */
+export function readNetwork(text: string): { address: string; bits: number; family: 'ipv4' | 'ipv6' } | null {
+  const [address = '', bitsText, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return null;
+  const most = version === 6 ? 128 : 32;
+  const bits = bitsText === undefined ? most : Number(bitsText);
+  if (!Number.isInteger(bits) || bits < 0 || bits > most || bitsText === '') return null;
+  return { address, bits, family: version === 6 ? 'ipv6' : 'ipv4' };
+}
+
+function listOf(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of networks) {
+    const network = readNetwork(text);
+    if (network !== null) list.addSubnet(network.address, network.bits, network.family);
+  }
+  return list;
+}
+
+/** An IPv4 address that came over an IPv6 socket is the same caller. */
+function plain(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
+}
