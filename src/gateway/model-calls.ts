@@ -1,0 +1,125 @@
+import type { CallTokens } from '../domain/calls/finished-call.ts';
+import type { CallBook } from '../domain/calls/settle-call.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { UpstreamAnswer } from '../ports/model-upstream.ts';
+import type { AdmittedModelCall } from './admit.ts';
+import { answerStream } from './answer-stream.ts';
+import { answerWhole } from './answer-whole.ts';
+import { type CallEnding, recordOf, refusalReason } from './call-record.ts';
+import { type ForwardParts, forward } from './forward.ts';
+import { type Refusal, refusalResponse, refusalStatus } from './refusals.ts';
+import type { UnpaidEndings } from './unpaid-endings.ts';
+
+export interface ModelCallParts extends ForwardParts {
+  readonly clock: Clock;
+  readonly calls: CallBook;
+  readonly unpaidEndings: UnpaidEndings;
+  /** Between two chunks of an answer. */
+  readonly idleTimeoutMs: number;
+}
+
+export interface ModelCallContext {
+  readonly requestId: string;
+  readonly startedAtMs: number;
+  /** Aborts when the client leaves. */
+  readonly clientSignal: AbortSignal;
+  /** Those of the client's headers that go on to the provider. */
+  readonly forwardedHeaders: Readonly<Record<string, string>>;
+  /** What every answer to this call carries. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Ends a call: its row is committed and what it reserved is settled. True where the row is written. */
+export type EndCall = (ending: CallEnding) => Promise<boolean>;
+
+/** One admitted call, from the upstream's first answer to the last byte, which waits for the call's commit. */
+export async function answerModelCall(
+  parts: ModelCallParts,
+  call: AdmittedModelCall,
+  context: ModelCallContext,
+): Promise<Response> {
+  const upstreamAbort = new AbortController();
+  const onClientLeft = () => upstreamAbort.abort();
+  context.clientSignal.addEventListener('abort', onClientLeft, { once: true });
+  const end = createEnd(parts, call, context);
+  const forwarded = await forward(parts, call, context.forwardedHeaders, upstreamAbort.signal);
+  switch (forwarded.outcome) {
+    case 'client-left':
+      await end(failure('client-left', 499, forwarded.targetId));
+      return refusalResponse({ name: 'unavailable' }, context.headers);
+    case 'refused': {
+      const { refusal, targetId } = forwarded;
+      return await refuseAfterUpstream(end, refusal, targetId, context);
+    }
+    case 'answered': {
+      const { target, answer } = forwarded;
+      const firstByteMs = parts.clock.now() - context.startedAtMs;
+      const answering = { parts, call, context, target, answer, end, firstByteMs, upstreamAbort };
+      const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
+      return isStream ? answerStream(answering) : await answerWhole(answering);
+    }
+  }
+}
+
+export interface Answering {
+  readonly parts: ModelCallParts;
+  readonly call: AdmittedModelCall;
+  readonly context: ModelCallContext;
+  readonly target: { readonly id: string };
+  readonly answer: UpstreamAnswer;
+  readonly end: EndCall;
+  readonly firstByteMs: number;
+  readonly upstreamAbort: AbortController;
+}
+
+async function refuseAfterUpstream(
+  end: EndCall,
+  refusal: Refusal,
+  targetId: string | null,
+  { headers }: ModelCallContext,
+): Promise<Response> {
+  const isWritten = await end(failure(refusalReason(refusal), refusalStatus(refusal), targetId));
+  return refusalResponse(isWritten ? refusal : { name: 'unavailable' }, headers);
+}
+
+/** Of a call that used nothing. */
+export function failure(
+  reason: string,
+  httpStatus: number,
+  targetId: string | null,
+  firstByteMs: number | null = null,
+): CallEnding {
+  return { outcome: 'FAILED', reason, httpStatus, targetId, tokens: null, firstByteMs };
+}
+
+/**
+ * The tokens that a call's reservation becomes: those it used; where it reached a model that told nothing, the
+ * estimate stays (G-31); where no model ran, none.
+ */
+function tokensToSettle({ tokens, firstByteMs }: CallEnding): number | null {
+  if (tokens !== null) return total(tokens);
+  return firstByteMs === null ? 0 : null;
+}
+
+function total({ promptTokens, completionTokens }: CallTokens): number {
+  return promptTokens + completionTokens;
+}
+
+/** However many ways lead to the end of a call, it ends once. */
+function createEnd(parts: ModelCallParts, call: AdmittedModelCall, context: ModelCallContext): EndCall {
+  let ended: Promise<boolean> | null = null;
+  return (ending) => {
+    ended ??= endOnce(ending);
+    return ended;
+  };
+  async function endOnce(ending: CallEnding): Promise<boolean> {
+    const clock = { ...context, nowMs: parts.clock.now() };
+    const [settled] = await Promise.all([
+      parts.calls.settle(recordOf(call, clock, ending)),
+      call.reservation.settle(tokensToSettle(ending)),
+    ]);
+    if (settled.outcome === 'settled') return true;
+    parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
+    return false;
+  }
+}

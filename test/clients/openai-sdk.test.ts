@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import OpenAI from 'openai';
+import { type GatewayUnderTest, openGateway } from '../gateway/gateway-under-test.ts';
+import { chatAnswer, chunk, done, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
+
+let gateway: GatewayUnderTest;
+let client: OpenAI;
+
+beforeAll(async () => {
+  gateway = await openGateway();
+  const { rawKey } = await gateway.mint();
+  client = new OpenAI({ baseURL: gateway.url, apiKey: rawKey });
+});
+afterAll(() => gateway.close());
+
+const question = { model: 'svc/chat-default', messages: [{ role: 'user' as const, content: 'Hi' }] };
+
+describe('G-18 the official openai client, with only its address and key changed', () => {
+  test('G-18 chats', async () => {
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    const answer = await client.chat.completions.create(question);
+    expect(answer.choices[0]?.message.content).toBe('Hello.');
+    expect(answer.model).toBe('svc/chat-default');
+    expect(answer._request_id).toStartWith('req_');
+  });
+
+  test('G-18 streams, with usage at the end', async () => {
+    gateway.upstream.answer(() => streamOf(chunk('Hel'), chunk('lo'), usageChunk, done));
+    const stream = await client.chat.completions.create({ ...question, stream: true });
+    let text = '';
+    let tokens = 0;
+    for await (const part of stream) {
+      text += part.choices[0]?.delta.content ?? '';
+      tokens = part.usage?.total_tokens ?? tokens;
+      expect(part.model).toBe('svc/chat-default');
+    }
+    expect([text, tokens]).toEqual(['Hello', 12]);
+  });
+
+  test('G-18 calls tools and asks for JSON: its fields arrive, the answer comes back', async () => {
+    const call = {
+      id: 'call_1',
+      type: 'function',
+      function: { name: 'weather', arguments: '{"city":"Oslo"}' },
+    };
+    const message = { role: 'assistant', content: null, tool_calls: [call] };
+    const choices = [{ index: 0, message, finish_reason: 'tool_calls' }];
+    gateway.upstream.answer(() => Response.json(chatAnswer({ choices })));
+    const tools = [
+      { type: 'function' as const, function: { name: 'weather', parameters: { type: 'object' } } },
+    ];
+    const answer = await client.chat.completions.create({
+      ...question,
+      tools,
+      tool_choice: 'auto',
+      response_format: { type: 'json_object' },
+    });
+    expect(answer.choices[0]?.message.tool_calls?.[0]).toEqual(call as never);
+    const sent = JSON.parse(new TextDecoder().decode(gateway.upstream.received.at(-1)?.body));
+    expect(sent).toMatchObject({ tools, tool_choice: 'auto', response_format: { type: 'json_object' } });
+  });
+
+  test('G-18 G-3 embeds with its base64 default', async () => {
+    const embedding = Buffer.from(new Float32Array([1, -2]).buffer).toString('base64');
+    const data = [{ object: 'embedding', index: 0, embedding }];
+    const usage = { prompt_tokens: 1, total_tokens: 1 };
+    gateway.upstream.answer(() => Response.json({ object: 'list', model: 'x', data, usage }));
+    const answer = await client.embeddings.create({ model: 'svc/embed-default', input: 'x' });
+    expect([...(answer.data[0]?.embedding ?? [])]).toEqual([1, -2]);
+  });
+
+  test('G-18 completes and lists models', async () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    const choices = [{ text: 'there', index: 0, finish_reason: 'stop' }];
+    gateway.upstream.answer(() =>
+      Response.json({ id: 'c', object: 'text_completion', model: 'x', choices, usage }),
+    );
+    const answer = await client.completions.create({ model: 'svc/chat-default', prompt: 'Hello' });
+    expect(answer.choices[0]?.text).toBe('there');
+    const models = await client.models.list();
+    expect(models.data).toHaveLength(6);
+    expect((await client.models.retrieve('svc/chat-cheap')).id).toBe('svc/chat-cheap');
+  });
+
+  test('G-34 its error classes match, with code, type and request id', async () => {
+    const failure = async (work: Promise<unknown>) =>
+      await work.then(() => null).catch((error: unknown) => error);
+    const stranger = new OpenAI({ baseURL: gateway.url, apiKey: 'nonsense' });
+    expect(await failure(stranger.models.list())).toBeInstanceOf(OpenAI.AuthenticationError);
+    const denied = await failure(client.chat.completions.create({ ...question, model: 'svc/none' }));
+    expect(denied).toBeInstanceOf(OpenAI.PermissionDeniedError);
+    expect(denied).toMatchObject({ code: 'LLM_MODEL_NOT_ALLOWED', type: 'permission_error' });
+    expect((denied as InstanceType<typeof OpenAI.APIError>).requestID).toStartWith('req_');
+    const wrong = client.post('/nothing', { body: {} });
+    expect(await failure(wrong)).toBeInstanceOf(OpenAI.NotFoundError);
+  });
+
+  test('G-36 it retries a 503 by itself and gets its answer', async () => {
+    let tries = 0;
+    gateway.upstream.answer(() => {
+      tries += 1;
+      return tries < 2 ? new Response(null, { status: 500 }) : Response.json(chatAnswer());
+    });
+    const answer = await client.chat.completions.create(question);
+    expect([answer.choices[0]?.message.content, tries]).toEqual(['Hello.', 2]);
+  });
+
+  test('G-41 it waits as long as a 429 says', async () => {
+    const { rawKey } = await gateway.mint({ requestsPerMinute: 1 });
+    const limited = new OpenAI({ baseURL: gateway.url, apiKey: rawKey, maxRetries: 0 });
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    await limited.chat.completions.create(question);
+    const error = await limited.chat.completions.create(question).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
+    const { headers } = error as InstanceType<typeof OpenAI.RateLimitError>;
+    expect(Number(headers.get('retry-after-ms'))).toBeGreaterThan(50_000);
+  });
+
+  test('G-38 a stream that breaks throws in it, with the code', async () => {
+    gateway.upstream.answer(() => streamOf(chunk('half'), 'data: {"error":{"message":"x"}}\n\n'));
+    const stream = await client.chat.completions.create({ ...question, stream: true });
+    let text = '';
+    const error = await (async () => {
+      for await (const part of stream) text += part.choices[0]?.delta.content ?? '';
+    })().catch((reason: unknown) => reason);
+    expect(text).toBe('half');
+    expect(error).toBeInstanceOf(OpenAI.APIError);
+    expect(error).toMatchObject({ code: 'LLM_GATEWAY_UNAVAILABLE' });
+  });
+});

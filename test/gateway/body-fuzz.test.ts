@@ -1,0 +1,200 @@
+/**
+ * 100,000 bodies, the same ones every time: half of them valid JSON, half of them damaged. What the scanner says is
+ * compared with `JSON.parse`, and what it makes of a body with a second way that works on the text by tokens.
+ */
+import { expect, test } from 'bun:test';
+import { readModelBody } from '../../src/gateway/model-body.ts';
+import { rewriteModelBody } from '../../src/gateway/rewrite-body.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { generateBody, mutated } from './generated-body.ts';
+
+const providerModel = 'provider/"model" é';
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+interface Member {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The members of an object in a text that is known to be JSON, by its tokens; `open` is the place of its brace. */
+function membersIn(text: string, open: number): { members: Member[]; close: number } {
+  const token = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s{}[\]:,"]+/gs;
+  token.lastIndex = open + 1;
+  const members: Member[] = [];
+  let depth = 0;
+  let name: string | null = null;
+  let start = -1;
+  for (let end = open + 1; ; end = token.lastIndex) {
+    const found = token.exec(text);
+    if (found === null) throw new Error('the text ends inside of the object');
+    const isEnd = depth === 0 && (found[0] === ',' || found[0] === '}');
+    if (isEnd && name !== null) members.push({ name, start, end });
+    if (isEnd && found[0] === '}') return { members, close: found.index };
+    if (isEnd) name = null;
+    else if (name === null) {
+      name = JSON.parse(found[0]) as string;
+      token.exec(text);
+      start = -1;
+    } else {
+      if (start === -1) start = found.index;
+      if (found[0] === '{' || found[0] === '[') depth++;
+      if (found[0] === '}' || found[0] === ']') depth--;
+    }
+  }
+}
+
+type Parsed = { value: unknown; text: string } | 'not-utf-8' | 'not-json';
+
+function parse(bytes: Uint8Array): Parsed {
+  let text: string;
+  try {
+    text = strictDecoder.decode(bytes);
+  } catch {
+    return 'not-utf-8';
+  }
+  try {
+    return { value: JSON.parse(text), text };
+  } catch {
+    return 'not-json';
+  }
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+};
+const isOneOf = (value: unknown, ...allowed: unknown[]) => allowed.includes(value);
+const own = (value: Record<string, unknown>, name: string) => {
+  return Object.hasOwn(value, name) ? value[name] : undefined;
+};
+
+/** The fields at fault, by the rules of G-13; empty for a body that must be read. */
+function faultsOf(value: Record<string, unknown>, text: string, members: readonly Member[]): Set<string> {
+  const faults = new Set<string>();
+  for (const name of ['model', 'stream', 'stream_options']) {
+    if (members.filter((member) => member.name === name).length > 1) faults.add(name);
+    const isLookAlike = (other: string) =>
+      other !== name && other.toLowerCase().replaceAll('ſ', 's') === name;
+    if (members.some((member) => isLookAlike(member.name))) faults.add(name);
+  }
+  if (typeof own(value, 'model') !== 'string') faults.add('model');
+  if (!isOneOf(own(value, 'stream'), undefined, true, false, null)) faults.add('stream');
+  const options = own(value, 'stream_options');
+  if (!isOneOf(options, undefined, null) && !isObject(options)) faults.add('stream_options');
+  const place = members.find((member) => member.name === 'stream_options');
+  if (place !== undefined && text[place.start] === '{') {
+    const inside = membersIn(text, place.start).members.filter(({ name }) => name === 'include_usage');
+    if (inside.length > 1) faults.add('stream_options');
+  }
+  return faults;
+}
+
+/** The text with its two changes, each found by tokens. */
+function expectedText(text: string, value: Record<string, unknown>): string {
+  const { members, close } = membersIn(text, text.indexOf('{'));
+  const changes: { start: number; end: number; text: string }[] = [];
+  const replace = ({ start, end }: { start: number; end: number }, by: string) => {
+    const trimmedEnd = start + text.slice(start, end).trimEnd().length;
+    changes.push({ start, end: end === start ? end : trimmedEnd, text: by });
+  };
+  for (const member of members) if (member.name === 'model') replace(member, JSON.stringify(providerModel));
+  const options = members.find((member) => member.name === 'stream_options');
+  if (own(value, 'stream') === true) {
+    if (options === undefined) {
+      replace({ start: close, end: close }, ',"stream_options":{"include_usage":true}');
+    } else if (text[options.start] === 'n') {
+      replace(options, '{"include_usage":true}');
+    } else {
+      const inside = membersIn(text, options.start);
+      const usage = inside.members.find((member) => member.name === 'include_usage');
+      const comma = inside.members.length === 0 ? '' : ',';
+      if (usage === undefined) {
+        replace({ start: inside.close, end: inside.close }, `${comma}"include_usage":true`);
+      } else replace(usage, 'true');
+    }
+  }
+  let result = text;
+  for (const change of changes.sort((one, other) => other.start - one.start)) {
+    result = result.slice(0, change.start) + change.text + result.slice(change.end);
+  }
+  return result;
+}
+
+function expectedValue(value: Record<string, unknown>): Record<string, unknown> {
+  const result = { ...value, model: providerModel };
+  if (own(value, 'stream') !== true) return result;
+  const options = own(value, 'stream_options');
+  return { ...result, stream_options: { ...(isObject(options) ? options : {}), include_usage: true } };
+}
+
+const wholeNumber = (value: unknown, least: number, round: (value: number) => number) => {
+  if (typeof value !== 'number' || value < least) return null;
+  return Math.min(round(value), Number.MAX_SAFE_INTEGER) + 0;
+};
+
+type Seen = 'read' | 'read-stream' | 'not-utf-8' | 'not-json' | 'not-an-object' | 'field-at-fault';
+
+/** Throws where the scanner and the two other ways disagree. */
+function compare(bytes: Uint8Array): Seen {
+  const read = readModelBody(bytes);
+  const parsed = parse(bytes);
+  if (parsed === 'not-utf-8' || parsed === 'not-json') {
+    assert(read.outcome === 'invalid' && read.param === null, 'it is not JSON');
+    assert(
+      !/must be a JSON object$/.test(read.message) || read.message.includes('empty'),
+      'JSON comes first',
+    );
+    if (parsed === 'not-json') assert(!read.message.includes('UTF-8'), 'it is UTF-8');
+    return parsed;
+  }
+  if (!isObject(parsed.value)) {
+    assert(
+      read.outcome === 'invalid' && read.message === 'the body must be a JSON object',
+      'it is no object',
+    );
+    return 'not-an-object';
+  }
+  const { value, text } = parsed;
+  const faults = faultsOf(value, text, membersIn(text, text.indexOf('{')).members);
+  if (read.outcome === 'invalid') {
+    assert(faults.has(read.param ?? 'none'), `nothing is wrong: ${read.message}`);
+    return 'field-at-fault';
+  }
+  assert(faults.size === 0, `at fault: ${[...faults].join()}`);
+  const { fields } = read;
+  assert(
+    fields.model === value.model && fields.stream === (own(value, 'stream') === true),
+    'model and stream',
+  );
+  const tokens = wholeNumber(own(value, 'max_completion_tokens'), 0, Math.ceil);
+  assert(fields.maxTokens === (tokens ?? wholeNumber(own(value, 'max_tokens'), 0, Math.ceil)), 'max tokens');
+  assert(fields.choices === (wholeNumber(own(value, 'n'), 1, Math.floor) ?? 1), 'choices');
+  const rewritten = strictDecoder.decode(rewriteModelBody(bytes, fields, providerModel));
+  assert(rewritten === expectedText(text, value), 'the bytes');
+  assert(Bun.deepEquals(JSON.parse(rewritten), expectedValue(value), true), 'the meaning');
+  return fields.stream ? 'read-stream' : 'read';
+}
+
+function assert(holds: boolean, what: string): asserts holds {
+  if (!holds) throw new Error(what);
+}
+
+test('G-12, G-13: 100,000 generated and damaged bodies are read and rewritten as JSON.parse would have it', () => {
+  const random = createSeededRandom(20_261);
+  const seen = new Map<Seen, number>();
+  for (let count = 0; count < 50_000; count++) {
+    const valid = new TextEncoder().encode(generateBody(random));
+    for (const bytes of [valid, mutated(random, valid)]) {
+      try {
+        const what = compare(bytes);
+        seen.set(what, (seen.get(what) ?? 0) + 1);
+      } catch (failure) {
+        throw new Error(`body ${count}: ${failure}\n${JSON.stringify(new TextDecoder().decode(bytes))}`);
+      }
+    }
+  }
+  // Each kind often enough to mean something.
+  const kinds: Seen[] = ['read', 'read-stream', 'not-utf-8', 'not-json', 'not-an-object', 'field-at-fault'];
+  const few = kinds.filter((kind) => (seen.get(kind) ?? 0) < (kind === 'not-an-object' ? 200 : 2000));
+  expect(few).toEqual([]);
+});

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { chatAnswer } from './scripted-upstream.ts';
+
+let gateway: GatewayUnderTest;
+let chatUrl: string;
+const good = { model: 'svc/chat-default', messages: [] };
+
+beforeAll(async () => {
+  gateway = await openGateway();
+  chatUrl = `${gateway.url}/chat/completions`;
+});
+afterAll(() => gateway.close());
+
+describe('429', () => {
+  test('G-40 G-41 G-37 past the key’s requests: an exact time to wait, and refused calls consume nothing', async () => {
+    const { rawKey: slow, id } = await gateway.mint({ requestsPerMinute: 2 });
+    await post(chatUrl, slow, good);
+    expect((await post(chatUrl, slow, 'nonsense')).status).toBe(400);
+    expect((await post(chatUrl, slow, good)).status).toBe(200);
+    const refused = await refusalOf(post(chatUrl, slow, good));
+    expect(refused).toMatchObject({ status: 429, type: 'rate_limit_error', code: null });
+    const waitMs = Number(refused.headers.get('retry-after-ms'));
+    expect(waitMs).toBeGreaterThan(50_000);
+    expect(waitMs).toBeLessThanOrEqual(60_000);
+    expect(refused.headers.get('retry-after')).toBe(String(Math.ceil(waitMs / 1000)));
+    expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0');
+    const rows = await gateway.calls(id, 4);
+    expect(rows.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual([
+      'SUCCEEDED null',
+      'REFUSED invalidRequest',
+      'SUCCEEDED null',
+      'REFUSED rateLimited',
+    ]);
+  });
+
+  test('G-40 past the key’s tokens', async () => {
+    const { rawKey: poor } = await gateway.mint({ tokensPerMinute: 100 });
+    gateway.upstream.answer(() =>
+      Response.json(chatAnswer({ usage: { prompt_tokens: 90, completion_tokens: 5 } })),
+    );
+    expect((await post(chatUrl, poor, { ...good, max_tokens: 10 })).status).toBe(200);
+    const refused = await refusalOf(post(chatUrl, poor, { ...good, max_tokens: 10 }));
+    expect(refused).toMatchObject({ status: 429 });
+    expect(refused.message).toContain('tokens');
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+  });
+
+  test('G-20 past the key’s calls in flight, and free again when one ends', async () => {
+    const { rawKey: narrow } = await gateway.mint({ maxCallsInFlight: 1 });
+    const gate = Promise.withResolvers<void>();
+    const entered = Promise.withResolvers<void>();
+    gateway.upstream.answer(async () => {
+      entered.resolve();
+      await gate.promise;
+      return Response.json(chatAnswer());
+    });
+    const running = post(chatUrl, narrow, good);
+    await entered.promise;
+    expect(await refusalOf(post(chatUrl, narrow, good))).toMatchObject({ status: 429 });
+    gate.resolve();
+    expect((await running).status).toBe(200);
+    expect((await post(chatUrl, narrow, good)).status).toBe(200);
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+  });
+
+  test('G-39 G-37 the address is counted first, every request counts, and configured proxies alone are believed', async () => {
+    const own = await openGateway({ addressRequestsPerMinute: 3, trustedProxies: ['127.0.0.1'] });
+    const from = (address: string) =>
+      fetch(`${own.url}/nothing`, { headers: { 'x-forwarded-for': address } });
+    for (let n = 0; n < 3; n += 1) expect((await from('203.0.113.1')).status).toBe(404);
+    const refused = await refusalOf(from('203.0.113.1'));
+    expect(refused).toMatchObject({ status: 429, type: 'rate_limit_error' });
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await from('203.0.113.2')).status).toBe(404);
+    await own.close();
+  });
+});

@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type GatewayUnderTest, openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
+import { chatAnswer, USAGE } from './scripted-upstream.ts';
+
+let gateway: GatewayUnderTest;
+let rawKey: string;
+let keyId: string;
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+beforeAll(async () => {
+  gateway = await openGateway();
+  ({ rawKey, id: keyId } = await gateway.mint());
+});
+afterAll(() => gateway.close());
+
+describe('a chat call', () => {
+  test('G-1 G-17 G-16 answers with the chat-completion object, its model being the alias', async () => {
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    const body = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }] };
+    const response = await post(`${gateway.url}/chat/completions`, rawKey, body);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toEqual({ ...chatAnswer(), model: 'svc/chat-default' });
+  });
+
+  test('G-12 G-14 arrives at the provider byte for byte, but for the model', async () => {
+    const sent =
+      ' {\n "messages":[ {"role":"user","content":"\\u00e9\\ud83d\\ude00 é","seed":9007199254740993,"a":1,"a":2} ],' +
+      '\t"unknown_field" : {"deep":[1.0,1e400,-0]}, "model":"svc\\/chat-default" ,"temperature":0.10 }\r\n';
+    await (await post(`${gateway.url}/chat/completions`, rawKey, sent)).text();
+    const arrived = gateway.upstream.received.at(-1);
+    expect(text(arrived?.body ?? new Uint8Array())).toBe(
+      sent.replace('"svc\\/chat-default"', `"${PROVIDER_MODEL}"`),
+    );
+    expect(arrived?.path).toBe('/v1/chat/completions');
+  });
+
+  test('the provider sees its own key and none of the client’s headers but those on the list', async () => {
+    const body = { model: 'svc/chat-default', messages: [] };
+    const headers = { cookie: 'a=b', 'x-forwarded-for': '1.2.3.4', 'openai-beta': 'x=1', 'user-agent': 'me' };
+    await (await post(`${gateway.url}/chat/completions`, rawKey, body, { headers })).text();
+    const seen = gateway.upstream.received.at(-1)?.headers ?? {};
+    expect(seen.authorization).toBe('Bearer sk-provider');
+    expect(seen['openai-beta']).toBe('x=1');
+    expect(JSON.stringify(seen)).not.toContain(rawKey);
+    for (const name of ['cookie', 'x-forwarded-for']) expect(seen[name]).toBeUndefined();
+    expect(seen['user-agent']).not.toBe('me');
+  });
+
+  test('G-41 carries a request id and the limits under OpenAI’s names', async () => {
+    const { rawKey: fresh } = await gateway.mint({ requestsPerMinute: 7, tokensPerMinute: 10_000 });
+    const body = { model: 'svc/chat-default', messages: [], max_tokens: 100 };
+    const bytes = JSON.stringify(body).length;
+    const response = await post(`${gateway.url}/chat/completions`, fresh, body, {
+      headers: { 'x-request-id': 'mine' },
+    });
+    expect(response.headers.get('x-request-id')).toBe('mine');
+    const limits = Object.fromEntries(
+      [...response.headers].filter(([name]) => name.startsWith('x-ratelimit')),
+    );
+    expect(limits).toEqual({
+      'x-ratelimit-limit-requests': '7',
+      'x-ratelimit-remaining-requests': '6',
+      'x-ratelimit-reset-requests': '1m0s',
+      'x-ratelimit-limit-tokens': '10000',
+      'x-ratelimit-remaining-tokens': String(10_000 - 100 - Math.ceil(bytes / 4)),
+      'x-ratelimit-reset-tokens': '1m0s',
+    });
+    await response.text();
+    // The real usage has taken the estimate's place.
+    const next = await post(`${gateway.url}/chat/completions`, fresh, body);
+    const left = 10_000 - USAGE.total_tokens - 100 - Math.ceil(bytes / 4);
+    expect(next.headers.get('x-ratelimit-remaining-tokens')).toBe(String(left));
+  });
+
+  test('G-30 is in the database before its last byte leaves, with tokens and without any text', async () => {
+    const { rawKey: fresh, id } = await gateway.mint();
+    const body = {
+      model: 'svc/chat-default',
+      messages: [{ role: 'user', content: 'a very private prompt' }],
+    };
+    await (await post(`${gateway.url}/chat/completions`, fresh, body)).text();
+    const rows = await gateway.parts.database.query('select * from calls where key_id = $1', [id]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      company_id: gateway.companyId,
+      endpoint: 'chat/completions',
+      alias: 'svc/chat-default',
+      outcome: 'SUCCEEDED',
+      http_status: 200,
+      streamed: false,
+      prompt_tokens: 7n,
+      cached_tokens: 2n,
+      completion_tokens: 5n,
+    });
+    expect(
+      Object.values(rows[0] ?? {})
+        .map(String)
+        .join(),
+    ).not.toContain('private');
+  });
+
+  test('G-31 an answer without usage is recorded as failed, and explicit zeros are usage', async () => {
+    const { rawKey: fresh, id } = await gateway.mint();
+    const body = { model: 'svc/chat-default', messages: [] };
+    const { usage: _, ...without } = chatAnswer();
+    gateway.upstream.answer(() => Response.json(without));
+    expect((await post(`${gateway.url}/chat/completions`, fresh, body)).status).toBe(200);
+    gateway.upstream.answer(() =>
+      Response.json(chatAnswer({ usage: { prompt_tokens: 0, completion_tokens: 0 } })),
+    );
+    await post(`${gateway.url}/chat/completions`, fresh, body);
+    const rows = await gateway.calls(id, 2);
+    expect(rows[0]).toMatchObject({ outcome: 'FAILED', reason: 'no-usage', prompt_tokens: null });
+    expect(rows[1]).toMatchObject({ outcome: 'SUCCEEDED', prompt_tokens: 0n });
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+  });
+
+  test('a compressed answer reaches the client whole and plain', async () => {
+    const zipped = Bun.gzipSync(JSON.stringify(chatAnswer()));
+    gateway.upstream.answer(
+      () =>
+        new Response(zipped, { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' } }),
+    );
+    const response = await post(`${gateway.url}/chat/completions`, rawKey, {
+      model: 'svc/chat-default',
+      messages: [],
+    });
+    expect(response.headers.get('content-encoding')).toBeNull();
+    expect((await response.json()).model).toBe('svc/chat-default');
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+  });
+});
+
+describe('the other model calls', () => {
+  test('G-2 a legacy completion goes to its own endpoint and comes back in its own shape', async () => {
+    const legacy = {
+      id: 'c',
+      object: 'text_completion',
+      model: 'x',
+      choices: [{ text: 'a', index: 0 }],
+      usage: USAGE,
+    };
+    gateway.upstream.answer(() => Response.json(legacy));
+    const response = await post(`${gateway.url}/completions`, rawKey, {
+      model: 'svc/chat-default',
+      prompt: 'a',
+    });
+    expect(await response.json()).toEqual({ ...legacy, model: 'svc/chat-default' });
+    expect(gateway.upstream.received.at(-1)?.path).toBe('/v1/completions');
+  });
+
+  test('G-3 embeddings come back as they were asked for, never transformed', async () => {
+    const data = [{ object: 'embedding', index: 0, embedding: 'AACAPwAAAEA=' }];
+    const answer = { object: 'list', model: 'x', data, usage: { prompt_tokens: 3, total_tokens: 3 } };
+    gateway.upstream.answer(() => Response.json(answer));
+    const sent =
+      '{"model":"svc/embed-default","input":[[1,2],[3]],"encoding_format":"base64","dimensions":2}';
+    const response = await post(`${gateway.url}/embeddings`, rawKey, sent);
+    expect(await response.json()).toEqual({ ...answer, model: 'svc/embed-default' });
+    expect(text(gateway.upstream.received.at(-1)?.body ?? new Uint8Array())).toBe(
+      sent.replace('svc/embed-default', PROVIDER_MODEL),
+    );
+    const rows = await gateway.calls(keyId, 1);
+    expect(rows.at(-1)).toMatchObject({ endpoint: 'embeddings', prompt_tokens: 3n, completion_tokens: 0n });
+  });
+});
+
+describe('G-4 the list of models', () => {
+  const list = async (key: string) => {
+    const response = await fetch(`${gateway.url}/models`, { headers: { authorization: `Bearer ${key}` } });
+    return (await response.json()) as { object: string; data: { id: string }[] };
+  };
+
+  test('G-4 G-14 has all six aliases for a key without an allowlist', async () => {
+    const { object, data } = await list(rawKey);
+    expect(object).toBe('list');
+    expect<string[]>(data.map(({ id }) => id).sort()).toEqual([
+      'svc/chat-cheap',
+      'svc/chat-default',
+      'svc/chat-premium',
+      'svc/embed-default',
+      'svc/extract-default',
+      'svc/extract-fast',
+    ]);
+    expect<unknown>(data[0]).toEqual({
+      id: expect.any(String),
+      object: 'model',
+      created: expect.any(Number),
+      owned_by: 'svc',
+    });
+  });
+
+  test('G-4 has exactly what the key may call, and one alias is found plain or encoded', async () => {
+    const { rawKey: narrow } = await gateway.mint({ models: ['svc/chat-cheap'] });
+    expect((await list(narrow)).data.map(({ id }) => id)).toEqual(['svc/chat-cheap']);
+    const headers = { authorization: `Bearer ${narrow}` };
+    for (const path of ['svc/chat-cheap', 'svc%2Fchat-cheap']) {
+      expect((await (await fetch(`${gateway.url}/models/${path}`, { headers })).json()).id).toBe(
+        'svc/chat-cheap',
+      );
+    }
+    const refused = await fetch(`${gateway.url}/models/svc/chat-default`, { headers });
+    expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'LLM_MODEL_NOT_ALLOWED']);
+  });
+});

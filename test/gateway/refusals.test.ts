@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { revokeKey } from '../../src/domain/keys/revoke-key.ts';
+import { REFUSALS } from '../../src/gateway/refusals.ts';
+import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+
+let gateway: GatewayUnderTest;
+let rawKey: string;
+let chatUrl: string;
+const good = { model: 'svc/chat-default', messages: [] };
+
+beforeAll(async () => {
+  gateway = await openGateway({ maxBodyBytes: 10_000, bodyTimeoutMs: 300 });
+  ({ rawKey } = await gateway.mint());
+  chatUrl = `${gateway.url}/chat/completions`;
+});
+afterAll(() => gateway.close());
+
+test('G-35 the error table is the interface’s, row by row', () => {
+  const rows = Object.values(REFUSALS).map(({ status, type, code }) => [status, type, code]);
+  for (const row of [
+    [401, 'authentication_error', null],
+    [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
+    [403, 'permission_error', 'LLM_SCOPE_DENIED'],
+    [404, 'not_found_error', null],
+    [429, 'rate_limit_error', null],
+    [503, 'api_error', 'LLM_GATEWAY_UNAVAILABLE'],
+  ]) {
+    expect<unknown[]>(rows).toContainEqual(row);
+  }
+});
+
+describe('401', () => {
+  test('G-25 G-11 G-23 G-24 missing, unknown, malformed, revoked and expired keys get one and the same answer', async () => {
+    const revoked = await gateway.mint();
+    await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: revoked.id });
+    const expiring = await gateway.mint({ expiresAt: new Date(gateway.parts.clock.now() + 50) });
+    await Bun.sleep(60);
+    const unknown = `tpk_${'0'.repeat(49)}`;
+    const bodies = new Set<string>();
+    for (const authorization of [
+      '',
+      'Bearer ',
+      'Basic x',
+      'Bearer nonsense',
+      `Bearer ${unknown}`,
+      `Bearer ${revoked.rawKey}`,
+      `Bearer ${expiring.rawKey}`,
+    ]) {
+      const response = await post(chatUrl, '', good, { headers: { authorization, 'x-request-id': 'same' } });
+      expect(response.status).toBe(401);
+      expect([...response.headers.keys()].some((name) => name.startsWith('x-ratelimit'))).toBe(false);
+      bodies.add(await response.text());
+    }
+    expect(bodies.size).toBe(1);
+    expect(JSON.parse([...bodies][0] ?? '').error).toMatchObject({
+      type: 'authentication_error',
+      code: null,
+    });
+  });
+
+  test('G-23 a key that is revoked while in use is refused from then on', async () => {
+    const { rawKey: doomed, id } = await gateway.mint();
+    expect((await post(chatUrl, doomed, good)).status).toBe(200);
+    await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: id });
+    await Bun.sleep(5);
+    expect((await post(chatUrl, doomed, good)).status).toBe(401);
+  });
+});
+
+describe('403, 404', () => {
+  test('G-26 a call without its scope names it', async () => {
+    const { rawKey: narrow } = await gateway.mint({ scopes: ['usage:read'] });
+    const refused = await refusalOf(post(chatUrl, narrow, good));
+    expect(refused).toMatchObject({ status: 403, type: 'permission_error', code: 'LLM_SCOPE_DENIED' });
+    expect(refused.message).toContain('inference:chat');
+    expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('600');
+  });
+
+  test('G-27 a model outside the allowlist, an unknown one and a provider’s own name are all refused alike', async () => {
+    const { rawKey: narrow } = await gateway.mint({ models: ['svc/chat-cheap'] });
+    for (const model of ['svc/chat-default', 'svc/none', 'provider-model-x', '']) {
+      const refused = await refusalOf(post(chatUrl, narrow, { ...good, model }));
+      expect(refused).toMatchObject({ status: 403, code: 'LLM_MODEL_NOT_ALLOWED', param: 'model' });
+    }
+  });
+
+  test('G-10 an unknown route and a wrong method are 404 in the envelope, with or without a key', async () => {
+    for (const [method, path] of [
+      ['GET', '/chat/completions'],
+      ['POST', '/models'],
+      ['GET', '/nothing'],
+      ['DELETE', '/'],
+    ]) {
+      for (const headers of [{}, { authorization: `Bearer ${rawKey}` }]) {
+        const refused = await refusalOf(
+          fetch(`${gateway.url}${path}`, { method: method as string, headers }),
+        );
+        expect(refused).toMatchObject({ status: 404, type: 'not_found_error', code: null });
+      }
+    }
+  });
+});
+
+describe('400, 408, 413', () => {
+  test('G-36 G-13 malformed bodies name the field, and nothing reaches the upstream', async () => {
+    const before = gateway.upstream.received.length;
+    const bad: [string | Uint8Array, string | null][] = [
+      ['', null],
+      ['{', null],
+      ['[]', null],
+      ['{"model":"svc/chat-default"', null],
+      [new Uint8Array([0x7b, 0xff, 0x7d]), null],
+      ['{"messages":[]}', 'model'],
+      ['{"model":7}', 'model'],
+      ['{"model":"svc/chat-default","model":"svc/chat-cheap"}', 'model'],
+      ['{"model":"svc/chat-default","mod\\u0065l":"x"}', 'model'],
+      ['{"model":"svc/chat-default","Model":"x"}', 'model'],
+      ['{"model":"svc/chat-default","\u017ftream":true}', 'stream'],
+      ['{"model":"svc/chat-default","STREAM_\\u004fptions":{}}', 'stream_options'],
+      ['{"model":"svc/chat-default","stream":"yes"}', 'stream'],
+      ['{"model":"svc/chat-default","stream":true,"stream":false}', 'stream'],
+      ['{"model":"svc/chat-default","stream":true,"stream_options":7}', 'stream_options'],
+    ];
+    for (const [body, param] of bad) {
+      const refused = await refusalOf(post(chatUrl, rawKey, body));
+      expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', param });
+    }
+    expect(gateway.upstream.received.length).toBe(before);
+  });
+
+  test('an alias of the wrong kind for the endpoint says so', async () => {
+    const chat = await refusalOf(post(chatUrl, rawKey, { ...good, model: 'svc/embed-default' }));
+    expect(chat).toMatchObject({ status: 400, param: 'model' });
+    expect(chat.message).toContain('embed');
+    const embed = await refusalOf(
+      post(`${gateway.url}/embeddings`, rawKey, { model: 'svc/chat-default', input: 'x' }),
+    );
+    expect(embed.status).toBe(400);
+  });
+
+  test('a body of another type is told what to send', async () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ]) {
+      const refused = await refusalOf(post(chatUrl, rawKey, good, { headers: { 'content-type': type } }));
+      expect(refused).toMatchObject({ status: 400, message: 'Send the body as application/json.' });
+    }
+  });
+
+  test('G-42 a body past the limit is 413 in the envelope, declared or not', async () => {
+    const large = { ...good, messages: [{ role: 'user', content: 'x'.repeat(20_000) }] };
+    expect(await refusalOf(post(chatUrl, rawKey, large))).toMatchObject({
+      status: 413,
+      type: 'invalid_request_error',
+    });
+    const streamed = new Response(JSON.stringify(large)).body;
+    const chunked = fetch(chatUrl, {
+      method: 'POST',
+      body: streamed,
+      headers: { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' },
+    });
+    expect(await refusalOf(chunked)).toMatchObject({ status: 413 });
+    expect((await post(chatUrl, rawKey, good)).status).toBe(200);
+  });
+
+  test('a body that does not arrive in time is 408', async () => {
+    const slow = new ReadableStream({
+      start: (controller) => controller.enqueue(new TextEncoder().encode('{')),
+    });
+    const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
+    expect(await refusalOf(fetch(chatUrl, { method: 'POST', body: slow, headers }))).toMatchObject({
+      status: 408,
+    });
+  });
+});
