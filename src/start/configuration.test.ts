@@ -12,6 +12,7 @@ const production = {
   NODE_ENV: 'production',
   JWT_SECRET: strong,
   INTERNAL_TOKEN: strong,
+  MASTER_KEY: strong,
   WEBHOOK_SECRET: `whsec_${strong}`,
 };
 const outside = { DATABASE_URL: 'postgres://u:p@db/x', REDIS_URL: 'redis://cache' };
@@ -75,7 +76,7 @@ describe('configuration', () => {
 
   test('production names every missing secret', () => {
     const problems = problemsOf('everything', { ...fetches, NODE_ENV: 'production' });
-    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'WEBHOOK_SECRET']) {
+    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'MASTER_KEY', 'WEBHOOK_SECRET']) {
       expect(problems.some((problem) => problem.startsWith(`${name} is missing`))).toBe(true);
     }
   });

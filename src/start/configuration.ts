@@ -25,24 +25,33 @@ export interface Configuration {
   readonly demoWorld: boolean;
   readonly paymentSandbox: boolean;
   readonly models: ModelConfig;
+  readonly aliasPrefix: string;
+  /** 0 is no limit. */
+  readonly addressRequestsPerMinute: number;
+  readonly trustedProxies: readonly string[];
+  readonly upstream: { connectTimeoutMs: number; firstByteTimeoutMs: number; idleTimeoutMs: number };
+  readonly bodyTimeoutMs: number;
+  /** The runtime's fetch goes through the proxy that these variables name. */
+  readonly hasHttpProxy: boolean;
   readonly maxBodyBytes: number;
   readonly answerTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
   readonly log: { level: LogLevel; format: 'auto' | 'json' | 'text'; keepRows: number; keepMs: number };
 }
 
-export type SecretName = 'jwtSecret' | 'internalToken' | 'webhookSecret';
+export type SecretName = 'jwtSecret' | 'internalToken' | 'masterKey' | 'webhookSecret';
 
 const SECRET_SETTINGS: Record<SecretName, SettingName> = {
   jwtSecret: 'JWT_SECRET',
   internalToken: 'INTERNAL_TOKEN',
+  masterKey: 'MASTER_KEY',
   webhookSecret: 'WEBHOOK_SECRET',
 };
 
 const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
-  everything: ['jwtSecret', 'internalToken', 'webhookSecret'],
-  gateway: [],
-  backend: ['jwtSecret', 'webhookSecret'],
+  everything: ['jwtSecret', 'internalToken', 'masterKey', 'webhookSecret'],
+  gateway: ['masterKey'],
+  backend: ['jwtSecret', 'masterKey', 'webhookSecret'],
   'ai-service': ['internalToken'],
   'command-line': [],
 };
@@ -50,6 +59,8 @@ const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
 /** Bun's fetch queues past 256 requests at once unless this is set before the process starts. */
 const FETCH_LIMIT = 'BUN_CONFIG_MAX_HTTP_REQUESTS';
 const FETCH_LIMIT_NEEDED = 1_024;
+
+const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type ReadConfiguration =
@@ -73,7 +84,11 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
   refuseFewFetches(role, environment, problems);
   const models = values.MODEL_CONFIG === null ? {} : readModelConfig(values.MODEL_CONFIG, readText, problems);
   if (problems.length > 0) return { outcome: 'refused', problems };
-  return { outcome: 'read', configuration: assemble(role, isProduction, values, models) };
+  const hasHttpProxy = PROXY_VARIABLES.some((name) => environment[name] || environment[name.toLowerCase()]);
+  return {
+    outcome: 'read',
+    configuration: { ...assemble(role, isProduction, values, models), hasHttpProxy },
+  };
 }
 
 function readSettings(environment: Environment, problems: string[]): SettingValues | null {
@@ -147,7 +162,7 @@ function assemble(
   isProduction: boolean,
   values: SettingValues,
   models: ModelConfig,
-): Configuration {
+): Omit<Configuration, 'hasHttpProxy'> {
   return {
     role,
     isProduction,
@@ -174,11 +189,21 @@ function assemble(
     secrets: {
       jwtSecret: values.JWT_SECRET,
       internalToken: values.INTERNAL_TOKEN,
+      masterKey: values.MASTER_KEY,
       webhookSecret: values.WEBHOOK_SECRET,
     },
     demoWorld: values.DEMO_WORLD ?? !isProduction,
     paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,
     models,
+    aliasPrefix: values.ALIAS_PREFIX,
+    addressRequestsPerMinute: values.IP_REQUESTS_PER_MINUTE,
+    trustedProxies: values.TRUSTED_PROXIES,
+    upstream: {
+      connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
+      firstByteTimeoutMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS,
+      idleTimeoutMs: values.UPSTREAM_IDLE_TIMEOUT_MS,
+    },
+    bodyTimeoutMs: values.BODY_TIMEOUT_MS,
     maxBodyBytes: values.MAX_BODY_BYTES,
     answerTimeoutMs: values.ANSWER_TIMEOUT_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,

@@ -23,7 +23,7 @@ export interface Parts {
   readonly clock: Clock;
   readonly log: Log;
   readonly secrets: Secrets;
-  readonly keys: SecretsInUse;
+  readonly ownSecrets: SecretsInUse;
   readonly database: Database;
   readonly sharedState: SharedState;
   /** The steps that opening took to bring the database to this code's version. */
@@ -51,7 +51,7 @@ export async function connect(configuration: Configuration): Promise<Parts> {
     } else {
       prepareDataFolder(configuration.dataDir);
     }
-    const keys = secretsInUse(configuration, secrets);
+    const ownSecrets = secretsInUse(configuration, secrets);
     const database = await openDatabase(configuration, log);
     whenClosing('database', database.close);
     const migrated = await migrate(database);
@@ -60,7 +60,17 @@ export async function connect(configuration: Configuration): Promise<Parts> {
     whenClosing('shared state', sharedState.close);
     const logStores = ownLog.keepIn(database, sharedState);
     whenClosing('kept log', logStores.close);
-    return { configuration, clock, log, secrets, keys, database, sharedState, migrated, closings: opened };
+    return {
+      configuration,
+      clock,
+      log,
+      secrets,
+      ownSecrets,
+      database,
+      sharedState,
+      migrated,
+      closings: opened,
+    };
   } catch (error) {
     await closeAll(log, opened);
     throw error;

@@ -7,6 +7,7 @@ import { createSilentLog } from '../../test/doubles/silent-log.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
+import type { SharedState } from '../ports/shared-state.ts';
 import { readConfiguration } from './configuration.ts';
 import { askThroughSocket, openControlSocket } from './control-socket.ts';
 import { isDataFolderHeld, lockDataFolder } from './data-folder.ts';
@@ -54,11 +55,31 @@ describe('kept secrets', () => {
     expect(given).toEqual({ ...made, jwtSecret: 'given' });
   });
 
+  test('a file from before a secret was needed gets it, and keeps the others', () => {
+    const folder = join(parent, 'older');
+    lockDataFolder(folder).release();
+    const random = createSystemSecrets();
+    const file = join(folder, 'secrets.json');
+    const made = secretsInUse(configurationOf(folder), random);
+    const { masterKey: _, ...older } = made;
+    writeFileSync(file, JSON.stringify(older));
+    const completed = secretsInUse(configurationOf(folder), random);
+    expect(completed).toMatchObject(older);
+    expect(completed.masterKey).toHaveLength(64);
+    expect(secretsInUse(configurationOf(folder), random)).toEqual(completed);
+  });
+
   test('in production nothing is made up', () => {
     const folder = join(parent, 'production');
     lockDataFolder(folder).release();
     const keys = secretsInUse(configurationOf(folder, { NODE_ENV: 'production' }), createSystemSecrets());
-    expect(keys).toEqual({ jwtSecret: null, internalToken: null, webhookSecret: null, demoSeed: null });
+    expect(keys).toEqual({
+      jwtSecret: null,
+      internalToken: null,
+      masterKey: null,
+      webhookSecret: null,
+      demoSeed: null,
+    });
     expect(existsSync(join(folder, 'secrets.json'))).toBe(false);
     expect(() => needed(keys, 'jwtSecret')).toThrow('JWT_SECRET is missing');
   });
@@ -81,8 +102,11 @@ describe('the control socket', () => {
     clock: createManualClock(),
     secrets: createSystemSecrets(),
     database: {} as Database,
+    sharedState: {} as SharedState,
     jobQueue: { redrive: async () => 3 } as unknown as JobQueue,
+    aliasPrefix: 'svc',
     accessTokens: () => Promise.reject(new Error('not in this test')),
+    cipher: () => Promise.reject(new Error('not in this test')),
     migrate: async () => ['0007_seven'],
   };
   async function ask(folder: string, ...words: string[]) {

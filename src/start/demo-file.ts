@@ -24,8 +24,8 @@ export function configuredAddresses({ host, ports }: Configuration): ServiceAddr
  * file's path, or null where this database has no demo world of ours.
  */
 export async function announceDemoWorld(parts: Parts, addresses: ServiceAddresses): Promise<string | null> {
-  const { configuration, database, secrets, keys, log } = parts;
-  const seed = keys.demoSeed;
+  const { configuration, database, secrets, ownSecrets, log } = parts;
+  const seed = ownSecrets.demoSeed;
   if (!configuration.demoWorld || seed === null) return null;
   const outcome = await ensureDemoWorld(database, secrets, seed);
   if (outcome === 'another-world') {
@@ -33,7 +33,7 @@ export async function announceDemoWorld(parts: Parts, addresses: ServiceAddresse
     return null;
   }
   const file = join(configuration.dataDir, 'demo.json');
-  const text = demoFile(drawDemoWorld(seed), keys, addresses, configuration.paymentSandbox);
+  const text = demoFile(drawDemoWorld(seed), ownSecrets, addresses, configuration.paymentSandbox);
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeOwnerOnly(file, text, 'replace');
   return file;
 }

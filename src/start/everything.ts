@@ -41,7 +41,7 @@ async function openEverything(opening: Opening): Promise<string> {
 /** In this process, or several of its own. */
 async function openGateway(opening: Opening) {
   const { gatewayProcesses } = opening.configuration;
-  if (gatewayProcesses === 1) return startGateway(opening, { reusePort: false });
+  if (gatewayProcesses === 1) return await startGateway(opening, { reusePort: false });
   const several = await startGatewayProcesses(gatewayProcesses, opening.clock, opening.log);
   opening.whenClosing('gateway processes', several.stop);
   return null;

@@ -18,7 +18,7 @@ async function openGateway(opening: Opening): Promise<string> {
     opening.whenClosing('gateway processes', several.stop);
     return `${configuration.gatewayProcesses} gateway processes ${addresses.gateway}/llm/v1`;
   }
-  const server = startGateway(opening, { reusePort: isOneOfSeveral });
+  const server = await startGateway(opening, { reusePort: isOneOfSeveral });
   drainTogether(opening, [server]);
   if (isOneOfSeveral) {
     process.send?.('ready');

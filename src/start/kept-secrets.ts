@@ -19,6 +19,7 @@ import { StartProblem } from './start-problem.ts';
 const keptSecrets = z.strictObject({
   jwtSecret: z.string().min(32),
   internalToken: z.string().min(32),
+  masterKey: z.string().min(32),
   webhookSecret: z.string().min(32),
   demoSeed: z.string().regex(/^[0-9a-f]{64}$/),
 });
@@ -39,6 +40,7 @@ export function secretsInUse(configuration: Configuration, random: Secrets): Sec
   return {
     jwtSecret: given.jwtSecret ?? kept.jwtSecret,
     internalToken: given.internalToken ?? kept.internalToken,
+    masterKey: given.masterKey ?? kept.masterKey,
     webhookSecret: given.webhookSecret ?? kept.webhookSecret,
     demoSeed: kept.demoSeed,
   };
@@ -53,31 +55,45 @@ export function needed(keys: SecretsInUse, name: SecretName): string {
 }
 
 function readOrMake(file: string, random: Secrets): KeptSecrets {
-  if (!existsSync(file)) return make(file, random);
+  if (!existsSync(file)) {
+    const made = draw(random);
+    // Several processes may start at once on one folder: the first one's secrets count, the others read them.
+    const wasFirst = writeOwnerOnly(file, written(made), 'keep-existing');
+    return wasFirst ? made : readOrMake(file, random);
+  }
   let parsed: unknown;
   try {
     parsed = JSON.parse(readFileSync(file, 'utf8'));
   } catch {
     parsed = null;
   }
-  const read = keptSecrets.safeParse(parsed);
-  if (read.success) return read.data;
-  throw new StartProblem(
-    `${file} is damaged: restore it, or remove it to have new secrets made (sessions and the demo world then end)`,
-  );
+  const read = keptSecrets.partial().safeParse(parsed);
+  if (!read.success || read.data.demoSeed === undefined) {
+    throw new StartProblem(
+      `${file} is damaged: restore it, or remove it to have new secrets made (sessions and the demo world then end)`,
+    );
+  }
+  const whole = keptSecrets.safeParse(read.data);
+  if (whole.success) return whole.data;
+  // A file from before a secret was needed gets what it lacks.
+  const completed: KeptSecrets = { ...draw(random), ...(read.data as Partial<KeptSecrets>) };
+  writeOwnerOnly(file, written(completed), 'replace');
+  return completed;
 }
 
-function make(file: string, random: Secrets): KeptSecrets {
-  const draw = (bytes: number) => random.randomBytes(bytes).toHex();
-  const made: KeptSecrets = {
-    jwtSecret: draw(32),
-    internalToken: draw(32),
-    webhookSecret: `whsec_${draw(32)}`,
-    demoSeed: draw(32),
+function draw(random: Secrets): KeptSecrets {
+  const hex = () => random.randomBytes(32).toHex();
+  return {
+    jwtSecret: hex(),
+    internalToken: hex(),
+    masterKey: hex(),
+    webhookSecret: `whsec_${hex()}`,
+    demoSeed: hex(),
   };
-  // Several processes may start at once on one folder: the first one's secrets count, the others read them.
-  const wasFirst = writeOwnerOnly(file, `${JSON.stringify(made, null, 2)}\n`, 'keep-existing');
-  return wasFirst ? made : readOrMake(file, random);
+}
+
+function written(secrets: KeptSecrets): string {
+  return `${JSON.stringify(secrets, null, 2)}\n`;
 }
 
 /**

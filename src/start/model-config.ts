@@ -16,7 +16,7 @@ const target = z.strictObject({
 });
 
 const alias = z.strictObject({
-  targets: z.array(target).max(32).default([]),
+  targets: z.array(target).max(32).optional(),
   price: price.optional(),
 });
 

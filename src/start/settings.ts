@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readNetwork } from '../http/client-address.ts';
 
 /**
  * Every setting, with its form, its default and its meaning: the environment is read by this table, and
@@ -56,11 +57,31 @@ export const SETTINGS = {
   REDIS_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long connecting to Redis or one command may take.'),
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
   INTERNAL_TOKEN: secret('Opens the internal routes of the AI service. Needed by it.'),
+  MASTER_KEY: secret('Encrypts provider keys in the database. Needed by the gateway and the backend.'),
   WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),
   DEMO_WORLD: flag('Makes a demo company with users and keys on an empty database. Off in production.'),
   PAYMENT_SANDBOX: flag('Runs the payment sandbox. Off in production.'),
   MODEL_CONFIG: text(null, 'A JSON file that maps model aliases to providers.'),
+  ALIAS_PREFIX: word('svc', 'What stands before the slash in the names of models.'),
+  IP_REQUESTS_PER_MINUTE: whole(
+    0,
+    10_000_000,
+    600,
+    'Requests a minute of one client address; 0 is no limit.',
+  ),
+  TRUSTED_PROXIES: networks(
+    'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
+  ),
+  UPSTREAM_CONNECT_TIMEOUT_MS: whole(10, 600_000, 5_000, 'How long connecting to a provider may take.'),
+  UPSTREAM_FIRST_BYTE_TIMEOUT_MS: whole(10, 3_600_000, 120_000, "How long a provider's first byte may take."),
+  UPSTREAM_IDLE_TIMEOUT_MS: whole(
+    10,
+    3_600_000,
+    60_000,
+    'How long may pass between two chunks of an answer.',
+  ),
   MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'The largest request body; past it 413.'),
+  BODY_TIMEOUT_MS: whole(100, 600_000, 30_000, 'How long a request body may take to arrive; past it 408.'),
   ANSWER_TIMEOUT_MS: whole(
     1_000,
     600_000,
@@ -83,6 +104,15 @@ export type SettingValues = { [Name in SettingName]: z.output<(typeof SETTINGS)[
 
 function text<Fallback extends string | null>(fallback: Fallback, meaning: string) {
   const schema = z.string().max(4_096).optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+function word(fallback: string, meaning: string) {
+  const complaint = 'must be up to 32 letters, digits, dots, dashes and underscores';
+  const schema = z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,31}$/i, complaint)
+    .optional();
   return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
 }
 
@@ -130,6 +160,16 @@ function url(protocols: readonly string[], meaning: string) {
     meaning,
     isSecret: true as const,
   };
+}
+
+function networks(meaning: string) {
+  const complaint = 'must be addresses or networks such as 10.0.0.0/8, with commas between them';
+  const schema = z
+    .string()
+    .transform((value) => value.split(',').map((part) => part.trim()))
+    .refine((parts) => parts.every((part) => readNetwork(part) !== null), complaint)
+    .optional();
+  return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
 }
 
 function secret(meaning: string) {

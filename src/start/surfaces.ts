@@ -4,20 +4,24 @@ import type { WorkerBoard } from '../ai-service/worker-board.ts';
 import { createBackend } from '../backend/server.ts';
 import { createGateway } from '../gateway/server.ts';
 import { createDependencyChecks, type DependencyChecks } from '../http/dependency-checks.ts';
-import { type Listening, listen } from '../http/listen.ts';
+import { type Listening, type ListenOptions, listen } from '../http/listen.ts';
 import type { Parts } from './connect.ts';
 import { needed } from './kept-secrets.ts';
+import { openGatewayParts } from './open-gateway.ts';
 import { describe, StartProblem } from './start-problem.ts';
+import type { Opening } from './start-service.ts';
 
 const DATABASE_CHECK_MS = 2_000;
 const CACHE_CHECK_MS = 1_000;
 
-export function startGateway(parts: Parts, { reusePort }: { reusePort: boolean }): Listening {
-  const dependencies = checksOf(parts);
-  const { maxBodyBytes } = parts.configuration;
-  const log = parts.log.with({ service: 'gateway' });
-  const app = createGateway({ ...parts, log, maxBodyBytes, dependencies });
-  return open(parts, 'gateway', 'GATEWAY_PORT', parts.configuration.ports.gateway, app.fetch, reusePort);
+export async function startGateway(
+  opening: Opening,
+  { reusePort }: { reusePort: boolean },
+): Promise<Listening> {
+  const { ports, maxBodyBytes } = opening.configuration;
+  const dependencies = checksOf(opening);
+  const app = createGateway({ ...(await openGatewayParts(opening)), maxBodyBytes, dependencies });
+  return open(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, app.fetch, reusePort);
 }
 
 export function startBackend(parts: Parts): Listening {
@@ -36,7 +40,7 @@ export function startAiService(parts: Parts, workers: WorkerBoard): Listening {
     dependencies: checksOf(parts),
     pool: () => parts.database.pool(),
     workers,
-    internalToken: needed(parts.keys, 'internalToken'),
+    internalToken: needed(parts.ownSecrets, 'internalToken'),
   });
   return open(parts, 'ai-service', 'AI_PORT', parts.configuration.ports.ai, app.fetch);
 }
@@ -60,7 +64,7 @@ function open(
   name: string,
   setting: string,
   port: number,
-  fetch: (request: Request) => Response | Promise<Response>,
+  fetch: ListenOptions['fetch'],
   reusePort = false,
 ): Listening {
   const { host, maxBodyBytes } = configuration;

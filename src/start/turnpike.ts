@@ -3,13 +3,12 @@ import { createSystemClock } from '../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
 import { commandNamed, help } from '../command-line/commands.ts';
-import { createAccessTokens } from '../domain/accounts/access-token.ts';
 import type { Configuration } from './configuration.ts';
 import { connect } from './connect.ts';
 import { askThroughSocket } from './control-socket.ts';
 import { isDataFolderHeld } from './data-folder.ts';
 import { openJobs } from './jobs.ts';
-import { needed } from './kept-secrets.ts';
+import { openedSystem } from './opened-system.ts';
 import { run } from './run.ts';
 import { settingsPage } from './settings-page.ts';
 import { type Closing, closeAll } from './shutdown.ts';
@@ -63,13 +62,8 @@ async function runOnTheDatabase(
       ...parts,
       whenClosing: (closingName, close) => void closings.unshift({ name: closingName, close }),
     });
-    const system = {
-      ...parts,
-      jobQueue: jobs.queue,
-      accessTokens: async () => await createAccessTokens(needed(parts.keys, 'jwtSecret'), parts.clock),
-      // Opening has migrated already: these are the steps to tell of.
-      migrate: async () => parts.migrated,
-    };
+    // Opening has migrated already: these are the steps to tell of.
+    const system = openedSystem(parts, jobs.queue, async () => parts.migrated);
     return await command.run({ ...system, terminal }, words);
   } finally {
     await closeAll(parts.log, closings);

@@ -106,7 +106,7 @@ describe('a bad start is one clear line and an exit code', () => {
   test('production without secrets names them all', async () => {
     const running = startProcess('everything.ts', [], { NODE_ENV: 'production', DEMO_WORLD: 'on' });
     expect(await running.exited).toBe(1);
-    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'WEBHOOK_SECRET', 'DEMO_WORLD']) {
+    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'MASTER_KEY', 'WEBHOOK_SECRET', 'DEMO_WORLD']) {
       expect(running.errors()).toContain(`- ${name} `);
     }
   });
@@ -133,6 +133,7 @@ describe.skipIf(givenDatabase() === null || givenRedis() === null)('production',
       JWT_SECRET: secret(1),
       INTERNAL_TOKEN: secret(2),
       WEBHOOK_SECRET: secret(3),
+      MASTER_KEY: secret(4),
     });
     expect(system.output()).not.toContain('sandbox');
     expect(system.demo).toThrow();

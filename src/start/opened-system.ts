@@ -1,0 +1,26 @@
+import type { CommandContext, OpenedSystem } from '../command-line/command.ts';
+import { createAccessTokens } from '../domain/accounts/access-token.ts';
+import { createCipher } from '../domain/models/cipher.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
+import type { Parts } from './connect.ts';
+import { needed } from './kept-secrets.ts';
+
+/** What commands work on, wherever they run. */
+export function openedSystem(
+  parts: Parts,
+  jobQueue: JobQueue,
+  migrate: OpenedSystem['migrate'],
+): Omit<CommandContext, 'terminal'> & OpenedSystem {
+  const { configuration, clock, secrets, database, sharedState, ownSecrets } = parts;
+  return {
+    clock,
+    secrets,
+    database,
+    sharedState,
+    jobQueue,
+    migrate,
+    aliasPrefix: configuration.aliasPrefix,
+    accessTokens: async () => await createAccessTokens(needed(ownSecrets, 'jwtSecret'), clock),
+    cipher: async () => createCipher({ masterKey: needed(ownSecrets, 'masterKey'), secrets }),
+  };
+}
