@@ -7,8 +7,8 @@ import { type Client, compareClients, TABLES } from './database-statements.ts';
 import type { Measurement, Row } from './frame/measurement.ts';
 import { medianOf } from './frame/median.ts';
 
-/** The engine is compiled further while it runs: after a second it is several times as fast as at first. */
-const LOAD = { manyAtOnce: 64, warmUpMs: 800 };
+/** The engine is compiled further while it runs: after seconds it is several times as fast as at first. */
+const LOAD = { manyAtOnce: 64, warmUpMs: 5_000 };
 const HEAVY = 'select count(*) from generate_series(1, 3000000)';
 const HEAVY_TIMES = 3;
 

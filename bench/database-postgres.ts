@@ -7,7 +7,7 @@ import type { Measurement } from './frame/measurement.ts';
 
 /** As the settings have it where nobody says otherwise. */
 const POOL_SIZE = 10;
-const LOAD = { manyAtOnce: 64, warmUpMs: 200 };
+const LOAD = { manyAtOnce: 64, warmUpMs: 500 };
 
 export const databasePostgres: Measurement = {
   name: 'database-postgres',

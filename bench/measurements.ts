@@ -1,6 +1,8 @@
 import { databasePglite } from './database-pglite.ts';
 import { databasePostgres } from './database-postgres.ts';
 import type { Measurement } from './frame/measurement.ts';
+import { gatewayCost } from './gateway-cost.ts';
+import { gatewayStreams } from './gateway-streams.ts';
 import { jobQueue } from './job-queue.ts';
 import { memory } from './memory.ts';
 import { sharedState } from './shared-state.ts';
@@ -14,4 +16,6 @@ export const measurements: readonly Measurement[] = [
   databasePglite,
   sharedState,
   jobQueue,
+  gatewayCost,
+  gatewayStreams,
 ];

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { RunningProcess } from '../test/system/running-system.ts';
-import { stopProcess } from './frame/context.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
+import { stopProcess, whenReady } from './frame/processes.ts';
 
 /** What a start leaves to the garbage collector is gone by then. */
 const IDLE_MS = 4_000;
@@ -20,6 +20,7 @@ export const memory: Measurement = {
   name: 'memory',
   what: `resident memory after ${IDLE_MS / 1000} s without work; "share" divides what processes share (PSS)`,
   async run(context) {
+    if (!existsSync('/proc/self/smaps_rollup')) throw new Error('only Linux says what it is measured by');
     return [...(await embedded(context)), ...(await singleServices(context))];
   },
 };
@@ -43,14 +44,14 @@ async function aloneWhenIdle(
   env: Record<string, string>,
 ): Promise<Resident> {
   const running = context.startProcess(file, env);
-  await running.line('ready');
+  await whenReady(running);
   await idle(context);
   const resident = residentMemory(running);
   await stopProcess(running);
   return resident;
 }
 
-/** All beside each other, as in a deployment: first ready, then idle. */
+/** On PostgreSQL and Redis, all beside each other as in a deployment. */
 async function singleServices(context: BenchContext): Promise<Row[]> {
   const env = {
     DATA_DIR: await context.freshPath(),
@@ -59,7 +60,7 @@ async function singleServices(context: BenchContext): Promise<Row[]> {
   };
   const start = async (file: string) => {
     const running = context.startProcess(file, env);
-    await running.line('ready');
+    await whenReady(running);
     return running;
   };
   const running = {
@@ -71,13 +72,13 @@ async function singleServices(context: BenchContext): Promise<Row[]> {
   await idle(context);
   const nothing = residentMemory(running.nothing);
   const beside = { label: 'a bare Bun process', resident: nothing };
-  const [gateway, gatewayShare] = rowsOf('the gateway alone', residentMemory(running.gateway), beside);
+  const [gateway, gatewayShare] = rowsOf('a gateway process', residentMemory(running.gateway), beside);
   return [
     ...rowsOf('a bare Bun process that serves nothing', nothing),
     { ...gateway, aim: { below: GATEWAY_AIM_MB } },
     gatewayShare,
-    ...rowsOf('the backend alone', residentMemory(running.backend), beside),
-    ...rowsOf('the AI service alone', residentMemory(running.ai), beside),
+    ...rowsOf('a backend process', residentMemory(running.backend), beside),
+    ...rowsOf('an AI service process', residentMemory(running.ai), beside),
   ];
 }
 

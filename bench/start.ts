@@ -1,6 +1,6 @@
-import { stopProcess } from './frame/context.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
 import { median, medianOf } from './frame/median.ts';
+import { stopProcess, whenReady } from './frame/processes.ts';
 
 const FIRST_STARTS = 3;
 const WARM_STARTS = 5;
@@ -87,8 +87,7 @@ async function timeToReady(
   context.signal.throwIfAborted();
   const begin = performance.now();
   const running = context.startProcess(file, env);
-  await running.line('ready');
-  const tookMs = performance.now() - begin;
+  const tookMs = (await whenReady(running)) - begin;
   await stopProcess(running);
   return tookMs;
 }

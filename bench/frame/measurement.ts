@@ -9,7 +9,7 @@ export interface Measurement {
   run(context: BenchContext): Promise<readonly Row[]>;
 }
 
-export type Unit = 'ms' | 'MB' | '/s';
+export type Unit = 'µs' | 'ms' | 'MB' | '/s';
 
 export interface Row {
   readonly label: string;

@@ -31,9 +31,10 @@ export function createOwnServers(home: string, run: Scope): OwnServers {
   ): Promise<string> {
     const place = (await findOrInstall([wanted])).get(wanted);
     if (place === undefined) throw new Error(`${wanted.name} is missing on this machine`);
-    const server = await starter(place, home);
-    run.whenEnding(server.stop);
-    return server.url;
+    const starting = starter(place, home);
+    // Said before it runs, so that an interruption does not leave it behind.
+    run.whenEnding(async () => (await starting).stop());
+    return (await starting).url;
   }
 
   return {

@@ -11,13 +11,11 @@ interface RateOptions {
   readonly signal: AbortSignal;
   /** How many run beside each other. */
   readonly atOnce: number;
-  /** Before the rounds, for each way. */
-  readonly warmUpMs?: number;
+  readonly roundMs?: number;
 }
 
 const ROUNDS = 5;
 const ROUND_MS = 200;
-
 const MOST_IN_A_ROUND = 500_000;
 
 /**
@@ -28,16 +26,17 @@ const MOST_IN_A_ROUND = 500_000;
 export async function compareRates(
   what: string,
   [reference, ...others]: readonly [Way, ...Way[]],
-  { signal, atOnce, warmUpMs = ROUND_MS }: RateOptions,
+  { signal, atOnce, roundMs = ROUND_MS }: RateOptions,
 ): Promise<Row[]> {
   const ways = [reference, ...others];
   const rates = new Map<Way, number[]>(ways.map((way) => [way, []]));
-  for (const way of ways) await rateOf(way, atOnce, warmUpMs);
+  // To warm up.
+  for (const way of ways) await rateOf(way, atOnce, roundMs);
   for (let round = 0; round < ROUNDS; round += 1) {
     for (let turn = 0; turn < ways.length; turn += 1) {
       signal.throwIfAborted();
       const way = ways[(round + turn) % ways.length] ?? reference;
-      rates.get(way)?.push(await rateOf(way, atOnce, ROUND_MS));
+      rates.get(way)?.push(await rateOf(way, atOnce, roundMs));
     }
   }
   const referenceRates = rates.get(reference) ?? [];

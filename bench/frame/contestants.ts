@@ -1,0 +1,154 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startProcess } from '../../test/system/running-system.ts';
+import type { BenchContext } from './measurement.ts';
+import { whenReady } from './processes.ts';
+
+/** Somebody who passes a chat call on to the instant upstream, and whose cost is looked at. */
+export interface Contestant {
+  readonly name: string;
+  /** The address of its chat route. */
+  readonly url: string;
+  readonly key: string;
+  readonly pid: number;
+  /** What it wants to be told besides, as lines of a request. */
+  readonly headers?: readonly string[];
+}
+
+const UPSTREAM = '../../bench/programs/instant-upstream.ts';
+const BARE_PROXY = '../../bench/programs/bare-proxy.ts';
+/** Far above what a run sends: limits are counted and never refuse. */
+const MANY = '10000000';
+
+export async function startUpstream(context: BenchContext): Promise<string> {
+  return await addressOf(context, UPSTREAM, {});
+}
+
+export async function startBareProxy(context: BenchContext, upstream: string): Promise<Contestant> {
+  const running = context.startProcess(BARE_PROXY, { UPSTREAM_URL: upstream });
+  await whenReady(running);
+  return {
+    name: 'a bare proxy on Bun',
+    url: `${readyAddress(running.output())}/chat/completions`,
+    key: 'x',
+    pid: running.pid,
+  };
+}
+
+/** Ours, with everything on: key, scope, allowlist, all limits, the call's row. */
+export async function startGateway(
+  context: BenchContext,
+  upstream: string,
+  parts: 'servers' | 'embedded',
+): Promise<Contestant> {
+  const dataDir = parts === 'embedded' ? await context.embeddedFolder() : await context.freshPath();
+  mkdirSync(dataDir, { recursive: true });
+  const models = join(dataDir, 'models.json');
+  const targets = [{ base_url: upstream, model: 'instant', api_key: 'sk-instant', weight: 1 }];
+  writeFileSync(models, JSON.stringify({ aliases: { 'svc/chat-default': { targets } } }));
+  const env: Record<string, string> = {
+    DATA_DIR: dataDir,
+    MODEL_CONFIG: models,
+    IP_REQUESTS_PER_MINUTE: MANY,
+    LOG_LEVEL: 'warn',
+    ...(parts === 'servers'
+      ? { DATABASE_URL: await context.emptyDatabase(), REDIS_URL: await context.emptyRedis() }
+      : {}),
+  };
+  const running = context.startProcess(parts === 'servers' ? 'gateway.ts' : 'everything.ts', env);
+  await whenReady(running);
+  const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
+  const words = ['mint-key', demo.company_id, 'bench', '--rpm', MANY, '--tpm', MANY, '--in-flight', '10000'];
+  const minting = startProcess('turnpike.ts', words, env);
+  await minting.exited;
+  const key = /tpk_\w+/.exec(minting.output())?.[0];
+  if (key === undefined) throw new Error(`no key was minted: ${minting.errors()}`);
+  const name = parts === 'servers' ? 'Turnpike on PostgreSQL and Redis' : 'Turnpike, embedded whole';
+  return { name, url: `${readyAddress(running.output())}/chat/completions`, key, pid: running.pid };
+}
+
+/** Null where the machine has no nginx. */
+export async function startNginx(context: BenchContext, upstream: string): Promise<Contestant | null> {
+  const program = Bun.which('nginx', { PATH: `${process.env.PATH}:/usr/sbin` });
+  if (program === null) return null;
+  const folder = await context.freshPath();
+  mkdirSync(folder, { recursive: true });
+  const port = freePort();
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, nginxConfiguration(folder, port, new URL(upstream).host));
+  const child = Bun.spawn([program, '-e', join(folder, 'error.log'), '-c', file], {
+    stdout: 'ignore',
+    stderr: 'ignore',
+  });
+  context.whenEnding(async () => {
+    child.kill('SIGTERM');
+    await child.exited;
+  });
+  const url = `http://127.0.0.1:${port}/v1/chat/completions`;
+  await answering(url);
+  const [worker] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ');
+  return { name: 'nginx proxy_pass', url, key: 'x', pid: Number(worker) };
+}
+
+/** Null where PEERS_DIR does not hold it: npm install --prefix "$PEERS_DIR" @portkey-ai/gateway@1.15.2 */
+export async function startPortkey(context: BenchContext, upstream: string): Promise<Contestant | null> {
+  const program = join(process.env.PEERS_DIR ?? '', 'node_modules/@portkey-ai/gateway/build/start-server.js');
+  if (!process.env.PEERS_DIR || !existsSync(program)) return null;
+  const port = freePort();
+  const child = Bun.spawn(['node', program, '--headless', `--port=${port}`], {
+    stdout: 'ignore',
+    stderr: 'ignore',
+    env: { PATH: process.env.PATH ?? '', TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost' },
+  });
+  context.whenEnding(async () => {
+    child.kill('SIGKILL');
+    await child.exited;
+  });
+  const url = `http://127.0.0.1:${port}/v1/chat/completions`;
+  await answering(url);
+  const headers = ['x-portkey-provider: openai', `x-portkey-custom-host: ${upstream}`];
+  return { name: 'Portkey 1.15.2 on Node', url, key: 'x', pid: child.pid, headers };
+}
+
+async function addressOf(context: BenchContext, file: string, env: Record<string, string>): Promise<string> {
+  const running = context.startProcess(file, env);
+  await whenReady(running);
+  return readyAddress(running.output());
+}
+
+function readyAddress(output: string): string {
+  const address = /^ready: .*?(http:[^\s,]+)/m.exec(output)?.[1];
+  if (address === undefined) throw new Error(`no address in: ${output}`);
+  return address;
+}
+
+async function answering(url: string): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (
+      await fetch(url, { method: 'POST', body: '{}' }).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+    await Bun.sleep(50);
+  }
+  throw new Error(`nobody answers at ${url}`);
+}
+
+function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  listener.stop(true);
+  return listener.port;
+}
+
+function nginxConfiguration(folder: string, port: number, upstream: string): string {
+  const many = 'keepalive_requests 100000000;';
+  return `worker_processes 1; daemon off; pid ${folder}/pid; events { worker_connections 4096; }
+http { access_log off; ${many} client_max_body_size 64m;
+  client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy;
+  upstream instant { server ${upstream}; keepalive 64; ${many} }
+  server { listen 127.0.0.1:${port}; location / {
+    proxy_pass http://instant; proxy_http_version 1.1; proxy_set_header Connection ""; } } }
+`;
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Contestant } from './contestants.ts';
+
+export interface Load {
+  readonly connections: number;
+  readonly seconds: number;
+  readonly bodyBytes: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly failed: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Of the one who was called, not of the caller. */
+  readonly cpuMicros: number;
+}
+
+const PROGRAM = join(import.meta.dir, '../programs/load.ts');
+/** The kernel counts in ticks of ten milliseconds. */
+const MICROS_PER_TICK = 10_000;
+
+export async function runLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
+  const { url, key, pid, headers = [] } = contestant;
+  const words = [url, key, load.connections, load.seconds, load.bodyBytes, ...headers].map(String);
+  const before = cpuMicros(pid);
+  const child = Bun.spawn([process.execPath, PROGRAM, ...words], { stdout: 'pipe', stderr: 'inherit' });
+  const output = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the load on ${contestant.name} failed`);
+  const result = JSON.parse(output) as Omit<LoadResult, 'cpuMicros'>;
+  if (result.failed > 0)
+    throw new Error(`${contestant.name} failed ${result.failed} of ${result.requests} calls`);
+  return { ...result, cpuMicros: (cpuMicros(pid) - before) / result.requests };
+}
+
+/** User and system time so far. */
+function cpuMicros(pid: number): number {
+  // The name in brackets may hold spaces; the fields are counted from behind it.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK;
+}
