@@ -1,3 +1,4 @@
+import { joinChunks } from '../http/join-chunks.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamAnswer } from '../ports/model-upstream.ts';
 
@@ -20,7 +21,7 @@ export async function gatherBody(body: ReadableStream<Uint8Array>, bounds: Gathe
   for (;;) {
     const next = await readWithin(reader, bounds.idleMs, bounds.clock);
     if (next === 'idle' || next === 'broken') return give(next);
-    if (next.done) return { outcome: 'whole', bytes: joined(chunks, size) };
+    if (next.done) return { outcome: 'whole', bytes: joinChunks(chunks, size) };
     size += next.value.length;
     if (size > bounds.maxBytes) return give('too-large');
     chunks.push(next.value);
@@ -63,14 +64,4 @@ export async function readWithin(
   } finally {
     timer.cancel();
   }
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }

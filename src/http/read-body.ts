@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
+import { joinChunks } from './join-chunks.ts';
 
 export type ReadBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
@@ -46,19 +47,9 @@ async function gather(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes:
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return { outcome: 'read', bytes: join(chunks, size) };
+    if (done) return { outcome: 'read', bytes: joinChunks(chunks, size) };
     size += value.length;
     if (size > maxBytes) return { outcome: 'too-large' };
     chunks.push(value);
   }
-}
-
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }

@@ -3,7 +3,7 @@ import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { authenticate } from '../domain/accounts/user.ts';
-import { isWellFormed, keyHash } from '../domain/keys/raw-key.ts';
+import { isWellFormed } from '../domain/keys/raw-key.ts';
 import { drawDemoWorld, ensureDemoWorld } from './demo-world.ts';
 
 const secrets = createSystemSecrets();
@@ -44,7 +44,7 @@ describe('the demo world', () => {
     const scopes = async (rawKey: string) =>
       await database.query(
         'select scopes, requests_per_minute, tokens_per_minute from api_keys where sha256 = $1',
-        [await keyHash(rawKey)],
+        [secrets.sha256(rawKey)],
       );
     const limits = { requests_per_minute: 600, tokens_per_minute: 200_000 };
     const defaults = ['inference:chat', 'inference:parse', 'usage:read'];

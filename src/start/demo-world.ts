@@ -87,8 +87,8 @@ async function make(
     name: 'Demo key, all scopes',
     rawKey: world.fullKey,
   };
-  await addKey(transaction, { ...plain, scopes: DEFAULT_SCOPES });
-  await addKey(transaction, { ...full, scopes: SCOPES });
+  await addKey(transaction, secrets, { ...plain, scopes: DEFAULT_SCOPES });
+  await addKey(transaction, secrets, { ...full, scopes: SCOPES });
   await transaction.query('insert into demo_world (seed_fingerprint, company_id) values ($1, $2)', [
     fingerprint,
     companyId,

@@ -1,6 +1,7 @@
 /** `npm start`: the three services and the payment sandbox in one process. */
 import { openCommandsForOthers } from './commands-for-others.ts';
 import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
+import { keepEmbeddedDatabaseTidy } from './embedded-upkeep.ts';
 import { startGatewayProcesses } from './gateway-processes.ts';
 import { openJobs } from './jobs.ts';
 import { run } from './run.ts';
@@ -19,7 +20,10 @@ async function openEverything(opening: Opening): Promise<string> {
   const gateway = await openGateway(opening);
   const servers = [backend, ai, sandbox, gateway].filter((server) => server !== null);
   drainTogether(opening, servers);
-  if (configuration.postgres === null) openCommandsForOthers(opening, jobs.queue);
+  if (configuration.postgres === null) {
+    openCommandsForOthers(opening, jobs.queue);
+    keepEmbeddedDatabaseTidy(opening);
+  }
 
   const addresses = {
     gateway: gateway?.url ?? configured.gateway,

@@ -1,4 +1,5 @@
 import type { Statements } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
 import {
   type ApiKey,
   DEFAULT_REQUESTS_PER_MINUTE,
@@ -6,7 +7,7 @@ import {
   KEY_COLUMNS,
   type KeySettings,
 } from './api-key.ts';
-import { keyHash, recognition } from './raw-key.ts';
+import { recognition } from './raw-key.ts';
 
 /** A key whose settings are known to be good. */
 export interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
@@ -19,7 +20,7 @@ export interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
 }
 
 /** Keeps the key's hash and what it may do. Null where there is no such company. */
-export async function addKey(statements: Statements, key: NewKey): Promise<ApiKey | null> {
+export async function addKey(statements: Statements, secrets: Secrets, key: NewKey): Promise<ApiKey | null> {
   const { prefix, lastFour } = recognition(key.rawKey);
   const rows = await statements.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
@@ -32,7 +33,7 @@ export async function addKey(statements: Statements, key: NewKey): Promise<ApiKe
       key.id,
       key.companyId,
       key.name,
-      await keyHash(key.rawKey),
+      secrets.sha256(key.rawKey),
       prefix,
       lastFour,
       key.scopes,

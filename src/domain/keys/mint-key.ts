@@ -31,7 +31,13 @@ export async function mintKey(parts: MintParts, wanted: KeyToMint): Promise<Mint
   const { companyId, createdBy } = wanted;
   const rawKey = drawRawKey(parts.secrets);
   const id = parts.secrets.newId();
-  const key = await addKey(parts.database, { ...checked.settings, id, companyId, createdBy, rawKey });
+  const key = await addKey(parts.database, parts.secrets, {
+    ...checked.settings,
+    id,
+    companyId,
+    createdBy,
+    rawKey,
+  });
   return key === null ? { outcome: 'no-such-company' } : { outcome: 'minted', rawKey, key };
 }
 

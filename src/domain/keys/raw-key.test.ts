@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isWellFormed, keyHash, rawKeyFrom, recognition } from './raw-key.ts';
+import { isWellFormed, rawKeyFrom, recognition } from './raw-key.ts';
 
 const key = rawKeyFrom(new Uint8Array(32).map((_, index) => index * 7));
 
@@ -44,11 +44,9 @@ describe('a raw key', () => {
     }
   });
 
-  test('different bytes give different keys and different hashes of 32 bytes', async () => {
+  test('different bytes give different keys', () => {
     const another = rawKeyFrom(new Uint8Array(32).fill(3));
     expect(another).not.toBe(key);
-    expect(await keyHash(another)).not.toEqual(await keyHash(key));
-    expect(await keyHash(key)).toHaveLength(32);
   });
 
   test('what is shown for recognition does not give the key away', () => {

@@ -31,10 +31,6 @@ export function isWellFormed(rawKey: string): boolean {
   return checksum === crc32OfBody(rawKey);
 }
 
-export async function keyHash(rawKey: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(rawKey)));
-}
-
 /** What may be shown of a key for recognition. */
 export function recognition(rawKey: string): { prefix: string; lastFour: string } {
   return { prefix: rawKey.slice(0, PREFIX.length + 4), lastFour: rawKey.slice(-4) };

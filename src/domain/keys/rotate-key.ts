@@ -1,7 +1,7 @@
 import { type ApiKey, isId, KEY_COLUMNS, keyStatus } from './api-key.ts';
 import { findKey } from './list-keys.ts';
 import { drawRawKey, type MintParts } from './mint-key.ts';
-import { keyHash, recognition } from './raw-key.ts';
+import { recognition } from './raw-key.ts';
 
 export interface KeyToRotate {
   readonly companyId: string;
@@ -34,7 +34,7 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,
-    [secrets.newId(), await keyHash(rawKey), prefix, lastFour, old.createdBy, old.companyId, old.keyId, now],
+    [secrets.newId(), secrets.sha256(rawKey), prefix, lastFour, old.createdBy, old.companyId, old.keyId, now],
   );
   const key = rows[0];
   if (key !== undefined) return { outcome: 'rotated', rawKey, key };

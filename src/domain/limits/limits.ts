@@ -1,6 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Claim, Reservation, Settlement, SharedState, Standing } from '../../ports/shared-state.ts';
+import { createSettleTogether, type SettleTogether } from './settle-together.ts';
 
 /** The limits of one key, as its record says. */
 export interface KeyLimits {
@@ -69,6 +70,7 @@ const SOON_MS = 1_000;
 export function createLimits(parts: LimitsParts): Limits {
   const { clock, addressRequestsPerMinute } = parts;
   const place = createPlace(parts);
+  const settleTogether = createSettleTogether(clock);
 
   return {
     async countAddress(address) {
@@ -100,7 +102,7 @@ export function createLimits(parts: LimitsParts): Limits {
       }
       const held = key.maxCallsInFlight === null ? null : { name: names.inFlight, entry: callId };
       const windowStart = reservation.standings[1]?.windowStart ?? 0;
-      const end = createEnding({ ...parts, state, tag: key.companyId, held, clock });
+      const end = createEnding({ ...parts, state, tag: key.companyId, held, settleTogether });
       const settleTokens = (real: number | null): Settlement[] =>
         real === null || real === tokens
           ? []
@@ -165,10 +167,11 @@ interface EndingParts {
   readonly held: { readonly name: string; readonly entry: string } | null;
   readonly clock: Clock;
   readonly log: Log;
+  readonly settleTogether: SettleTogether;
 }
 
 /** Renews what is held for as long as the call runs; the function that ends it. */
-function createEnding({ state, tag, held, clock, log }: EndingParts) {
+function createEnding({ state, tag, held, clock, log, settleTogether }: EndingParts) {
   const renew = () => {
     if (held === null) return null;
     return clock.after(RENEW_MS, () => {
@@ -182,7 +185,7 @@ function createEnding({ state, tag, held, clock, log }: EndingParts) {
     const all = held === null ? settlements : [...settlements, { kind: 'release' as const, ...held }];
     if (all.length === 0) return;
     // What cannot be settled expires by itself: too strict for a while, never too lax.
-    await state.settle(tag, all).catch((error: unknown) => {
+    await settleTogether(state, tag, all).catch((error: unknown) => {
       log.warn('a call could not be settled with its limits', { error });
     });
   };

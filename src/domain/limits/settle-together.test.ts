@@ -1,0 +1,43 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import type { Settlement, SharedState } from '../../ports/shared-state.ts';
+import { createSettleTogether } from './settle-together.ts';
+
+function given(fails = false) {
+  const steps: [string, readonly Settlement[]][] = [];
+  const settle = async (tag: string, settlements: readonly Settlement[]) => {
+    steps.push([tag, [...settlements]]);
+    if (fails) throw new Error('away');
+  };
+  const state = { settle } as unknown as SharedState;
+  return { steps, state, together: createSettleTogether(createManualClock()) };
+}
+
+const tokens = (name: string, delta: number, windowStart = 1) =>
+  ({ kind: 'window', name, windowStart, delta }) as const;
+const release = (entry: string) => ({ kind: 'release', name: 'calls', entry }) as const;
+
+test('what ends in one turn goes in one step for each company, sums of one window as one', async () => {
+  const { steps, state, together } = given();
+  await Promise.all([
+    together(state, 'a', [tokens('k1', 5), release('c1')]),
+    together(state, 'a', [tokens('k1', -2), release('c2')]),
+    together(state, 'a', [tokens('k1', 1, 2), tokens('k2', 7)]),
+    together(state, 'b', [release('c3')]),
+  ]);
+  expect(steps).toEqual([
+    ['a', [tokens('k1', 3), release('c1'), release('c2'), tokens('k1', 1, 2), tokens('k2', 7)]],
+    ['b', [release('c3')]],
+  ]);
+  await together(state, 'a', [release('c4')]);
+  expect(steps.at(-1)).toEqual(['a', [release('c4')]]);
+});
+
+test('a step is never larger than shared state takes, and a failure reaches all who are in it', async () => {
+  const { steps, state, together } = given(true);
+  const all = Array.from({ length: 450 }, (_, n) =>
+    together(state, 'a', [release(`c${n}`)]).catch(() => 'failed'),
+  );
+  expect(new Set(await Promise.all(all))).toEqual(new Set(['failed']));
+  expect(steps.map(([, settlements]) => settlements.length)).toEqual([200, 200, 50]);
+});

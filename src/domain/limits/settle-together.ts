@@ -1,0 +1,63 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Settlement, SharedState } from '../../ports/shared-state.ts';
+
+export type SettleTogether = (
+  state: SharedState,
+  tag: string,
+  settlements: readonly Settlement[],
+) => Promise<void>;
+
+interface Batch {
+  readonly settlements: Settlement[];
+  readonly settled: Promise<void>;
+}
+
+/** Below what one step of shared state takes. */
+const MOST_AT_ONCE = 200;
+
+/**
+ * Calls of one company that end in the same turn of the event loop are settled in one step: at 32 connections
+ * that is one step for a dozen calls. Nothing waits for a timer.
+ */
+export function createSettleTogether(clock: Clock): SettleTogether {
+  const batches = new Map<SharedState, Map<string, Batch>>();
+
+  function open(state: SharedState, tag: string, byTag: Map<string, Batch>): Batch {
+    const settlements: Settlement[] = [];
+    const settled = clock.turn().then(async () => {
+      if (byTag.get(tag) === batch) byTag.delete(tag);
+      await state.settle(tag, settlements);
+    });
+    const batch: Batch = { settlements, settled };
+    byTag.set(tag, batch);
+    return batch;
+  }
+
+  return async (state, tag, settlements) => {
+    const byTag = batches.get(state) ?? new Map<string, Batch>();
+    batches.set(state, byTag);
+    const current = byTag.get(tag);
+    const hasRoom = current !== undefined && current.settlements.length + settlements.length <= MOST_AT_ONCE;
+    const batch = hasRoom ? current : open(state, tag, byTag);
+    for (const settlement of settlements) add(batch.settlements, settlement);
+    await batch.settled;
+  };
+}
+
+/** What goes into the same window goes as one sum. */
+function add(settlements: Settlement[], settlement: Settlement): void {
+  if (settlement.kind === 'window') {
+    const at = settlements.findIndex(
+      (other) =>
+        other.kind === 'window' &&
+        other.name === settlement.name &&
+        other.windowStart === settlement.windowStart,
+    );
+    const same = settlements[at];
+    if (same?.kind === 'window') {
+      settlements[at] = { ...same, delta: same.delta + settlement.delta };
+      return;
+    }
+  }
+  settlements.push(settlement);
+}
