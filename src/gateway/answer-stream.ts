@@ -86,24 +86,34 @@ export function answerStream(answering: Answering): Response {
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        for (;;) {
-          const next = await readWithin(reader, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs, parts.clock);
-          if (context.clientSignal.aborted) return await leave();
-          if (isDone && (next === 'idle' || next === 'broken'))
-            return await finishWithoutUpstream(controller);
-          if (next === 'idle' || next === 'broken') return await breakOff(controller, `upstream-${next}`);
-          if (next.done) return await finish(controller);
-          const passed = tap.push(next.value);
-          isDone = passed.done;
-          if (passed.bytes !== null) controller.enqueue(passed.bytes);
-          if (passed.broken !== null) return await breakOff(controller, `upstream-${passed.broken}`);
-          if (passed.bytes !== null) return;
+        try {
+          await passOn(controller);
+        } catch (error) {
+          upstreamAbort.abort();
+          await end(failure('internal', answer.status, target.id, firstByteMs));
+          throw error;
         }
       },
       cancel: leave,
     },
     { highWaterMark: 0 },
   );
+
+  /** Reads until something may pass. */
+  async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
+    for (;;) {
+      const next = await readWithin(reader, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs, parts.clock);
+      if (context.clientSignal.aborted) return await leave();
+      if (isDone && (next === 'idle' || next === 'broken')) return await finishWithoutUpstream(controller);
+      if (next === 'idle' || next === 'broken') return await breakOff(controller, `upstream-${next}`);
+      if (next.done) return await finish(controller);
+      const passed = tap.push(next.value);
+      isDone = passed.done;
+      if (passed.bytes !== null) controller.enqueue(passed.bytes);
+      if (passed.broken !== null) return await breakOff(controller, `upstream-${passed.broken}`);
+      if (passed.bytes !== null) return;
+    }
+  }
   return new Response(body, { status: answer.status, headers: { ...context.headers, ...STREAM_HEADERS } });
 }
 

@@ -42,6 +42,23 @@ export async function answerModelCall(
   const onClientLeft = () => upstreamAbort.abort();
   context.clientSignal.addEventListener('abort', onClientLeft, { once: true });
   const end = createEnd(parts, call, context);
+  try {
+    return await answerForwarded(parts, call, context, end, upstreamAbort);
+  } catch (error) {
+    // Nobody foresaw this. What the call holds is given back all the same.
+    upstreamAbort.abort();
+    await end(failure('internal', 503, null));
+    throw error;
+  }
+}
+
+async function answerForwarded(
+  parts: ModelCallParts,
+  call: AdmittedModelCall,
+  context: ModelCallContext,
+  end: EndCall,
+  upstreamAbort: AbortController,
+): Promise<Response> {
   const forwarded = await forward(parts, call, context.forwardedHeaders, upstreamAbort.signal);
   switch (forwarded.outcome) {
     case 'client-left':
@@ -54,6 +71,11 @@ export async function answerModelCall(
     case 'answered': {
       const { target, answer } = forwarded;
       const firstByteMs = parts.clock.now() - context.startedAtMs;
+      if (context.clientSignal.aborted) {
+        answer.body.cancel().catch(() => {});
+        await end(failure('client-left', 499, target.id, firstByteMs));
+        return refusalResponse({ name: 'unavailable' }, context.headers);
+      }
       const answering = { parts, call, context, target, answer, end, firstByteMs, upstreamAbort };
       const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
       return isStream ? answerStream(answering) : await answerWhole(answering);
