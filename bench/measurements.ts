@@ -4,6 +4,7 @@ import type { Measurement } from './frame/measurement.ts';
 import { gatewayCost } from './gateway-cost.ts';
 import { gatewayStreams } from './gateway-streams.ts';
 import { jobQueue } from './job-queue.ts';
+import { keys } from './keys.ts';
 import { memory } from './memory.ts';
 import { sharedState } from './shared-state.ts';
 import { start } from './start.ts';
@@ -16,6 +17,7 @@ export const measurements: readonly Measurement[] = [
   databasePglite,
   sharedState,
   jobQueue,
+  keys,
   gatewayCost,
   gatewayStreams,
 ];
