@@ -6,7 +6,7 @@ import {
   startPortkey,
   startUpstream,
 } from './frame/contestants.ts';
-import { type LoadResult, runLoad } from './frame/load.ts';
+import { firstTokenMs, type LoadResult, runLoad } from './frame/load.ts';
 import type { Measurement, Row } from './frame/measurement.ts';
 import { median, medianOf } from './frame/median.ts';
 
@@ -34,7 +34,7 @@ export const gatewayCost: Measurement = {
     const direct: Contestant = { ...ours, name: 'the upstream itself', url: `${upstream}/chat/completions` };
     return [
       ...costRows(all, results, nginx, portkey, ours),
-      await addedTime(direct, ours),
+      ...(await addedTime(direct, ours)),
       ...(await byBodySize(ours)),
     ];
   },
@@ -75,19 +75,25 @@ function costRows(
   return [...rows, { label: `${ours.name}, beside Portkey`, value, unit: 'µs', beside, aim }];
 }
 
-async function addedTime(direct: Contestant, ours: Contestant): Promise<Row> {
-  const added: number[] = [];
+/** To a stream's first bytes, which wait for nothing of ours but admission, and to a whole call, which is committed. */
+async function addedTime(direct: Contestant, ours: Contestant): Promise<Row[]> {
+  const toFirst: number[] = [];
+  const toWhole: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const without = await runLoad(direct, ALONE);
-    const through = await runLoad(ours, ALONE);
-    added.push(through.p50Ms - without.p50Ms);
+    const first = await firstTokenMs(direct);
+    toFirst.push((await firstTokenMs(ours)) - first);
+    const whole = await runLoad(direct, ALONE);
+    toWhole.push((await runLoad(ours, ALONE)).p50Ms - whole.p50Ms);
   }
-  return {
-    label: 'added to the median time of a call, one connection',
-    unit: 'ms',
-    ...medianOf(added),
-    aim: { below: ADDED_AIM_MS },
-  };
+  return [
+    {
+      label: 'added to the first token, one connection',
+      unit: 'ms',
+      ...medianOf(toFirst),
+      aim: { below: ADDED_AIM_MS },
+    },
+    { label: 'added to a whole call, one connection', unit: 'ms', ...medianOf(toWhole) },
+  ];
 }
 
 async function byBodySize(ours: Contestant): Promise<Row[]> {

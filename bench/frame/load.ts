@@ -34,6 +34,15 @@ export async function runLoad(contestant: Contestant, load: Load): Promise<LoadR
   return { ...result, cpuMicros: (cpuMicros(pid) - before) / result.requests };
 }
 
+/** The median time to the first bytes of a stream, one call at a time. */
+export async function firstTokenMs({ url, key, name }: Contestant): Promise<number> {
+  const program = join(import.meta.dir, '../programs/first-token.ts');
+  const child = Bun.spawn([process.execPath, program, url, key], { stdout: 'pipe', stderr: 'inherit' });
+  const output = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the streams of ${name} failed`);
+  return (JSON.parse(output) as { p50Ms: number }).p50Ms;
+}
+
 /** User and system time so far. */
 function cpuMicros(pid: number): number {
   // The name in brackets may hold spaces; the fields are counted from behind it.
