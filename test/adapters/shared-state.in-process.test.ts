@@ -13,6 +13,21 @@ async function open() {
 sharedStateContract('in process', open);
 
 describe('in process', () => {
+  test('a step has one time, however long it takes: all its windows begin and end together', async () => {
+    let nowMs = 1_000_000;
+    const clock = { ...stoppedClock, now: () => nowMs++ };
+    const state = createInProcessState({ clock, log: createSilentLog() });
+    const claim = { kind: 'window', amount: 1, limit: 9, windowMs: 60_000 } as const;
+    const reserved = await state.reserve('tag', [
+      { ...claim, name: 'requests' },
+      { ...claim, name: 'tokens' },
+    ]);
+    if (reserved.outcome !== 'reserved') throw new Error(reserved.outcome);
+    expect(reserved.standings.map(({ resetMs }) => resetMs)).toEqual([60_000, 60_000]);
+    expect(new Set(reserved.standings.map(({ windowStart }) => windowStart)).size).toBe(1);
+    await state.close();
+  });
+
   test('a window is full to its last millisecond and free at the next', async () => {
     const { state, advance } = await open();
     const claim = { kind: 'window', name: 'rpm', amount: 1, limit: 1, windowMs: 60_000 } as const;

@@ -58,13 +58,15 @@ describe('a chat call', () => {
     const limits = Object.fromEntries(
       [...response.headers].filter(([name]) => name.startsWith('x-ratelimit')),
     );
-    expect(limits).toEqual({
+    // The window has just begun; a busy machine may have spent some of it by now.
+    const justBegun = expect.stringMatching(/^(1m0s|5\d(\.\d+)?s)$/);
+    expect<unknown>(limits).toEqual({
       'x-ratelimit-limit-requests': '7',
       'x-ratelimit-remaining-requests': '6',
-      'x-ratelimit-reset-requests': '1m0s',
+      'x-ratelimit-reset-requests': justBegun,
       'x-ratelimit-limit-tokens': '10000',
       'x-ratelimit-remaining-tokens': String(10_000 - 100 - Math.ceil(bytes / 4)),
-      'x-ratelimit-reset-tokens': '1m0s',
+      'x-ratelimit-reset-tokens': justBegun,
     });
     await response.text();
     // The real usage has taken the estimate's place.

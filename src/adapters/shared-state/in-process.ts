@@ -29,7 +29,8 @@ export function createInProcessState(
 ): SharedState & { advance(ms: number): void } {
   let offsetMs = 0;
   let closed = false;
-  const now = (): number => options.clock.now() + offsetMs;
+  let stepAt: number | null = null;
+  const now = (): number => stepAt ?? options.clock.now() + offsetMs;
   const claims = createInProcessClaims({ now });
   const values = createInProcessValues({ now });
   const messages = createInProcessMessages({ log: options.log });
@@ -38,17 +39,27 @@ export function createInProcessState(
     if (closed) throw sharedStateClosed();
   }
 
+  /** One time for all of a step, as a script has on a server: a window's end and what is left of it agree. */
+  function inOneStep<T>(step: () => T): T {
+    stepAt = now();
+    try {
+      return step();
+    } finally {
+      stepAt = null;
+    }
+  }
+
   // Every one is async, so that wrong input rejects as it does over a network, and never throws at the caller.
   return {
     async reserve(tag, wanted) {
       checkOpen();
       checkClaims(tag, wanted);
-      return claims.reserve(tag, wanted);
+      return inOneStep(() => claims.reserve(tag, wanted));
     },
     async settle(tag, settlements) {
       checkOpen();
       checkSettlements(tag, settlements);
-      claims.settle(tag, settlements);
+      inOneStep(() => claims.settle(tag, settlements));
     },
     async get(key) {
       checkOpen();
