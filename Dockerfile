@@ -12,6 +12,7 @@ RUN npm ci --omit=dev && npm cache clean --force
 COPY bin bin
 COPY migrations migrations
 COPY src src
+COPY console console
 COPY bunfig.toml ./
 
 RUN mkdir /data && chown node:node /data

@@ -7,6 +7,8 @@ export interface AiHealthParts {
   readonly dependencies: DependencyChecks;
   readonly pool: () => PoolStatus;
   readonly workers: WorkerBoard;
+  /** One for each external AI service, by its host. */
+  readonly circuitBreakers: () => Readonly<Record<string, string>>;
 }
 
 /** The background workers that readiness names one by one. */
@@ -18,7 +20,8 @@ export const NAMED_WORKERS = [
 ] as const;
 
 /** None of these routes needs a token, and none tells more than states and counts. */
-export function addHealth(app: ServiceApp, { dependencies, pool, workers }: AiHealthParts): void {
+export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
+  const { dependencies, pool, workers, circuitBreakers } = parts;
   app.get('/health', (context) => context.json({ status: 'healthy' }));
   app.get('/health/live', (context) => context.json({ status: 'alive' }));
 
@@ -37,7 +40,13 @@ export function addHealth(app: ServiceApp, { dependencies, pool, workers }: AiHe
     if (context.req.query('form') === 'flat') {
       return context.json({ status, components: { database: database.status, ...named } }, httpStatus);
     }
-    const components = { database, cache, workers: workers.summary(), circuit_breakers: {}, ...named };
+    const components = {
+      database,
+      cache,
+      workers: workers.summary(),
+      circuit_breakers: circuitBreakers(),
+      ...named,
+    };
     return context.json({ status, components }, httpStatus);
   });
 }

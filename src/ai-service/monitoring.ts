@@ -7,7 +7,7 @@ import type { Database } from '../ports/database.ts';
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 /** The log viewer's query. Names it does not know are refused: a misspelt filter would show too much. */
-const entryQuery = z.strictObject({
+export const entryQuery = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).optional(),
   contains: z.string().max(200).optional(),
   request_id: z.string().max(200).optional(),

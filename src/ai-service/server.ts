@@ -1,22 +1,37 @@
+import type { DocsFiles } from '../http/docs-page.ts';
 import { internalAccess } from '../http/internal-access.ts';
 import { createServiceApp, type ServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Database } from '../ports/database.ts';
+import { addApiDocs } from './api-docs.ts';
 import { type AiHealthParts, addHealth } from './health.ts';
+import { addMatchGenerator, type MatchGeneratorParts } from './match-generator.ts';
+import { type AiMetricsParts, addMetrics } from './metrics.ts';
 import { addMonitoring } from './monitoring.ts';
+import { addMonitoringStats } from './monitoring-stats.ts';
+import { addRoomEvents, type RoomEventParts } from './room-events.ts';
 
 export type AiServiceParts = ServiceAppParts &
-  AiHealthParts & {
+  AiHealthParts &
+  MatchGeneratorParts &
+  AiMetricsParts &
+  RoomEventParts & {
     readonly internalToken: string;
     readonly database: Database;
+    readonly docsFiles: DocsFiles;
   };
 
 /** Surface 3: background work and its monitoring. Everything but health and documentation is internal. */
 export function createAiService(parts: AiServiceParts): ServiceApp {
   const app = createServiceApp(parts);
   addHealth(app, parts);
+  addApiDocs(app, parts.docsFiles);
   const guard = internalAccess(parts.internalToken);
   app.use('/api/*', guard);
   app.use('/monitoring/*', guard);
   addMonitoring(app, parts.database);
+  addMonitoringStats(app, parts);
+  addMetrics(app, parts);
+  addMatchGenerator(app, parts);
+  addRoomEvents(app, parts);
   return app;
 }

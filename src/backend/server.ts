@@ -1,14 +1,40 @@
+import { type AttemptsParts, createAttempts } from '../domain/accounts/attempts.ts';
 import type { DependencyChecks } from '../http/dependency-checks.ts';
 import { createServiceApp, type ServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import { addServiceHealth } from '../http/service-health.ts';
+import type { SocketService } from '../http/web-socket.ts';
+import { addBrowserSession } from './browser-session.ts';
+import { addConsoleFiles, type ConsoleParts } from './console-files.ts';
+import { addGraphql, type EndpointParts } from './graphql/endpoint.ts';
+import { createSchema } from './graphql/schema.ts';
+import { createLiveLogs, type LiveLogsParts } from './live-logs.ts';
+import { addPaymentWebhook } from './payment-webhook.ts';
 
-export interface BackendParts extends ServiceAppParts {
+export interface BackendParts
+  extends ServiceAppParts,
+    Omit<EndpointParts, 'attempts'>,
+    Pick<LiveLogsParts, 'maxSockets'> {
   readonly dependencies: DependencyChecks;
+  /** This process's own counters, for while shared state is away. */
+  readonly ownState: AttemptsParts['ownState'];
+  /** Left out where there are no pages to serve. */
+  readonly console?: Omit<ConsoleParts, 'consoleUrl'>;
+}
+
+export interface Backend {
+  readonly fetch: ServiceApp['fetch'];
+  readonly sockets: SocketService;
 }
 
 /** Surface 2: what companies and super admins use. */
-export function createBackend({ dependencies, ...parts }: BackendParts): ServiceApp {
+export function createBackend(parts: BackendParts): Backend {
   const app = createServiceApp(parts);
-  addServiceHealth(app, dependencies);
-  return app;
+  const schema = createSchema();
+  const graphqlParts = { ...parts, attempts: createAttempts(parts) };
+  addServiceHealth(app, parts.dependencies);
+  addPaymentWebhook(app, parts);
+  addGraphql(app, schema, graphqlParts);
+  addBrowserSession(app, parts);
+  if (parts.console !== undefined) addConsoleFiles(app, { ...parts.console, consoleUrl: parts.consoleUrl });
+  return { fetch: app.fetch, sockets: createLiveLogs(schema, graphqlParts) };
 }

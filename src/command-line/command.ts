@@ -3,6 +3,7 @@ import type { Cipher } from '../domain/models/cipher.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
+import type { PaymentProvider } from '../ports/payment-provider.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { SharedState } from '../ports/shared-state.ts';
 
@@ -23,6 +24,8 @@ export interface OpenedSystem {
   readonly aliasPrefix: string;
   /** For providers' keys. Rejects where this process was not given the MASTER_KEY of the services. */
   cipher(): Promise<Cipher>;
+  /** Where this process was given one. */
+  paymentProvider?(): Promise<PaymentProvider>;
   /** Brings the database to this code's version; the names of the steps it took. */
   migrate(): Promise<readonly string[]>;
 }

@@ -1,20 +1,39 @@
+import type { IdempotentCalls } from '../domain/calls/idempotent-calls.ts';
+import type { AskedOnce, IdempotentClaim } from '../domain/calls/idempotent-claims.ts';
+import type { CallBook } from '../domain/calls/settle-call.ts';
+import { estimateCost } from '../domain/credits/hold-estimate.ts';
+import type { CreditHolds, Payer } from '../domain/credits/holds.ts';
+import { isBlocked } from '../domain/credits/standing.ts';
+import type { Standings } from '../domain/credits/standings.ts';
 import type { ApiKey } from '../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../domain/keys/key-directory.ts';
-import { estimateTokens } from '../domain/limits/estimate-tokens.ts';
-import type { CallReservation, KeyAllowances, Limits } from '../domain/limits/limits.ts';
+import type { CallReservation } from '../domain/limits/call-reservation.ts';
+import { estimateUsage } from '../domain/limits/estimate-tokens.ts';
+import type { KeyAllowances, Limits } from '../domain/limits/limits.ts';
 import type { Alias } from '../domain/models/aliases.ts';
 import type { ModelDirectory } from '../domain/models/model-directory.ts';
+import { priceAt } from '../domain/models/price-of.ts';
 import { bearerToken } from '../http/bearer-token.ts';
-import { type BodyBounds, readBody } from '../http/read-body.ts';
+import type { BodyBounds } from '../http/read-body.ts';
 import type { Secrets } from '../ports/secrets.ts';
-import { type ModelBodyFields, readModelBody } from './model-body.ts';
+import { refusalOfState } from './idempotency.ts';
+import { admitReplay, claimOrGiveBack } from './idempotency-admission.ts';
+import { askedOnce, IDEMPOTENCY_KEY_HEADER, isIdempotencyKey, UNREADABLE_KEY } from './idempotency-key.ts';
+import type { ModelBodyFields } from './model-body.ts';
+import { readCallBody } from './read-call-body.ts';
+import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
+import { NOT_PAYABLE_NOW, payerOf, refuse, refuseByLimit } from './refused.ts';
 import { type Route, routeOf } from './routes.ts';
 
 export interface AdmitParts {
   readonly keys: KeyDirectory;
   readonly models: ModelDirectory;
   readonly limits: Limits;
+  readonly standings: Standings;
+  readonly holds: CreditHolds;
+  readonly calls: Pick<CallBook, 'hasRoom'>;
+  readonly idempotency: IdempotentCalls;
   readonly secrets: Secrets;
   readonly bodyBounds: BodyBounds;
 }
@@ -23,19 +42,39 @@ export interface Arrival {
   readonly request: Request;
   readonly path: string;
   readonly address: string;
+  readonly startedAtMs: number;
 }
 
 export type ModelRoute = Extract<Route, { kind: 'model-call' }>;
-export type ReadRoute = Exclude<Route, { kind: 'model-call' }>;
+export type ParseRoute = Extract<Route, { kind: 'parse' }>;
+export type ReadRoute = Exclude<Route, ModelRoute | ParseRoute>;
 
-export interface AdmittedModelCall {
+/** A call that costs something. */
+interface AdmittedPaid<OwnRoute, Fields> {
   readonly id: string;
-  readonly route: ModelRoute;
+  readonly route: OwnRoute;
   readonly key: ApiKey;
+  readonly payer: Payer;
   readonly alias: Alias;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly fields: ModelBodyFields;
+  readonly fields: Fields;
   readonly estimatedTokens: number;
+  readonly allowances: KeyAllowances;
+  readonly reservation: CallReservation;
+  /** Null without an idempotency key. Ended with the call. */
+  readonly claim: IdempotentClaim | null;
+}
+
+export type AdmittedModelCall = AdmittedPaid<ModelRoute, ModelBodyFields>;
+export type AdmittedParse = AdmittedPaid<ParseRoute, ParseFields>;
+export type AdmittedPaidCall = AdmittedModelCall | AdmittedParse;
+
+/** A repeat of a call whose answer is kept. */
+export interface AdmittedReplay {
+  readonly id: string;
+  readonly route: ModelRoute | ParseRoute;
+  readonly key: ApiKey;
+  readonly asked: AskedOnce;
   readonly allowances: KeyAllowances;
   readonly reservation: CallReservation;
 }
@@ -60,14 +99,19 @@ export interface Refused {
 
 export type Admission =
   | { readonly outcome: 'model-call'; readonly call: AdmittedModelCall }
+  | { readonly outcome: 'parse'; readonly call: AdmittedParse }
+  | { readonly outcome: 'replay'; readonly call: AdmittedReplay }
   | { readonly outcome: 'read'; readonly call: AdmittedRead }
   | Refused;
 
 /**
  * Every refusal of the gateway, in its order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413,
- * model 403, key limits 429. The address counts every request; nothing else is consumed by a refused one.
+ * model 403, overdue invoice 403, credits 402, key limits 429. The address counts every request; nothing else is
+ * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
+ * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read.
  */
-export async function admit(parts: AdmitParts, { request, path, address }: Arrival): Promise<Admission> {
+export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
+  const { request, path, address, startedAtMs } = arrival;
   const counted = await parts.limits.countAddress(address);
   if (counted.outcome === 'refused') {
     return refuse({ name: 'rateLimited', message: ADDRESS_MESSAGE, retryAfterMs: counted.retryAfterMs });
@@ -87,12 +131,18 @@ export async function admit(parts: AdmitParts, { request, path, address }: Arriv
     return refuse({ name: 'scopeDenied', message }, { route, key });
   }
   const id = parts.secrets.newId();
-  if (route.kind !== 'model-call') return await admitRead(parts, id, route, key);
+  if (route.kind !== 'model-call' && route.kind !== 'parse') return await admitRead(parts, id, route, key);
 
-  const read = await readCallBody(parts, request);
+  const idempotencyKey = request.headers.get(IDEMPOTENCY_KEY_HEADER);
+  if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) {
+    return refuse(UNREADABLE_KEY, { route, key });
+  }
+  const read = await (route.kind === 'parse' ? readParseBody : readCallBody)(request, parts.bodyBounds);
   if (read.outcome === 'refused') return refuse(read.refusal, { route, key });
   const { bytes, fields } = read;
-  const alias = parts.models.find(fields.model);
+  // A parse call that names no model is held to the allowlist by its default (G-28).
+  const named = fields.model ?? defaultAliasOf(parts.models, route.serves);
+  const alias = parts.models.find(named);
   const known = { route, key, alias: alias?.alias ?? null };
   if (alias === null || (found.models !== null && !found.models.has(alias.alias))) {
     return refuse({ name: 'modelNotAllowed', param: 'model' }, known);
@@ -101,66 +151,78 @@ export async function admit(parts: AdmitParts, { request, path, address }: Arriv
     const message = `${alias.alias} is a model of the kind ${alias.kind}, which ${path} does not serve.`;
     return refuse({ name: 'invalidRequest', message, param: 'model' }, known);
   }
+  const wanted = { id, route, key, alias, bytes, fields };
+  if (idempotencyKey === null) return await admitPaidCall(parts, wanted, startedAtMs, null);
+
+  const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
+  const asked = await askedOnce(parts.secrets, asking);
+  const state = await parts.idempotency.find(asked);
+  if (state === 'free') return await admitPaidCall(parts, wanted, startedAtMs, asked);
+  if (state === 'answered') return await admitReplay(parts, wanted, asked);
+  return refuse(refusalOfState(state), known);
+}
+
+export type WantedCall = Pick<AdmittedPaidCall, 'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields'>;
+
+async function admitPaidCall(
+  parts: AdmitParts,
+  wanted: WantedCall,
+  startedAtMs: number,
+  asked: AskedOnce | null,
+): Promise<Admission> {
+  const { id, route, key, alias, bytes, fields } = wanted;
+  const known = { route, key, alias: alias.alias };
+  const standing = await parts.standings.find(key.companyId);
+  if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
+  if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
+  if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
+
   const answers = route.endpoint === 'embeddings' ? 0 : fields.maxTokens;
-  const estimatedTokens = estimateTokens(bytes.length, answers, fields.choices);
-  const limited = await parts.limits.reserve(key, id, estimatedTokens);
-  if (limited.outcome === 'refused') return refuseByLimit(limited, known);
+  const size = 'input' in fields ? fields.estimatedBytes : bytes.length;
+  const usage = estimateUsage(size, answers, fields.choices);
+  const estimatedTokens = usage.promptTokens + usage.completionTokens;
+  const payer = payerOf(key, startedAtMs);
+  const holds = parts.holds.of(payer, estimateCost(priceAt(alias, startedAtMs), usage));
+  const limited = await parts.limits.reserve(key, id, estimatedTokens, holds);
+  if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known);
   const { allowances, reservation } = limited;
-  const call = { id, route, key, alias, bytes, fields, estimatedTokens, allowances, reservation };
-  return { outcome: 'model-call', call };
+  const claim = asked === null ? null : { ...asked, callId: id };
+  const call = {
+    id,
+    route,
+    key,
+    payer,
+    alias,
+    bytes,
+    fields,
+    estimatedTokens,
+    allowances,
+    reservation,
+    claim,
+  };
+  // The route says of which of the two kinds the fields are.
+  const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
+  if (claim === null) return admitted;
+
+  const state = await claimOrGiveBack(parts, claim, reservation);
+  if (state === 'claimed') return admitted;
+  if (state === 'answered') {
+    return { outcome: 'replay', call: { id, route, key, asked: claim, allowances, reservation } };
+  }
+  return refuse(refusalOfState(state), { ...known, allowances });
+}
+
+/** The first of its kind: svc/extract-default. */
+function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][]): string {
+  return models.all().find(({ kind }) => kinds.includes(kind))?.alias ?? '';
 }
 
 const ADDRESS_MESSAGE =
   'Too many requests from this address, which all callers behind it share. Back off and try again.';
 
 async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: ApiKey): Promise<Admission> {
-  const limited = await parts.limits.reserve(key, id, 0);
-  if (limited.outcome === 'refused') return refuseByLimit(limited, { route, key });
+  const limited = await parts.limits.reserve(key, id, 0, []);
+  if (limited.outcome !== 'admitted') return refuseByLimit(limited, payerOf(key, 0), { route, key });
   const { allowances, reservation } = limited;
   return { outcome: 'read', call: { id, route, key, allowances, reservation } };
-}
-
-type ReadCallBody =
-  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ModelBodyFields }
-  | { outcome: 'refused'; refusal: Refusal };
-
-async function readCallBody({ bodyBounds }: AdmitParts, request: Request): Promise<ReadCallBody> {
-  const contentType = request.headers.get('content-type');
-  if (contentType !== null && !/^application\/([\w.-]+\+)?json\b/i.test(contentType)) {
-    return refusedBody({ name: 'invalidRequest', message: 'Send the body as application/json.' });
-  }
-  const body = await readBody(request, bodyBounds);
-  switch (body.outcome) {
-    case 'too-large':
-      return refusedBody({
-        name: 'tooLarge',
-        message: `The body is larger than ${bodyBounds.maxBytes} bytes.`,
-      });
-    case 'too-slow':
-      return refusedBody({ name: 'tooSlow' });
-    case 'broken':
-      return refusedBody({ name: 'invalidRequest', message: 'The body broke off.' });
-    case 'read': {
-      const read = readModelBody(body.bytes);
-      if (read.outcome === 'read') return { outcome: 'read', bytes: body.bytes, fields: read.fields };
-      return refusedBody({ name: 'invalidRequest', message: read.message, param: read.param });
-    }
-  }
-}
-
-function refusedBody(refusal: Refusal): ReadCallBody {
-  return { outcome: 'refused', refusal };
-}
-
-function refuseByLimit(
-  limited: Extract<Awaited<ReturnType<Limits['reserve']>>, { outcome: 'refused' }>,
-  known: Partial<Refused>,
-): Refused {
-  const { by, retryAfterMs, allowances } = limited;
-  const message = `This key is over its limit of ${by}${by === 'calls in flight' ? '' : ' a minute'}. Back off and try again.`;
-  return refuse({ name: 'rateLimited', message, retryAfterMs }, { ...known, allowances });
-}
-
-function refuse(refusal: Refusal, known: Partial<Refused> = {}): Refused {
-  return { outcome: 'refused', refusal, route: null, key: null, alias: null, allowances: null, ...known };
 }

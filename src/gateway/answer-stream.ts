@@ -11,8 +11,10 @@ const MOST_EVENT_BYTES = 16 * 1024 * 1024;
 /** What may still come after [DONE]: usage, from some. */
 const DONE_GRACE_MS = 1_000;
 
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
+const CONTENT_TYPE = 'text/event-stream; charset=utf-8';
+
+export const STREAM_HEADERS = {
+  'content-type': CONTENT_TYPE,
   'cache-control': 'no-cache',
   // Proxies in front of us must not gather it up.
   'x-accel-buffering': 'no',
@@ -28,6 +30,7 @@ const STREAM_HEADERS = {
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const tap = createUsageTap({ alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES });
+  const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const reader = answer.body.getReader();
   let isDone = false;
 
@@ -43,12 +46,18 @@ export function answerStream(answering: Answering): Response {
       tokens,
       firstByteMs,
       ...(isPaid ? {} : { estimatedTokens: lost() }),
+      ...(gathering === null ? {} : { answer: { contentType: CONTENT_TYPE, bytes: gathering.bytes() } }),
     };
   }
 
   /** What a call that nobody pays for has cost about: its prompt, and what was written by then (G-31). */
   function lost(): number {
     return estimateTokens(call.bytes.length + tap.contentBytes(), 0, 1);
+  }
+
+  function pass(controller: ReadableStreamDefaultController, bytes: Uint8Array): void {
+    gathering?.push(bytes);
+    controller.enqueue(bytes);
   }
 
   async function leave(): Promise<void> {
@@ -74,8 +83,10 @@ export function answerStream(answering: Answering): Response {
 
   async function finish(controller: ReadableStreamDefaultController): Promise<void> {
     const { bytes, doneBytes, broken } = tap.end();
-    if (bytes !== null) controller.enqueue(bytes);
+    if (bytes !== null) pass(controller, bytes);
     if (broken !== null) return await breakOff(controller, `upstream-${broken}`);
+    // A part of the answer that is kept with the commit.
+    if (doneBytes !== null) gathering?.push(doneBytes);
     const isWritten = await end(ending('no-usage'));
     if (!isWritten) controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable' })));
     else if (doneBytes !== null) controller.enqueue(doneBytes);
@@ -109,7 +120,7 @@ export function answerStream(answering: Answering): Response {
       if (next.done) return await finish(controller);
       const passed = tap.push(next.value);
       isDone = passed.done;
-      if (passed.bytes !== null) controller.enqueue(passed.bytes);
+      if (passed.bytes !== null) pass(controller, passed.bytes);
       if (passed.broken !== null) return await breakOff(controller, `upstream-${passed.broken}`);
       if (passed.bytes !== null) return;
     }

@@ -30,6 +30,7 @@ export async function answerWhole(answering: Answering): Promise<Response> {
     targetId: target.id,
     tokens: read.usage,
     firstByteMs,
+    ...(call.claim === null ? {} : { answer: { contentType: 'application/json', bytes: read.bytes } }),
   });
   if (!isWritten) return refusalResponse({ name: 'unavailable' }, context.headers);
   const headers = { ...context.headers, 'content-type': 'application/json' };

@@ -1,5 +1,6 @@
 import type { CallTokens, FinishedCall } from '../domain/calls/finished-call.ts';
-import type { AdmittedModelCall, AdmittedRead, Refused } from './admit.ts';
+import type { AnswerToKeep } from '../domain/calls/idempotent-calls.ts';
+import type { AdmittedPaidCall, AdmittedRead, AdmittedReplay, Refused } from './admit.ts';
 import { REFUSALS, type Refusal, refusalStatus } from './refusals.ts';
 
 /** What is known about a call besides how it ended. */
@@ -18,10 +19,12 @@ export interface CallEnding {
   readonly firstByteMs: number | null;
   /** In the place of the estimate it was admitted with. */
   readonly estimatedTokens?: number;
+  /** Only of a call with an idempotency key. */
+  readonly answer?: AnswerToKeep;
 }
 
 export function recordOf(
-  { id, key, route, alias, fields, estimatedTokens }: AdmittedModelCall,
+  { id, key, route, alias, fields, estimatedTokens }: AdmittedPaidCall,
   { requestId, startedAtMs, nowMs }: CallClock,
   ending: CallEnding,
 ): FinishedCall {
@@ -33,17 +36,24 @@ export function recordOf(
     endpoint: route.endpoint,
     alias: alias.alias,
     streamed: fields.stream,
-    estimatedTokens,
+    estimatedTokens: ending.estimatedTokens ?? estimatedTokens,
     startedAtMs,
     durationMs: nowMs - startedAtMs,
-    ...ending,
+    monthlyLimitMicro: key.monthlySpendingLimitMicro,
+    // One by one: this runs for every call, and copying an object whole costs several times as much.
+    outcome: ending.outcome,
+    reason: ending.reason,
+    httpStatus: ending.httpStatus,
+    targetId: ending.targetId,
+    tokens: ending.tokens,
+    firstByteMs: ending.firstByteMs,
   };
 }
 
 /** Null where no key was known: such refusals are counted, not stored. */
 export function recordOfRefusal(
   id: string,
-  { key, route, alias, refusal }: Refused,
+  { key, route, alias, refusal }: Pick<Refused, 'key' | 'route' | 'alias' | 'refusal'>,
   clock: CallClock,
 ): FinishedCall | null {
   if (key === null || route === null) return null;
@@ -66,6 +76,16 @@ export function recordOfRead(
   return { ...base, ...untouched(clock), outcome: 'SUCCEEDED', reason: null, httpStatus };
 }
 
+/** As a read: of no model, and in no total. */
+export function recordOfReplay(
+  { id, key, route }: AdmittedReplay,
+  httpStatus: number,
+  clock: CallClock,
+): FinishedCall {
+  const base = { id, companyId: key.companyId, keyId: key.id, endpoint: route.endpoint, alias: null };
+  return { ...base, ...untouched(clock), outcome: 'SUCCEEDED', reason: 'replayed', httpStatus };
+}
+
 export function refusalReason({ name }: Refusal): string {
   return REFUSALS[name].code ?? name;
 }
@@ -81,5 +101,6 @@ function untouched({ requestId, startedAtMs, nowMs }: CallClock) {
     tokens: null,
     streamed: false,
     estimatedTokens: 0,
+    monthlyLimitMicro: null,
   };
 }

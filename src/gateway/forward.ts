@@ -1,3 +1,7 @@
+import type { Entry } from '../domain/breakers/breaker.ts';
+import type { Breakers } from '../domain/breakers/breakers.ts';
+import { judgeResult } from '../domain/breakers/failing-result.ts';
+import { serviceOf } from '../domain/breakers/target-service.ts';
 import type { ModelDirectory } from '../domain/models/model-directory.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
@@ -17,6 +21,8 @@ import { rewriteModelBody } from './rewrite-body.ts';
 export interface ForwardParts {
   readonly models: ModelDirectory;
   readonly upstream: ModelUpstream;
+  /** One for each provider: who keeps failing is left alone for a while. */
+  readonly breakers: Pick<Breakers, 'enter'>;
   readonly secrets: Secrets;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,7 +40,9 @@ const ERROR_BODY_MS = 5_000;
 
 /**
  * Tries the alias's targets one after the other until one answers, before the first byte and never after. What
- * arrives there is what the client sent, but for the model's name and, on streams, include_usage.
+ * arrives there is what the client sent, but for the model's name and, on streams, include_usage. A target whose
+ * provider's breaker is open is passed over; where all are, the client is told when to come again. How a call went is
+ * told to the breaker by its status: what breaks off later is not counted.
  */
 export async function forward(
   parts: ForwardParts,
@@ -47,8 +55,16 @@ export async function forward(
   const targets = [...models.order(call.alias, drawFrom(secrets))];
   const [only] = targets;
   let mayRepeat = targets.length === 1;
+  let retryAfterMs: number | null = null;
+  let wasAsked = false;
   for (const target of targets) {
     if (signal.aborted) return { outcome: 'client-left', targetId };
+    const entry = await entered(parts, target);
+    if (entry?.outcome === 'rejected') {
+      retryAfterMs = Math.min(retryAfterMs ?? entry.retryAfterMs, entry.retryAfterMs);
+      continue;
+    }
+    wasAsked = true;
     targetId = target.id;
     const body = rewriteModelBody(call.bytes, call.fields, target.model);
     let answer: UpstreamAnswer;
@@ -60,8 +76,9 @@ export async function forward(
         signal,
       });
     } catch (error) {
+      const reason = signal.aborted ? 'aborted' : ((error as UpstreamFailure).reason ?? 'broken');
+      entry?.report(judgeResult({ kind: RESULTS[reason] }));
       if (signal.aborted) return { outcome: 'client-left', targetId };
-      const reason = (error as UpstreamFailure).reason ?? 'broken';
       noteFailure(parts, call, target, reason);
       // A provider may drop a kept connection at the very moment a call is sent on it; a second target would
       // have caught that, so where there is none the only one is asked once more.
@@ -69,6 +86,7 @@ export async function forward(
       mayRepeat = false;
       continue;
     }
+    entry?.report(judgeResult({ kind: 'answered', status: answer.status }));
     if (answer.status >= 200 && answer.status < 300) {
       models.noteSuccess(target.id);
       return { outcome: 'answered', target, answer };
@@ -80,7 +98,21 @@ export async function forward(
     answer.body.cancel().catch(() => {});
     noteFailure(parts, call, target, String(answer.status));
   }
-  return { outcome: 'refused', targetId, refusal: { name: 'unavailable' } };
+  const resting = wasAsked || retryAfterMs === null ? {} : { retryAfterMs };
+  return { outcome: 'refused', targetId, refusal: { name: 'unavailable', ...resting } };
+}
+
+const RESULTS = {
+  connect: 'network',
+  broken: 'network',
+  'first-byte-time-out': 'time-out',
+  aborted: 'aborted',
+} as const;
+
+/** Null for the embedded models, which need no breaker. A closed one answers at once: nothing is awaited for it. */
+function entered({ breakers }: ForwardParts, target: UpstreamTarget): Entry | null | Promise<Entry> {
+  const service = serviceOf(target);
+  return service === null ? null : breakers.enter(service);
 }
 
 function noteFailure(

@@ -7,7 +7,7 @@ import type { AdmittedModelCall } from './admit.ts';
 import { readModelBody } from './model-body.ts';
 import { answerModelCall, type ModelCallParts } from './model-calls.ts';
 
-function given(order: () => never[]) {
+function given(order: () => never[], steered: Record<string, unknown> = {}) {
   const written: FinishedCall[] = [];
   const settled: (number | null)[] = [];
   const parts = {
@@ -18,9 +18,11 @@ function given(order: () => never[]) {
     calls: {
       settle: async (call: FinishedCall) => {
         written.push(call);
-        return { outcome: 'settled' };
+        return { outcome: 'settled', level: null, spending: null };
       },
+      ...steered,
     },
+    holds: { levelsAfter: () => [], ...steered },
     idleTimeoutMs: 1_000,
   } as unknown as ModelCallParts;
   const bytes = new TextEncoder().encode('{"model":"svc/chat-default"}');
@@ -34,7 +36,8 @@ function given(order: () => never[]) {
     key: { id: 'key', companyId: 'company' },
     alias: { alias: 'svc/chat-default' },
     estimatedTokens: 10,
-    reservation: { settle: async (tokens: number | null) => void settled.push(tokens) },
+    claim: null,
+    reservation: { end: async (tokens: number | null) => void settled.push(tokens), ...steered },
   } as unknown as AdmittedModelCall;
   const clientSignal = new AbortController().signal;
   const context = { requestId: 'r', startedAtMs: 0, clientSignal, forwardedHeaders: {}, headers: {} };
@@ -55,4 +58,28 @@ test('an alias without targets ends its call as unavailable, once', async () => 
   expect((await answer()).status).toBe(503);
   expect(settled).toEqual([0]);
   expect(written).toMatchObject([{ outcome: 'FAILED', reason: 'LLM_GATEWAY_UNAVAILABLE' }]);
+});
+
+test('G-33 a call is committed before what it holds is given back, with the levels of that commit', async () => {
+  const order: string[] = [];
+  const { answer } = given(() => [], {
+    settle: async () => {
+      order.push('commit');
+      return { outcome: 'settled', level: 'level', spending: null };
+    },
+    levelsAfter: (_: unknown, { level }: { level: unknown }) => [level],
+    end: async (_: unknown, levels: unknown) => void order.push(`end ${levels}`),
+  });
+  await answer();
+  expect(order).toEqual(['commit', 'end level']);
+});
+
+test('a book that fails without a word costs the client its answer and nobody a hold', async () => {
+  const ended: unknown[] = [];
+  const { answer } = given(() => [], {
+    settle: () => Promise.reject(new Error('unforeseen')),
+    end: async (_: unknown, levels: unknown) => void ended.push(levels),
+  });
+  expect((await answer()).status).toBe(503);
+  expect(ended).toEqual([[]]);
 });

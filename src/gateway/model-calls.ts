@@ -1,8 +1,11 @@
-import type { CallTokens } from '../domain/calls/finished-call.ts';
-import type { CallBook } from '../domain/calls/settle-call.ts';
+import type { CallTokens, FinishedCall } from '../domain/calls/finished-call.ts';
+import type { IdempotentCalls } from '../domain/calls/idempotent-calls.ts';
+import type { CallBook, Settled } from '../domain/calls/settle-call.ts';
+import type { CreditHolds } from '../domain/credits/holds.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
 import type { UpstreamAnswer } from '../ports/model-upstream.ts';
-import type { AdmittedModelCall } from './admit.ts';
+import type { AdmittedModelCall, AdmittedPaidCall } from './admit.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { type CallEnding, recordOf, refusalReason } from './call-record.ts';
@@ -10,9 +13,16 @@ import { type ForwardParts, forward } from './forward.ts';
 import { type Refusal, refusalResponse, refusalStatus } from './refusals.ts';
 import type { UnpaidEndings } from './unpaid-endings.ts';
 
-export interface ModelCallParts extends ForwardParts {
+/** What ending a call needs. */
+export interface EndParts {
   readonly clock: Clock;
+  readonly log: Log;
   readonly calls: CallBook;
+  readonly holds: CreditHolds;
+  readonly idempotency: IdempotentCalls;
+}
+
+export interface ModelCallParts extends ForwardParts, EndParts {
   readonly unpaidEndings: UnpaidEndings;
   /** Between two chunks of an answer. */
   readonly idleTimeoutMs: number;
@@ -128,20 +138,51 @@ function total({ promptTokens, completionTokens }: CallTokens): number {
 }
 
 /** However many ways lead to the end of a call, it ends once. */
-function createEnd(parts: ModelCallParts, call: AdmittedModelCall, context: ModelCallContext): EndCall {
+export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: ModelCallContext): EndCall {
   let ended: Promise<boolean> | null = null;
   return (ending) => {
     ended ??= endOnce(ending);
     return ended;
   };
+  /**
+   * The commit first, then what the call holds is given back together with the levels that the commit left: nobody
+   * finds the hold gone and the charge not yet there, and a client that calls again finds nothing of its own held.
+   * A call that waits in the journal keeps its credits held until it is in the database.
+   */
   async function endOnce(ending: CallEnding): Promise<boolean> {
-    const clock = { ...context, nowMs: parts.clock.now() };
-    const [settled] = await Promise.all([
-      parts.calls.settle(recordOf(call, clock, ending)),
-      call.reservation.settle(tokensToSettle(ending)),
-    ]);
-    if (settled.outcome === 'settled') return true;
-    parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
-    return false;
+    const tokens = tokensToSettle(ending);
+    const { holds } = parts;
+    const { requestId, startedAtMs } = context;
+    const clock = { requestId, startedAtMs, nowMs: parts.clock.now() };
+    const settled = await settle(recordOf(call, clock, ending), ending);
+    if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
+    switch (settled.outcome) {
+      case 'settled':
+        await call.reservation.end(tokens, holds.levelsAfter(call.payer, settled));
+        return true;
+      case 'journaled': {
+        const { committed } = settled;
+        await call.reservation.end(
+          tokens,
+          committed.then((changed) => holds.levelsAfter(call.payer, changed)),
+        );
+        return true;
+      }
+      case 'not-written':
+        parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
+        await call.reservation.end(tokens, []);
+        return false;
+    }
+  }
+  /** With an idempotency key the answer goes with the record. */
+  async function settle(record: FinishedCall, ending: CallEnding): Promise<Settled> {
+    const { claim } = call;
+    try {
+      if (claim === null) return await parts.calls.settle(record);
+      const kept = await parts.idempotency.withAnswer(claim, record, ending.answer ?? null);
+      return await parts.calls.settle(kept);
+    } catch (error) {
+      return { outcome: 'not-written', error };
+    }
   }
 }

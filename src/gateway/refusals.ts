@@ -16,6 +16,12 @@ export const REFUSALS = {
     message:
       'No valid API key was given. Send "Authorization: Bearer <key>" with a live key of your company.',
   },
+  insufficientCredits: {
+    status: 402,
+    type: 'insufficient_quota',
+    code: 'INSUFFICIENT_CREDITS',
+    message: 'Your company has no credits left. Buy credits; calls pass again as soon as they are booked.',
+  },
   scopeDenied: {
     status: 403,
     type: 'permission_error',
@@ -28,11 +34,24 @@ export const REFUSALS = {
     code: 'LLM_MODEL_NOT_ALLOWED',
     message: 'This key may not call that model. GET /models lists those it may call.',
   },
+  planLimitExceeded: {
+    status: 403,
+    type: 'permission_error',
+    code: 'PLAN_LIMIT_EXCEEDED',
+    message:
+      'An invoice of your company is overdue. Pay it; calls pass again as soon as the payment is booked.',
+  },
   notFound: {
     status: 404,
     type: 'not_found_error',
     code: null,
     message: 'There is no such route.',
+  },
+  idempotencyConflict: {
+    status: 409,
+    type: 'invalid_request_error',
+    code: null,
+    message: 'The Idempotency-Key is taken.',
   },
   rateLimited: {
     status: 429,
@@ -76,6 +95,8 @@ export interface Refusal {
   /** An upstream's own refusal keeps its status. */
   readonly status?: number;
   readonly retryAfterMs?: number;
+  /** False where the client's library would try again by the status, for nothing. */
+  readonly shouldRetry?: false;
 }
 
 export function refusalEnvelope({ name, message, param = null }: Refusal) {
@@ -88,12 +109,13 @@ export function refusalStatus({ name, status }: Refusal): number {
 }
 
 export function refusalResponse(refusal: Refusal, headers: Record<string, string>): Response {
-  const { retryAfterMs } = refusal;
+  const { retryAfterMs, shouldRetry } = refusal;
+  const told = shouldRetry === false ? { ...headers, 'x-should-retry': 'false' } : headers;
   const more =
     retryAfterMs === undefined
-      ? headers
+      ? told
       : {
-          ...headers,
+          ...told,
           // Whole seconds, rounded up: a second too early would be refused again.
           'retry-after': String(Math.ceil(retryAfterMs / 1000)),
           'retry-after-ms': String(Math.ceil(retryAfterMs)),

@@ -1,8 +1,11 @@
+import type { ParseKind } from '../domain/documents/parse-engine.ts';
 import type { Scope } from '../domain/keys/scopes.ts';
 import type { AliasKind } from '../domain/models/aliases.ts';
 import type { ModelEndpoint } from '../ports/model-upstream.ts';
 
 export const BASE_PATH = '/llm/v1';
+/** Not in the table below: its tools stand for routes that are. */
+export const MCP_PATH = `${BASE_PATH}/mcp`;
 
 /** What may be called, with the scope it needs. */
 export type Route =
@@ -12,13 +15,22 @@ export type Route =
       readonly scope: Scope;
       readonly serves: readonly AliasKind[];
     }
+  | {
+      readonly kind: 'parse';
+      readonly endpoint: 'parse/cv' | 'parse/jd';
+      readonly scope: Scope;
+      readonly serves: readonly AliasKind[];
+      readonly parses: ParseKind;
+    }
   | { readonly kind: 'list-models'; readonly endpoint: 'models'; readonly scope: Scope }
   | {
       readonly kind: 'one-model';
       readonly endpoint: 'models';
       readonly scope: Scope;
       readonly alias: string;
-    };
+    }
+  | { readonly kind: 'usage'; readonly endpoint: 'usage'; readonly scope: Scope }
+  | { readonly kind: 'jobs'; readonly endpoint: 'jobs'; readonly scope: Scope };
 
 const TEXT_KINDS: readonly AliasKind[] = ['chat', 'extract'];
 const chat = 'inference:chat';
@@ -30,8 +42,16 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ],
   ['POST /completions', { kind: 'model-call', endpoint: 'completions', scope: chat, serves: TEXT_KINDS }],
   ['POST /embeddings', { kind: 'model-call', endpoint: 'embeddings', scope: chat, serves: ['embed'] }],
+  ['POST /parse/cv', parseRoute('parse/cv', 'cv')],
+  ['POST /parse/jd', parseRoute('parse/jd', 'jd')],
   ['GET /models', { kind: 'list-models', endpoint: 'models', scope: chat }],
+  ['GET /usage', { kind: 'usage', endpoint: 'usage', scope: 'usage:read' }],
+  ['GET /jobs', { kind: 'jobs', endpoint: 'jobs', scope: 'jobs:read' }],
 ]);
+
+function parseRoute(endpoint: 'parse/cv' | 'parse/jd', parses: ParseKind): Route {
+  return { kind: 'parse', endpoint, scope: 'inference:parse', serves: ['extract'], parses };
+}
 
 const ONE_MODEL = '/models/';
 

@@ -6,22 +6,32 @@ import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
 import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import { addServiceHealth } from '../http/service-health.ts';
 import { type AdmitParts, admit } from './admit.ts';
-import { recordOfRead, recordOfRefusal } from './call-record.ts';
-import { answerListing } from './listings.ts';
+import { recordOfRead, recordOfRefusal, recordOfReplay } from './call-record.ts';
+import { createConsoleOrigin } from './console-origin.ts';
+import { replay } from './idempotency.ts';
+import { answerRead, type ReadParts } from './listings.ts';
+import type { Arrived } from './mcp/endpoint.ts';
+import { type McpChoices, openMcpEndpoint } from './mcp/open-endpoint.ts';
 import { answerModelCall, type ModelCallParts } from './model-calls.ts';
+import { answerParse, type ParseParts } from './parse-routes.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { refusalResponse } from './refusals.ts';
-import { BASE_PATH } from './routes.ts';
+import { BASE_PATH, MCP_PATH } from './routes.ts';
 
 export interface GatewayParts
   extends Omit<ServiceAppParts, 'answerTimeoutMs'>,
     Omit<AdmitParts, 'bodyBounds'>,
+    ReadParts,
+    ParseParts,
     Omit<ModelCallParts, 'unpaidEndings'> {
   readonly dependencies: DependencyChecks;
   readonly clientAddress: ClientAddress;
   readonly bodyTimeoutMs: number;
   readonly calls: CallBook;
   readonly unpaidEndings: ModelCallParts['unpaidEndings'];
+  /** The one origin whose pages may call from a browser. */
+  readonly consoleOrigin?: string;
+  readonly mcp?: McpChoices;
 }
 
 /** The client's headers that a provider may see; no other reaches it. */
@@ -42,35 +52,46 @@ export function createGateway(parts: GatewayParts): Gateway {
   const app = createServiceApp({ ...parts, answerTimeoutMs: null });
   addServiceHealth(app, parts.dependencies);
   const answer = createAnswer(parts, { ...parts, bodyBounds });
+  const answerMcp = openMcp(parts, bodyBounds);
+  const consoleOrigin = createConsoleOrigin(parts.consoleOrigin);
 
   return {
     async fetch(request, connection) {
       const path = pathOf(request.url);
       if (!path.startsWith(BASE_PATH)) return await app.fetch(request, connection);
+      const preflight = consoleOrigin.preflight(request);
+      if (preflight !== null) return preflight;
       const requestId = requestIdOf(request);
-      const response = await answer({ request, path, requestId, connection }).catch((error: unknown) => {
+      const answering = path === MCP_PATH ? answerMcp : answer;
+      const response = await answering({ request, path, requestId, connection }).catch((error: unknown) => {
         log.error('a call failed', { requestId, path, error });
         return refusalResponse({ name: 'unavailable' }, {});
       });
       response.headers.set(REQUEST_ID_HEADER, requestId);
-      return response;
+      return consoleOrigin.admit(request, response);
     },
   };
 }
 
-interface Arrived {
-  readonly request: Request;
-  readonly path: string;
-  readonly requestId: string;
-  readonly connection: Connection;
+/** G-9: the tools walk the same functions as the routes do; only the address has been counted before. */
+function openMcp(parts: GatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
+  const limits = { ...parts.limits, countAddress: () => ({ outcome: 'admitted' as const }) };
+  return openMcpEndpoint({
+    ...parts,
+    bodyBounds,
+    consoleOrigin: parts.consoleOrigin,
+    mcp: parts.mcp,
+    addressOf: ({ request, connection }) => parts.clientAddress(request, connection.peerAddress),
+    answer: createAnswer({ ...parts, limits }, { ...parts, limits, bodyBounds }),
+  });
 }
 
 function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
-  const { clock, calls, models } = parts;
+  const { clock, calls } = parts;
   return async ({ request, path, requestId, connection }: Arrived): Promise<Response> => {
     const startedAtMs = clock.now();
     const address = parts.clientAddress(request, connection.peerAddress);
-    const admission = await admit(admitParts, { request, path, address });
+    const admission = await admit(admitParts, { request, path, address, startedAtMs });
     const callClock = () => ({ requestId, startedAtMs, nowMs: clock.now() });
     if (admission.outcome === 'refused') {
       const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
@@ -82,19 +103,34 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
     parts.keys.noteUse(call.key.id);
     const headers = rateLimitHeaders(call.allowances);
     if (admission.outcome === 'read') {
-      const response = answerListing(models, admission.call, headers);
+      const answering = answerRead(parts, admission.call, { url: request.url, headers });
+      const response = await answering.finally(() => call.reservation.end(0, []));
       calls.note(recordOfRead(admission.call, response.status, callClock()));
-      await call.reservation.settle(0);
       return response;
     }
+    if (admission.outcome === 'replay') {
+      const replaying = replay(parts.idempotency, admission.call.asked, headers);
+      const replayed = await replaying.finally(() => call.reservation.end(0, []));
+      if (replayed.outcome === 'refused') {
+        const { refusal } = replayed;
+        const { id, key, route } = admission.call;
+        const record = recordOfRefusal(id, { key, route, alias: null, refusal }, callClock());
+        if (record !== null) calls.note(record);
+        return refusalResponse(refusal, headers);
+      }
+      calls.note(recordOfReplay(admission.call, replayed.response.status, callClock()));
+      return replayed.response;
+    }
     connection.mayBeSilent();
-    return await answerModelCall(parts, admission.call, {
+    const context = {
       requestId,
       startedAtMs,
       clientSignal: request.signal,
       forwardedHeaders: forwardedFrom(request),
       headers,
-    });
+    };
+    if (admission.outcome === 'parse') return await answerParse(parts, admission.call, context);
+    return await answerModelCall(parts, admission.call, context);
   };
 }
 

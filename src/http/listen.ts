@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
+import { createWebSockets, type SocketService, type SocketState } from './web-socket.ts';
 
 export interface ListenOptions {
   readonly name: string;
@@ -10,6 +11,8 @@ export interface ListenOptions {
   /** Several processes on one port: the kernel spreads the connections. */
   readonly reusePort: boolean;
   readonly maxBodyBytes: number;
+  /** Left out where a service has no WebSockets. */
+  readonly sockets?: SocketService | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -35,9 +38,10 @@ const DRAIN_LOOK_MS = 20;
 
 export function listen(options: ListenOptions): Listening {
   const { name, hostname, port, clock, log } = options;
+  const webSockets = createWebSockets(clock);
   let draining = false;
 
-  const server = Bun.serve({
+  const server = Bun.serve<SocketState>({
     hostname,
     port,
     reusePort: options.reusePort,
@@ -46,13 +50,19 @@ export function listen(options: ListenOptions): Listening {
     development: false,
     fetch(request, self) {
       if (draining) return goingDown();
-      return options.fetch(request, {
+      const connection = {
         get peerAddress() {
           return self.requestIP(request)?.address ?? '';
         },
         mayBeSilent: () => self.timeout(request, 0),
-      });
+      };
+      if (options.sockets !== undefined && request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
+        const answer = options.sockets.answer(request, connection);
+        if (answer !== null) return webSockets.upgrade(self, request, answer);
+      }
+      return options.fetch(request, connection);
     },
+    websocket: webSockets.handler,
     error(error) {
       // Only what fails outside of the service's own last resort comes here.
       log.error('the server failed', { service: name, error });
@@ -65,6 +75,8 @@ export function listen(options: ListenOptions): Listening {
     async drain(deadlineMs) {
       draining = true;
       server.stop(false);
+      // Their clients connect again, to another process.
+      webSockets.closeAll();
       const deadline = clock.now() + deadlineMs;
       while (server.pendingRequests > 0 && clock.now() < deadline) await clock.sleep(DRAIN_LOOK_MS);
       if (server.pendingRequests > 0) {

@@ -94,3 +94,10 @@ export interface DeadLetter {
   readonly error: string;
   readonly failedAt: Date;
 }
+
+/** How much of a queue there is, for who watches. */
+export interface QueueDepth extends QueueCounts {
+  readonly name: string;
+  /** Of the job that could have been taken longest ago; null where none waits. */
+  readonly oldestWaitingSeconds: number | null;
+}

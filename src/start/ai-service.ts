@@ -1,6 +1,11 @@
 /** `npm run start:ai`: the AI service and its workers alone. */
 import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
+import { documentWork } from './document-work.ts';
 import { openJobs } from './jobs.ts';
+import { openMatching } from './matching.ts';
+import { meetingWork } from './meeting-work.ts';
+import { openModelParts } from './open-models.ts';
+import { openPayments } from './open-payments.ts';
 import { run } from './run.ts';
 import { drainTogether, startService } from './start-service.ts';
 import { startAiService } from './surfaces.ts';
@@ -8,8 +13,16 @@ import { startAiService } from './surfaces.ts';
 await run('ai-service', (configuration) =>
   startService(configuration, async (opening) => {
     await announceDemoWorld(opening, configuredAddresses(configuration));
+    const modelParts = await openModelParts(opening);
     const jobs = await openJobs(opening);
-    const server = startAiService(opening, await jobs.startWorkers());
+    const payments = openPayments(opening, jobs.queue, null);
+    const work = [
+      ...payments.work,
+      ...documentWork(opening, modelParts),
+      ...meetingWork(opening, modelParts, jobs.queue),
+    ];
+    const matching = await openMatching(opening, modelParts);
+    const server = startAiService(opening, modelParts, await jobs.startWorkers(work), matching, jobs.queue);
     drainTogether(opening, [server]);
     return `AI service ${server.url}`;
   }),

@@ -1,16 +1,22 @@
 /** `npm run start:backend`: the backend alone. */
 import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
+import { openJobs } from './jobs.ts';
+import { fillDemoCatalog, openPayments } from './open-payments.ts';
 import { run } from './run.ts';
 import { drainTogether, startService } from './start-service.ts';
 import { startBackend, startSandbox } from './surfaces.ts';
 
 await run('backend', (configuration) =>
   startService(configuration, async (opening) => {
-    await announceDemoWorld(opening, configuredAddresses(configuration));
-    const server = startBackend(opening);
+    const demoFile = await announceDemoWorld(opening, configuredAddresses(configuration));
+    const jobs = await openJobs(opening);
     // The sandbox stands in for the payment provider, whose client the backend is.
-    const sandbox = configuration.paymentSandbox ? startSandbox(opening) : null;
+    const sandbox = startSandbox(opening);
+    const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
+    const server = await startBackend(opening, jobs.queue, payments);
     drainTogether(opening, sandbox === null ? [server] : [server, sandbox]);
+    await sandbox?.begin({ sandbox: sandbox.url, backend: server.url });
+    if (sandbox !== null && demoFile !== null) await fillDemoCatalog(opening, payments);
     const also = sandbox === null ? '' : `, payment sandbox ${sandbox.url}`;
     return `backend and console ${server.url}${also}`;
   }),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { LogLevel } from '../ports/log.ts';
+import { assemble } from './assemble-configuration.ts';
 import { type ModelConfig, readModelConfig } from './model-config.ts';
 import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
 
@@ -18,11 +18,22 @@ export interface Configuration {
   readonly postgres: { url: string; poolSize: number; connectTimeoutMs: number } | null;
   readonly statementTimeoutMs: number;
   readonly databaseMaxWaiting: number;
+  /** Where finished calls go while the database is away. */
+  readonly journal: { commitDeadlineMs: number; maxCalls: number };
+  /** What is kept of calls with an idempotency key, and how long. */
+  readonly idempotency: { maxAnswerBytes: number; keepMs: number };
   /** Null is this process's memory. */
   readonly redis: { url: string; timeoutMs: number } | null;
   /** Null where none was given: outside of production one is made and kept in the data folder. */
   readonly secrets: Readonly<Record<SecretName, string | null>>;
+  /** Null where none is set: then the backend's own address. */
+  readonly consoleUrl: string | null;
+  /** Where browsers reach the gateway. Null where none is set: then the gateway's own address. */
+  readonly gatewayUrl: string | null;
+  readonly payments: { secretKey: string | null; url: string };
+  readonly mail: { smtpUrl: string | null; from: string; fromName: string };
   readonly demoWorld: boolean;
+  readonly demoCredits: number;
   readonly paymentSandbox: boolean;
   readonly models: ModelConfig;
   readonly aliasPrefix: string;
@@ -30,6 +41,9 @@ export interface Configuration {
   readonly addressRequestsPerMinute: number;
   readonly trustedProxies: readonly string[];
   readonly upstream: { connectTimeoutMs: number; firstByteTimeoutMs: number; idleTimeoutMs: number };
+  readonly breakers: { failures: number; cooldownMs: number };
+  /** What a POSTPAID company pays for a credit, and within how many days. */
+  readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
   readonly bodyTimeoutMs: number;
   /** The runtime's fetch goes through the proxy that these variables name. */
   readonly hasHttpProxy: boolean;
@@ -52,7 +66,7 @@ const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
   everything: ['jwtSecret', 'internalToken', 'masterKey', 'webhookSecret'],
   gateway: ['masterKey'],
   backend: ['jwtSecret', 'masterKey', 'webhookSecret'],
-  'ai-service': ['internalToken'],
+  'ai-service': ['internalToken', 'masterKey'],
   'command-line': [],
 };
 
@@ -155,65 +169,6 @@ function refuseFewFetches(role: Role, environment: Environment, problems: string
     `${FETCH_LIMIT} must be at least ${FETCH_LIMIT_NEEDED} before the process starts, or calls past 256 at once ` +
       'would queue: start with npm start, or set it to 65336',
   );
-}
-
-function assemble(
-  role: Role,
-  isProduction: boolean,
-  values: SettingValues,
-  models: ModelConfig,
-): Omit<Configuration, 'hasHttpProxy'> {
-  return {
-    role,
-    isProduction,
-    host: values.HOST,
-    ports: {
-      gateway: values.GATEWAY_PORT,
-      backend: values.BACKEND_PORT,
-      ai: values.AI_PORT,
-      sandbox: values.SANDBOX_PORT,
-    },
-    gatewayProcesses: values.GATEWAY_PROCESSES,
-    dataDir: resolve(values.DATA_DIR),
-    postgres:
-      values.DATABASE_URL === null
-        ? null
-        : {
-            url: values.DATABASE_URL,
-            poolSize: values.DATABASE_POOL_SIZE,
-            connectTimeoutMs: values.DATABASE_CONNECT_TIMEOUT_MS,
-          },
-    statementTimeoutMs: values.DATABASE_STATEMENT_TIMEOUT_MS,
-    databaseMaxWaiting: values.DATABASE_MAX_WAITING,
-    redis: values.REDIS_URL === null ? null : { url: values.REDIS_URL, timeoutMs: values.REDIS_TIMEOUT_MS },
-    secrets: {
-      jwtSecret: values.JWT_SECRET,
-      internalToken: values.INTERNAL_TOKEN,
-      masterKey: values.MASTER_KEY,
-      webhookSecret: values.WEBHOOK_SECRET,
-    },
-    demoWorld: values.DEMO_WORLD ?? !isProduction,
-    paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,
-    models,
-    aliasPrefix: values.ALIAS_PREFIX,
-    addressRequestsPerMinute: values.IP_REQUESTS_PER_MINUTE,
-    trustedProxies: values.TRUSTED_PROXIES,
-    upstream: {
-      connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
-      firstByteTimeoutMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS,
-      idleTimeoutMs: values.UPSTREAM_IDLE_TIMEOUT_MS,
-    },
-    bodyTimeoutMs: values.BODY_TIMEOUT_MS,
-    maxBodyBytes: values.MAX_BODY_BYTES,
-    answerTimeoutMs: values.ANSWER_TIMEOUT_MS,
-    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
-    log: {
-      level: values.LOG_LEVEL,
-      format: values.LOG_FORMAT,
-      keepRows: values.LOG_KEEP_ROWS,
-      keepMs: values.LOG_KEEP_MS,
-    },
-  };
 }
 
 function readText(path: string): string {

@@ -17,7 +17,8 @@ export interface DataFolder {
 export function prepareDataFolder(path: string, leastFreeBytes = LEAST_FREE_BYTES): void {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 });
-    const probe = join(path, '.write-probe');
+    // Several processes may start on one folder at once.
+    const probe = join(path, `.write-probe-${process.pid}`);
     writeFileSync(probe, 'x');
     unlinkSync(probe);
   } catch (error) {

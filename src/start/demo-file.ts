@@ -27,7 +27,7 @@ export async function announceDemoWorld(parts: Parts, addresses: ServiceAddresse
   const { configuration, database, secrets, ownSecrets, log } = parts;
   const seed = ownSecrets.demoSeed;
   if (!configuration.demoWorld || seed === null) return null;
-  const outcome = await ensureDemoWorld(database, secrets, seed);
+  const outcome = await ensureDemoWorld(database, secrets, seed, configuration.demoCredits);
   if (outcome === 'another-world') {
     log.warn('no demo world: the database holds companies that were not made from this DATA_DIR');
     return null;

@@ -3,6 +3,8 @@ import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { authenticate } from '../domain/accounts/user.ts';
+import { readLevel } from '../domain/credits/account-level.ts';
+import { listTransactions } from '../domain/credits/list-transactions.ts';
 import { isWellFormed } from '../domain/keys/raw-key.ts';
 import { drawDemoWorld, ensureDemoWorld } from './demo-world.ts';
 
@@ -24,8 +26,8 @@ describe('the demo world', () => {
   test('is made on an empty database, found afterwards, and its people can log in', async () => {
     const database = await openMemoryDatabase();
     const world = drawDemoWorld(seed);
-    expect(await ensureDemoWorld(database, secrets, seed)).toBe('made');
-    expect(await ensureDemoWorld(database, secrets, seed)).toBe('found');
+    expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('made');
+    expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('found');
     const logIn = ({ email, password }: { email: string; password: string }) =>
       authenticate(database, secrets, email, password);
     expect(await logIn(world.superAdmin)).toMatchObject({ isSuperAdmin: true, companyId: null });
@@ -37,10 +39,25 @@ describe('the demo world', () => {
     await database.close();
   });
 
+  test('P-19 its company is given credits once, whatever later starts say; zero is none', async () => {
+    const database = await openMemoryDatabase();
+    const { companyId } = drawDemoWorld(seed);
+    const balance = async () => (await readLevel(database, companyId))?.balanceMicro;
+    await ensureDemoWorld(database, secrets, seed, 0);
+    expect(await balance()).toBe(0n);
+    await ensureDemoWorld(database, secrets, seed, 1_000);
+    await ensureDemoWorld(database, secrets, seed, 2_000);
+    expect(await balance()).toBe(1_000_000_000n);
+    expect(await listTransactions(database, companyId, { first: 5 })).toMatchObject([
+      { type: 'SUBSCRIPTION_GRANT', contra: 'grants', sourceKind: 'demo-world' },
+    ]);
+    await database.close();
+  });
+
   test('its keys are kept as hashes, the one with the default scopes, the other with all', async () => {
     const database = await openMemoryDatabase();
     const world = drawDemoWorld(seed);
-    await ensureDemoWorld(database, secrets, seed);
+    await ensureDemoWorld(database, secrets, seed, 1_000);
     const scopes = async (rawKey: string) =>
       await database.query(
         'select scopes, requests_per_minute, tokens_per_minute from api_keys where sha256 = $1',
@@ -55,12 +72,12 @@ describe('the demo world', () => {
 
   test("never touches a database with companies of somebody else's, or another seed's world", async () => {
     const database = await openMemoryDatabase();
-    await ensureDemoWorld(database, secrets, 'c'.repeat(64));
-    expect(await ensureDemoWorld(database, secrets, seed)).toBe('another-world');
+    await ensureDemoWorld(database, secrets, 'c'.repeat(64), 1_000);
+    expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('another-world');
     await database.close();
     const other = await openMemoryDatabase();
     await addCompany(other, { id: secrets.newId(), name: 'Real', billingMode: 'PREPAID' });
-    expect(await ensureDemoWorld(other, secrets, seed)).toBe('another-world');
+    expect(await ensureDemoWorld(other, secrets, seed, 1_000)).toBe('another-world');
     expect(await other.query('select 1 from users')).toEqual([]);
     await other.close();
   });

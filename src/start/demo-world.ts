@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { addCompany, hasCompanies } from '../domain/accounts/company.ts';
 import { addUser, type NewUser } from '../domain/accounts/user.ts';
+import { postTransaction } from '../domain/credits/post-transaction.ts';
 import { addKey } from '../domain/keys/add-key.ts';
 import { rawKeyFrom } from '../domain/keys/raw-key.ts';
 import { DEFAULT_SCOPES, SCOPES } from '../domain/keys/scopes.ts';
@@ -45,13 +46,15 @@ export function drawDemoWorld(seed: string): DemoWorld {
 }
 
 /**
- * Makes the demo world on an empty database. A database that holds it already is left as it is; one with other
- * companies, or another seed's world, is never touched.
+ * Makes the demo world on an empty database, with credits to spend. A database that holds it already is left as it
+ * is, except that one from before there were credits is given them; one with other companies, or another seed's
+ * world, is never touched.
  */
 export async function ensureDemoWorld(
   database: Database,
   secrets: Secrets,
   seed: string,
+  credits: number,
 ): Promise<DemoOutcome> {
   const fingerprint = createHash('sha256').update(seed).digest('hex').slice(0, 16);
   return await database.transaction(
@@ -60,10 +63,14 @@ export async function ensureDemoWorld(
       const [row] = await transaction.query<{ fingerprint: string }>(
         'select seed_fingerprint as fingerprint from demo_world',
       );
-      if (row !== undefined) return row.fingerprint === fingerprint ? 'found' : 'another-world';
-      if (await hasCompanies(transaction)) return 'another-world';
-      await make(transaction, secrets, drawDemoWorld(seed), fingerprint);
-      return 'made';
+      const world = drawDemoWorld(seed);
+      if (row !== undefined && row.fingerprint !== fingerprint) return 'another-world';
+      if (row === undefined) {
+        if (await hasCompanies(transaction)) return 'another-world';
+        await make(transaction, secrets, world, fingerprint);
+      }
+      await grant(transaction, world.companyId, fingerprint, credits);
+      return row === undefined ? 'made' : 'found';
     },
     { timeoutMs: TIMEOUT_MS },
   );
@@ -98,6 +105,25 @@ async function make(
     const added = await addUser(transaction, secrets, user);
     if (added.outcome !== 'added') throw new Error(`the demo user ${user.email}: ${added.outcome}`);
   }
+}
+
+/** Its source is the world, so that it happens once, whatever the setting says at later starts. */
+async function grant(
+  transaction: Transaction,
+  companyId: string,
+  fingerprint: string,
+  credits: number,
+): Promise<void> {
+  if (credits === 0) return;
+  await postTransaction(transaction, {
+    accountId: companyId,
+    type: 'SUBSCRIPTION_GRANT',
+    amountMicro: BigInt(credits) * 1_000_000n,
+    contra: 'grants',
+    sourceKind: 'demo-world',
+    sourceId: fingerprint,
+    reason: 'credits of the demo world',
+  });
 }
 
 function hash(text: string): Buffer {

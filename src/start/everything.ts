@@ -1,23 +1,37 @@
 /** `npm start`: the three services and the payment sandbox in one process. */
 import { openCommandsForOthers } from './commands-for-others.ts';
 import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
+import { documentWork } from './document-work.ts';
 import { keepEmbeddedDatabaseTidy } from './embedded-upkeep.ts';
 import { startGatewayProcesses } from './gateway-processes.ts';
+import { startGateway } from './gateway-surface.ts';
 import { openJobs } from './jobs.ts';
+import { openMatching } from './matching.ts';
+import { meetingWork } from './meeting-work.ts';
+import { type ModelParts, openModelParts } from './open-models.ts';
+import { fillDemoCatalog, openPayments } from './open-payments.ts';
 import { run } from './run.ts';
 import { drainTogether, type Opening, startService } from './start-service.ts';
-import { startAiService, startBackend, startGateway, startSandbox } from './surfaces.ts';
+import { startAiService, startBackend, startSandbox } from './surfaces.ts';
 
 await run('everything', (configuration) => startService(configuration, openEverything));
 
 async function openEverything(opening: Opening): Promise<string> {
   const { configuration } = opening;
   const configured = configuredAddresses(configuration);
+  const modelParts = await openModelParts(opening);
   const jobs = await openJobs(opening);
-  const backend = startBackend(opening);
-  const ai = startAiService(opening, await jobs.startWorkers());
-  const sandbox = configuration.paymentSandbox ? startSandbox(opening) : null;
-  const gateway = await openGateway(opening);
+  const sandbox = startSandbox(opening);
+  const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
+  const backend = await startBackend(opening, jobs.queue, payments);
+  const work = [
+    ...payments.work,
+    ...documentWork(opening, modelParts),
+    ...meetingWork(opening, modelParts, jobs.queue),
+  ];
+  const matching = await openMatching(opening, modelParts);
+  const ai = startAiService(opening, modelParts, await jobs.startWorkers(work), matching, jobs.queue);
+  const gateway = await openGateway(opening, modelParts);
   const servers = [backend, ai, sandbox, gateway].filter((server) => server !== null);
   drainTogether(opening, servers);
   if (configuration.postgres === null) {
@@ -31,7 +45,9 @@ async function openEverything(opening: Opening): Promise<string> {
     ai: ai.url,
     sandbox: sandbox?.url ?? configured.sandbox,
   };
+  await sandbox?.begin(addresses);
   const demoFile = await announceDemoWorld(opening, addresses);
+  if (sandbox !== null && demoFile !== null) await fillDemoCatalog(opening, payments);
   await Promise.all(servers.map(async ({ url }) => await (await fetch(`${url}/healthz`)).text()));
   return [
     `gateway ${addresses.gateway}/llm/v1`,
@@ -43,9 +59,9 @@ async function openEverything(opening: Opening): Promise<string> {
 }
 
 /** In this process, or several of its own. */
-async function openGateway(opening: Opening) {
+async function openGateway(opening: Opening, modelParts: ModelParts) {
   const { gatewayProcesses } = opening.configuration;
-  if (gatewayProcesses === 1) return await startGateway(opening, { reusePort: false });
+  if (gatewayProcesses === 1) return await startGateway(opening, modelParts, { reusePort: false });
   const several = await startGatewayProcesses(gatewayProcesses, opening.clock, opening.log);
   opening.whenClosing('gateway processes', several.stop);
   return null;

@@ -1,9 +1,10 @@
 /** `npm run start:gateway`: the gateway alone, in one process or, by GATEWAY_PROCESSES, in several. */
 import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
 import { ONE_OF_SEVERAL, startGatewayProcesses } from './gateway-processes.ts';
+import { startGateway } from './gateway-surface.ts';
+import { openModelParts } from './open-models.ts';
 import { run } from './run.ts';
 import { drainTogether, type Opening, startService } from './start-service.ts';
-import { startGateway } from './surfaces.ts';
 
 const isOneOfSeveral = process.argv.includes(ONE_OF_SEVERAL);
 
@@ -18,7 +19,7 @@ async function openGateway(opening: Opening): Promise<string> {
     opening.whenClosing('gateway processes', several.stop);
     return `${configuration.gatewayProcesses} gateway processes ${addresses.gateway}/llm/v1`;
   }
-  const server = await startGateway(opening, { reusePort: isOneOfSeveral });
+  const server = await startGateway(opening, await openModelParts(opening), { reusePort: isOneOfSeveral });
   drainTogether(opening, [server]);
   if (isOneOfSeveral) {
     process.send?.('ready');

@@ -21,6 +21,8 @@ export function openedSystem(
     migrate,
     aliasPrefix: configuration.aliasPrefix,
     accessTokens: async () => await createAccessTokens(needed(ownSecrets, 'jwtSecret'), clock),
+    // Loaded by those commands alone that ask the provider.
+    paymentProvider: async () => (await import('./open-payments.ts')).openProvider(parts, null),
     cipher: async () => createCipher({ masterKey: needed(ownSecrets, 'masterKey'), secrets }),
   };
 }

@@ -1,5 +1,18 @@
-import { z } from 'zod';
-import { readNetwork } from '../http/client-address.ts';
+import type { z } from 'zod';
+import {
+  currency,
+  flag,
+  httpUrl,
+  networks,
+  oneOf,
+  port,
+  price,
+  secret,
+  text,
+  url,
+  whole,
+  word,
+} from './setting-forms.ts';
 
 /**
  * Every setting, with its form, its default and its meaning: the environment is read by this table, and
@@ -30,7 +43,7 @@ export const SETTINGS = {
   GATEWAY_PROCESSES: whole(1, 64, 1, 'Gateway processes on one port. Above 1 needs PostgreSQL and Redis.'),
   DATA_DIR: text(
     '.data',
-    'Folder of the embedded database, the secrets made at the first start, and demo.json.',
+    'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database: it must outlive the process.',
   ),
   DATABASE_URL: url(
     ['postgres:', 'postgresql:'],
@@ -50,6 +63,30 @@ export const SETTINGS = {
     10_000,
     'How long a statement or a transaction may take.',
   ),
+  COMMIT_DEADLINE_MS: whole(
+    50,
+    60_000,
+    2_000,
+    'How long the commit of finished calls may take before they go to the journal in DATA_DIR.',
+  ),
+  JOURNAL_MAX_CALLS: whole(
+    10,
+    10_000_000,
+    100_000,
+    'Calls that the journal of each gateway process holds while the database is away, about 1 KB each; a tenth before it, new calls get 503.',
+  ),
+  IDEMPOTENT_ANSWER_MAX_BYTES: whole(
+    0,
+    16 * 1024 * 1024,
+    1024 * 1024,
+    'The largest answer that is kept for repeats with the same Idempotency-Key; repeats of a larger one get 409.',
+  ),
+  IDEMPOTENCY_KEEP_MS: whole(
+    60_000,
+    30 * DAY_MS,
+    DAY_MS,
+    'How long at least an Idempotency-Key and its answer are kept.',
+  ),
   REDIS_URL: url(
     ['redis:', 'rediss:'],
     "Redis 6.2 or newer, as `redis://user:password@host:6379`. Without it, this process's memory.",
@@ -57,9 +94,38 @@ export const SETTINGS = {
   REDIS_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long connecting to Redis or one command may take.'),
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
   INTERNAL_TOKEN: secret('Opens the internal routes of the AI service. Needed by it.'),
-  MASTER_KEY: secret('Encrypts provider keys in the database. Needed by the gateway and the backend.'),
+  MASTER_KEY: secret(
+    'Encrypts provider keys and kept answers in the database. Needed by all three services.',
+  ),
   WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),
+  PAYMENT_PROVIDER_KEY: secret(
+    "The payment provider's secret key. Without it and without the sandbox nothing can be bought.",
+  ),
+  PAYMENT_PROVIDER_URL: httpUrl(
+    'https://api.stripe.com',
+    "Where the payment provider's interface is, of API version 2023-10-16. With the sandbox, the sandbox.",
+  ),
+  CONSOLE_URL: httpUrl(
+    null,
+    "Where people reach the console: mails and the payment provider lead back there. Without it, the backend's own.",
+  ),
+  GATEWAY_URL: httpUrl(
+    null,
+    "Where browsers reach the gateway, without a path: the console's playground calls it there. Without it, the gateway's own.",
+  ),
+  SMTP_URL: url(
+    ['smtp:', 'smtps:'],
+    'The mail server, as `smtps://user:password@host:465`. Without it mail is only kept in DATA_DIR, to be read there.',
+  ),
+  MAIL_FROM: text('no-reply@localhost', 'The sender of all mail.'),
+  MAIL_FROM_NAME: text('Turnpike', 'The name beside it.'),
   DEMO_WORLD: flag('Makes a demo company with users and keys on an empty database. Off in production.'),
+  CREDITS_GRANTED_TO_DEMO: whole(
+    0,
+    1_000_000_000,
+    1_000,
+    'Credits that the demo company is given, once. 0 is none.',
+  ),
   PAYMENT_SANDBOX: flag('Runs the payment sandbox. Off in production.'),
   MODEL_CONFIG: text(null, 'A JSON file that maps model aliases to providers.'),
   ALIAS_PREFIX: word('svc', 'What stands before the slash in the names of models.'),
@@ -80,6 +146,11 @@ export const SETTINGS = {
     60_000,
     'How long may pass between two chunks of an answer.',
   ),
+  BREAKER_FAILURES: whole(1, 1_000, 5, 'Failures in a row after which a provider is left alone for a while.'),
+  BREAKER_COOLDOWN_SECONDS: whole(1, 86_400, 60, 'How long it is left alone before it is tested again.'),
+  POSTPAID_CURRENCY: currency('usd', 'What POSTPAID companies pay in: a lowercase code.'),
+  POSTPAID_PRICE_PER_CREDIT: price('0.01', 'What a credit costs a POSTPAID company, in that currency.'),
+  POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due; past them it blocks.'),
   MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'The largest request body; past it 413.'),
   BODY_TIMEOUT_MS: whole(100, 600_000, 30_000, 'How long a request body may take to arrive; past it 408.'),
   ANSWER_TIMEOUT_MS: whole(
@@ -101,89 +172,3 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 export type SettingValues = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
-
-function text<Fallback extends string | null>(fallback: Fallback, meaning: string) {
-  const schema = z.string().max(4_096).optional();
-  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
-}
-
-function word(fallback: string, meaning: string) {
-  const complaint = 'must be up to 32 letters, digits, dots, dashes and underscores';
-  const schema = z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9._-]{0,31}$/i, complaint)
-    .optional();
-  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
-}
-
-function oneOf<const Names extends readonly [string, ...string[]]>(
-  names: Names,
-  fallback: Names[number],
-  meaning: string,
-) {
-  const choices = names.map((name) => `\`${name}\``).join(', ');
-  const schema = z.enum(names, `must be one of ${names.join(', ')}`).optional();
-  return {
-    schema: schema.transform((value): Names[number] => value ?? fallback),
-    fallback,
-    meaning: `${meaning} One of ${choices}.`,
-  };
-}
-
-function whole(min: number, max: number, fallback: number, meaning: string) {
-  const complaint = `must be a whole number from ${min} to ${max}`;
-  const schema = z
-    .string()
-    .regex(/^\d{1,15}$/, complaint)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, complaint)
-    .optional();
-  return { schema: schema.transform((value) => value ?? fallback), fallback: String(fallback), meaning };
-}
-
-function port(fallback: number, meaning: string) {
-  return whole(0, 65_535, fallback, meaning);
-}
-
-function url(protocols: readonly string[], meaning: string) {
-  const complaint = `must be an address that begins with ${protocols[0]}// and names a host`;
-  const schema = z
-    .string()
-    .refine((value) => {
-      const parsed = URL.parse(value);
-      return parsed !== null && protocols.includes(parsed.protocol) && parsed.hostname !== '';
-    }, complaint)
-    .optional();
-  return {
-    schema: schema.transform((value) => value ?? null),
-    fallback: null,
-    meaning,
-    isSecret: true as const,
-  };
-}
-
-function networks(meaning: string) {
-  const complaint = 'must be addresses or networks such as 10.0.0.0/8, with commas between them';
-  const schema = z
-    .string()
-    .transform((value) => value.split(',').map((part) => part.trim()))
-    .refine((parts) => parts.every((part) => readNetwork(part) !== null), complaint)
-    .optional();
-  return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
-}
-
-function secret(meaning: string) {
-  const schema = z.string().optional();
-  return {
-    schema: schema.transform((value) => value ?? null),
-    fallback: null,
-    meaning,
-    isSecret: true as const,
-  };
-}
-
-function flag(meaning: string) {
-  const schema = z.enum(['on', 'off'], 'must be on or off').optional();
-  const transformed = schema.transform((value) => (value === undefined ? null : value === 'on'));
-  return { schema: transformed, fallback: 'on, in production off', meaning: `${meaning} \`on\` or \`off\`.` };
-}

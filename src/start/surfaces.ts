@@ -1,79 +1,74 @@
-import { createSandbox } from '../adapters/payment-provider/sandbox.ts';
+import { readQueueDepths } from '../adapters/job-queue/queue-depths.ts';
 import { createAiService } from '../ai-service/server.ts';
 import type { WorkerBoard } from '../ai-service/worker-board.ts';
 import { createBackend } from '../backend/server.ts';
-import { createGateway } from '../gateway/server.ts';
-import { createDependencyChecks, type DependencyChecks } from '../http/dependency-checks.ts';
-import { type Listening, type ListenOptions, listen } from '../http/listen.ts';
+import type { Listening } from '../http/listen.ts';
+import type { JobQueue } from '../ports/job-queue.ts';
 import type { Parts } from './connect.ts';
+import { docsFiles } from './docs-files.ts';
 import { needed } from './kept-secrets.ts';
-import { openGatewayParts } from './open-gateway.ts';
-import { describe, StartProblem } from './start-problem.ts';
+import { type Matching, withGenerator } from './matching.ts';
+import { withMetrics } from './metrics-beside.ts';
+import { openBackendParts } from './open-backend.ts';
+import type { ModelParts } from './open-models.ts';
+import { type OpenedSandbox, openSandbox, type Payments } from './open-payments.ts';
+import { checksOf, openServer } from './open-server.ts';
+import { openProcessFigures } from './process-figures.ts';
 import type { Opening } from './start-service.ts';
 
-const DATABASE_CHECK_MS = 2_000;
-const CACHE_CHECK_MS = 1_000;
-
-export async function startGateway(
+export async function startBackend(
   opening: Opening,
-  { reusePort }: { reusePort: boolean },
+  jobQueue: JobQueue,
+  payments: Payments,
 ): Promise<Listening> {
-  const { ports, maxBodyBytes } = opening.configuration;
-  const dependencies = checksOf(opening);
-  const app = createGateway({ ...(await openGatewayParts(opening)), maxBodyBytes, dependencies });
-  return open(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, app.fetch, reusePort);
+  const { fetch, sockets } = createBackend({
+    ...(await openBackendParts(opening, jobQueue, payments)),
+    dependencies: checksOf(opening),
+  });
+  return openServer(
+    opening,
+    'backend',
+    'BACKEND_PORT',
+    opening.configuration.ports.backend,
+    withMetrics(opening, null, fetch),
+    {
+      sockets,
+    },
+  );
 }
 
-export function startBackend(parts: Parts): Listening {
-  const { maxBodyBytes, answerTimeoutMs } = parts.configuration;
-  const log = parts.log.with({ service: 'backend' });
-  const app = createBackend({ ...parts, log, maxBodyBytes, answerTimeoutMs, dependencies: checksOf(parts) });
-  return open(parts, 'backend', 'BACKEND_PORT', parts.configuration.ports.backend, app.fetch);
-}
-
-export function startAiService(parts: Parts, workers: WorkerBoard): Listening {
+export function startAiService(
+  parts: Parts,
+  { breakers, models }: Pick<ModelParts, 'breakers' | 'models'>,
+  workers: WorkerBoard,
+  matching: Matching,
+  jobQueue: JobQueue,
+): Listening {
   const app = createAiService({
     ...parts,
+    ...matching,
+    jobQueue,
+    breakers,
+    docsFiles: docsFiles(),
+    models,
+    processFigures: openProcessFigures(parts.clock),
+    queueDepths: () => readQueueDepths(parts.database),
     log: parts.log.with({ service: 'ai-service' }),
     maxBodyBytes: parts.configuration.maxBodyBytes,
     answerTimeoutMs: parts.configuration.answerTimeoutMs,
     dependencies: checksOf(parts),
     pool: () => parts.database.pool(),
-    workers,
+    workers: withGenerator(workers, matching),
+    circuitBreakers: breakers.states,
     internalToken: needed(parts.ownSecrets, 'internalToken'),
   });
-  return open(parts, 'ai-service', 'AI_PORT', parts.configuration.ports.ai, app.fetch);
+  return openServer(parts, 'ai-service', 'AI_PORT', parts.configuration.ports.ai, app.fetch);
 }
 
-export function startSandbox(parts: Parts): Listening {
-  const { fetch } = createSandbox();
-  return open(parts, 'sandbox', 'SANDBOX_PORT', parts.configuration.ports.sandbox, fetch);
-}
-
-function checksOf({ database, sharedState, clock }: Parts): DependencyChecks {
-  const lookAtDatabase = async () => void (await database.query('select 1'));
-  const dependencies = [
-    { name: 'database', timeoutMs: DATABASE_CHECK_MS, check: lookAtDatabase },
-    { name: 'cache', timeoutMs: CACHE_CHECK_MS, check: () => sharedState.check() },
-  ];
-  return createDependencyChecks(dependencies, clock);
-}
-
-function open(
-  { configuration, clock, log }: Parts,
-  name: string,
-  setting: string,
-  port: number,
-  fetch: ListenOptions['fetch'],
-  reusePort = false,
-): Listening {
-  const { host, maxBodyBytes } = configuration;
-  try {
-    return listen({ name, fetch, hostname: host, port, reusePort, maxBodyBytes, clock, log });
-  } catch (error) {
-    if ((error as { code?: string }).code === 'EADDRINUSE') {
-      throw new StartProblem(`port ${port} is in use: stop what uses it, or set ${setting} to another one`);
-    }
-    throw new StartProblem(`${setting} ${port} on HOST ${host} cannot be opened: ${describe(error)}`);
-  }
+/** Null where there is none. */
+export function startSandbox(opening: Opening): (Listening & Pick<OpenedSandbox, 'begin'>) | null {
+  const { paymentSandbox, ports } = opening.configuration;
+  if (!paymentSandbox) return null;
+  const { fetch, begin } = openSandbox(opening);
+  return { ...openServer(opening, 'sandbox', 'SANDBOX_PORT', ports.sandbox, fetch), begin };
 }

@@ -1,10 +1,19 @@
 import { expect } from 'bun:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
-import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
+import { openSqliteJournal } from '../../src/adapters/journal/sqlite-journal.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
+import { createBreakers } from '../../src/domain/breakers/breakers.ts';
+import { createAnswerCipher } from '../../src/domain/calls/idempotent-answer-cipher.ts';
+import { createIdempotentCalls, type IdempotentCallParts } from '../../src/domain/calls/idempotent-calls.ts';
 import { createCallBook } from '../../src/domain/calls/settle-call.ts';
+import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
+import { createCreditHolds } from '../../src/domain/credits/holds.ts';
+import { createStandings } from '../../src/domain/credits/standings.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
 import { type KeyToMint, mintKey } from '../../src/domain/keys/mint-key.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
@@ -16,9 +25,12 @@ import { createUnpaidEndings } from '../../src/gateway/unpaid-endings.ts';
 import { createClientAddress } from '../../src/http/client-address.ts';
 import { listen } from '../../src/http/listen.ts';
 import type { Database, Row } from '../../src/ports/database.ts';
+import type { Secrets } from '../../src/ports/secrets.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { until } from '../doubles/until.ts';
+import { creditsOf } from './credits-under-test.ts';
+import { openParsing } from './parsing-under-test.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 export const PROVIDER_MODEL = 'provider-model-x';
@@ -31,6 +43,14 @@ export interface GatewayOptions {
   readonly maxBodyBytes?: number;
   readonly bodyTimeoutMs?: number;
   readonly embeddedAllowed?: boolean;
+  /** Failures in a row that open a provider's breaker; only tests of breakers want that. */
+  readonly breakerFailures?: number;
+  /** What the company has; a million credits where nothing is said. */
+  readonly balanceMicro?: bigint;
+  readonly billingMode?: 'PREPAID' | 'POSTPAID';
+  /** 0 is a journal that takes nothing. */
+  readonly journalMaxCalls?: number;
+  readonly maxAnswerBytes?: number;
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
@@ -42,18 +62,21 @@ export async function openGateway(options: GatewayOptions = {}) {
   const outage = { isAway: false };
   const database = breakable(real, outage);
   const sharedState = createInProcessState({ clock, log });
-  const cipher = createCipher({ masterKey: 'a master key of sufficient length', secrets });
+  const masterKey = 'a master key of sufficient length';
+  const cipher = createCipher({ masterKey, secrets });
   const catalogue = { database, sharedState, secrets, cipher, log, prefix: 'svc' };
-  const models = await createModelDirectory({
-    ...catalogue,
-    clock,
-    embeddedAllowed: options.embeddedAllowed ?? false,
-  });
+  const { embeddedAllowed = false, addressRequestsPerMinute = 0, maxBodyBytes = 1024 * 1024 } = options;
+  const models = await createModelDirectory({ ...catalogue, clock, embeddedAllowed });
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
-  const calls = createCallBook({ database, clock, log });
-  const { addressRequestsPerMinute = 0 } = options;
+  const standings = await createStandings({ database, sharedState, clock, log });
+  const folder = await mkdtemp(join(tmpdir(), 'turnpike-journal-'));
+  const { journalMaxCalls: maxEntries = 1_000, breakerFailures: failures = 1_000_000 } = options;
+  const journal = openSqliteJournal({ folder, maxEntries, newId: secrets.newId, log });
+  const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
+  const breakers = await createBreakers({ sharedState, clock, log, failures });
+  const idempotency = openIdempotency({ database, clock, log, secrets }, masterKey, options);
   const ownState = createInProcessState({ clock, log });
-  const maxBodyBytes = options.maxBodyBytes ?? 1024 * 1024;
+  const parsing = openParsing({ models, breakers, secrets, clock, log }, options);
   const app = createGateway({
     clock,
     log,
@@ -61,8 +84,14 @@ export async function openGateway(options: GatewayOptions = {}) {
     models,
     keys,
     calls,
+    idempotency,
+    standings,
+    holds: createCreditHolds({ database, clock, log }),
+    heldCredits: createHeldCredits({ sharedState, log }),
+    database,
     limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
-    upstream: createHttpUpstream({ clock, log, firstByteTimeoutMs: options.firstByteTimeoutMs ?? 5_000 }),
+    ...parsing,
+    breakers,
     unpaidEndings: createUnpaidEndings({ clock, log }),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     idleTimeoutMs: options.idleTimeoutMs ?? 5_000,
@@ -73,8 +102,10 @@ export async function openGateway(options: GatewayOptions = {}) {
   const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
   const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, maxBodyBytes, clock, log });
   const upstream = startScriptedUpstream();
-  const company = { id: secrets.newId(), name: 'Acme', billingMode: 'PREPAID' } as const;
+  const company = { id: secrets.newId(), name: 'Acme', billingMode: options.billingMode ?? 'PREPAID' };
   await addCompany(database, company);
+  const credits = creditsOf({ database, sharedState, secrets }, company.id);
+  await credits.grant(options.balanceMicro ?? 1_000_000_000_000n);
 
   async function aimAt(alias: string, ...targets: readonly ScriptedUpstream[]): Promise<void> {
     const wanted = targets.map(({ url }) => ({
@@ -84,7 +115,13 @@ export async function openGateway(options: GatewayOptions = {}) {
       weight: 1,
     }));
     await setAliasTargets(catalogue, alias, wanted);
-    await until(() => models.find(alias)?.targets.length === targets.length);
+    // By their addresses: an alias of the embedded models has a target too.
+    const reached = () =>
+      models
+        .find(alias)
+        ?.targets.flatMap(({ baseUrl }) => baseUrl ?? [])
+        .join();
+    await until(() => reached() === targets.map(({ url }) => url).join());
   }
   for (const alias of ['svc/chat-default', 'svc/extract-default', 'svc/embed-default']) {
     await aimAt(alias, upstream);
@@ -96,7 +133,9 @@ export async function openGateway(options: GatewayOptions = {}) {
     aimAt,
     entries,
     companyId: company.id,
+    credits,
     outage,
+    idempotency,
     async mint(changes: Partial<KeyToMint> = {}): Promise<{ rawKey: string; id: string }> {
       const wanted = { companyId: company.id, createdBy: null, name: 'test', ...changes };
       const minted = await mintKey({ database, secrets, clock }, wanted as KeyToMint);
@@ -116,8 +155,12 @@ export async function openGateway(options: GatewayOptions = {}) {
     async close(): Promise<void> {
       await listening.drain(0);
       upstream.close();
-      await Promise.all([models.close(), keys.close(), calls.close()]);
+      await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
+      idempotency.close();
+      await journal.close();
+      await parsing.reader.close();
       await real.close();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -143,6 +186,15 @@ export async function refusalOf(response: Response | Promise<Response>) {
     headers: answered.headers,
     message: error.message,
   };
+}
+
+function openIdempotency(
+  parts: Pick<IdempotentCallParts, 'database' | 'clock' | 'log'> & { secrets: Secrets },
+  masterKey: string,
+  { maxAnswerBytes = 1024 * 1024 }: GatewayOptions,
+) {
+  const cipher = createAnswerCipher({ masterKey, secrets: parts.secrets });
+  return createIdempotentCalls({ ...parts, cipher, maxAnswerBytes });
 }
 
 function breakable(real: Database, outage: { isAway: boolean }): Database {

@@ -19,6 +19,8 @@ test('G-35 the error table is the interface’s, row by row', () => {
   const rows = Object.values(REFUSALS).map(({ status, type, code }) => [status, type, code]);
   for (const row of [
     [401, 'authentication_error', null],
+    [402, 'insufficient_quota', 'INSUFFICIENT_CREDITS'],
+    [403, 'permission_error', 'PLAN_LIMIT_EXCEEDED'],
     [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
     [403, 'permission_error', 'LLM_SCOPE_DENIED'],
     [404, 'not_found_error', null],

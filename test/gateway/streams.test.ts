@@ -16,7 +16,8 @@ const body = { model: 'svc/chat-default', messages: [], stream: true };
 const restamped = (text: string) => text.replaceAll(PROVIDER_MODEL, 'svc/chat-default');
 
 beforeAll(async () => {
-  gateway = await openGateway({ idleTimeoutMs: 400 });
+  // Without a journal a call that the database does not take can be written nowhere.
+  gateway = await openGateway({ idleTimeoutMs: 400, journalMaxCalls: 0 });
 });
 afterAll(() => gateway.close());
 
@@ -100,6 +101,9 @@ describe('a streamed call', () => {
     gateway.outage.isAway = false;
     expect(got.text).not.toContain('[DONE]');
     expect(got.text).toContain('LLM_GATEWAY_UNAVAILABLE');
+    // With nowhere to write it no call is admitted until the database is seen to be back.
+    gateway.upstream.answer(() => streamOf(usageChunk, done));
+    await until(async () => (await call()).response.status === 200);
   });
 
   test('a legacy completion streams too', async () => {

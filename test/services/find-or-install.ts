@@ -9,8 +9,9 @@ const debianPostgres = '/usr/lib/postgresql';
 export interface Wanted {
   readonly name: string;
   readonly debianPackage: string;
-  /** Names a server instead. */
+  /** Names one instead: a server's address, or a program. */
   readonly variable: string;
+  readonly kind: 'server' | 'program';
   /** Where it is on this machine, or null. */
   find(): string | null;
 }
@@ -20,6 +21,7 @@ export const wantedPostgres: Wanted = {
   name: `PostgreSQL ${oldestPostgres} or newer`,
   debianPackage: 'postgresql',
   variable: 'TEST_DATABASE_URL',
+  kind: 'server',
   find: () => postgresOnPath() ?? newestPostgres(debianPostgres),
 };
 
@@ -28,7 +30,17 @@ export const wantedRedis: Wanted = {
   name: 'Redis',
   debianPackage: 'redis-server',
   variable: 'TEST_REDIS_URL',
+  kind: 'server',
   find: () => Bun.which('redis-server'),
+};
+
+/** Found as the program: the console is tested in a real browser. */
+export const wantedChromium: Wanted = {
+  name: 'Chromium',
+  debianPackage: 'chromium',
+  variable: 'TEST_CHROMIUM',
+  kind: 'program',
+  find: () => Bun.which('chromium') ?? Bun.which('chromium-browser'),
 };
 
 /** What lies where, after an installation if there was need and leave for one. Says what it could not get. */
@@ -37,7 +49,7 @@ export async function findOrInstall(wanted: readonly Wanted[]): Promise<Map<Want
   if (missing.length > 0 && mayInstall()) {
     const packages = missing.map((one) => one.debianPackage);
     console.log(
-      `installing ${packages.join(' and ')} with apt-get, because tests run on the real servers and ` +
+      `installing ${packages.join(' and ')} with apt-get, because tests run on the real thing and ` +
         `${missing.map((one) => `${one.variable} is not set`).join(', ')}`,
     );
     const failure = await installDebianPackages(packages);
@@ -59,7 +71,7 @@ function mayInstall(): boolean {
 export function missingMessage(wanted: Wanted): string {
   return (
     `${wanted.name} is missing: install it (Debian: apt-get install ${wanted.debianPackage}) or set ` +
-    `${wanted.variable} to a server. Tests that need it are skipped, or fail where CI is set.`
+    `${wanted.variable} to a ${wanted.kind}. Tests that need it are skipped, or fail where CI is set.`
   );
 }
 

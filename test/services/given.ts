@@ -1,3 +1,5 @@
+import { wantedChromium } from './find-or-install.ts';
+
 /**
  * The servers that tests may use. `npm test` starts private ones and sets both variables; a bare `bun test`
  * has what the caller set. Null means: skip, with `describe.skipIf(givenDatabase() === null)`.
@@ -8,6 +10,11 @@ export function givenDatabase(): string | null {
 
 export function givenRedis(): string | null {
   return given('TEST_REDIS_URL', 'Redis');
+}
+
+/** The browser's program: the caller's, or this machine's. */
+export function givenChromium(): string | null {
+  return process.env.TEST_CHROMIUM || (wantedChromium.find() ?? given('TEST_CHROMIUM', 'Chromium'));
 }
 
 /** In CI a skipped test would look like a passed one, so a missing server is an error there. */

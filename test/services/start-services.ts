@@ -1,6 +1,12 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findOrInstall, type Wanted, wantedPostgres, wantedRedis } from './find-or-install.ts';
+import {
+  findOrInstall,
+  type Wanted,
+  wantedChromium,
+  wantedPostgres,
+  wantedRedis,
+} from './find-or-install.ts';
 import { folderParents, makePrivateFolder } from './private-folder.ts';
 import { startPrivatePostgres } from './private-postgres.ts';
 import { startPrivateRedis } from './private-redis.ts';
@@ -19,6 +25,8 @@ export interface TestServices {
 const starters = new Map<Wanted, (place: string, folder: string) => Promise<PrivateService>>([
   [wantedPostgres, startPrivatePostgres],
   [wantedRedis, startPrivateRedis],
+  // Each test file starts a browser of its own: here it only has to be there.
+  [wantedChromium, async (place) => ({ url: place, stop: async () => undefined })],
 ]);
 
 /** Private services for whatever the caller has not given. One that cannot be had is said and left out. */

@@ -135,7 +135,7 @@ describe.skipIf(givenDatabase() === null || givenRedis() === null)('production',
       WEBHOOK_SECRET: secret(3),
       MASTER_KEY: secret(4),
     });
-    expect(system.output()).not.toContain('sandbox');
+    expect(system.output()).not.toContain('payment sandbox');
     expect(system.demo).toThrow();
     const sql = new SQL(url);
     expect((await sql`select count(*)::int as n from companies`)[0].n).toBe(0);

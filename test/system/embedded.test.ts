@@ -79,10 +79,10 @@ describe('the AI service of a fresh machine', () => {
         cache: { status: 'healthy', latency_ms: expect.any(Number) },
         workers: { status: 'healthy', active: expect.any(Number), idle: expect.any(Number) },
         circuit_breakers: {},
-        match_score_generator: 'stopped',
-        email_worker: 'stopped',
-        cv_worker: 'stopped',
-        document_worker: 'stopped',
+        match_score_generator: 'running',
+        email_worker: 'running',
+        cv_worker: 'running',
+        document_worker: 'running',
       },
     });
   });
@@ -93,10 +93,10 @@ describe('the AI service of a fresh machine', () => {
       status: 'healthy',
       components: {
         database: 'healthy',
-        match_score_generator: 'stopped',
-        email_worker: 'stopped',
-        cv_worker: 'stopped',
-        document_worker: 'stopped',
+        match_score_generator: 'running',
+        email_worker: 'running',
+        cv_worker: 'running',
+        document_worker: 'running',
       },
     });
   });

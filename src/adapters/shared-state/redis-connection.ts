@@ -76,10 +76,10 @@ export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnect
   }
 
   function use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
-    return link && !closed ? link.use(work) : useRestored(work);
+    return link && !closed ? link.use(work) : afterRestoring(work);
   }
 
-  async function useRestored<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
+  async function afterRestoring<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
     if (closed) throw sharedStateClosed();
     const restored = await firstAttempt;
     if (!restored) throw unreachable(address);

@@ -6,6 +6,11 @@ export interface TokenSubject {
   readonly email: string;
 }
 
+export interface VerifiedToken extends TokenSubject {
+  /** To the second. */
+  readonly issuedAt: Date;
+}
+
 export interface IssuedToken {
   readonly token: string;
   readonly expiresAt: Date;
@@ -14,7 +19,7 @@ export interface IssuedToken {
 export interface AccessTokens {
   issue(subject: TokenSubject): Promise<IssuedToken>;
   /** Null for everything but a whole, unexpired token of ours. */
-  verify(token: string): Promise<TokenSubject | null>;
+  verify(token: string): Promise<VerifiedToken | null>;
 }
 
 export const ACCESS_TOKEN_SECONDS = 15 * 60;
@@ -52,8 +57,9 @@ export async function createAccessTokens(
           requiredClaims: ['sub', 'email', 'iat', 'exp'],
           currentDate: new Date(clock.now()),
         });
-        const { sub, email } = payload;
-        return typeof sub === 'string' && typeof email === 'string' ? { userId: sub, email } : null;
+        const { sub, email, iat } = payload;
+        if (typeof sub !== 'string' || typeof email !== 'string' || iat === undefined) return null;
+        return { userId: sub, email, issuedAt: new Date(iat * 1000) };
       } catch (error) {
         if (error instanceof errors.JOSEError) return null;
         throw error;

@@ -48,3 +48,15 @@ export async function listCompanies(
 export async function hasCompanies(statements: Statements): Promise<boolean> {
   return (await statements.query('select 1 from companies limit 1')).length > 0;
 }
+
+/** The company as it is then, or null where there is none. */
+export async function renameCompany(
+  statements: Statements,
+  { id, name, now }: { readonly id: string; readonly name: string; readonly now: Date },
+): Promise<Company | null> {
+  const rows = await statements.query<Company>(
+    `update companies set name = $2, updated_at = $3 where id = $1 returning ${COLUMNS}`,
+    [id, name, now],
+  );
+  return rows[0] ?? null;
+}

@@ -1,5 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import type { VerifiedToken } from './access-token.ts';
 
 export type Role = 'MEMBER' | 'COMPANY_ADMIN';
 
@@ -30,21 +31,48 @@ export type AddedUser =
 export const PASSWORD_MIN_LENGTH = 10;
 /** argon2id takes any length; a bound keeps one log-in from costing what a thousand do. */
 export const PASSWORD_MAX_LENGTH = 512;
-const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,185}\.[^\s@.]{2,63}$/;
+/** Without what could be a second recipient or a header where it is mailed to. */
+const EMAIL =
+  /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}<>()[\]\\,;:"@]{1,185}\.[^\s\p{C}<>()[\]\\,;:"@.]{2,63}$/u;
 
-const COLUMNS = `id, company_id as "companyId", email, role, is_super_admin as "isSuperAdmin",
+/** A row of `users` as a User. */
+export const USER_COLUMNS = `id, company_id as "companyId", email, role, is_super_admin as "isSuperAdmin",
   created_at as "createdAt"`;
 
 export async function addUser(statements: Statements, secrets: Secrets, user: NewUser): Promise<AddedUser> {
-  const email = user.email.trim();
-  if (!EMAIL.test(email)) return { outcome: 'bad-email' };
-  const complaint = passwordComplaint(user.password);
-  if (complaint !== null) return { outcome: 'bad-password', message: complaint };
-  const hash = await secrets.hashPassword(user.password);
+  const complaint = accountComplaint(user);
+  if (complaint !== null) return complaint;
+  return await insertUser(statements, { ...user, passwordHash: await secrets.hashPassword(user.password) });
+}
+
+/** What is wrong with an address or a password, before anything is computed or written. */
+export function accountComplaint({
+  email,
+  password,
+}: Pick<NewUser, 'email' | 'password'>): Extract<
+  AddedUser,
+  { outcome: 'bad-email' | 'bad-password' }
+> | null {
+  if (!isEmail(email)) return { outcome: 'bad-email' };
+  const message = passwordComplaint(password);
+  return message === null ? null : { outcome: 'bad-password', message };
+}
+
+export function isEmail(text: string): boolean {
+  return EMAIL.test(text.trim());
+}
+
+/** A hash takes tens of milliseconds: whoever is in a transaction makes it before, and comes here with it. */
+export type HashedUser = Omit<NewUser, 'password'> & { readonly passwordHash: string };
+
+export async function insertUser(
+  statements: Statements,
+  user: HashedUser,
+): Promise<Extract<AddedUser, { outcome: 'added' | 'email-taken' }>> {
   const added = await statements.query(
     `insert into users (id, company_id, email, password_hash, role, is_super_admin)
      values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`,
-    [user.id, user.companyId, email, hash, user.role, user.isSuperAdmin],
+    [user.id, user.companyId, user.email.trim(), user.passwordHash, user.role, user.isSuperAdmin],
   );
   return added.length > 0 ? { outcome: 'added' } : { outcome: 'email-taken' };
 }
@@ -60,9 +88,10 @@ export function passwordComplaint(password: string): string | null {
 }
 
 export async function findUserByEmail(statements: Statements, email: string): Promise<User | null> {
-  const rows = await statements.query<User>(`select ${COLUMNS} from users where lower(email) = lower($1)`, [
-    email.trim(),
-  ]);
+  const rows = await statements.query<User>(
+    `select ${USER_COLUMNS} from users where lower(email) = lower($1) and removed_at is null`,
+    [email.trim()],
+  );
   return rows[0] ?? null;
 }
 
@@ -75,7 +104,7 @@ export async function authenticate(
 ): Promise<User | null> {
   if (password.length > PASSWORD_MAX_LENGTH) return null;
   const rows = await statements.query<User & { hash: string }>(
-    `select ${COLUMNS}, password_hash as hash from users where lower(email) = lower($1)`,
+    `select ${USER_COLUMNS}, password_hash as hash from users where lower(email) = lower($1) and removed_at is null`,
     [email.trim()],
   );
   const found = rows[0];
@@ -83,4 +112,28 @@ export async function authenticate(
   if (found === undefined || !matches) return null;
   const { hash: _, ...user } = found;
   return user;
+}
+
+const ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+
+/**
+ * Who stands behind a token: null where they have been removed, or have changed their password since. A token is
+ * issued to the second, so one of the very second of the change is still taken.
+ */
+export async function findSignedInUser(statements: Statements, token: VerifiedToken): Promise<User | null> {
+  if (!ID.test(token.userId)) return null;
+  const rows = await statements.query<User>(
+    `select ${USER_COLUMNS} from users
+     where id = $1 and removed_at is null and (tokens_valid_from is null or tokens_valid_from <= $2)`,
+    [token.userId, token.issuedAt],
+  );
+  return rows[0] ?? null;
+}
+
+export async function findUser(statements: Statements, id: string): Promise<User | null> {
+  const rows = await statements.query<User>(
+    `select ${USER_COLUMNS} from users where id = $1 and removed_at is null`,
+    [id],
+  );
+  return rows[0] ?? null;
 }

@@ -1,31 +1,48 @@
-import type { Clock, Timer } from '../../ports/clock.ts';
-import type { Database, DatabaseFailure } from '../../ports/database.ts';
+import type { CallJournal } from '../../ports/call-journal.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
-import { type FinishedCall, insertCalls } from './finished-call.ts';
+import { createCallNotes } from './call-notes.ts';
+import { commitGroup, type InDoubt } from './commit-group.ts';
+import { createDatabaseWatch, within } from './database-watch.ts';
+import type { FinishedCall } from './finished-call.ts';
+import { countThatFits } from './idempotent-ending.ts';
+import { createJournaledCalls } from './journaled-calls.ts';
+import { type OwnCharge, ownCharges } from './own-charge.ts';
 
-export type Settled = { outcome: 'settled' } | { outcome: 'not-written'; error: unknown };
+export type Settled =
+  | ({ outcome: 'settled' } & OwnCharge)
+  /** Durable and charged later; `committed` resolves when it is, and never in a process that ends before. */
+  | { outcome: 'journaled'; committed: Promise<OwnCharge> }
+  | { outcome: 'not-written'; error: unknown };
 
 export interface CallBook {
-  /** Resolves once the call is committed, or could not be. */
+  /** Resolves once the call is committed or journaled, or could be written nowhere. */
   settle(call: FinishedCall): Promise<Settled>;
+  /** False where a call that is admitted now may end with nowhere to be written. */
+  hasRoom(): boolean;
   /** For refusals and reads: written behind, and dropped past a bound. */
   note(call: FinishedCall): void;
   droppedCount(): number;
-  /** Writes what waits. */
+  /** Writes what waits, the journal's calls too; what the database does not take by then stays in the journal. */
   close(): Promise<void>;
 }
 
 export interface CallBookParts {
   readonly database: Database;
+  readonly journal: CallJournal;
   readonly clock: Clock;
   readonly log: Log;
+  /** How long a commit may take before it is in doubt. */
+  readonly commitDeadlineMs: number;
 }
 
 /** A statement's worth. More would hold its first call up for longer than they save. */
 const MOST_AT_ONCE = 500;
-const MOST_NOTED = 10_000;
-const NOTES_WAIT_MS = 250;
-const NOTES_TRIES = 3;
+/** Together less than closing may take. */
+const LAST_REPLAY_MS = 5_000;
+const LAST_LOOK_MS = 500;
+const LAST_NOTES_MS = 2_000;
 
 interface Waiting {
   readonly call: FinishedCall;
@@ -35,112 +52,133 @@ interface Waiting {
 /**
  * Group commit: finished calls gather while the commit before them is under way and go together in the next. So
  * a lone call waits for one commit and no timer, and a thousand at once for two or three.
+ *
+ * What a call goes through, under one id all the way, which the ledger takes once:
+ *   waiting -> committed              settled
+ *   waiting -> refused by itself      not written; the others of its group are tried singly
+ *   waiting -> in doubt -> journal    journaled; when the database is back, committed or dropped as there already
+ *   waiting -> journal                the same, where the database is known to be away
+ *   ... journal -> no room            not written; but where a commit is in doubt, its answer is waited for first
  */
-export function createCallBook({ database, clock, log }: CallBookParts): CallBook {
+export function createCallBook(parts: CallBookParts): CallBook {
+  const { database, journal, clock, log, commitDeadlineMs } = parts;
   let waiting: Waiting[] = [];
   let committing: Promise<void> | null = null;
-  const notes = createNotes({ database, clock, log });
+  const notes = createCallNotes({ database, clock, log });
+  const watch = createDatabaseWatch({ database, clock, log });
+  const journaled = createJournaledCalls({ journal, database, log, onCommitted: watch.found });
+  watch.watch(journaled);
 
-  async function commitAll(): Promise<void> {
+  async function settleAll(): Promise<void> {
     // Calls that end in the same turn of the event loop go together from the start: at 32 connections this
     // takes a third of the statements.
     await clock.turn();
     while (waiting.length > 0) {
-      const group = waiting.slice(0, MOST_AT_ONCE);
-      waiting = waiting.slice(MOST_AT_ONCE);
-      const settled = await commit(group);
-      if (settled.outcome === 'settled' || group.length === 1 || !isRefused(settled.error)) {
-        for (const { resolve } of group) resolve(settled);
-      } else {
-        // One row that the database does not take must not cost the others theirs.
-        for (const one of group) one.resolve(await commit([one]));
-      }
+      const group = waiting.slice(
+        0,
+        countThatFits(waiting, MOST_AT_ONCE, ({ call }) => call),
+      );
+      waiting = waiting.slice(group.length);
+      await settleGroup(group);
     }
     // In the same turn as the look above: a call that comes next must find either a running loop or none.
     committing = null;
   }
 
-  async function commit(group: readonly Waiting[]): Promise<Settled> {
-    try {
-      await insertCalls(
-        database,
-        group.map(({ call }) => call),
-      );
-      return { outcome: 'settled' };
-    } catch (error) {
-      return { outcome: 'not-written', error };
+  async function settleGroup(group: readonly Waiting[]): Promise<void> {
+    if (watch.isAway()) return await writeToJournal(group, null);
+    const tried = await commitGroup({ database, clock, deadlineMs: commitDeadlineMs }, callsOf(group));
+    switch (tried.outcome) {
+      case 'committed': {
+        const chargeOf = ownCharges(tried.charged);
+        for (const { call, resolve } of group) resolve({ outcome: 'settled', ...chargeOf(call) });
+        return;
+      }
+      case 'in-doubt':
+        watch.lost(tried.error);
+        await writeToJournal(group, tried);
+        return noteLateAnswer(group, tried);
+      case 'refused':
+        if (group.length === 1) return refuse(group, tried.error);
+        // One row that the database does not take must not cost the others theirs.
+        for (const one of group) await settleGroup([one]);
     }
+  }
+
+  async function writeToJournal(group: readonly Waiting[], doubt: InDoubt | null): Promise<void> {
+    const written = await journaled.write(callsOf(group));
+    if (written.outcome === 'written') {
+      for (const { call, resolve } of group) {
+        resolve({ outcome: 'journaled', committed: written.committed(call) });
+      }
+      return;
+    }
+    if (group.length > 1) {
+      // There may be room for some of them.
+      const half = group.length >> 1;
+      await writeToJournal(group.slice(0, half), doubt);
+      return await writeToJournal(group.slice(half), doubt);
+    }
+    awaitLateAnswer(group, doubt, written.error);
+  }
+
+  /** A commit that turns out well after all needs no replay; and the database is back. */
+  function noteLateAnswer(group: readonly Waiting[], { late }: InDoubt): void {
+    late
+      ?.then(
+        (charged) => {
+          watch.found();
+          return journaled.landed(callsOf(group), charged);
+        },
+        () => {},
+      )
+      .catch((error: unknown) =>
+        log.warn('charged calls stay in the journal until its next replay', { error }),
+      );
+  }
+
+  /** Only the database can still say that these calls are written. Nobody else waits for it. */
+  function awaitLateAnswer(group: readonly Waiting[], doubt: InDoubt | null, error: unknown): void {
+    const answer = doubt?.late ?? Promise.reject(error);
+    answer.then(
+      (charged) => {
+        const chargeOf = ownCharges(charged);
+        for (const { call, resolve } of group) resolve({ outcome: 'settled', ...chargeOf(call) });
+      },
+      () => refuse(group, error),
+    );
   }
 
   return {
     settle(call) {
       return new Promise((resolve) => {
         waiting.push({ call, resolve });
-        committing ??= commitAll();
+        committing ??= settleAll();
       });
     },
+    hasRoom: () => journaled.hasRoom(watch.isAway()),
     note: notes.add,
     droppedCount: notes.droppedCount,
     async close() {
       await committing;
-      await notes.flush();
+      if (journaled.waiting() > 0) await within(clock, LAST_REPLAY_MS, journaled.replay());
+      await watch.stop(LAST_LOOK_MS);
+      if (watch.isAway()) notes.drop();
+      else await within(clock, LAST_NOTES_MS, notes.flush());
+      const left = journaled.waiting();
+      if (left === 0) return;
+      log.warn('calls stay in the journal: they are charged when a process starts on this DATA_DIR', {
+        count: left,
+        file: journal.name,
+      });
     },
   };
 }
 
-function isRefused(error: unknown): boolean {
-  return (error as Partial<DatabaseFailure>).reason === 'refused';
+function callsOf(group: readonly Waiting[]): FinishedCall[] {
+  return [...new Map(group.map(({ call }) => [call.id, call])).values()];
 }
 
-function createNotes({ database, clock, log }: CallBookParts) {
-  let noted: FinishedCall[] = [];
-  let timer: Timer | null = null;
-  let writing: Promise<void> | null = null;
-  let tries = 0;
-  let dropped = 0;
-
-  async function writeAll(): Promise<void> {
-    while (noted.length > 0) {
-      const group = noted.slice(0, MOST_AT_ONCE);
-      try {
-        await insertCalls(database, group);
-        tries = 0;
-      } catch (error) {
-        tries += 1;
-        if (tries < NOTES_TRIES) return;
-        tries = 0;
-        dropped += group.length;
-        log.warn('records of refused calls were dropped', { count: group.length, error });
-      }
-      noted = noted.slice(group.length);
-    }
-  }
-  function write(): Promise<void> {
-    timer?.cancel();
-    timer = null;
-    writing ??= writeAll().finally(() => {
-      writing = null;
-      if (noted.length > 0) arm();
-    });
-    return writing;
-  }
-  function arm(): void {
-    timer ??= clock.after(NOTES_WAIT_MS, () => void write());
-  }
-  return {
-    add(call: FinishedCall): void {
-      if (noted.length >= MOST_NOTED) {
-        dropped += 1;
-        return;
-      }
-      noted.push(call);
-      if (writing === null) arm();
-    },
-    droppedCount: () => dropped,
-    async flush(): Promise<void> {
-      await writing;
-      await write();
-      timer?.cancel();
-    },
-  };
+function refuse(group: readonly Waiting[], error: unknown): void {
+  for (const { resolve } of group) resolve({ outcome: 'not-written', error });
 }

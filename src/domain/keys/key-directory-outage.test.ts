@@ -68,6 +68,19 @@ describe('while the store is away', () => {
     expect(directory.find(rawKey)).toEqual({ outcome: 'unknown' });
   });
 
+  test('messages that were lost while the store is away take no key that was live; back, it is asked first', async () => {
+    const { clock, records, store, messages, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    await outcome(rawKey);
+    store.failWith('unavailable');
+    messages.gap();
+    expect(await outcome(rawKey)).toBe('live');
+    records.revoke(hash);
+    store.failWith(null);
+    await clock.advance(1_000);
+    expect(await outcome(rawKey)).toBe('unknown');
+  });
+
   test('G-23 a store that was away when it was last asked is asked first after a second', async () => {
     const { clock, records, store, outcome } = await openKeyDirectory();
     const { rawKey, hash } = records.mint();

@@ -76,8 +76,8 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
   function findAmongLive(hash: string, entry: RememberedKey, nowMs: number): KeyLookup | Promise<KeyLookup> {
     // A clock that was set back makes no entry younger than it is.
     const ageMs = Math.abs(nowMs - entry.confirmedAtMs);
-    if (ageMs < confirmFromMs) return entry.lookup;
-    if (ageMs < freshMs || (lookUps.isAway() && ageMs < staleMs)) {
+    if (ageMs < confirmFromMs && !entry.isDoubted) return entry.lookup;
+    if ((ageMs < freshMs && !entry.isDoubted) || (lookUps.isAway() && ageMs < staleMs)) {
       void lookUps.ask(hash, 'ahead');
       return entry.lookup;
     }
@@ -109,7 +109,7 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
       lookUps.discard(hash);
     },
     () => {
-      remembered.forgetAll();
+      remembered.doubtAll();
       lookUps.discardAll();
     },
   );

@@ -6,6 +6,8 @@ export interface RememberedKey {
   readonly expiresAtMs: number;
   /** When the store was asked, not when it answered: what happened in between is not in the answer. */
   readonly confirmedAtMs: number;
+  /** Messages about it may have been lost: it serves only while the store is away. */
+  isDoubted: boolean;
 }
 
 export interface RememberedKeys {
@@ -15,7 +17,8 @@ export interface RememberedKeys {
   keepLive(hash: string, key: ApiKey, confirmedAtMs: number): RememberedKey;
   keepUnknown(hash: string, confirmedAtMs: number): void;
   forget(hash: string): void;
-  forgetAll(): void;
+  /** No answer is used before the store was asked again; where the store is away, live keys still serve. */
+  doubtAll(): void;
 }
 
 /**
@@ -34,7 +37,7 @@ export function createRememberedKeys(mostLive: number, mostUnknown: number): Rem
       const models = key.models === null ? null : new Set(key.models);
       const lookup: LiveKey = { outcome: 'live', key, scopes: new Set(key.scopes), models };
       const expiresAtMs = key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
-      const remembered = { lookup, expiresAtMs, confirmedAtMs };
+      const remembered = { lookup, expiresAtMs, confirmedAtMs, isDoubted: false };
       unknown.delete(hash);
       putLast(live, hash, remembered, mostLive);
       return remembered;
@@ -47,8 +50,8 @@ export function createRememberedKeys(mostLive: number, mostUnknown: number): Rem
       live.delete(hash);
       unknown.delete(hash);
     },
-    forgetAll() {
-      live.clear();
+    doubtAll() {
+      for (const remembered of live.values()) remembered.isDoubted = true;
       unknown.clear();
     },
   };

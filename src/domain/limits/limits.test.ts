@@ -49,76 +49,79 @@ describe('G-39 requests of one address', () => {
 describe("G-40 a key's limits", () => {
   test('G-40 requests: past the limit refused, naming it, with an exact time; nothing else is consumed', async () => {
     const { limits, clock } = given();
-    for (let n = 0; n < 3; n += 1) expect((await limits.reserve(key, `c${n}`, 10)).outcome).toBe('admitted');
+    for (let n = 0; n < 3; n += 1)
+      expect((await limits.reserve(key, `c${n}`, 10, [])).outcome).toBe('admitted');
     await clock.advance(10_000);
-    const refused = await limits.reserve(key, 'c4', 10);
+    const refused = await limits.reserve(key, 'c4', 10, []);
     expect(refused).toMatchObject({ outcome: 'refused', by: 'requests', retryAfterMs: 50_000 });
+    if (refused.outcome !== 'refused') throw new Error('admitted');
     expect(refused.allowances.tokens).toEqual({ limit: 1_000, remaining: 970, resetMs: 50_000 });
   });
 
   test('G-40 tokens: parallel calls cannot pass together what one alone may not', async () => {
     const { limits } = given();
-    const outcomes = await Promise.all([1, 2, 3].map((n) => limits.reserve(key, `c${n}`, 400)));
+    const outcomes = await Promise.all([1, 2, 3].map((n) => limits.reserve(key, `c${n}`, 400, [])));
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['admitted', 'admitted', 'refused']);
     expect(outcomes[2]).toMatchObject({ by: 'tokens' });
   });
 
   test('G-40 a call alone in its window always passes, however large its estimate', async () => {
     const { limits } = given();
-    const admitted = await limits.reserve(key, 'c1', 10_000_000);
+    const admitted = await limits.reserve(key, 'c1', 10_000_000, []);
     expect(admitted).toMatchObject({ outcome: 'admitted', allowances: { tokens: { remaining: 0 } } });
   });
 
   test('G-40 real usage takes the place of the estimate, in the same window only', async () => {
     const { limits, clock } = given();
-    const first = await limits.reserve(key, 'c1', 900);
+    const first = await limits.reserve(key, 'c1', 900, []);
     if (first.outcome !== 'admitted') throw new Error('refused');
-    await first.reservation.settle(100);
+    await first.reservation.end(100, []);
     expect((await limits.look(key)).tokens.remaining).toBe(900);
-    const second = await limits.reserve(key, 'c2', 500);
+    const second = await limits.reserve(key, 'c2', 500, []);
     if (second.outcome !== 'admitted') throw new Error('refused');
     await clock.advance(60_000);
-    expect((await limits.reserve(key, 'c3', 200)).outcome).toBe('admitted');
-    await second.reservation.settle(0);
+    expect((await limits.reserve(key, 'c3', 200, [])).outcome).toBe('admitted');
+    await second.reservation.end(0, []);
     expect((await limits.look(key)).tokens.remaining).toBe(800);
   });
 
   test('G-31 unknown usage keeps the estimate', async () => {
     const { limits } = given();
-    const admitted = await limits.reserve(key, 'c1', 600);
+    const admitted = await limits.reserve(key, 'c1', 600, []);
     if (admitted.outcome !== 'admitted') throw new Error('refused');
-    await admitted.reservation.settle(null);
+    await admitted.reservation.end(null, []);
     expect((await limits.look(key)).tokens.remaining).toBe(400);
   });
 
   test('calls in flight: a place is free again when a call ends, or a while after its process died', async () => {
     const { limits, clock } = given();
     const narrow = { ...key, requestsPerMinute: 100, maxCallsInFlight: 1 };
-    const first = await limits.reserve(narrow, 'c1', 1);
+    const first = await limits.reserve(narrow, 'c1', 1, []);
     if (first.outcome !== 'admitted') throw new Error('refused');
-    expect(await limits.reserve(narrow, 'c2', 1)).toMatchObject({
+    expect(await limits.reserve(narrow, 'c2', 1, [])).toMatchObject({
       outcome: 'refused',
       by: 'calls in flight',
     });
     // A call that runs for long keeps its place.
     for (let half = 0; half < 10; half += 1) await clock.advance(45_000);
-    expect((await limits.reserve(narrow, 'c2', 1)).outcome).toBe('refused');
-    await first.reservation.settle(1);
-    expect((await limits.reserve(narrow, 'c3', 1)).outcome).toBe('admitted');
+    expect((await limits.reserve(narrow, 'c2', 1, [])).outcome).toBe('refused');
+    await first.reservation.end(1, []);
+    expect((await limits.reserve(narrow, 'c3', 1, [])).outcome).toBe('admitted');
   });
 });
 
 test('while shared state is away each process limits by itself, says so once, and returns', async () => {
   let isAway = true;
   const { limits, clock, entries } = given(5, () => isAway);
-  for (let n = 0; n < 3; n += 1) expect((await limits.reserve(key, `c${n}`, 10)).outcome).toBe('admitted');
-  expect((await limits.reserve(key, 'c4', 10)).outcome).toBe('refused');
+  for (let n = 0; n < 3; n += 1)
+    expect((await limits.reserve(key, `c${n}`, 10, [])).outcome).toBe('admitted');
+  expect((await limits.reserve(key, 'c4', 10, [])).outcome).toBe('refused');
   await clock.advance(5_000);
   await limits.look(key);
   expect(entries.filter(({ level }) => level === 'error')).toHaveLength(1);
   isAway = false;
   await clock.advance(1_000);
-  expect((await limits.reserve(key, 'c5', 10)).outcome).toBe('admitted');
+  expect((await limits.reserve(key, 'c5', 10, [])).outcome).toBe('admitted');
   isAway = true;
   await limits.look(key);
   expect(entries.filter(({ level }) => level === 'error')).toHaveLength(2);

@@ -1,7 +1,10 @@
-import type { Clock } from '../../ports/clock.ts';
-import type { Log } from '../../ports/log.ts';
-import type { Claim, Reservation, Settlement, SharedState, Standing } from '../../ports/shared-state.ts';
-import { createSettleTogether, type SettleTogether } from './settle-together.ts';
+import type { Claim, Reservation, Standing } from '../../ports/shared-state.ts';
+import { type CountAddress, createAddressCount } from './address-count.ts';
+import { type CallReservation, createReservation } from './call-reservation.ts';
+import { type CreditHold, claimsWithHolds, HELD_MS, reserveAfterReading } from './credit-hold.ts';
+import { createSettleTogether } from './settle-together.ts';
+import { createStatePlace, type StatePlaceParts } from './state-place.ts';
+import { createUnsettledNotice } from './unsettled-notice.ts';
 
 /** The limits of one key, as its record says. */
 export interface KeyLimits {
@@ -24,169 +27,137 @@ export interface KeyAllowances {
   readonly tokens: Allowance;
 }
 
-export type AddressOutcome = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
+export type KeyLimitName = 'requests' | 'tokens' | 'calls in flight';
 
 export type KeyOutcome =
   | { outcome: 'admitted'; allowances: KeyAllowances; reservation: CallReservation }
-  | {
-      outcome: 'refused';
-      by: 'requests' | 'tokens' | 'calls in flight';
-      retryAfterMs: number;
-      allowances: KeyAllowances;
-    };
-
-/** What one admitted call holds. Every one of these functions may be called once. */
-export interface CallReservation {
-  /** Puts the real number of tokens in the place of the estimate and ends the call. Null keeps the estimate. */
-  settle(tokens: number | null): Promise<void>;
-}
+  | { outcome: 'refused'; by: KeyLimitName; retryAfterMs: number; allowances: KeyAllowances }
+  /** The level is at or below zero, or the calls that are running hold all of it. */
+  | { outcome: 'not-payable'; hold: CreditHold; level: number; allowances: KeyAllowances }
+  /** A level is unknown and cannot be read. */
+  | { outcome: 'unknown-level' };
 
 export interface Limits {
-  countAddress(address: string): Promise<AddressOutcome>;
-  reserve(key: KeyLimits, callId: string, estimatedTokens: number): Promise<KeyOutcome>;
+  countAddress: CountAddress;
+  /** All of it or nothing, in one step; what the call holds goes first. */
+  reserve(
+    key: KeyLimits,
+    callId: string,
+    estimatedTokens: number,
+    holds: readonly CreditHold[],
+  ): Promise<KeyOutcome>;
   /** How a key stands, without counting anything. */
   look(key: KeyLimits): Promise<KeyAllowances>;
 }
 
-export interface LimitsParts {
-  readonly sharedState: SharedState;
-  /** This process's own counters, for while shared state is away. */
-  readonly ownState: SharedState;
-  readonly clock: Clock;
-  readonly log: Log;
+export interface LimitsParts extends StatePlaceParts {
   /** 0 is off. */
   readonly addressRequestsPerMinute: number;
 }
 
 const MINUTE_MS = 60_000;
-/** A held call ends by itself if its process dies; a running one renews it three times as often. */
-const HELD_MS = 90_000;
-const RENEW_MS = HELD_MS / 3;
-/** How long after a failure shared state is left alone: a paused server would hold up every call by its time-out. */
-const LEFT_ALONE_MS = 1_000;
 /** Where waiting for a moment may help, but nobody knows how long. */
 const SOON_MS = 1_000;
+const IN_ORDER: readonly KeyLimitName[] = ['requests', 'tokens', 'calls in flight'];
 
 export function createLimits(parts: LimitsParts): Limits {
-  const { clock, addressRequestsPerMinute } = parts;
-  const place = createPlace(parts);
-  const settleTogether = createSettleTogether(clock);
+  const { clock, log, addressRequestsPerMinute } = parts;
+  const place = createStatePlace(parts);
+  const settleTogether = createSettleTogether();
+  const noteUnsettled = createUnsettledNotice(clock, log);
 
   return {
-    async countAddress(address) {
-      if (addressRequestsPerMinute === 0) return { outcome: 'admitted' };
-      const claim = windowClaim('requests', addressRequestsPerMinute, 1);
-      const { reservation } = await place.reserve(`address ${address}`, [claim]);
-      if (reservation.outcome !== 'refused') return { outcome: 'admitted' };
-      return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? MINUTE_MS };
-    },
-    async reserve(key, callId, estimatedTokens) {
+    countAddress: createAddressCount({ place, clock, requestsPerMinute: addressRequestsPerMinute }),
+    async reserve(key, callId, estimatedTokens, holds) {
       const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), key.tokensPerMinute);
-      const names = namesOf(key);
-      const claims: Claim[] = [
-        windowClaim(names.requests, key.requestsPerMinute, 1),
-        windowClaim(names.tokens, key.tokensPerMinute, tokens),
-      ];
-      if (key.maxCallsInFlight !== null) {
-        const limit = key.maxCallsInFlight;
-        const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
-        claims.push({ kind: 'held', name: names.inFlight, limit, ...entry });
+      const tag = key.companyId;
+      const wanted = { tag, callId, holds, others: keyClaims(key, callId, tokens) };
+      let reserved = await place.reserve(tag, claimsWithHolds(wanted));
+      if (reserved.reservation.outcome === 'level-unknown') {
+        const again = await reserveAfterReading(place, wanted, reserved);
+        if (again === null) return { outcome: 'unknown-level' };
+        reserved = again;
       }
-      const { reservation, state } = await place.reserve(key.companyId, claims);
-      const allowances = allowancesOf(key, reservation);
-      if (reservation.outcome !== 'reserved') {
-        const refusedBy = reservation.outcome === 'refused' ? reservation.refusedBy : 0;
-        const retryAfterMs = reservation.outcome === 'refused' ? reservation.retryAfterMs : null;
-        const by = (['requests', 'tokens', 'calls in flight'] as const)[refusedBy] ?? 'requests';
-        return { outcome: 'refused', by, retryAfterMs: retryAfterMs ?? SOON_MS, allowances };
-      }
-      const held = key.maxCallsInFlight === null ? null : { name: names.inFlight, entry: callId };
-      const windowStart = reservation.standings[1]?.windowStart ?? 0;
-      const end = createEnding({ ...parts, state, tag: key.companyId, held, settleTogether });
-      const settleTokens = (real: number | null): Settlement[] =>
-        real === null || real === tokens
-          ? []
-          : [{ kind: 'window', name: names.tokens, windowStart, delta: real - tokens }];
-      return { outcome: 'admitted', allowances, reservation: { settle: (real) => end(settleTokens(real)) } };
+      const { reservation, state } = reserved;
+      if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds);
+      const held = ({ name }: { name: string }) => ({ name, entry: callId });
+      const estimate = {
+        name: tokensName(key),
+        windowStart: reservation.standings[holds.length + 1]?.windowStart ?? 0,
+        tokens,
+      };
+      return {
+        outcome: 'admitted',
+        allowances: allowancesOf(key, reservation, holds.length),
+        reservation: createReservation({
+          state,
+          tag,
+          callInFlight: key.maxCallsInFlight === null ? null : held({ name: inFlightName(key) }),
+          credits: holds.map(held),
+          estimate,
+          clock,
+          noteUnsettled,
+          settleTogether,
+        }),
+      };
     },
     async look(key) {
-      const names = namesOf(key);
       const { reservation } = await place.reserve(key.companyId, [
-        windowClaim(names.requests, key.requestsPerMinute, 0),
-        windowClaim(names.tokens, key.tokensPerMinute, 0),
+        windowClaim(requestsName(key), key.requestsPerMinute, 0),
+        windowClaim(tokensName(key), key.tokensPerMinute, 0),
       ]);
-      return allowancesOf(key, reservation);
+      return allowancesOf(key, reservation, 0);
     },
   };
 }
 
-function namesOf({ id }: KeyLimits) {
-  return { requests: `rpm ${id}`, tokens: `tpm ${id}`, inFlight: `calls ${id}` };
+const requestsName = ({ id }: KeyLimits) => `rpm ${id}`;
+const tokensName = ({ id }: KeyLimits) => `tpm ${id}`;
+const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
+
+/** In the order of IN_ORDER. */
+function keyClaims(key: KeyLimits, callId: string, tokens: number): Claim[] {
+  const claims = [
+    windowClaim(requestsName(key), key.requestsPerMinute, 1),
+    windowClaim(tokensName(key), key.tokensPerMinute, tokens),
+  ];
+  const limit = key.maxCallsInFlight;
+  if (limit !== null) {
+    const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
+    claims.push({ kind: 'held', name: inFlightName(key), limit, ...entry });
+  }
+  return claims;
 }
 
 function windowClaim(name: string, limit: number, amount: number): Claim {
   return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };
 }
 
-function allowancesOf(key: KeyLimits, reservation: Reservation): KeyAllowances {
+function refusedBy(key: KeyLimits, reservation: Reservation, holds: readonly CreditHold[]): KeyOutcome {
+  if (reservation.outcome !== 'refused') return { outcome: 'unknown-level' };
+  const allowances = allowancesOf(key, reservation, holds.length);
+  const hold = holds[reservation.refusedBy];
+  if (hold !== undefined) {
+    const level = reservation.standings[reservation.refusedBy]?.limit ?? 0;
+    return { outcome: 'not-payable', hold, level, allowances };
+  }
+  const by = IN_ORDER[reservation.refusedBy - holds.length] ?? 'requests';
+  return { outcome: 'refused', by, retryAfterMs: reservation.retryAfterMs ?? SOON_MS, allowances };
+}
+
+/** `before`: how many claims stood before the key's own. */
+function allowancesOf(key: KeyLimits, reservation: Reservation, before: number): KeyAllowances {
   const standings = reservation.outcome === 'level-unknown' ? [] : reservation.standings;
-  const allowance = (limit: number, standing: Standing | undefined): Allowance => ({
+  return {
+    requests: allowance(key.requestsPerMinute, standings[before]),
+    tokens: allowance(key.tokensPerMinute, standings[before + 1]),
+  };
+}
+
+function allowance(limit: number, standing: Standing | undefined): Allowance {
+  return {
     limit,
     remaining: Math.max(0, limit - (standing?.used ?? 0)),
     resetMs: standing?.resetMs ?? 0,
-  });
-  return {
-    requests: allowance(key.requestsPerMinute, standings[0]),
-    tokens: allowance(key.tokensPerMinute, standings[1]),
-  };
-}
-
-/** Shared state, or while it is away this process's own. Fails to the process: serving goes on, limits loosen. */
-function createPlace({ sharedState, ownState, clock, log }: LimitsParts) {
-  let leftAloneUntil = 0;
-  return {
-    async reserve(tag: string, claims: readonly Claim[]) {
-      if (clock.now() >= leftAloneUntil) {
-        try {
-          const reservation = await sharedState.reserve(tag, claims);
-          leftAloneUntil = 0;
-          return { reservation, state: sharedState };
-        } catch (error) {
-          if (leftAloneUntil === 0) log.error('limits are kept by each process alone for now', { error });
-          leftAloneUntil = clock.now() + LEFT_ALONE_MS;
-        }
-      }
-      return { reservation: await ownState.reserve(tag, claims), state: ownState };
-    },
-  };
-}
-
-interface EndingParts {
-  readonly state: SharedState;
-  readonly tag: string;
-  readonly held: { readonly name: string; readonly entry: string } | null;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly settleTogether: SettleTogether;
-}
-
-/** Renews what is held for as long as the call runs; the function that ends it. */
-function createEnding({ state, tag, held, clock, log, settleTogether }: EndingParts) {
-  const renew = () => {
-    if (held === null) return null;
-    return clock.after(RENEW_MS, () => {
-      state.settle(tag, [{ kind: 'renew', ...held, ttlMs: HELD_MS }]).catch(() => {});
-      timer = renew();
-    });
-  };
-  let timer = renew();
-  return async (settlements: Settlement[]): Promise<void> => {
-    timer?.cancel();
-    const all = held === null ? settlements : [...settlements, { kind: 'release' as const, ...held }];
-    if (all.length === 0) return;
-    // What cannot be settled expires by itself: too strict for a while, never too lax.
-    await settleTogether(state, tag, all).catch((error: unknown) => {
-      log.warn('a call could not be settled with its limits', { error });
-    });
   };
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import type { Settlement, SharedState } from '../../ports/shared-state.ts';
 import { createSettleTogether } from './settle-together.ts';
 
@@ -10,7 +9,7 @@ function given(fails = false) {
     if (fails) throw new Error('away');
   };
   const state = { settle } as unknown as SharedState;
-  return { steps, state, together: createSettleTogether(createManualClock()) };
+  return { steps, state, together: createSettleTogether() };
 }
 
 const tokens = (name: string, delta: number, windowStart = 1) =>
@@ -31,6 +30,29 @@ test('what ends in one turn goes in one step for each company, sums of one windo
   ]);
   await together(state, 'a', [release('c4')]);
   expect(steps.at(-1)).toEqual(['a', [release('c4')]]);
+});
+
+test('of a level only the newest goes', async () => {
+  const { steps, state, together } = given();
+  const level = (version: number) =>
+    ({ kind: 'level', name: 'balance', value: version, version, ttlMs: 1 }) as const;
+  await Promise.all(
+    [2, 3, 1].map((version) => together(state, 'a', [release(`c${version}`), level(version)])),
+  );
+  expect(steps).toEqual([['a', [release('c2'), level(3), release('c3'), release('c1')]]]);
+});
+
+test('calls that one commit has ended go in one step, each having waited for it by itself', async () => {
+  const { steps, state, together } = given();
+  const commit = Promise.withResolvers<void>();
+  const end = async (entry: string) => {
+    await commit.promise;
+    await together(state, 'a', [release(entry)]);
+  };
+  const all = Array.from({ length: 20 }, (_, n) => end(`c${n}`));
+  commit.resolve();
+  await Promise.all(all);
+  expect(steps).toHaveLength(1);
 });
 
 test('a step is never larger than shared state takes, and a failure reaches all who are in it', async () => {

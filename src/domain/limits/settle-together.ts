@@ -1,4 +1,3 @@
-import type { Clock } from '../../ports/clock.ts';
 import type { Settlement, SharedState } from '../../ports/shared-state.ts';
 
 export type SettleTogether = (
@@ -16,17 +15,18 @@ interface Batch {
 const MOST_AT_ONCE = 200;
 
 /**
- * Calls of one company that end in the same turn of the event loop are settled in one step: at 32 connections
- * that is one step for a dozen calls. Nothing waits for a timer.
+ * Calls of one company that one commit has ended are settled in one step: at 32 connections that is one step for a
+ * dozen calls. They come here one right after the other, so it is enough to let those pass who stand in line
+ * already; nothing waits for a timer or for a turn of the event loop.
  */
-export function createSettleTogether(clock: Clock): SettleTogether {
+export function createSettleTogether(): SettleTogether {
   const batches = new Map<SharedState, Map<string, Batch>>();
 
   function open(state: SharedState, tag: string, byTag: Map<string, Batch>): Batch {
     const settlements: Settlement[] = [];
-    const settled = clock.turn().then(async () => {
+    const settled = Promise.resolve().then(() => {
       if (byTag.get(tag) === batch) byTag.delete(tag);
-      await state.settle(tag, settlements);
+      return state.settle(tag, settlements);
     });
     const batch: Batch = { settlements, settled };
     byTag.set(tag, batch);
@@ -44,8 +44,16 @@ export function createSettleTogether(clock: Clock): SettleTogether {
   };
 }
 
-/** What goes into the same window goes as one sum. */
+/** What goes into the same window goes as one sum, and of a level only the newest. */
 function add(settlements: Settlement[], settlement: Settlement): void {
+  if (settlement.kind === 'level') {
+    const at = settlements.findIndex(({ kind, name }) => kind === 'level' && name === settlement.name);
+    const same = settlements[at];
+    if (same?.kind === 'level') {
+      if (settlement.version > same.version) settlements[at] = settlement;
+      return;
+    }
+  }
   if (settlement.kind === 'window') {
     const at = settlements.findIndex(
       (other) =>

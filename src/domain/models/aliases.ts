@@ -1,4 +1,5 @@
 import type { UpstreamTarget } from '../../ports/model-upstream.ts';
+import type { PriceVersion } from './price-of.ts';
 
 export type AliasKind = 'chat' | 'extract' | 'embed';
 
@@ -25,6 +26,8 @@ export interface Alias {
   readonly kind: AliasKind;
   /** Empty: nobody can answer, and the gateway says 503. */
   readonly targets: readonly AliasTarget[];
+  /** The one in force and those to come, in their order: for estimates, by `priceAt`. */
+  readonly prices: readonly PriceVersion[];
 }
 
 export const DEFAULT_ALIAS_PREFIX = 'svc';

@@ -1,7 +1,10 @@
 import { type AliasName, aliasOf, nameOfAlias, unknownAlias } from './aliases.ts';
 import { type CatalogueParts, changeCatalogue, sealTargets } from './change-targets.ts';
 import type { Cipher } from './cipher.ts';
+import type { TokenPrice } from './price-of.ts';
+import { ensurePrice } from './prices.ts';
 import { replaceTargets, type StoredTarget } from './stored-targets.ts';
+import { checkPrice, type WantedPrice } from './wanted-price.ts';
 import { checkTargets, type WantedTarget } from './wanted-target.ts';
 
 /** The aliases of the file behind MODEL_CONFIG, in its own words. */
@@ -16,6 +19,8 @@ export type ConfiguredAliases = {
           readonly weight: number;
         }[]
       | undefined;
+    /** In credits a million tokens. Without it the alias keeps its price. */
+    readonly price?: WantedPrice | undefined;
   };
 };
 
@@ -26,37 +31,62 @@ export type AppliedModelConfig =
   | { readonly outcome: 'refused'; readonly problem: string };
 
 /**
- * At a start: every alias whose targets the file names gets exactly those. Where it has them already nothing is
- * written and nobody is told, so that any number of processes may start with the same file at once.
+ * At a start: every alias whose targets the file names gets exactly those, and where it names a price that is not the
+ * one in force, it is from now on. Where nothing differs nothing is written and nobody is told, so that any number
+ * of processes may start with the same file at once.
  */
 export async function applyModelConfig(
   parts: CatalogueParts,
   configured: ConfiguredAliases,
 ): Promise<AppliedModelConfig> {
-  const wanted = new Map<AliasName, readonly WantedTarget[]>();
-  for (const [alias, { targets }] of Object.entries(configured)) {
-    const name = nameOfAlias(parts.prefix, alias);
-    if (name === null) return { outcome: 'refused', problem: unknownAlias(parts.prefix, alias) };
-    if (targets === undefined) continue;
+  const checked = checkConfigured(parts.prefix, configured);
+  if (checked.outcome === 'refused') return checked;
+  const { wanted } = checked;
+  if (wanted.every(({ targets, price }) => targets === null && price === null))
+    return { outcome: 'unchanged' };
+  return await changeCatalogue(parts, async (transaction, stored): Promise<AppliedModelConfig> => {
+    const aliases: string[] = [];
+    for (const { name, targets, price } of wanted) {
+      const present = stored.filter((target) => target.alias === name);
+      const isOther = targets !== null && !(await isSame(parts.cipher, present, targets));
+      if (isOther) await replaceTargets(transaction, name, await sealTargets(parts, name, targets));
+      const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
+      if (isOther || isPriced) aliases.push(aliasOf(parts.prefix, name));
+    }
+    return aliases.length === 0 ? { outcome: 'unchanged' } : { outcome: 'changed', aliases };
+  });
+}
+
+interface WantedAlias {
+  readonly name: AliasName;
+  /** Null where the file does not name them. */
+  readonly targets: readonly WantedTarget[] | null;
+  readonly price: TokenPrice | null;
+}
+
+function checkConfigured(
+  prefix: string,
+  configured: ConfiguredAliases,
+): { outcome: 'fine'; wanted: readonly WantedAlias[] } | { outcome: 'refused'; problem: string } {
+  const wanted: WantedAlias[] = [];
+  for (const [alias, { targets, price }] of Object.entries(configured)) {
+    const name = nameOfAlias(prefix, alias);
+    if (name === null) return { outcome: 'refused', problem: unknownAlias(prefix, alias) };
     const checked = checkTargets(
-      targets.map(({ base_url, model, api_key, weight }) => {
+      (targets ?? []).map(({ base_url, model, api_key, weight }) => {
         return { baseUrl: base_url, model, apiKey: api_key ?? null, weight };
       }),
     );
     if (checked.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${checked.problem}` };
-    wanted.set(name, checked.targets);
+    const priced = price === undefined ? null : checkPrice(price);
+    if (priced?.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${priced.problem}` };
+    wanted.push({
+      name,
+      targets: targets === undefined ? null : checked.targets,
+      price: priced?.price ?? null,
+    });
   }
-  if (wanted.size === 0) return { outcome: 'unchanged' };
-  return await changeCatalogue(parts, async (transaction, stored): Promise<AppliedModelConfig> => {
-    const aliases: string[] = [];
-    for (const [name, targets] of wanted) {
-      const present = stored.filter((target) => target.alias === name);
-      if (await isSame(parts.cipher, present, targets)) continue;
-      await replaceTargets(transaction, name, await sealTargets(parts, name, targets));
-      aliases.push(aliasOf(parts.prefix, name));
-    }
-    return aliases.length === 0 ? { outcome: 'unchanged' } : { outcome: 'changed', aliases };
-  });
+  return { outcome: 'fine', wanted };
 }
 
 async function isSame(

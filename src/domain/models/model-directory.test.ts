@@ -16,7 +16,7 @@ const cipherUnder = (masterKey: string) => createCipher({ masterKey, secrets });
 const cipher = cipherUnder('the master key of these tests, long enough');
 const wrongCipher = cipherUnder('some other master key, which is as long');
 const ALIAS = 'svc/chat-default';
-const NOBODY = { alias: ALIAS, kind: 'chat', targets: [] } as const;
+const NOBODY = { alias: ALIAS, kind: 'chat', targets: [], prices: [] } as const;
 const PROVIDER = {
   baseUrl: 'https://one.example/v1',
   model: 'provider-model-9',

@@ -4,6 +4,7 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import type { Alias, AliasTarget } from './aliases.ts';
 import { MODELS_TOPIC } from './change-targets.ts';
 import { type OpenedCatalogue, type OpeningParts, openCatalogue } from './opened-catalogue.ts';
+import { readPrices } from './prices.ts';
 import { readCatalogue, readVersion } from './stored-targets.ts';
 import { createTargetRest } from './target-rest.ts';
 
@@ -28,7 +29,7 @@ export interface ModelDirectory {
 const POLL_MS = 500;
 
 /**
- * All aliases and their targets in memory, so that a call asks nobody. Read again when a message tells of a
+ * All aliases, their targets and prices in memory, so that a call asks nobody. Read again when a message tells of a
  * change, when messages may have been lost, and when the version in the database has moved on. While the database
  * is away the last known catalogue stays in force: a wrong target answers with an error of its own, no target
  * would refuse every call.
@@ -45,7 +46,9 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
 
   async function load(): Promise<void> {
     const stored = await readCatalogue(database);
-    catalogue = await openCatalogue(parts, stored.targets, version === null ? null : catalogue);
+    // After the version: a price set between the two is read now, and again when the version is seen to have moved.
+    const prices = await readPrices(database);
+    catalogue = await openCatalogue(parts, { ...stored, prices }, version === null ? null : catalogue);
     aliases = [...catalogue.values()];
     rest.keepOnly(new Set(aliases.flatMap(({ targets }) => targets.map(({ id }) => id))));
     version = stored.version;

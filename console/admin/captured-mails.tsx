@@ -1,0 +1,71 @@
+import { useState } from 'react';
+import { Dialog } from '../parts/dialog.tsx';
+import { List } from '../parts/list.tsx';
+import { Card, Notice, Page, Problem } from '../parts/page.tsx';
+import { Moment } from '../parts/words.tsx';
+import { graphql } from '../session/graphql.ts';
+import { useQuery } from '../session/use-asking.ts';
+
+interface CapturedMail {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly capturedAt: string;
+  readonly text: string | null;
+}
+
+const MAILS = graphql(`{ capturedMails(first: 50) { nodes { id to subject capturedAt text } } }`);
+const LOOK_EVERY_MS = 5_000;
+
+export function CapturedMails() {
+  const asked = useQuery<{ capturedMails: { nodes: readonly CapturedMail[] } | null }>(
+    MAILS,
+    {},
+    LOOK_EVERY_MS,
+  );
+  const [shown, setShown] = useState<CapturedMail | null>(null);
+  const isSent = asked.data !== null && asked.data.capturedMails === null;
+  return (
+    <Page title="Captured mail" says="Without a mail server, mail is kept here: the last 50 messages.">
+      {isSent ? (
+        <Notice>A mail server is set up: mail is sent to people, and none is kept here.</Notice>
+      ) : (
+        <Card>
+          <List
+            label="Captured mail"
+            rows={asked.data?.capturedMails?.nodes ?? null}
+            error={asked.error}
+            retry={asked.reload}
+            keyOf={({ id }) => id}
+            empty={<p>Invitations, receipts and resets appear here.</p>}
+            columns={[
+              { name: 'When', show: ({ capturedAt }) => <Moment at={capturedAt} /> },
+              { name: 'To', show: ({ to }) => to },
+              { name: 'Subject', show: ({ subject }) => subject },
+              {
+                name: 'Do',
+                show: (mail) => (
+                  <button type="button" className="little" onClick={() => setShown(mail)}>
+                    Read
+                  </button>
+                ),
+              },
+            ]}
+          />
+        </Card>
+      )}
+      <Problem error={isSent ? asked.error : null} />
+      {shown !== null && (
+        <Dialog title={shown.subject} close={() => setShown(null)}>
+          <p className="quiet">To {shown.to}</p>
+          <pre>{shown.text ?? 'It has made room for newer ones.'}</pre>
+          <div>
+            <button type="button" className="main" onClick={() => setShown(null)}>
+              Close
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,73 @@
+import { Act } from '../parts/dialog.tsx';
+import { Bones, Figure, Page, Problem } from '../parts/page.tsx';
+import { count, Moment, spoken } from '../parts/words.tsx';
+import { useConsole } from '../session/console-context.ts';
+import { graphql } from '../session/graphql.ts';
+import { useQuery } from '../session/use-asking.ts';
+
+interface Generator {
+  readonly state: string;
+  readonly wish: string;
+  readonly queueSize: number;
+  readonly currentBatch: number;
+  readonly totalProcessed: number;
+  readonly totalErrors: number;
+  readonly throughputPerMinute: number;
+  readonly lastProcessedAt: string | null;
+  readonly processes: number;
+}
+
+const LOOK = graphql(`{ matchGenerator { state wish queueSize currentBatch totalProcessed totalErrors
+  throughputPerMinute lastProcessedAt processes } }`);
+const START = graphql(`mutation { startMatchGenerator { state } }`);
+const STOP = graphql(`mutation { stopMatchGenerator { state } }`);
+const LOOK_EVERY_MS = 2_000;
+
+export function Generator() {
+  const { session } = useConsole();
+  const asked = useQuery<{ matchGenerator: Generator }>(LOOK, {}, LOOK_EVERY_MS);
+  const generator = asked.data?.matchGenerator;
+  const change = async (query: string) => {
+    await session.ask(query);
+    await asked.reload();
+  };
+  const actions = (
+    <>
+      <Act name="Start" main work={() => change(START)} />
+      <Act name="Stop" work={() => change(STOP)} />
+    </>
+  );
+  return (
+    <Page
+      title="Match generator"
+      says="Scores talents against jobs, over all processes. A stop waits for the batch in work and outlasts a restart."
+      actions={actions}
+    >
+      <Problem error={asked.error} retry={asked.reload} />
+      {generator === undefined ? (
+        <Bones />
+      ) : (
+        <div className="columns">
+          <Figure
+            name="State"
+            value={spoken(generator.state)}
+            says={`is to be ${generator.wish.toLowerCase()}`}
+          />
+          <Figure name="Waiting" value={count(generator.queueSize)} says="pairs" />
+          <Figure name="In work" value={count(generator.currentBatch)} says="pairs of this batch" />
+          <Figure name="Rate" value={count(generator.throughputPerMinute)} says="matches a minute" />
+          <Figure
+            name="Done"
+            value={count(generator.totalProcessed)}
+            says={<Moment at={generator.lastProcessedAt} />}
+          />
+          <Figure
+            name="Errors"
+            value={count(generator.totalErrors)}
+            says={generator.processes === 1 ? 'one process' : `${count(generator.processes)} processes`}
+          />
+        </div>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,196 @@
+import { useState } from 'react';
+import { Dialog } from '../parts/dialog.tsx';
+import { Area, Field, Form } from '../parts/form.tsx';
+import { List } from '../parts/list.tsx';
+import { Card, Page, Tag } from '../parts/page.tsx';
+import { count, exact } from '../parts/words.tsx';
+import { useConsole } from '../session/console-context.ts';
+import { graphql } from '../session/graphql.ts';
+import { useQuery } from '../session/use-asking.ts';
+
+interface Price {
+  readonly id: string;
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+  readonly inForceFrom: string;
+}
+
+interface Alias {
+  readonly alias: string;
+  readonly kind: string;
+  readonly prices: readonly Price[];
+  readonly targets:
+    | readonly { id: string; baseUrl: string; model: string; weight: number; hasKey: boolean }[]
+    | null;
+}
+
+const ALIASES = graphql(`{ modelAliases { alias kind prices { id prompt cached completion inForceFrom }
+  targets { id baseUrl model weight hasKey } } }`);
+const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
+  setAliasPrice(alias: $alias, price: $price, from: $from) { id } }`);
+const SET_TARGETS = graphql(`mutation($alias: String!, $targets: [AliasTargetInput!]!) {
+  setAliasTargets(alias: $alias, targets: $targets) { alias } }`);
+
+export function Models() {
+  const asked = useQuery<{ modelAliases: readonly Alias[] }>(ALIASES);
+  const [priced, setPriced] = useState<Alias | null>(null);
+  const [aimed, setAimed] = useState<Alias | null>(null);
+  return (
+    <Page title="Models" says="The names that companies call, who answers for them, and what they cost.">
+      <Card>
+        <List
+          label="Models"
+          rows={asked.data?.modelAliases ?? null}
+          error={asked.error}
+          retry={asked.reload}
+          keyOf={({ alias }) => alias}
+          empty={<p>Aliases come with the system.</p>}
+          columns={[
+            { name: 'Alias', show: ({ alias }) => <code>{alias}</code> },
+            { name: 'Kind', show: ({ kind }) => <Tag>{kind}</Tag> },
+            { name: 'Served by', show: ({ targets }) => <Targets targets={targets ?? []} /> },
+            { name: 'Credits for a million tokens', show: ({ prices }) => <Prices prices={prices} /> },
+            {
+              name: 'Do',
+              show: (alias) => (
+                <div className="row">
+                  <button type="button" className="little" onClick={() => setAimed(alias)}>
+                    Targets
+                  </button>
+                  <button type="button" className="little" onClick={() => setPriced(alias)}>
+                    Price
+                  </button>
+                </div>
+              ),
+            },
+          ]}
+        />
+      </Card>
+      {priced !== null && <PriceForm alias={priced} close={() => setPriced(null)} changed={asked.reload} />}
+      {aimed !== null && <TargetForm alias={aimed} close={() => setAimed(null)} changed={asked.reload} />}
+    </Page>
+  );
+}
+
+function Targets({ targets }: { targets: NonNullable<Alias['targets']> }) {
+  if (targets.length === 0) return <span className="quiet">the embedded models</span>;
+  return targets.map(({ id, baseUrl, model, weight, hasKey }) => (
+    <div key={id} className="small">
+      <code>{model}</code> at {baseUrl}, weight {count(weight)}, {hasKey ? 'with a key' : 'without a key'}
+    </div>
+  ));
+}
+
+function Prices({ prices }: { prices: readonly Price[] }) {
+  return prices.map((price, at) => (
+    <div key={price.id} className="small">
+      {count(price.prompt)} in, {count(price.cached)} cached, {count(price.completion)} out
+      {at > 0 && `, from ${exact(price.inForceFrom)}`}
+    </div>
+  ));
+}
+
+interface AliasFormProps {
+  readonly alias: Alias;
+  close(): void;
+  changed(): Promise<void>;
+}
+
+function PriceForm({ alias, close, changed }: AliasFormProps) {
+  const { session } = useConsole();
+  const now = alias.prices[0];
+  const cancel = (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+  return (
+    <Dialog title={`Price of ${alias.alias}`} close={close}>
+      <p className="quiet">Credits for a million tokens. Calls keep the price they began under.</p>
+      <Form
+        submit="Set the price"
+        beside={cancel}
+        send={async ({ text, number }) => {
+          const price = {
+            prompt: number('prompt') ?? 0,
+            cached: number('cached') ?? 0,
+            completion: number('completion') ?? 0,
+          };
+          const from = text('from') === '' ? null : new Date(text('from')).toISOString();
+          await session.ask(SET_PRICE, { alias: alias.alias, price, from });
+          await changed();
+          close();
+        }}
+      >
+        <Field
+          label="Prompt"
+          name="prompt"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={now?.prompt}
+          required
+        />
+        <Field
+          label="Cached"
+          name="cached"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={now?.cached}
+          required
+        />
+        <Field
+          label="Completion"
+          name="completion"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={now?.completion}
+          required
+        />
+        <Field label="From" name="from" type="datetime-local" hint="Empty: now." />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** One target a line: address, model, weight, key. A key is never shown again, so all of them are written anew. */
+function TargetForm({ alias, close, changed }: AliasFormProps) {
+  const { session } = useConsole();
+  const shown = (alias.targets ?? [])
+    .map(({ baseUrl, model, weight }) => `${baseUrl} ${model} ${weight}`)
+    .join('\n');
+  const cancel = (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+  return (
+    <Dialog title={`Targets of ${alias.alias}`} close={close}>
+      <p className="quiet">
+        One a line: address, model, weight, key. Keys are never shown again: write each anew. No line: the
+        embedded models.
+      </p>
+      <Form
+        submit="Set the targets"
+        beside={cancel}
+        send={async ({ text }) => {
+          const lines = text('targets')
+            .split('\n')
+            .filter((line) => line.trim() !== '');
+          const targets = lines.map((line) => {
+            const [baseUrl = '', model = '', weight = '1', apiKey] = line.trim().split(/\s+/);
+            return { baseUrl, model, weight: Number(weight), ...(apiKey === undefined ? {} : { apiKey }) };
+          });
+          await session.ask(SET_TARGETS, { alias: alias.alias, targets });
+          await changed();
+          close();
+        }}
+      >
+        <Area label="Targets" name="targets" rows={5} defaultValue={shown} spellCheck={false} />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,93 @@
+import { useState } from 'react';
+import { Act } from '../parts/dialog.tsx';
+import { Choice } from '../parts/form.tsx';
+import { List } from '../parts/list.tsx';
+import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
+import { count, Moment, spoken } from '../parts/words.tsx';
+import { useConsole } from '../session/console-context.ts';
+import { graphql } from '../session/graphql.ts';
+import { usePages } from '../session/use-asking.ts';
+
+interface PaymentEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly status: 'DEFERRED' | 'FAILED' | 'IGNORED' | 'PROCESSED' | 'RECEIVED';
+  readonly effect: string | null;
+  readonly error: string | null;
+  readonly attempts: number;
+  readonly receivedAt: string;
+  readonly nextAttemptAt: string | null;
+  readonly providerEventId: string;
+}
+
+const EVENTS = graphql(`query($after: ID, $status: PaymentEventStatus) {
+  paymentEvents(first: 30, after: $after, status: $status) {
+    nodes { id type status effect error attempts receivedAt nextAttemptAt providerEventId }
+    pageInfo { hasNextPage endCursor } } }`);
+const REPLAY = graphql(`mutation($id: ID!) { replayPaymentEvent(id: $id) { id } }`);
+const MOODS: Record<PaymentEvent['status'], Mood> = {
+  DEFERRED: 'warn',
+  FAILED: 'bad',
+  IGNORED: 'plain',
+  PROCESSED: 'good',
+  RECEIVED: 'warn',
+};
+
+export function PaymentEvents() {
+  const { session } = useConsole();
+  const [status, setStatus] = useState('');
+  const pages = usePages<PaymentEvent>(EVENTS, 'paymentEvents', status === '' ? {} : { status });
+  const replay = async (id: string) => {
+    await session.ask(REPLAY, { id });
+    await pages.reload();
+  };
+  return (
+    <Page
+      title="Payment events"
+      says="What the payment provider told, rightly signed, and what became of it."
+      actions={
+        <Choice label="Status" value={status} onChange={(event) => setStatus(event.target.value)}>
+          <option value="">All</option>
+          {Object.keys(MOODS).map((one) => (
+            <option key={one} value={one}>
+              {spoken(one)}
+            </option>
+          ))}
+        </Choice>
+      }
+    >
+      <Card>
+        <List
+          label="Payment events"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          empty={<p>They come with the first purchase.</p>}
+          columns={[
+            { name: 'Received', show: ({ receivedAt }) => <Moment at={receivedAt} /> },
+            {
+              name: 'Event',
+              show: ({ type, providerEventId }) => (
+                <>
+                  <div>{type}</div>
+                  <code className="quiet">{providerEventId}</code>
+                </>
+              ),
+            },
+            { name: 'Status', show: (event) => <Tag mood={MOODS[event.status]}>{spoken(event.status)}</Tag> },
+            { name: 'What became of it', show: ({ effect, error }) => error ?? effect ?? '' },
+            { name: 'Tries', isNumber: true, show: ({ attempts }) => count(attempts) },
+            {
+              name: 'Do',
+              show: (event) =>
+                event.status !== 'PROCESSED' &&
+                event.status !== 'IGNORED' && <Act name="Replay" work={() => replay(event.id)} />,
+            },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}

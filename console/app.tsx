@@ -1,0 +1,111 @@
+import { Suspense, useEffect, useState } from 'react';
+import { Link, Route, Switch, useLocation } from 'wouter';
+import { Doors } from './doors.tsx';
+import { Bones, Page, Problem } from './parts/page.tsx';
+import { roomsOf } from './routes.ts';
+import { useConsole, useSessionState } from './session/console-context.ts';
+import type { Person } from './session/session.ts';
+
+export function App() {
+  const { session } = useConsole();
+  const state = useSessionState();
+  const [path] = useLocation();
+  const isMailedLink = path === '/invitation' || path === '/reset-password';
+  if (state.status === 'opening') {
+    return (
+      <div className="alone">
+        <main>
+          <Bones />
+        </main>
+      </div>
+    );
+  }
+  if (state.status === 'unreachable') {
+    return (
+      <div className="alone">
+        <main>
+          <Problem error={state.error} retry={session.open} />
+        </main>
+      </div>
+    );
+  }
+  if (state.status === 'out' || isMailedLink) return <Doors />;
+  return <Frame person={state.person} />;
+}
+
+function Frame({ person }: { person: Person }) {
+  const rooms = roomsOf(person);
+  return (
+    <div className="frame">
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <Side person={person} />
+      <main id="content">
+        <Suspense fallback={<Bones lines={6} />}>
+          <Switch>
+            {rooms.flatMap(({ places }) =>
+              places.map(({ path, page }) => <Route key={path} path={path} component={page} />),
+            )}
+            <Route component={Nowhere} />
+          </Switch>
+        </Suspense>
+      </main>
+    </div>
+  );
+}
+
+function Side({ person }: { person: Person }) {
+  const { session, icon } = useConsole();
+  const [path] = useLocation();
+  const [isOpen, setOpen] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes wherever one goes
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <header className="side" data-open={isOpen}>
+      <div className="side-head">
+        <Link href="/" className="brand">
+          <img src={icon} alt="" />
+          Turnpike
+        </Link>
+        <button type="button" className="menu-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          Menu
+        </button>
+      </div>
+      <nav aria-label="Pages">
+        {roomsOf(person).map((room) => (
+          <div key={room.name}>
+            <h2>{room.name}</h2>
+            <ul>
+              {room.places
+                .filter(({ name }) => name !== undefined)
+                .map((place) => (
+                  <li key={place.path}>
+                    <Link href={place.path} aria-current={place.path === path ? 'page' : undefined}>
+                      {place.name}
+                    </Link>
+                  </li>
+                ))}
+            </ul>
+          </div>
+        ))}
+      </nav>
+      <div className="who small">
+        <span>{person.email}</span>
+        <button type="button" className="little" onClick={() => void session.leave()}>
+          Log out
+        </button>
+      </div>
+    </header>
+  );
+}
+
+function Nowhere() {
+  return (
+    <Page title="There is no such page" says="The address may be mistyped, or the page is not for your role.">
+      <p>
+        <Link href="/">Back to the beginning</Link>
+      </p>
+    </Page>
+  );
+}

@@ -1,0 +1,177 @@
+import { useState } from 'react';
+import { Link, Route, Switch, useLocation } from 'wouter';
+import { Field, Form } from './parts/form.tsx';
+import { Card, Notice, Page } from './parts/page.tsx';
+import { useConsole } from './session/console-context.ts';
+import { graphql } from './session/graphql.ts';
+import type { WayIn } from './session/session.ts';
+
+const ASK_FOR_RESET = graphql(`mutation($email: String!) { requestPasswordReset(email: $email) }`);
+const PASSWORD = {
+  name: 'password',
+  type: 'password',
+  minLength: 10,
+  maxLength: 512,
+  required: true,
+} as const;
+
+/** The pages of whoever is not logged in. Any other address asks to log in, and is there afterwards. */
+export function Doors() {
+  const { icon } = useConsole();
+  return (
+    <div className="alone">
+      <main>
+        <div className="brand">
+          <img src={icon} alt="" />
+          Turnpike
+        </div>
+        <Switch>
+          <Route path="/sign-up" component={SignUp} />
+          <Route path="/forgotten-password" component={Forgotten} />
+          <Route path="/invitation" component={Invitation} />
+          <Route path="/reset-password" component={Reset} />
+          <Route component={LogIn} />
+        </Switch>
+      </main>
+    </div>
+  );
+}
+
+function useEntering() {
+  const { session } = useConsole();
+  const [path, navigate] = useLocation();
+  return async (way: WayIn, variables: object) => {
+    await session.enter(way, variables);
+    if (/^\/(?:log-in|sign-up|invitation|reset-password|forgotten-password)$/.test(path)) {
+      navigate('/', { replace: true });
+    }
+  };
+}
+
+function LogIn() {
+  const enter = useEntering();
+  return (
+    <Page title="Log in">
+      <Card>
+        <Form
+          submit="Log in"
+          send={({ text }) => enter('login', { email: text('email'), password: text('password') })}
+        >
+          <Field label="E-mail" name="email" type="email" autoComplete="username" required />
+          <Field label="Password" name="password" type="password" autoComplete="current-password" required />
+        </Form>
+      </Card>
+      <p className="row spread">
+        <Link href="/sign-up">Sign up a company</Link>
+        <Link href="/forgotten-password">Forgot the password?</Link>
+      </p>
+    </Page>
+  );
+}
+
+function SignUp() {
+  const enter = useEntering();
+  return (
+    <Page title="Sign up" says="A new company, and you are its admin.">
+      <Card>
+        <Form
+          submit="Sign up"
+          send={({ text }) => {
+            const input = { companyName: text('company'), email: text('email'), password: text('password') };
+            return enter('sign-up', { input });
+          }}
+        >
+          <Field label="Company" name="company" autoComplete="organization" maxLength={200} required />
+          <Field label="E-mail" name="email" type="email" autoComplete="username" required />
+          <Field label="Password" hint="At least 10 characters." autoComplete="new-password" {...PASSWORD} />
+        </Form>
+      </Card>
+      <p>
+        <Link href="/">Log in instead</Link>
+      </p>
+    </Page>
+  );
+}
+
+function Forgotten() {
+  const { session } = useConsole();
+  const [isSent, setSent] = useState(false);
+  return (
+    <Page title="Forgotten password">
+      {isSent ? (
+        <Notice mood="good">
+          If somebody has this address, a mail with a link is on its way. It works for an hour.
+        </Notice>
+      ) : (
+        <Card>
+          <Form
+            submit="Mail me a link"
+            send={async ({ text }) => {
+              await session.ask(ASK_FOR_RESET, { email: text('email') });
+              setSent(true);
+            }}
+          >
+            <Field label="E-mail" name="email" type="email" autoComplete="username" required />
+          </Form>
+        </Card>
+      )}
+      <p>
+        <Link href="/">Back to log in</Link>
+      </p>
+    </Page>
+  );
+}
+
+function Invitation() {
+  return (
+    <WithToken title="Welcome" says="Choose a password to join." submit="Join" way="accept-invitation" />
+  );
+}
+
+function Reset() {
+  return (
+    <WithToken
+      title="New password"
+      says="All other sessions end with it."
+      submit="Set the password"
+      way="reset-password"
+    />
+  );
+}
+
+/** The token stands behind the # of the mailed link: it is in no log and no Referer. */
+function WithToken({
+  title,
+  says,
+  submit,
+  way,
+}: {
+  title: string;
+  says: string;
+  submit: string;
+  way: WayIn;
+}) {
+  const enter = useEntering();
+  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
+  if (token === '') {
+    return (
+      <Page title={title}>
+        <Notice mood="warn">
+          This link is not whole. Open it from the mail again, or ask for a new one.
+        </Notice>
+        <p>
+          <Link href="/">Log in</Link>
+        </p>
+      </Page>
+    );
+  }
+  return (
+    <Page title={title} says={says}>
+      <Card>
+        <Form submit={submit} send={({ text }) => enter(way, { token, password: text('password') })}>
+          <Field label="Password" hint="At least 10 characters." autoComplete="new-password" {...PASSWORD} />
+        </Form>
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,24 @@
+import 'uplot/dist/uPlot.min.css';
+import './style/tokens.css';
+import './style/layout.css';
+import './style/parts.css';
+import './style/lists.css';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.tsx';
+import icon from './icon.svg';
+import { ConsoleContext } from './session/console-context.ts';
+import { createSession } from './session/session.ts';
+
+const gatewayUrl = document.querySelector<HTMLMetaElement>('meta[name=gateway-url]')?.content ?? '';
+const place = document.getElementById('console');
+if (place === null) throw new Error('the shell has no place for the console');
+const session = createSession();
+void session.open();
+createRoot(place).render(
+  <StrictMode>
+    <ConsoleContext value={{ session, gatewayUrl, icon }}>
+      <App />
+    </ConsoleContext>
+  </StrictMode>,
+);

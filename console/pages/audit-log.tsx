@@ -1,0 +1,63 @@
+import { List } from '../parts/list.tsx';
+import { Card, Page } from '../parts/page.tsx';
+import { Moment } from '../parts/words.tsx';
+import { graphql } from '../session/graphql.ts';
+import { usePages } from '../session/use-asking.ts';
+
+interface Entry {
+  readonly id: string;
+  readonly action: string;
+  readonly actorEmail: string | null;
+  readonly clientAddress: string;
+  readonly happenedAt: string;
+  readonly objectKind: string;
+  readonly objectId: string;
+  readonly requestId: string;
+  readonly details: unknown;
+}
+
+const AUDIT_LOG = graphql(`query($after: ID) { auditLog(first: 30, after: $after) {
+  nodes { id action actorEmail clientAddress happenedAt objectKind objectId requestId details }
+  pageInfo { hasNextPage endCursor } } }`);
+
+export function AuditLog() {
+  const pages = usePages<Entry>(AUDIT_LOG, 'auditLog');
+  return (
+    <Page title="Audit log" says="Who changed what, when and from where. It only ever grows.">
+      <Card>
+        <List
+          label="Audit log"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          empty={<p>Every change by a person appears here.</p>}
+          columns={[
+            { name: 'When', show: ({ happenedAt }) => <Moment at={happenedAt} /> },
+            { name: 'Who', show: ({ actorEmail }) => actorEmail ?? 'the system' },
+            { name: 'What', show: ({ action }) => <code>{action}</code> },
+            { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
+            {
+              name: 'Details',
+              show: (entry) => (
+                <details>
+                  <summary>
+                    {entry.objectKind} <span className="mono">…{entry.objectId.slice(-6)}</span>
+                  </summary>
+                  <pre>
+                    {JSON.stringify(
+                      { object: entry.objectId, request: entry.requestId, details: entry.details },
+                      null,
+                      2,
+                    )}
+                  </pre>
+                </details>
+              ),
+            },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}

@@ -1,0 +1,127 @@
+import { useState } from 'react';
+import { Link, useSearch } from 'wouter';
+import { Dialog } from '../parts/dialog.tsx';
+import { List } from '../parts/list.tsx';
+import { Card, Page } from '../parts/page.tsx';
+import { count, Moment, spoken } from '../parts/words.tsx';
+import { graphql } from '../session/graphql.ts';
+import { usePages } from '../session/use-asking.ts';
+import { MatchWeights } from './match-weights.tsx';
+
+interface Match {
+  readonly id: string;
+  readonly score: number;
+  readonly jobToTalent: number;
+  readonly talentToJob: number;
+  readonly reasons: readonly string[];
+  readonly missing: readonly string[];
+  readonly updatedAt: string;
+  readonly job: { readonly title: string };
+  readonly talent: { readonly name: string | null };
+  readonly parts: readonly MatchPart[];
+}
+
+interface MatchPart {
+  readonly name: string;
+  readonly score: number;
+  readonly weight: number;
+  readonly found: readonly string[];
+  readonly missing: readonly string[];
+}
+
+const MATCHES = graphql(`query($after: ID, $jobId: ID, $talentId: ID) {
+  matches(first: 20, after: $after, jobId: $jobId, talentId: $talentId) {
+    nodes { id score jobToTalent talentToJob reasons missing updatedAt job { title } talent { name }
+      parts { name score weight found missing } }
+    pageInfo { hasNextPage endCursor } } }`);
+
+export function Matches() {
+  const search = new URLSearchParams(useSearch());
+  const [shown, setShown] = useState<Match | null>(null);
+  const jobId = search.get('job');
+  const talentId = search.get('talent');
+  const pages = usePages<Match>(MATCHES, 'matches', {
+    ...(jobId === null ? {} : { jobId }),
+    ...(talentId === null ? {} : { talentId }),
+  });
+  return (
+    <Page
+      title="Matches"
+      says="How well talents and jobs fit, the best first. Nothing about name, age, sex, origin or photo enters it."
+    >
+      {(jobId !== null || talentId !== null) && (
+        <p>
+          Those of one {jobId !== null ? 'job' : 'talent'}. <Link href="/matches">Show all</Link>
+        </p>
+      )}
+      <Card>
+        <List
+          label="Matches"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          empty={
+            <p>
+              Add a <Link href="/jobs">job</Link> and a <Link href="/talents">talent</Link>; matches appear by
+              themselves.
+            </p>
+          }
+          columns={[
+            { name: 'Score', isNumber: true, show: ({ score }) => <strong>{count(score)}</strong> },
+            { name: 'Talent', show: ({ talent }) => talent.name ?? 'Without a name' },
+            { name: 'Job', show: ({ job }) => job.title },
+            { name: 'Why', show: ({ reasons }) => reasons[0] ?? '' },
+            { name: 'Scored', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
+            {
+              name: 'Do',
+              show: (match) => (
+                <button type="button" className="little" onClick={() => setShown(match)}>
+                  Reasons
+                </button>
+              ),
+            },
+          ]}
+        />
+      </Card>
+      <MatchWeights />
+      {shown !== null && <Reasons match={shown} close={() => setShown(null)} />}
+    </Page>
+  );
+}
+
+function Reasons({ match, close }: { match: Match; close(): void }) {
+  const title = `${match.talent.name ?? 'Talent'} and ${match.job.title}: ${count(match.score)}`;
+  return (
+    <Dialog title={title} close={close}>
+      <p className="quiet">
+        The talent fulfils the job to {count(match.jobToTalent)}, the job is for the talent to{' '}
+        {count(match.talentToJob)}.
+      </p>
+      <ul>
+        {match.reasons.map((reason) => (
+          <li key={reason}>{reason}</li>
+        ))}
+      </ul>
+      <List
+        label="Parts of the score"
+        rows={match.parts}
+        keyOf={({ name }) => name}
+        empty={null}
+        columns={[
+          { name: 'Part', show: ({ name }) => spoken(name) },
+          { name: 'Score', isNumber: true, show: ({ score }) => count(score) },
+          { name: 'Weight', isNumber: true, show: ({ weight }) => count(weight) },
+          { name: 'Found', show: ({ found }) => found.join(', ') },
+          { name: 'Missing', show: ({ missing }) => missing.join(', ') },
+        ]}
+      />
+      <div>
+        <button type="button" className="main" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,102 @@
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
+import { useDoing } from '../session/use-asking.ts';
+import { Problem } from './page.tsx';
+
+export function Dialog({ title, close, children }: { title: string; close(): void; children: ReactNode }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useEffect(() => {
+    const shown = dialog.current;
+    if (shown?.open === false) shown.showModal();
+    return () => shown?.close();
+  }, []);
+  return (
+    <dialog ref={dialog} aria-labelledby={titleId} onCancel={close}>
+      <div className="stack">
+        <h2 id={titleId}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface ConfirmedProps {
+  readonly name: string;
+  readonly title: string;
+  readonly says: ReactNode;
+  readonly danger?: boolean;
+  work(): Promise<unknown>;
+}
+
+/** A button for what cannot be undone: it asks first. */
+export function Confirmed({ name, title, says, danger = true, work }: ConfirmedProps) {
+  const [isOpen, setOpen] = useState(false);
+  const doing = useDoing();
+  const mood = danger ? 'danger' : 'main';
+  const confirm = async () => {
+    if (await doing.run(work)) setOpen(false);
+  };
+  return (
+    <>
+      <button type="button" className={`little ${danger ? 'danger' : ''}`} onClick={() => setOpen(true)}>
+        {name}
+      </button>
+      {isOpen && (
+        <Dialog title={title} close={() => setOpen(false)}>
+          <div>{says}</div>
+          <Problem error={doing.error} />
+          <div className="row">
+            <button type="button" className={mood} disabled={doing.isBusy} onClick={() => void confirm()}>
+              {doing.isBusy ? 'Working…' : name}
+            </button>
+            <button type="button" onClick={() => setOpen(false)}>
+              Cancel
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+/** For what can be repeated or undone: no question, but the error stays readable. */
+export function Act({
+  name,
+  main = false,
+  work,
+}: {
+  name: string;
+  main?: boolean;
+  work(): Promise<unknown>;
+}) {
+  const doing = useDoing();
+  return (
+    <>
+      <button
+        type="button"
+        className={main ? 'main' : 'little'}
+        disabled={doing.isBusy}
+        onClick={() => void doing.run(work)}
+      >
+        {doing.isBusy ? 'Working…' : name}
+      </button>
+      <Problem error={doing.error} />
+    </>
+  );
+}
+
+export function Copy({ text, name = 'Copy' }: { text: string; name?: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const clipboard: Clipboard | undefined = navigator.clipboard;
+  // Over plain HTTP from another machine there is none: the text can still be selected.
+  if (clipboard === undefined) return null;
+  const copy = async () => {
+    await clipboard.writeText(text);
+    setCopied(true);
+  };
+  return (
+    <button type="button" className="little" onClick={() => void copy()}>
+      <span aria-live="polite">{isCopied ? 'Copied' : name}</span>
+    </button>
+  );
+}

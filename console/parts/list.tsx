@@ -1,0 +1,67 @@
+import type { ReactNode } from 'react';
+import { Bones, Empty, Problem } from './page.tsx';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly isNumber?: boolean;
+  show(row: Row): ReactNode;
+}
+
+interface ListProps<Row> {
+  readonly label: string;
+  readonly rows: readonly Row[] | null;
+  readonly columns: readonly Column<Row>[];
+  readonly keyOf: (row: Row) => string;
+  readonly empty: ReactNode;
+  readonly error?: Error | null;
+  readonly retry?: () => unknown;
+  readonly more?: { readonly hasMore: boolean; readonly isBusy: boolean; more(): unknown };
+}
+
+/** A table with its three other faces: still loading, nothing there, not to be had. */
+export function List<Row>(props: ListProps<Row>) {
+  const { label, rows, columns, keyOf, empty, error = null, retry, more } = props;
+  if (error !== null && rows === null) {
+    return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
+  }
+  if (rows === null) return <Bones />;
+  if (rows.length === 0) return <Empty title="Nothing here yet">{empty}</Empty>;
+  const numeric = (column: Column<Row>) => (column.isNumber === true ? 'number right' : undefined);
+  return (
+    <>
+      <Problem error={error} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <section className="scroller" tabIndex={0} aria-label={`Table: ${label}`}>
+        <table className="list">
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <th key={column.name} scope="col" className={numeric(column)}>
+                  {column.name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={keyOf(row)}>
+                {columns.map((column) => (
+                  <td key={column.name} className={numeric(column)} data-name={column.name}>
+                    <div>{column.show(row)}</div>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {more?.hasMore === true && (
+        <div>
+          <button type="button" disabled={more.isBusy} onClick={() => void more.more()}>
+            {more.isBusy ? 'Loading…' : 'Show more'}
+          </button>
+        </div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+/** How numbers and moments are said, everywhere alike. */
+const creditForm = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+const countForm = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
+const exactForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
+const relativeForm = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const UNITS = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+export function credits(amount: number): string {
+  return creditForm.format(amount);
+}
+
+export function count(amount: number): string {
+  return countForm.format(amount);
+}
+
+export function money(amount: number, currency: string): string {
+  return new Intl.NumberFormat('en', { style: 'currency', currency: currency.toUpperCase() }).format(amount);
+}
+
+export function relative(moment: string, nowMs: number): string {
+  const seconds = (Date.parse(moment) - nowMs) / 1_000;
+  for (const [unit, length] of UNITS) {
+    if (Math.abs(seconds) >= length) return relativeForm.format(Math.round(seconds / length), unit);
+  }
+  return seconds > 0 ? 'in a moment' : 'just now';
+}
+
+/** Relative to read, exact on hover and for machines. */
+export function Moment({ at, never = 'never' }: { at: string | null; never?: string }) {
+  if (at === null) return <span className="quiet">{never}</span>;
+  return (
+    <time dateTime={at} title={exactForm.format(new Date(at))}>
+      {relative(at, Date.now())}
+    </time>
+  );
+}
+
+export function exact(at: string): string {
+  return exactForm.format(new Date(at));
+}
+
+/** SUBSCRIPTION_GRANT becomes “Subscription grant”. */
+export function spoken(name: string): string {
+  const words = name.replaceAll('_', ' ').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,86 @@
+import { type ComponentType, lazy } from 'react';
+import type { Person } from './session/session.ts';
+
+export interface Place {
+  readonly path: string;
+  readonly page: ComponentType;
+  /** Left out where no line of the navigation leads there. */
+  readonly name?: string;
+}
+
+export interface Room {
+  readonly name: string;
+  readonly places: readonly Place[];
+}
+
+function page<Name extends string>(
+  load: () => Promise<Record<Name, ComponentType>>,
+  name: Name,
+): ComponentType {
+  return lazy<ComponentType>(async () => ({ default: (await load())[name] }));
+}
+
+const Overview = page(() => import('./pages/overview.tsx'), 'Overview');
+const Usage = page(() => import('./pages/usage.tsx'), 'Usage');
+const Keys = page(() => import('./pages/keys.tsx'), 'Keys');
+const Billing = page(() => import('./pages/billing.tsx'), 'Billing');
+const Playground = page(() => import('./pages/playground.tsx'), 'Playground');
+const Jobs = page(() => import('./pages/jobs.tsx'), 'Jobs');
+const Talents = page(() => import('./pages/talents.tsx'), 'Talents');
+const Matches = page(() => import('./pages/matches.tsx'), 'Matches');
+const Meetings = page(() => import('./pages/meetings.tsx'), 'Meetings');
+const Team = page(() => import('./pages/team.tsx'), 'Team');
+const AuditLog = page(() => import('./pages/audit-log.tsx'), 'AuditLog');
+const Profile = page(() => import('./pages/profile.tsx'), 'Profile');
+const Companies = page(() => import('./admin/companies.tsx'), 'Companies');
+const Catalogue = page(() => import('./admin/catalogue.tsx'), 'Catalogue');
+const Models = page(() => import('./admin/models.tsx'), 'Models');
+const PaymentEvents = page(() => import('./admin/payment-events.tsx'), 'PaymentEvents');
+const StaleSubscriptions = page(() => import('./admin/stale-subscriptions.tsx'), 'StaleSubscriptions');
+const LiveLogs = page(() => import('./admin/live-logs.tsx'), 'LiveLogs');
+const CapturedMails = page(() => import('./admin/captured-mails.tsx'), 'CapturedMails');
+const Generator = page(() => import('./admin/generator.tsx'), 'Generator');
+
+/** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
+export function roomsOf(person: Person): readonly Room[] {
+  const isMember = person.companyId !== null;
+  const isAdmin = isMember && person.role === 'COMPANY_ADMIN';
+  const when = (is: boolean, ...places: Place[]) => (is ? places : []);
+  const company = [
+    ...when(isMember, { path: '/', name: 'Overview', page: Overview }),
+    ...when(isAdmin, { path: '/keys', name: 'API keys', page: Keys }),
+    ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
+    ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
+    ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }),
+    ...when(isMember, { path: '/team', name: 'Team', page: Team }),
+    ...when(isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),
+  ];
+  const hiring = when(
+    isMember,
+    { path: '/jobs', name: 'Jobs', page: Jobs },
+    { path: '/talents', name: 'Talents', page: Talents },
+    { path: '/matches', name: 'Matches', page: Matches },
+    { path: '/meetings', name: 'Meetings', page: Meetings },
+    { path: '/meetings/:id', page: Meetings },
+  );
+  const system = when(
+    person.isSuperAdmin,
+    { path: '/companies', name: 'Companies', page: Companies },
+    { path: '/catalogue', name: 'Plans and packs', page: Catalogue },
+    { path: '/models', name: 'Models', page: Models },
+    { path: '/payment-events', name: 'Payment events', page: PaymentEvents },
+    { path: '/stale-subscriptions', name: 'Stale subscriptions', page: StaleSubscriptions },
+    { path: '/logs', name: 'Live logs', page: LiveLogs },
+    { path: '/generator', name: 'Match generator', page: Generator },
+    { path: '/mail', name: 'Captured mail', page: CapturedMails },
+    ...when(!isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),
+    ...when(!isMember, { path: '/', page: Companies }),
+  );
+  const own = [{ path: '/profile', name: 'Password and sessions', page: Profile }];
+  return [
+    { name: 'Company', places: company },
+    { name: 'Hiring', places: hiring },
+    { name: 'System', places: system },
+    { name: 'You', places: own },
+  ].filter(({ places }) => places.length > 0);
+}

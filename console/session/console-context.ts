@@ -1,0 +1,22 @@
+import { createContext, use, useSyncExternalStore } from 'react';
+import type { Session, SessionState } from './session.ts';
+
+export interface Console {
+  readonly session: Session;
+  /** Where the models are called, with its path. */
+  readonly gatewayUrl: string;
+  readonly icon: string;
+}
+
+export const ConsoleContext = createContext<Console | null>(null);
+
+export function useConsole(): Console {
+  const found = use(ConsoleContext);
+  if (found === null) throw new Error('there is no console around this part');
+  return found;
+}
+
+export function useSessionState(): SessionState {
+  const { session } = useConsole();
+  return useSyncExternalStore(session.subscribe, session.state);
+}

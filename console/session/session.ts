@@ -1,0 +1,136 @@
+import { AnswerError, post } from './answer-error.ts';
+import { graphql } from './graphql.ts';
+
+export interface Person {
+  readonly id: string;
+  readonly email: string;
+  readonly isSuperAdmin: boolean;
+  readonly role: 'COMPANY_ADMIN' | 'MEMBER';
+  readonly companyId: string | null;
+}
+
+export type SessionState =
+  | { readonly status: 'opening' }
+  | { readonly status: 'out' }
+  | { readonly status: 'in'; readonly person: Person }
+  | { readonly status: 'unreachable'; readonly error: Error };
+
+export type WayIn = 'login' | 'sign-up' | 'accept-invitation' | 'reset-password' | 'change-password';
+
+export interface Session {
+  state(): SessionState;
+  subscribe(changed: () => void): () => void;
+  /** Takes up the session that the browser's cookie still holds, if there is one. */
+  open(): Promise<void>;
+  enter(way: WayIn, variables: object): Promise<void>;
+  leave(): Promise<void>;
+  /** A token that is good for a while, refreshed if need be; null when nobody is logged in. */
+  token(): Promise<string | null>;
+  ask<Data>(query: string, variables?: object): Promise<Data>;
+}
+
+interface Tokens {
+  readonly accessToken: string;
+  readonly expiresAt: string;
+}
+
+const REFRESH_BEFORE_MS = 60_000;
+const WHO_AM_I = graphql(`{ whoAmI { id email isSuperAdmin role companyId } }`);
+
+/**
+ * Who is logged in, in this tab. opening → in or out; in → out on a log-out here or in another tab, or when the
+ * server says that the session is over; out → in on a log-in here or in another tab. The access token lives in this
+ * closure alone, and the refresh token in a cookie that no script reads.
+ */
+export function createSession(): Session {
+  let state: SessionState = { status: 'opening' };
+  let tokens: Tokens | null = null;
+  let refreshing: Promise<void> | null = null;
+  const watchers = new Set<() => void>();
+  const otherTabs = new BroadcastChannel('turnpike-session');
+
+  const become = (next: SessionState) => {
+    state = next;
+    for (const watcher of watchers) watcher();
+  };
+  const out = () => {
+    tokens = null;
+    if (state.status !== 'out') become({ status: 'out' });
+  };
+  // One tab at a time: a refresh token is good once, and the next tab then sends the new one.
+  const refresh = () => {
+    const asking = () => post<{ session: Tokens | null }>('/session/refresh', {}, null);
+    refreshing ??= oneTabAtATime(asking)
+      .then(({ session }) => {
+        tokens = session;
+        if (session === null) out();
+      })
+      .finally(() => {
+        refreshing = null;
+      });
+    return refreshing;
+  };
+  const isStale = () => tokens === null || Date.parse(tokens.expiresAt) - Date.now() < REFRESH_BEFORE_MS;
+  const token = async () => {
+    if (state.status === 'out') return null;
+    if (isStale()) await refresh();
+    return tokens?.accessToken ?? null;
+  };
+  const ask = async <Data>(query: string, variables: object = {}): Promise<Data> => {
+    const once = async () => await post<Data>('/graphql', { query, variables }, await token());
+    try {
+      return await once();
+    } catch (error) {
+      if (!(error instanceof AnswerError) || error.code !== 'UNAUTHENTICATED' || tokens === null) throw error;
+      await refresh();
+      return await once();
+    }
+  };
+  const learnWho = async () => {
+    if (tokens === null) return out();
+    const { whoAmI } = await ask<{ whoAmI: Person }>(WHO_AM_I);
+    become({ status: 'in', person: whoAmI });
+  };
+  const open = async () => {
+    try {
+      if (state.status !== 'in') become({ status: 'opening' });
+      await refresh();
+      await learnWho();
+    } catch (error) {
+      become({ status: 'unreachable', error: error instanceof Error ? error : new Error(String(error)) });
+    }
+  };
+
+  otherTabs.onmessage = ({ data }) => {
+    if (data === 'out') return out();
+    void open();
+  };
+  return {
+    state: () => state,
+    subscribe(changed) {
+      watchers.add(changed);
+      return () => watchers.delete(changed);
+    },
+    open,
+    async enter(way, variables) {
+      const known = way === 'change-password' ? await token() : null;
+      tokens = (await post<{ session: Tokens }>(`/session/${way}`, variables, known)).session;
+      if (state.status === 'out') state = { status: 'opening' };
+      await learnWho();
+      otherTabs.postMessage('in');
+    },
+    async leave() {
+      await post('/session/logout', {}, null);
+      out();
+      otherTabs.postMessage('out');
+    },
+    token,
+    ask,
+  };
+}
+
+/** Over plain HTTP from another machine a browser has no locks: then the server's grace for repeats has to do. */
+function oneTabAtATime<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  const locks: LockManager | undefined = navigator.locks;
+  return locks === undefined ? work() : locks.request('turnpike-session', work);
+}

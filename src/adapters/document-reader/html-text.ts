@@ -1,0 +1,156 @@
+import { Parser } from 'htmlparser2';
+
+/**
+ * What a reader of the page would see, in blocks: no scripts, styles, comments, hidden parts. The parser tells of tags
+ * one by one and no tree is built, so a million nested tags are a million short events.
+ */
+export interface HtmlText {
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+const UNSEEN = new Set([
+  ...['script', 'style', 'template', 'noscript', 'head', 'title', 'svg', 'math', 'iframe', 'object', 'embed'],
+  ...['audio', 'video', 'canvas', 'datalist', 'select', 'dialog'],
+]);
+/** A block stands on lines of its own; the wide ones have an empty line around them. */
+const WIDE = new Set([
+  ...['p', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'ul', 'ol', 'dl', 'table', 'blockquote', 'pre', 'section'],
+  ...['article', 'header', 'footer', 'main', 'aside', 'nav', 'figure', 'form', 'fieldset', 'address', 'hr'],
+]);
+const NARROW = new Set([
+  ...['div', 'li', 'tr', 'dt', 'dd', 'thead', 'tbody', 'tfoot', 'caption', 'figcaption', 'legend'],
+  ...['summary', 'details', 'option', 'body', 'html', 'center'],
+]);
+const HIDDEN_STYLE =
+  /display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d])|opacity\s*:\s*0(?![.\d])/i;
+/** Tags without an end: what is hidden in them hides nothing after them. */
+const VOID = new Set([
+  'br',
+  'hr',
+  'img',
+  'input',
+  'meta',
+  'link',
+  'wbr',
+  'col',
+  'area',
+  'base',
+  'source',
+  'track',
+]);
+
+export function htmlText(html: string, maxCharacters: number): HtmlText {
+  const page = createPage(maxCharacters);
+  /** How many open tags, from an unseen one on, hide what is inside; 0 is seen. */
+  let hiddenDepth = 0;
+  let preDepth = 0;
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (hiddenDepth > 0 || UNSEEN.has(name) || isHidden(attributes)) {
+        if (!VOID.has(name)) hiddenDepth += 1;
+        return;
+      }
+      if (name === 'pre') preDepth += 1;
+      page.open(name);
+      if (name === 'img' && attributes.alt) page.write(` ${attributes.alt} `, false);
+    },
+    ontext(text) {
+      if (hiddenDepth === 0) page.write(text, preDepth > 0);
+    },
+    onclosetag(name) {
+      if (hiddenDepth > 0) {
+        if (!VOID.has(name)) hiddenDepth -= 1;
+        return;
+      }
+      if (name === 'pre') preDepth = Math.max(0, preDepth - 1);
+      page.close(name);
+    },
+  });
+  for (let at = 0; at < html.length && !page.isFull(); at += CHUNK) parser.write(html.slice(at, at + CHUNK));
+  if (!page.isFull()) parser.end();
+  return { text: page.text(), isCut: page.isFull() };
+}
+
+const CHUNK = 64 * 1024;
+
+function isHidden(attributes: Readonly<Record<string, string>>): boolean {
+  return 'hidden' in attributes || HIDDEN_STYLE.test(attributes.style ?? '');
+}
+
+/**
+ * The text as it grows. A cell is set apart from the one before it by a tab, or by a line feed where that one has
+ * several lines: then the table is there for the layout, and its cells are read one after the other.
+ */
+function createPage(maxCharacters: number) {
+  const parts: string[] = [];
+  let length = 0;
+  /** Line feeds, a tab or a blank that come before the next word. */
+  let ahead = '';
+  /** At the beginning of a cell or behind a bullet: a paragraph there begins on the same line. */
+  let isInPlace = false;
+  let place: 'table' | 'row' | 'cell' = 'table';
+  let [cellHasText, cellLines] = [false, 0];
+  let listDepth = 0;
+
+  function breakLine(feeds: string): void {
+    if (length > 0 && !isInPlace && feeds.length > ahead.replace(/[^\n]/g, '').length) ahead = feeds;
+  }
+
+  function block(name: string): void {
+    const isInnerList = (name === 'ul' || name === 'ol') && listDepth > 0;
+    if (WIDE.has(name) && !isInnerList) breakLine('\n\n');
+    else if (NARROW.has(name) || isInnerList) breakLine('\n');
+  }
+
+  function add(text: string): void {
+    if (cellHasText && ahead.startsWith('\n')) cellLines += 1;
+    cellHasText = true;
+    parts.push(ahead, text);
+    length += ahead.length + text.length;
+    ahead = '';
+    isInPlace = false;
+  }
+
+  function openRow(): void {
+    if (place !== 'table') ahead = '\n';
+    place = 'row';
+  }
+
+  function openCell(): void {
+    if (place === 'cell') ahead = cellLines > 0 ? '\n' : '\t';
+    place = 'cell';
+    cellHasText = false;
+    cellLines = 0;
+    isInPlace = true;
+  }
+
+  return {
+    open(name: string): void {
+      if (name === 'br') breakLine(ahead.startsWith('\n') ? '\n\n' : '\n');
+      block(name);
+      if (name === 'ul' || name === 'ol') listDepth += 1;
+      if (name === 'table') place = 'table';
+      if (name === 'tr') openRow();
+      if (name === 'td' || name === 'th') openCell();
+      if (name !== 'li') return;
+      add('\u2022 ');
+      isInPlace = true;
+    },
+    close(name: string): void {
+      if (name === 'td' || name === 'th' || name === 'li') isInPlace = false;
+      if (name === 'ul' || name === 'ol') listDepth = Math.max(0, listDepth - 1);
+      if (name !== 'br') block(name);
+    },
+    write(text: string, isPre: boolean): void {
+      const words = isPre ? text : text.replace(/[ \t\r\n\f\u00a0]+/g, ' ');
+      const trimmed = isPre ? text : words.trim();
+      if (words.startsWith(' ') && ahead === '' && length > 0) ahead = ' ';
+      if (trimmed === '') return;
+      add(trimmed);
+      if (!isPre && words.endsWith(' ')) ahead = ' ';
+    },
+    isFull: () => length > maxCharacters,
+    text: () => parts.join(''),
+  };
+}

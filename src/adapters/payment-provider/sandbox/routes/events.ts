@@ -1,0 +1,68 @@
+import type Stripe from 'stripe';
+import { EVENT_VERSION } from '../emit-event.ts';
+import { invalid } from '../refusal.ts';
+import { endpointShape } from '../shapes/catalog.ts';
+import { need, type Turn } from '../turn.ts';
+import { type Call, listOf, type Route } from './route.ts';
+
+const MAX_ENDPOINTS = 16;
+const MAX_KINDS = 20;
+
+/** The secret is in this answer alone. */
+async function createEndpoint(turn: Turn, { params }: Call): Promise<Stripe.WebhookEndpoint> {
+  const url = params.needed('url');
+  const parsed = URL.parse(url);
+  if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
+    throw invalid('Invalid URL: an absolute one is needed.', 'url', 'url_invalid');
+  }
+  const enabledEvents = params.texts('enabled_events');
+  if (enabledEvents.length === 0) {
+    throw invalid('Missing required param: enabled_events.', 'enabled_events', 'parameter_missing');
+  }
+  const version = params.text('api_version', 40) ?? EVENT_VERSION;
+  if (version !== EVENT_VERSION) {
+    throw invalid(`Invalid api_version: this sandbox knows ${EVENT_VERSION} only.`, 'api_version');
+  }
+  const { data } = await turn.objects.list('webhook_endpoint', { limit: MAX_ENDPOINTS });
+  if (data.length >= MAX_ENDPOINTS) {
+    throw invalid(`You have reached the maximum of ${MAX_ENDPOINTS} test webhook endpoints.`);
+  }
+  const secret = turn.newId('whsec_', 32);
+  const endpoint = endpointShape(turn.newId('we_1'), turn.now, {
+    url,
+    enabledEvents,
+    apiVersion: version,
+    description: params.text('description') ?? null,
+  });
+  await turn.objects.put('webhook_endpoint', endpoint, { hidden: { secret } });
+  return { ...endpoint, secret };
+}
+
+async function deleteEndpoint(turn: Turn, { id }: Call): Promise<Stripe.DeletedWebhookEndpoint> {
+  await need(turn, 'webhook_endpoint', id, 'webhook_endpoint', 404);
+  await turn.objects.remove('webhook_endpoint', id);
+  return { id, object: 'webhook_endpoint', deleted: true };
+}
+
+export const eventRoutes: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/v1/events',
+    read: (objects, call) => {
+      const { params } = call;
+      const one = params.text('type', 100);
+      const several = params.texts('types');
+      if (several.length > MAX_KINDS) throw invalid(`At most ${MAX_KINDS} types.`, 'types');
+      const anyOfTypes = one !== undefined ? [one] : several.length > 0 ? several : undefined;
+      const delivered = params.flag('delivery_success');
+      return listOf(objects, call, 'event', '/v1/events', { anyOfTypes, delivered });
+    },
+  },
+  { method: 'POST', path: '/v1/webhook_endpoints', write: createEndpoint },
+  { method: 'DELETE', path: '/v1/webhook_endpoints/:id', write: deleteEndpoint },
+  {
+    method: 'GET',
+    path: '/v1/webhook_endpoints',
+    read: (objects, call) => listOf(objects, call, 'webhook_endpoint', '/v1/webhook_endpoints'),
+  },
+];

@@ -1,0 +1,59 @@
+import Stripe from 'stripe';
+
+/** The last version whose shapes the client's types know, and the one the webhook endpoint is registered with. */
+export const API_VERSION = '2023-10-16';
+
+export interface ClientOptions {
+  readonly secretKey: string;
+  /** Another place than the provider's own, e.g. `http://127.0.0.1:8083` for the sandbox. */
+  readonly apiUrl?: string | null | undefined;
+  /** For one attempt, its body too. */
+  readonly timeoutMs?: number | undefined;
+  /** After the first attempt. The client waits half a second to two between them, or as long as it is told to. */
+  readonly maxRetries?: number | undefined;
+}
+
+const TIMEOUT_MS = 8_000;
+const MAX_RETRIES = 2;
+/** A page of a hundred invoices has some hundred kilobytes. */
+const LARGEST_ANSWER_BYTES = 16 * 1024 * 1024;
+
+export function createClient(options: ClientOptions): Stripe {
+  if (options.secretKey.trim() === '')
+    throw new Error('The payment provider needs a secret key: it is empty.');
+  return new Stripe(options.secretKey, {
+    apiVersion: API_VERSION,
+    typescript: true,
+    telemetry: false,
+    maxNetworkRetries: options.maxRetries ?? MAX_RETRIES,
+    timeout: options.timeoutMs ?? TIMEOUT_MS,
+    httpClient: Stripe.createFetchHttpClient(fetchWhole),
+    ...placeOf(options.apiUrl ?? null),
+  });
+}
+
+function placeOf(apiUrl: string | null): Pick<Stripe.StripeConfig, 'host' | 'port' | 'protocol'> {
+  if (apiUrl === null) return {};
+  const { protocol, hostname, port } = new URL(apiUrl);
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    throw new Error(`The payment provider's address must begin with http:// or https://: ${apiUrl}`);
+  }
+  const isPlain = protocol === 'http:';
+  return { host: hostname, port: port || (isPlain ? 80 : 443), protocol: isPlain ? 'http' : 'https' };
+}
+
+/**
+ * The client's time-out ends when the headers are there, and it reads a body of any size. Here the body is read
+ * within the same time-out and up to a bound. A redirect would carry the secret key somewhere else: it is a failure.
+ */
+async function fetchWhole(url: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const answer = await fetch(url, { ...init, redirect: 'error' });
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let bytes = 0;
+  for await (const chunk of answer.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > LARGEST_ANSWER_BYTES) throw new Error('The payment provider answered with too many bytes.');
+    chunks.push(chunk);
+  }
+  return new Response(new Blob(chunks), { status: answer.status, headers: answer.headers });
+}

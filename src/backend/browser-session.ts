@@ -1,0 +1,132 @@
+import type { Context } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
+import { readBody } from '../http/read-body.ts';
+import { REQUEST_ID_HEADER } from '../http/request-id.ts';
+import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
+import type { Clock } from '../ports/clock.ts';
+
+export interface BrowserSessionParts {
+  readonly consoleUrl: string;
+  readonly clock: Clock;
+}
+
+const COOKIE = 'turnpike_refresh';
+const PATH = '/session';
+/** The longest life of a session: the server ends it earlier where it must. */
+const MAX_AGE_SECONDS = 90 * 24 * 60 * 60;
+const JSON_BODY = /^application\/json(?:\s*;.*)?$/i;
+const BODY_BOUNDS = { maxBytes: 20_000, timeoutMs: 15_000 };
+
+/** Each way to a session, by the name of its mutation; the variables are the body. */
+const WAYS = new Map([
+  ['login', mutation('$email: String!, $password: String!', 'login(email: $email, password: $password)')],
+  ['sign-up', mutation('$input: SignUpInput!', 'signUp(input: $input)')],
+  [
+    'accept-invitation',
+    mutation('$token: String!, $password: String!', 'acceptInvitation(token: $token, password: $password)'),
+  ],
+  [
+    'reset-password',
+    mutation('$token: String!, $password: String!', 'resetPassword(token: $token, password: $password)'),
+  ],
+  [
+    'change-password',
+    mutation(
+      '$currentPassword: String!, $newPassword: String!',
+      'changePassword(currentPassword: $currentPassword, newPassword: $newPassword)',
+    ),
+  ],
+]);
+const REFRESH = mutation('$refreshToken: String!', 'refreshSession(refreshToken: $refreshToken)');
+const LOG_OUT = 'mutation($refreshToken: String!) { logout(refreshToken: $refreshToken) }';
+
+interface SessionAnswer {
+  readonly data?: { session: { accessToken: string; expiresAt: string; refreshToken: string } | null } | null;
+  readonly errors?: readonly { extensions?: { code?: string } }[];
+}
+
+/**
+ * The console's sessions. The same mutations as of any other client, except that the refresh token never reaches a
+ * script: it goes into a cookie that only these addresses get, from pages of this very origin. What is answered is
+ * GraphQL's answer without it. Who has no session gets null, which is no error.
+ */
+export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: BrowserSessionParts): void {
+  const secure = consoleUrl.startsWith('https:');
+  const cookie = { path: PATH, httpOnly: true, sameSite: 'Strict', secure, maxAge: MAX_AGE_SECONDS } as const;
+
+  const ask = async (context: Context<ServiceVariables>, query: string, variables: unknown) => {
+    const request = context.req.raw;
+    const headers = new Headers(request.headers);
+    for (const name of ['cookie', 'content-length', 'content-encoding']) headers.delete(name);
+    headers.set('content-type', 'application/json');
+    headers.set('accept', 'application/json');
+    headers.set(REQUEST_ID_HEADER, context.get('requestId'));
+    const body = JSON.stringify({ query, variables });
+    const asked = new Request(new URL('/graphql', request.url), { method: 'POST', headers, body });
+    const answer = await app.fetch(asked, context.env);
+    return (await answer.json()) as SessionAnswer;
+  };
+  const keep = (context: Context<ServiceVariables>, answer: SessionAnswer) => {
+    const session = answer.data?.session;
+    if (session === undefined || session === null) return context.json(answer);
+    const { refreshToken, ...shown } = session;
+    setCookie(context, COOKIE, refreshToken, cookie);
+    return context.json({ data: { session: shown } });
+  };
+
+  app.post(`${PATH}/:way`, async (context) => {
+    context.header('cache-control', 'no-store');
+    if (!isFromOwnPage(context.req.raw, consoleUrl)) {
+      return refused(context, 'Only the console’s own pages may ask for a session, with JSON.');
+    }
+    const way = context.req.param('way');
+    const refreshToken = getCookie(context, COOKIE);
+    if (way === 'logout') {
+      if (refreshToken !== undefined) await ask(context, LOG_OUT, { refreshToken });
+      deleteCookie(context, COOKIE, cookie);
+      return context.json({ data: { session: null } });
+    }
+    if (way === 'refresh') {
+      if (refreshToken === undefined) return context.json({ data: { session: null } });
+      const answer = await ask(context, REFRESH, { refreshToken });
+      const isOver = answer.errors?.some(({ extensions }) => extensions?.code === 'UNAUTHENTICATED') === true;
+      if (!isOver) return keep(context, answer);
+      deleteCookie(context, COOKIE, cookie);
+      return context.json({ data: { session: null } });
+    }
+    const query = WAYS.get(way);
+    if (query === undefined) return context.notFound();
+    const body = await readBody(context.req.raw, { ...BODY_BOUNDS, clock });
+    const variables = body.outcome === 'read' ? readVariables(new TextDecoder().decode(body.bytes)) : null;
+    if (variables === null) return refused(context, 'The body must be a small JSON object.');
+    return keep(context, await ask(context, query, variables));
+  });
+}
+
+/** A form or a page of another origin sends neither this kind of body nor this origin. */
+function isFromOwnPage(request: Request, consoleUrl: string): boolean {
+  const { headers } = request;
+  if (!JSON_BODY.test(headers.get('content-type') ?? '')) return false;
+  const site = headers.get('sec-fetch-site');
+  if (site !== null && site !== 'same-origin') return false;
+  const origin = headers.get('origin');
+  if (origin === null) return site === 'same-origin';
+  return origin === new URL(consoleUrl).origin || URL.parse(origin)?.host === headers.get('host');
+}
+
+function readVariables(text: string): object | null {
+  try {
+    const read: unknown = JSON.parse(text);
+    return typeof read === 'object' && !Array.isArray(read) ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+function refused(context: Context<ServiceVariables>, message: string): Response {
+  return context.json({ errors: [{ message, extensions: { code: 'BAD_USER_INPUT' } }] }, 400);
+}
+
+function mutation(variables: string, field: string): string {
+  return `mutation(${variables}) { session: ${field} { accessToken expiresAt refreshToken } }`;
+}

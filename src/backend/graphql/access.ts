@@ -1,0 +1,64 @@
+import type { GraphQLSchema } from 'graphql';
+import type { User } from '../../domain/accounts/user.ts';
+import { forbidden, unauthenticated } from './refusals.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** What an operation can demand, declared beside it as `authScopes: { companyAdmin: true }`. */
+export interface Access {
+  /** Nobody is asked for a token. */
+  anyone: boolean;
+  signedIn: boolean;
+  /** Belongs to a company, in whatever role. */
+  member: boolean;
+  companyAdmin: boolean;
+  superAdmin: boolean;
+}
+
+/** Rights are read from the user's row at each request: who was demoted or removed loses them at once. */
+export async function accessOf(context: RequestContext): Promise<Access> {
+  const viewer = await context.viewer();
+  const isMember = viewer !== null && viewer.companyId !== null;
+  return {
+    anyone: true,
+    signedIn: viewer !== null,
+    member: isMember,
+    companyAdmin: isMember && viewer.role === 'COMPANY_ADMIN',
+    superAdmin: viewer?.isSuperAdmin === true,
+  };
+}
+
+export async function signedIn(context: RequestContext): Promise<User> {
+  const viewer = await context.viewer();
+  if (viewer === null) throw unauthenticated();
+  return viewer;
+}
+
+export type Member = User & { readonly companyId: string };
+
+/** The viewer as one of a company: every operation on a company's things takes the company from here. */
+export async function member(context: RequestContext): Promise<Member> {
+  const viewer = await signedIn(context);
+  if (viewer.companyId === null) throw forbidden('You belong to no company.');
+  return { ...viewer, companyId: viewer.companyId };
+}
+
+/**
+ * Default deny: a schema with an operation that does not say who may call it is no schema, so nothing starts with
+ * it. Objects need no word of their own: nobody reaches one but through an operation.
+ */
+export function operationsWithoutAccess(schema: GraphQLSchema): readonly string[] {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+  return roots.flatMap((root) =>
+    Object.values(root?.getFields() ?? {})
+      .filter((field) => declaredAccess(field.extensions).length === 0)
+      .map((field) => `${root?.name}.${field.name}`),
+  );
+}
+
+/** The names of the demands that an operation declares; with several, one is enough. */
+export function declaredAccess(extensions: Readonly<Record<string, unknown>>): readonly string[] {
+  const options = extensions.pothosOptions as { authScopes?: Record<string, unknown> } | undefined;
+  const declared = options?.authScopes;
+  if (typeof declared !== 'object' || declared === null) return [];
+  return Object.entries(declared).flatMap(([name, isDemanded]) => (isDemanded === true ? [name] : []));
+}

@@ -1,0 +1,82 @@
+import { type AuditDetails, appendAuditEntry } from '../../domain/audit/audit-log.ts';
+import type { Database, Transaction } from '../../ports/database.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import type { RequestContext } from './request-context.ts';
+
+/** What the audit log is told of a change; who, when and from where it knows from the request. */
+export interface ChangeRecord {
+  /** As `key.minted`. */
+  readonly action: string;
+  readonly objectKind: string;
+  readonly objectId: string;
+  /** The viewer's company unless told: a super admin changes other companies, or what belongs to none. */
+  readonly companyId?: string | null;
+  /** The viewer unless told: who signs up or logs in has no token yet. */
+  readonly actor?: { readonly id: string; readonly email: string };
+  /** Named one by one; never an input as it came, and no secret. */
+  readonly details?: AuditDetails;
+}
+
+export interface Change {
+  readonly transaction: Transaction;
+  /** The same transaction, for rules that would open one of their own. */
+  readonly database: Database;
+  /** Tells others only after the commit: whoever looks because of a message must find the change. */
+  readonly sharedState: SharedState;
+  record(record: ChangeRecord): Promise<void>;
+  /** For what turned out to be as wished already: there is nothing to record. */
+  nothingChanged(): void;
+}
+
+/**
+ * One change by a person: the change and its entry in the audit log are committed together. `work` throws to refuse,
+ * and then neither is there. A change that was neither recorded nor said to be none is a fault in
+ * our code and is taken back, too.
+ */
+export async function recordedChange<T>(
+  context: RequestContext,
+  work: (change: Change) => Promise<T>,
+): Promise<T> {
+  const { database, sharedState, clock } = context.parts;
+  // Before the transaction: the embedded database has one connection, which the transaction then holds.
+  const viewer = await context.viewer();
+  const messages: { readonly topic: string; readonly message: string }[] = [];
+  const result = await database.transaction(async (transaction) => {
+    let isToldOf = false;
+    const outcome = await work({
+      transaction,
+      database: { ...database, ...transaction, transaction: (inner) => inner(transaction) },
+      sharedState: {
+        ...sharedState,
+        publish: async (topic, message) => void messages.push({ topic, message }),
+      },
+      nothingChanged() {
+        isToldOf = true;
+      },
+      async record({ action, objectKind, objectId, companyId, actor, details }) {
+        isToldOf = true;
+        await appendAuditEntry(transaction, {
+          happenedAt: new Date(clock.now()),
+          companyId: companyId === undefined ? (viewer?.companyId ?? null) : companyId,
+          actorId: actor?.id ?? viewer?.id ?? null,
+          actorEmail: actor?.email ?? viewer?.email ?? null,
+          action,
+          objectKind,
+          objectId,
+          details: details ?? {},
+          clientAddress: context.clientAddress,
+          requestId: context.requestId,
+        });
+      },
+    });
+    if (!isToldOf) throw new Error('a change was not recorded in the audit log');
+    return outcome;
+  });
+  for (const { topic, message } of messages) {
+    // The change stands: whoever keeps it in memory also looks by itself, within a second.
+    await sharedState.publish(topic, message).catch((error: unknown) => {
+      context.log.warn('a change could not be told to other processes', { topic, error });
+    });
+  }
+  return result;
+}

@@ -1,0 +1,54 @@
+import { GraphQLError } from 'graphql';
+
+/** The codes of foreseen refusals. What nobody foresaw becomes INTERNAL_SERVER_ERROR (mask-errors.ts). */
+export type RefusalCode =
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'BAD_USER_INPUT'
+  | 'CONFLICT'
+  | 'RATE_LIMITED'
+  | 'PAYMENT_PROVIDER_FAILED';
+
+export type RefusalDetails = Readonly<Record<string, string | number>>;
+
+/** An answer to the client: its message is shown as it is, so it says what to do and holds no secret. */
+export function refusal(code: RefusalCode, message: string, details: RefusalDetails = {}): GraphQLError {
+  return new GraphQLError(message, { extensions: { code, ...details } });
+}
+
+/** `what` is a kind of thing, "API key". The same for what never existed and for what belongs to others. */
+export function notFound(what: string): GraphQLError {
+  return refusal('NOT_FOUND', `There is no such ${what}.`);
+}
+
+/** `field` is the argument's path, as `input.name`. */
+export function badInput(field: string, message: string): GraphQLError {
+  return refusal('BAD_USER_INPUT', `${field}: ${message}`, { field });
+}
+
+export function conflict(message: string): GraphQLError {
+  return refusal('CONFLICT', message);
+}
+
+/** P-26: in the provider's own words, which are fit to be shown. */
+export function providerFailed(message: string): GraphQLError {
+  return refusal('PAYMENT_PROVIDER_FAILED', message);
+}
+
+export function rateLimited(retryAfterMs: number): GraphQLError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return refusal('RATE_LIMITED', `Too many attempts. Try again in ${seconds} seconds.`, {
+    retryAfterSeconds: seconds,
+  });
+}
+
+export function unauthenticated(): GraphQLError {
+  const message =
+    'Log in first: this needs "Authorization: Bearer <access token>" with a token that is valid.';
+  return refusal('UNAUTHENTICATED', message);
+}
+
+export function forbidden(message = 'You do not have the right to do this.'): GraphQLError {
+  return refusal('FORBIDDEN', message);
+}

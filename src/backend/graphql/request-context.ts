@@ -1,0 +1,83 @@
+import type { AccessTokens } from '../../domain/accounts/access-token.ts';
+import type { Attempts } from '../../domain/accounts/attempts.ts';
+import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
+import { findSignedInUser, type User } from '../../domain/accounts/user.ts';
+import type { HeldCredits } from '../../domain/credits/held-credits.ts';
+import type { LogWatchers } from '../../domain/logs/log-watchers.ts';
+import type { Cipher } from '../../domain/models/cipher.ts';
+import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { JobQueue } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import type { CapturedMail } from '../../ports/mail.ts';
+import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import type { DraftPosting } from './posting-draft.ts';
+
+/** What the operations stand on. */
+export interface GraphqlParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  readonly database: Database;
+  readonly sharedState: SharedState;
+  readonly accessTokens: AccessTokens;
+  readonly attempts: Attempts;
+  readonly mailOutbox: MailOutbox;
+  /** Left out where a mail server takes the mails. */
+  readonly capturedMail?: CapturedMail;
+  /** Where documents wait to be read. */
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  readonly draftPosting: DraftPosting;
+  /** Seals providers' keys. */
+  readonly cipher: Cipher;
+  readonly heldCredits: HeldCredits;
+  readonly logWatchers: LogWatchers;
+  readonly provider: PaymentProvider;
+  readonly paymentEvents: PaymentEvents;
+  /** Where the payment provider leads people back to. */
+  readonly consoleUrl: string;
+  /** What stands before the slash of every model alias. */
+  readonly aliasPrefix: string;
+}
+
+/** Where a request came from and with what. A WebSocket makes one for each of its subscriptions. */
+export interface RequestOrigin {
+  readonly requestId: string;
+  readonly clientAddress: string;
+  readonly userAgent: string;
+  /** The access token as it was sent, whatever it is worth. */
+  readonly token: string | null;
+}
+
+export interface RequestContext extends RequestOrigin {
+  readonly parts: GraphqlParts;
+  readonly log: Log;
+  /** Who asks, by a valid token and a row that is still there; null for everybody else. Looked up once. */
+  viewer(): Promise<User | null>;
+  /** Whether `viewer` has been found to be somebody. */
+  isSignedIn(): boolean;
+}
+
+export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin): RequestContext {
+  let looked: Promise<User | null> | null = null;
+  let found: User | null = null;
+  async function look(): Promise<User | null> {
+    if (origin.token === null) return null;
+    const subject = await parts.accessTokens.verify(origin.token);
+    if (subject !== null) found = await findSignedInUser(parts.database, subject);
+    return found;
+  }
+  return {
+    ...origin,
+    parts,
+    log: parts.log.with({ requestId: origin.requestId }),
+    viewer() {
+      looked ??= look();
+      return looked;
+    },
+    isSignedIn: () => found !== null,
+  };
+}

@@ -1,0 +1,193 @@
+import { parseArgs } from 'node:util';
+import { fromMinorUnits } from '../domain/catalog/currency.ts';
+import { setCompanyBilling } from '../domain/credits/company-billing.ts';
+import { creditsOfMicro, microOfCredits } from '../domain/credits/credit-amount.ts';
+import { type Invoice, listInvoices, MOST_INVOICES, overdueSince } from '../domain/credits/invoice.ts';
+import { MONTHLY_INVOICES_QUEUE } from '../domain/credits/invoice-queues.ts';
+import { markInvoicePaid, type SettledInvoice, voidInvoice } from '../domain/credits/invoice-settling.ts';
+import { monthNamed, monthOf } from '../domain/credits/monthly-span.ts';
+import { publishLevel } from '../domain/credits/publish-level.ts';
+import { isId } from '../domain/keys/api-key.ts';
+import type { Transaction } from '../ports/database.ts';
+import {
+  type Command,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  type OpenedSystem,
+  type Terminal,
+} from './command.ts';
+
+export const invoicesCommand: Command = {
+  name: 'invoices',
+  usage: 'COMPANY_ID [AFTER_ID]',
+  summary: `A company's invoices, the newest first, ${MOST_INVOICES} at a time, and whether they block it.`,
+  works: 'on-the-database',
+  async run({ terminal, database, clock }, [companyId, after, ...rest]) {
+    if (
+      companyId === undefined ||
+      rest.length > 0 ||
+      !isId(companyId) ||
+      (after !== undefined && !isId(after))
+    ) {
+      return complainOfUsage(terminal, invoicesCommand);
+    }
+    const invoices = await listInvoices(database, companyId, after === undefined ? {} : { after });
+    for (const invoice of invoices) terminal.print(lineAbout(invoice));
+    if (invoices.length === 0) terminal.print('no invoices');
+    if (invoices.length === MOST_INVOICES) {
+      terminal.print(`more: turnpike invoices ${companyId} ${invoices.at(-1)?.id}`);
+    }
+    const since = await overdueSince(database, companyId);
+    if (since !== null && since.getTime() <= clock.now()) {
+      terminal.print(
+        `its calls are blocked since ${since.toISOString()}: turnpike mark-invoice-paid INVOICE_ID`,
+      );
+    }
+    return EXIT_OK;
+  },
+};
+
+/** Only the services know the price of a credit: a shell without their settings would invoice by the default. */
+export const invoiceMonthCommand: Command = {
+  name: 'invoice-month',
+  usage: '[--month YYYY-MM]',
+  summary: 'Has the workers invoice all months that are over, or those up to the one named, at once.',
+  works: 'on-the-database',
+  async run({ terminal, jobQueue, clock }, words) {
+    const named = optionIn(words, 'month');
+    const until = named === undefined ? undefined : monthNamed(named ?? '');
+    if (named === null || until === null) return complainOfUsage(terminal, invoiceMonthCommand);
+    if (until !== undefined && until.end > monthOf(new Date(clock.now())).start) {
+      terminal.complain(`${named} is not over yet`);
+      return EXIT_FAILED;
+    }
+    const { name } = MONTHLY_INVOICES_QUEUE;
+    const id = await jobQueue.enqueue(name, named === undefined ? {} : { until: named }, {
+      dedupeKey: `until ${named ?? 'now'}`,
+    });
+    terminal.print(id === null ? 'that is under way already' : `the workers have it: job ${id}`);
+    terminal.print(
+      `turnpike queue ${name} shows whether it is done; turnpike invoices COMPANY_ID what it made`,
+    );
+    return EXIT_OK;
+  },
+};
+
+export const markInvoicePaidCommand: Command = {
+  name: 'mark-invoice-paid',
+  usage: 'INVOICE_ID',
+  summary: 'An invoice was paid outside of the provider: gives back its usage and frees the company, once.',
+  works: 'on-the-database',
+  async run(context, [invoiceId, ...rest]) {
+    const { terminal, clock } = context;
+    if (invoiceId === undefined || rest.length > 0) return complainOfUsage(terminal, markInvoicePaidCommand);
+    return await settleAndSay(context, invoiceId, (transaction) =>
+      markInvoicePaid(transaction, { invoiceId, paidAt: new Date(clock.now()) }),
+    );
+  },
+};
+
+export const voidInvoiceCommand: Command = {
+  name: 'void-invoice',
+  usage: 'INVOICE_ID REASON',
+  summary: 'Asks for an invoice no more and writes off its usage.',
+  works: 'on-the-database',
+  async run(context, [invoiceId, reason, ...rest]) {
+    if (invoiceId === undefined || !reason || rest.length > 0) {
+      return complainOfUsage(context.terminal, voidInvoiceCommand);
+    }
+    return await settleAndSay(context, invoiceId, (transaction) =>
+      voidInvoice(transaction, { invoiceId, reason }),
+    );
+  },
+};
+
+export const setBillingCommand: Command = {
+  name: 'set-billing',
+  usage: 'COMPANY_ID PREPAID|POSTPAID [--line CREDITS]',
+  summary: 'Changes how a company pays; the line is how far a POSTPAID one may go below zero, else no end.',
+  works: 'on-the-database',
+  async run({ terminal, database, sharedState }, [companyId = '', mode, ...words]) {
+    const line = optionIn(words, 'line');
+    const lineMicro = line === undefined ? undefined : microOfCredits(line ?? '');
+    if ((mode !== 'PREPAID' && mode !== 'POSTPAID') || lineMicro === null || !isId(companyId)) {
+      return complainOfUsage(terminal, setBillingCommand);
+    }
+    const changed = await database.transaction((transaction) =>
+      setCompanyBilling(transaction, companyId, mode, lineMicro ?? null),
+    );
+    if (changed.outcome === 'no-such-company') {
+      terminal.complain(`there is no company ${companyId}: turnpike companies lists them`);
+      return EXIT_FAILED;
+    }
+    if (changed.outcome === 'wrong-limit') {
+      terminal.complain(`--line: ${changed.problem}`);
+      return EXIT_FAILED;
+    }
+    await publishLevel(sharedState, changed.level);
+    const end =
+      changed.level.lineMicro === null ? 'no end' : `a line of ${creditsOfMicro(changed.level.lineMicro)}`;
+    terminal.print(`${companyId} is ${mode}${mode === 'POSTPAID' ? ` with ${end}` : ''}`);
+    return EXIT_OK;
+  },
+};
+
+async function settleAndSay(
+  { terminal, database, sharedState }: OpenedSystem & { readonly terminal: Terminal },
+  invoiceId: string,
+  settle: (transaction: Transaction) => Promise<SettledInvoice>,
+): Promise<number> {
+  const settled = isId(invoiceId)
+    ? await database.transaction(settle)
+    : ({ outcome: 'no-such-invoice' } as const);
+  switch (settled.outcome) {
+    case 'no-such-invoice':
+      terminal.complain(`there is no invoice ${invoiceId}: turnpike invoices COMPANY_ID lists them`);
+      return EXIT_FAILED;
+    case 'ended-otherwise':
+      terminal.complain(`${invoiceId} is ${settled.invoice.status} and stays so`);
+      return EXIT_FAILED;
+    case 'settled':
+    case 'already-settled':
+      await publishLevel(sharedState, settled.level);
+      terminal.print(lineAbout(settled.invoice));
+      terminal.print(`the company's balance is ${creditsOfMicro(settled.level.balanceMicro)} credits`);
+      return EXIT_OK;
+  }
+}
+
+function lineAbout(invoice: Invoice): string {
+  const { periodStart, periodEnd, dueAt, paidAt, usageMicro } = invoice;
+  const facts = [
+    periodStart === null || periodEnd === null ? null : `${day(periodStart)} to before ${day(periodEnd)}`,
+    usageMicro === null ? null : `${creditsOfMicro(usageMicro)} credits`,
+    dueAt === null ? null : `due ${dueAt.toISOString()}`,
+    paidAt === null ? null : `paid ${paidAt.toISOString()}`,
+    invoice.number === null ? null : `number ${invoice.number}`,
+    invoice.providerInvoiceId,
+  ];
+  const money = `${fromMinorUnits(invoice.amountMinor, invoice.currency)} ${invoice.currency}`;
+  const rest = facts.filter((fact) => fact !== null).join('; ');
+  return `${invoice.id} ${invoice.kind} ${invoice.status} ${money} (${rest})`;
+}
+
+function day(date: Date): string {
+  return date.toISOString().slice(0, 10);
+}
+
+/** Undefined where it is not given, null where the words cannot be read. */
+function optionIn(words: readonly string[], name: string): string | undefined | null {
+  try {
+    return parseArgs({ args: [...words], options: { [name]: { type: 'string' } } }).values[name] as
+      | string
+      | undefined;
+  } catch {
+    return null;
+  }
+}
+
+function complainOfUsage(terminal: Terminal, { name, usage }: Command): number {
+  terminal.complain(`usage: turnpike ${name} ${usage}`);
+  return EXIT_USAGE;
+}

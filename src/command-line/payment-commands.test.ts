@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { type TypedParts, typedCommand } from '../../test/doubles/typed-command.ts';
+import {
+  makeCompany,
+  makePlan,
+  makePurchase,
+  openPayments,
+} from '../../test/payments/payments-under-test.ts';
+import { paidSession } from '../../test/payments/purchase-facts.ts';
+import { newSubscription, subscriptionEvent } from '../../test/payments/subscription-facts.ts';
+import { findByProviderId } from '../domain/subscriptions/subscription.ts';
+import type { Database } from '../ports/database.ts';
+import type { PaymentProvider, WebhookEndpoint } from '../ports/payment-provider.ts';
+import { commandNamed } from './commands.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+}, 60_000);
+afterAll(() => database.close());
+
+async function type(name: string, words: readonly string[], parts: object = {}) {
+  const command = commandNamed(name);
+  if (command === null) throw new Error(`there is no such command: ${name}`);
+  return await typedCommand({ database, ...parts } as TypedParts, command, ...words);
+}
+
+/** Two active ones: of the first nobody has told anything since its period ended, long ago. */
+async function subscribed() {
+  const payments = openPayments(database);
+  const plan = await makePlan(database);
+  const [stale, live] = [
+    newSubscription(await makeCompany(database), plan.priceId),
+    newSubscription(await makeCompany(database), plan.priceId),
+  ];
+  const long = Date.UTC(2029, 0, 1) / 1000;
+  await payments.receive(
+    subscriptionEvent('updated', stale, { current_period_end: long }, { created: long }),
+  );
+  await payments.receive(subscriptionEvent('updated', live));
+  const status = async ({ id }: { id: string }) => await findByProviderId(database, id);
+  return { stale, live, status };
+}
+
+describe('deactivate-stale-subscriptions', () => {
+  test('P-27 shows what it would do, and does it only with --apply', async () => {
+    const { stale, live, status } = await subscribed();
+    const shown = await type('deactivate-stale-subscriptions', []);
+    expect(shown.exitCode).toBe(0);
+    expect(shown.lines.join('\n')).toContain(stale.id);
+    expect(shown.lines.join('\n')).not.toContain(live.id);
+    expect(shown.lines.at(-1)).toContain('would be canceled: add --apply');
+    expect(await status(stale)).toMatchObject({ isActive: true });
+    await type('deactivate-stale-subscriptions', ['--apply']);
+    const now = new Date(Date.UTC(2030, 0, 1));
+    expect(await status(stale)).toMatchObject({
+      status: 'CANCELED',
+      isActive: false,
+      endDate: now,
+      updatedAt: now,
+    });
+    expect(await status(live)).toMatchObject({ status: 'ACTIVE', isActive: true });
+    expect((await type('deactivate-stale-subscriptions', ['--apply'])).lines).toEqual([
+      '0 subscriptions canceled.',
+    ]);
+  });
+
+  test('P-27 by ids, exactly those', async () => {
+    const { stale, live, status } = await subscribed();
+    await type('deactivate-stale-subscriptions', ['--ids', `${live.id},sub_unknown`, '--apply']);
+    expect(await status(live)).toMatchObject({ status: 'CANCELED', isActive: false });
+    expect(await status(stale)).toMatchObject({ isActive: true });
+    for (const words of [['--ids'], ['--ids', ' '], ['--x'], ['word']]) {
+      expect(await type('deactivate-stale-subscriptions', words)).toMatchObject({ exitCode: 2 });
+    }
+  });
+});
+
+describe('webhook endpoints', () => {
+  const url = 'https://backend.example/payments/webhook';
+
+  function provider() {
+    const endpoints: WebhookEndpoint[] = [];
+    let made = 0;
+    const double: Pick<
+      PaymentProvider,
+      'createWebhookEndpoint' | 'listWebhookEndpoints' | 'deleteWebhookEndpoint'
+    > = {
+      async createWebhookEndpoint({ url: at, eventKinds }) {
+        made += 1;
+        endpoints.push({ id: `we_${made}`, url: at, eventKinds, apiVersion: '2023-10-16' });
+        return { outcome: 'done', value: { id: `we_${made}`, secret: `whsec_${made}` } };
+      },
+      listWebhookEndpoints: async () => ({ outcome: 'done', value: { items: endpoints, hasMore: false } }),
+      async deleteWebhookEndpoint(id) {
+        endpoints.splice(
+          endpoints.findIndex((endpoint) => endpoint.id === id),
+          1,
+        );
+        return { outcome: 'done', value: { id } };
+      },
+    };
+    return { endpoints, parts: { paymentProvider: async () => double as PaymentProvider } };
+  }
+
+  test('P-28 the signing secret is printed once; a lost one means recreating, the new one before the old goes', async () => {
+    const { endpoints, parts } = provider();
+    const created = await type('create-webhook-endpoint', [url], parts);
+    expect(created.lines[1]).toBe('the signing secret, shown only now: whsec_1');
+    expect(endpoints[0]?.eventKinds).toHaveLength(14);
+    const again = await type('create-webhook-endpoint', [url], parts);
+    expect(again).toMatchObject({ exitCode: 1 });
+    expect(again.lines.join()).toContain('recreate-webhook-endpoint');
+    expect(again.lines.join()).not.toContain('whsec_');
+    const recreated = await type('recreate-webhook-endpoint', [url], parts);
+    expect(recreated.lines).toContain('the signing secret, shown only now: whsec_2');
+    expect(recreated.lines.at(-1)).toBe('deleted we_1');
+    expect(endpoints.map(({ id }) => id)).toEqual(['we_2']);
+  });
+
+  test('what is no address, and a process without a provider, are said', async () => {
+    for (const words of [[], ['nowhere'], ['ftp://x.example'], [url, url]]) {
+      expect(await type('create-webhook-endpoint', words, provider().parts)).toMatchObject({ exitCode: 2 });
+    }
+    expect(await type('recreate-webhook-endpoint', [url])).toMatchObject({ exitCode: 1 });
+  });
+});
+
+test('payment-events shows what each did or why not, and replay-payment-event has one tried again', async () => {
+  const payments = openPayments(database);
+  const company = await makeCompany(database);
+  const purchase = await makePurchase(database, company.id);
+  const wrong = paidSession(company, purchase, { amount_total: 1 });
+  await payments.receive(wrong);
+  const { id } = await payments.found(wrong);
+  const failed = await type('payment-events', ['failed']);
+  expect(failed.lines[0]).toContain(`${id} `);
+  expect(failed.lines[0]).toContain(`FAILED checkout.session.completed ${wrong.id}: 1 usd was paid`);
+  const enqueued: string[] = [];
+  const jobQueue = { enqueue: async (queue: string) => void enqueued.push(queue) };
+  expect(await type('replay-payment-event', [wrong.id], { jobQueue })).toMatchObject({ exitCode: 0 });
+  expect(enqueued).toEqual(['payment-events']);
+  await database.query('update credit_pack_purchases set amount_minor = 1 where id = $1', [purchase.id]);
+  await payments.events.retryDue();
+  expect(await payments.statusOf(wrong)).toBe('PROCESSED');
+  expect(await type('replay-payment-event', [id], { jobQueue })).toMatchObject({ exitCode: 1 });
+  expect(await type('replay-payment-event', ['evt_none'], { jobQueue })).toMatchObject({ exitCode: 1 });
+  expect(await type('payment-events', ['x', 'y'])).toMatchObject({ exitCode: 2 });
+});

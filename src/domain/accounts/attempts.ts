@@ -1,0 +1,89 @@
+import type { Log } from '../../ports/log.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { Claim, SharedState } from '../../ports/shared-state.ts';
+
+/** What is counted, because guessing it or flooding with it would pay. */
+export type AttemptKind = 'log-in' | 'sign-up' | 'reset' | 'token' | 'invitation';
+
+export type CountedAttempt =
+  | { readonly outcome: 'admitted' }
+  | { readonly outcome: 'refused'; readonly by: 'address' | 'account'; readonly retryAfterMs: number };
+
+export interface Attempts {
+  /** Counts one attempt from this address and, where one is named, on this account. */
+  count(kind: AttemptKind, address: string, account?: string): Promise<CountedAttempt>;
+  /** After a success: the account's own count begins anew, so that no person locks themselves out by working. */
+  forgive(kind: AttemptKind, account: string): Promise<void>;
+}
+
+interface Bounds {
+  readonly windowMs: number;
+  readonly perAddress: number;
+  readonly perAccount: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** An office behind one address logs in all day; one account is tried ten times in a quarter of an hour. */
+export const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
+  'log-in': { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 10 },
+  'sign-up': { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 10 },
+  reset: { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 5 },
+  token: { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 100 },
+  invitation: { windowMs: 60 * MINUTE_MS, perAddress: 300, perAccount: 100 },
+};
+
+export interface AttemptsParts {
+  readonly sharedState: SharedState;
+  /** This process's own counters, for while shared state is away: nobody is locked out, and guessing stays slow. */
+  readonly ownState: SharedState;
+  readonly secrets: Secrets;
+  readonly log: Log;
+}
+
+export function createAttempts({ sharedState, ownState, secrets, log }: AttemptsParts): Attempts {
+  async function reserve(tag: string, claim: Claim) {
+    try {
+      return await sharedState.reserve(tag, [claim]);
+    } catch (error) {
+      log.warn('shared state is away: attempts are counted in this process alone', { error });
+      return await ownState.reserve(tag, [claim]);
+    }
+  }
+
+  async function take(kind: AttemptKind, by: 'address' | 'account', whose: string): Promise<CountedAttempt> {
+    const { windowMs } = ATTEMPT_BOUNDS[kind];
+    const taken = await reserve(tagOf(kind, by, whose), windowOf(kind, by, 1));
+    if (taken.outcome !== 'refused') return { outcome: 'admitted' };
+    return { outcome: 'refused', by, retryAfterMs: taken.retryAfterMs ?? windowMs };
+  }
+
+  /** Hashed: what somebody typed can be of any form, and no address of a person lies about in shared state. */
+  function tagOf(kind: AttemptKind, by: string, whose: string): string {
+    return `${kind} by ${by} ${secrets.sha256(whose.trim().toLowerCase()).toHex()}`;
+  }
+
+  return {
+    async count(kind, address, account) {
+      const byAddress = await take(kind, 'address', address);
+      if (byAddress.outcome === 'refused' || account === undefined) return byAddress;
+      return await take(kind, 'account', account);
+    },
+    async forgive(kind, account) {
+      const tag = tagOf(kind, 'account', account);
+      // Nothing is taken: an amount of 0 only tells how the window stands.
+      const looked = await reserve(tag, windowOf(kind, 'account', 0));
+      const standing = looked.outcome === 'level-unknown' ? undefined : looked.standings[0];
+      if (standing === undefined || standing.used === 0) return;
+      const { windowStart, used } = standing;
+      const settlement = { kind: 'window', name: 'attempts', windowStart, delta: -used } as const;
+      await sharedState.settle(tag, [settlement]).catch(() => ownState.settle(tag, [settlement]));
+    },
+  };
+}
+
+function windowOf(kind: AttemptKind, by: 'address' | 'account', amount: number): Claim {
+  const { windowMs, perAddress, perAccount } = ATTEMPT_BOUNDS[kind];
+  const limit = by === 'address' ? perAddress : perAccount;
+  return { kind: 'window', name: 'attempts', amount, limit, windowMs };
+}

@@ -1,0 +1,28 @@
+import type { Transaction } from '../../ports/database.ts';
+
+/** A mail that somebody's access hangs on. `token` is the secret of its link and stands nowhere else in clear. */
+export type AccountMail =
+  | {
+      readonly kind: 'invitation';
+      readonly to: string;
+      readonly companyId: string;
+      readonly data: {
+        readonly token: string;
+        readonly companyName: string;
+        readonly invitedBy: string;
+        readonly expiresAt: Date;
+      };
+    }
+  | {
+      readonly kind: 'password-reset';
+      readonly to: string;
+      readonly data: { readonly token: string; readonly expiresAt: Date };
+    };
+
+/**
+ * Takes a mail within the transaction that makes its token: it goes out if and only if that is committed.
+ * `invalid` is the outcome for an address to which nothing can be sent.
+ */
+export interface MailOutbox {
+  send(mail: AccountMail, within: Transaction): Promise<{ readonly outcome: string }>;
+}

@@ -1,0 +1,76 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Statements, Transaction } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { endAllSessions } from './end-sessions.ts';
+import type { MailOutbox } from './mail-outbox.ts';
+import { drawOneTimeToken } from './refresh-token.ts';
+import { findUserByEmail, USER_COLUMNS, type User } from './user.ts';
+
+export const RESET_MS = 60 * 60 * 1000;
+const LONGEST_TOKEN = 100;
+
+export interface ResetParts {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly mailOutbox: MailOutbox;
+}
+
+/** Null where nobody has the address; the client hears the same either way. Earlier tokens end. */
+export async function requestPasswordReset(
+  { clock, secrets, mailOutbox }: ResetParts,
+  transaction: Transaction,
+  email: string,
+): Promise<User | null> {
+  const user = await findUserByEmail(transaction, email);
+  if (user === null) return null;
+  const token = drawOneTimeToken(secrets);
+  const now = new Date(clock.now());
+  const expiresAt = new Date(now.getTime() + RESET_MS);
+  await transaction.query('delete from password_resets where user_id = $1', [user.id]);
+  await transaction.query(
+    `insert into password_resets (id, user_id, token_sha256, created_at, expires_at)
+     values ($1, $2, $3, $4, $5)`,
+    [secrets.newId(), user.id, secrets.sha256(token), now, expiresAt],
+  );
+  await mailOutbox.send({ kind: 'password-reset', to: user.email, data: { token, expiresAt } }, transaction);
+  return user;
+}
+
+/** Once; null for a token that is unknown, used or expired. All sessions of the person end. */
+export async function resetPassword(
+  { clock, secrets }: Pick<ResetParts, 'clock' | 'secrets'>,
+  transaction: Transaction,
+  { token, passwordHash }: { readonly token: string; readonly passwordHash: string },
+): Promise<User | null> {
+  if (token.length > LONGEST_TOKEN) return null;
+  const now = new Date(clock.now());
+  const rows = await transaction.query<User>(
+    `with taken as (
+       update password_resets set used_at = $2
+       where token_sha256 = $1 and used_at is null and expires_at > $2 returning user_id)
+     select ${USER_COLUMNS} from users where id = (select user_id from taken) and removed_at is null`,
+    [secrets.sha256(token), now],
+  );
+  const [user] = rows;
+  if (user === undefined) return null;
+  await setPassword(transaction, user.id, passwordHash, now);
+  return user;
+}
+
+/**
+ * Every session ends and every access token issued before is refused: whoever changes a password may do it because
+ * somebody else knew the old one.
+ */
+export async function setPassword(
+  statements: Statements,
+  userId: string,
+  passwordHash: string,
+  now: Date,
+): Promise<void> {
+  await statements.query(
+    `update users set password_hash = $2, tokens_valid_from = date_trunc('second', $3::timestamptz),
+       updated_at = $3 where id = $1`,
+    [userId, passwordHash, now],
+  );
+  await endAllSessions(statements, userId, now);
+}

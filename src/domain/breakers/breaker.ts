@@ -1,0 +1,184 @@
+import type { Clock, Timer } from '../../ports/clock.ts';
+
+/**
+ * One external AI service as this process sees it.
+ *
+ *   closed     Every call enters. A success sets the count of failures to 0, a failure adds one; with the last of
+ *              `failures` in a row it becomes open.
+ *   open       Every call is rejected at once. After `cooldownMs` it is half-open: by time, whether or not anybody
+ *              calls, and so it is reported.
+ *   half-open  The first call is the test, all others are rejected at once. Its success closes, its failure opens
+ *              anew with a fresh cool-down. A test that has told nothing after `trialTimeoutMs` has failed. A test
+ *              whose result says nothing about the service is no test: the next call is one.
+ *
+ * Half-open is no state of its own but an open one whose cool-down has passed: nothing has to happen for it.
+ *
+ * Every change begins a new epoch. What was entered in an earlier one is not counted when it ends: a call of an
+ * hour ago says nothing about now. Epochs are milliseconds, or one more than the epoch before where that is later:
+ * they grow also over processes that know nothing of each other, and of two views of a service the one of the
+ * later epoch holds; in one epoch the open one.
+ */
+export type BreakerState = 'closed' | 'open' | 'half-open';
+export type CallResult = 'success' | 'failure' | 'ignored';
+
+export type Entry =
+  | {
+      readonly outcome: 'enter';
+      /** To be called when the call has ended, however it ended. Only the first report counts. */
+      report(result: CallResult): void;
+    }
+  | { readonly outcome: 'rejected'; readonly retryAfterMs: number };
+
+/** What processes tell each other of a service. `untilMs` is when the cool-down ends; 0 while closed. */
+export interface BreakerView {
+  readonly state: 'closed' | 'open';
+  readonly epoch: number;
+  readonly untilMs: number;
+}
+
+export interface BreakerRules {
+  /** Failures in a row that open it. */
+  readonly failures: number;
+  readonly cooldownMs: number;
+  readonly trialTimeoutMs: number;
+}
+
+export interface BreakerParts {
+  readonly clock: Clock;
+  readonly rules: BreakerRules;
+  /** Asks all processes for the one test of this epoch. It never rejects. */
+  claimTrial(epoch: number): Promise<'granted' | 'taken'>;
+  /** Gives the test back, for the next call to be it. */
+  releaseTrial(epoch: number): void;
+  /** Runs after a change that was decided here, not after one that was adopted. */
+  onChange(cause: 'failures' | 'trial-failed' | 'trial-timed-out' | 'trial-succeeded'): void;
+}
+
+export interface Breaker {
+  /** At once, but for the test of a half-open breaker, which all processes have to be asked for. */
+  enter(): Entry | Promise<Entry>;
+  state(): BreakerState;
+  view(): BreakerView;
+  failuresInARow(): number;
+  /** Takes over what another process knows, if it is news. */
+  adopt(view: BreakerView): 'adopted' | 'known' | 'outdated';
+  close(): void;
+}
+
+/** When to come back where a test is under way, and when a process asks again for one that another process has. */
+export const TRIAL_PAUSE_MS = 500;
+
+export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange }: BreakerParts): Breaker {
+  let view: BreakerView = { state: 'closed', epoch: 0, untilMs: 0 };
+  let inARow = 0;
+  /** Set by a timer too, so that a wall clock set back by an hour does not keep a service shut for an hour. */
+  let isCooled = false;
+  let cooling: Timer | null = null;
+  /** The test of this process: from asking for it until its result. */
+  let trial: Timer | null = null;
+  let askAgainAtMs = 0;
+
+  const isHalfOpen = () => view.state === 'open' && (isCooled || clock.now() >= view.untilMs);
+  const nextEpoch = () => Math.max(clock.now(), view.epoch + 1);
+
+  function become(next: BreakerView): void {
+    cooling?.cancel();
+    trial?.cancel();
+    cooling = trial = null;
+    view = next;
+    inARow = askAgainAtMs = 0;
+    isCooled = false;
+    if (next.state === 'closed') return;
+    const leftMs = Math.max(0, next.untilMs - clock.now());
+    cooling = clock.after(leftMs, () => {
+      isCooled = true;
+    });
+  }
+
+  function open(cause: 'failures' | 'trial-failed' | 'trial-timed-out'): void {
+    become({ state: 'open', epoch: nextEpoch(), untilMs: clock.now() + rules.cooldownMs });
+    onChange(cause);
+  }
+
+  function noteResult(result: CallResult): void {
+    if (result === 'success') inARow = 0;
+    if (result !== 'failure') return;
+    inARow += 1;
+    if (inARow >= rules.failures) open('failures');
+  }
+
+  function noteTrial(result: CallResult): void {
+    if (result === 'failure') {
+      open('trial-failed');
+    } else if (result === 'success') {
+      become({ state: 'closed', epoch: nextEpoch(), untilMs: 0 });
+      onChange('trial-succeeded');
+    } else {
+      trial?.cancel();
+      trial = null;
+      releaseTrial(view.epoch);
+    }
+  }
+
+  function entered(note: (result: CallResult) => void): Entry {
+    const { epoch } = view;
+    let isReported = false;
+    return {
+      outcome: 'enter',
+      report(result) {
+        if (isReported) return;
+        isReported = true;
+        if (view.epoch === epoch) note(result);
+      },
+    };
+  }
+
+  function rejected(retryAfterMs: number): Entry {
+    return { outcome: 'rejected', retryAfterMs: Math.min(Math.max(1, retryAfterMs), rules.cooldownMs) };
+  }
+
+  async function enterAsTrial(): Promise<Entry> {
+    const { epoch } = view;
+    // It counts from before the claim, so that it ends before the claim does: then nobody else's test overlaps it.
+    trial = clock.after(rules.trialTimeoutMs, () => open('trial-timed-out'));
+    const claimed = await claimTrial(epoch);
+    if (view.epoch !== epoch) return enter();
+    if (claimed === 'granted') return entered(noteTrial);
+    trial?.cancel();
+    trial = null;
+    askAgainAtMs = clock.now() + TRIAL_PAUSE_MS;
+    return rejected(TRIAL_PAUSE_MS);
+  }
+
+  function enter(): Entry | Promise<Entry> {
+    if (view.state === 'closed') return entered(noteResult);
+    if (!isHalfOpen()) return rejected(view.untilMs - clock.now());
+    if (trial !== null || isAskedTooSoon()) return rejected(TRIAL_PAUSE_MS);
+    return enterAsTrial();
+  }
+
+  /** The difference is bounded, so that a clock set back does not put the next question off for long. */
+  function isAskedTooSoon(): boolean {
+    const leftMs = askAgainAtMs - clock.now();
+    return leftMs > 0 && leftMs <= TRIAL_PAUSE_MS;
+  }
+
+  return {
+    enter,
+    state: () => (isHalfOpen() ? 'half-open' : view.state),
+    view: () => view,
+    failuresInARow: () => inARow,
+    adopt(other) {
+      if (other.epoch === view.epoch && other.state === view.state) return 'known';
+      const isNews = other.epoch > view.epoch || (other.epoch === view.epoch && other.state === 'open');
+      if (!isNews) return 'outdated';
+      // Another machine's clock may be wrong; no cool-down is longer than a whole one.
+      become({ ...other, untilMs: Math.min(other.untilMs, clock.now() + rules.cooldownMs) });
+      return 'adopted';
+    },
+    close() {
+      cooling?.cancel();
+      trial?.cancel();
+    },
+  };
+}

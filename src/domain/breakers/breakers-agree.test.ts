@@ -1,0 +1,208 @@
+import { describe, expect, test } from 'bun:test';
+import { call, entered, FIVE_FAILURES, openBreakers } from '../../../test/doubles/breakers-under-test.ts';
+import { createBreakers } from './breakers.ts';
+
+const MODEL = 'models.example';
+
+/** Two processes on one shared state and one clock. */
+async function twoProcesses() {
+  const first = await openBreakers();
+  const one = first.breakers;
+  const two = await createBreakers(first.parts);
+  one.known(MODEL);
+  two.known(MODEL);
+  await first.clock.advance(0);
+  const states = () => [one.states()[MODEL], two.states()[MODEL]];
+  return { ...first, one, two, states };
+}
+
+/** Every step fails while `isAway`, as a server does that nobody reaches. */
+async function twoOnAFailingState() {
+  const outage = { isAway: false };
+  const opened = await twoProcesses();
+  const steps = ['get', 'set', 'setIfAbsent', 'delete', 'publish'] as const;
+  for (const name of steps) {
+    const real = opened.sharedState[name] as (...given: unknown[]) => Promise<unknown>;
+    opened.sharedState[name] = ((...given: unknown[]) =>
+      outage.isAway ? Promise.reject(new Error('away')) : real(...given)) as never;
+  }
+  return { ...opened, outage };
+}
+
+describe('A-14 processes that share state', () => {
+  test('A-14 one opens it, all reject; one closes it, all let in', async () => {
+    const { one, two, states, clock } = await twoProcesses();
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(0);
+    expect(states()).toEqual(['open', 'open']);
+    expect(two.enter(MODEL)).toEqual({ outcome: 'rejected', retryAfterMs: 60_000 });
+    await clock.advance(60_000);
+    expect(states()).toEqual(['half-open', 'half-open']);
+    await call(two, MODEL, 'success');
+    await clock.advance(0);
+    expect(states()).toEqual(['closed', 'closed']);
+  });
+
+  test('A-14 each process counts for itself: four failures in each open nothing', async () => {
+    const { one, two, states } = await twoProcesses();
+    for (const process of [one, two]) await call(process, MODEL, ...FIVE_FAILURES.slice(1));
+    expect(states()).toEqual(['closed', 'closed']);
+  });
+
+  test('A-14 of 100 calls in both exactly one is the test; what was begun elsewhere before is ignored', async () => {
+    const { one, two, states, clock } = await twoProcesses();
+    const early = await entered(two, MODEL);
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(60_000);
+    early.report('success');
+    expect(states()).toEqual(['half-open', 'half-open']);
+    const asked = Array.from({ length: 100 }, (_, at) => (at % 2 ? one : two).enter(MODEL));
+    const answers = await Promise.all(asked);
+    expect(answers.filter(({ outcome }) => outcome === 'enter')).toHaveLength(1);
+  });
+
+  test('A-14 a process that died with the test holds it until the time-out, then another may test', async () => {
+    const { one, two, clock } = await twoProcesses();
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(60_000);
+    await entered(one, MODEL);
+    // Its timers end with it, its claim does not.
+    await one.close();
+    expect(await two.enter(MODEL)).toMatchObject({ outcome: 'rejected' });
+    await clock.advance(119_999);
+    expect(await two.enter(MODEL)).toMatchObject({ outcome: 'rejected' });
+    await clock.advance(500);
+    expect(await two.enter(MODEL)).toMatchObject({ outcome: 'enter' });
+  });
+
+  test('A-14 a test given back in one process is free for the other within a second', async () => {
+    const { one, two, clock } = await twoProcesses();
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(60_000);
+    const given = await entered(one, MODEL);
+    expect(await two.enter(MODEL)).toMatchObject({ outcome: 'rejected' });
+    given.report('ignored');
+    await clock.advance(500);
+    expect(await two.enter(MODEL)).toMatchObject({ outcome: 'enter' });
+  });
+
+  test('A-14 a process that starts later knows what is open', async () => {
+    const { one, clock, parts } = await twoProcesses();
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(20_000);
+    const late = await createBreakers(parts);
+    late.known(MODEL);
+    await clock.advance(0);
+    expect(late.enter(MODEL)).toEqual({ outcome: 'rejected', retryAfterMs: 40_000 });
+  });
+
+  test('A-15 what another process opened is reported here, also without a call here', async () => {
+    const { one, two, clock } = await twoProcesses();
+    await call(one, 'only-there.example', ...FIVE_FAILURES);
+    await clock.advance(0);
+    expect(two.states()['only-there.example']).toBe('open');
+  });
+});
+
+describe('A-14 without shared state', () => {
+  test('A-14 each process goes on alone, makes its own tests, and says it once', async () => {
+    const { one, two, states, clock, outage, entries } = await twoOnAFailingState();
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(0);
+    outage.isAway = true;
+    await clock.advance(60_000);
+    const tests = await Promise.all([one.enter(MODEL), two.enter(MODEL), one.enter(MODEL), two.enter(MODEL)]);
+    expect(tests.map(({ outcome }) => outcome)).toEqual(['enter', 'enter', 'rejected', 'rejected']);
+    for (const entry of tests) if (entry.outcome === 'enter') entry.report('success');
+    expect(states()).toEqual(['closed', 'closed']);
+    const said = entries.filter(({ message }) => message.includes('decides alone'));
+    expect(said).toHaveLength(2);
+  });
+
+  test('A-14 what one decided meanwhile is everybody’s within a second of its return', async () => {
+    const { one, states, clock, outage } = await twoOnAFailingState();
+    outage.isAway = true;
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(5_000);
+    expect(states()).toEqual(['open', 'closed']);
+    outage.isAway = false;
+    await clock.advance(1_000);
+    expect(states()).toEqual(['open', 'open']);
+    await clock.advance(60_000);
+    outage.isAway = true;
+    await call(one, MODEL, 'success');
+    await clock.advance(5_000);
+    expect(states()).toEqual(['closed', 'half-open']);
+    outage.isAway = false;
+    await clock.advance(1_000);
+    expect(states()).toEqual(['closed', 'closed']);
+  });
+
+  test('A-14 a message that was lost is made up for: at the gap, and by asking while open', async () => {
+    const { one, states, clock, sharedState } = await twoProcesses();
+    const { publish } = sharedState;
+    sharedState.publish = async () => {};
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(0);
+    expect(states()).toEqual(['open', 'closed']);
+    sharedState.gap();
+    await clock.advance(0);
+    expect(states()).toEqual(['open', 'open']);
+    await clock.advance(60_000);
+    await call(one, MODEL, 'success');
+    await clock.advance(1_000);
+    expect(states()).toEqual(['closed', 'closed']);
+    sharedState.publish = publish;
+  });
+
+  test('A-14 an opening that was heard and a closing that was not: it is seen by asking', async () => {
+    const { one, states, clock, sharedState } = await twoProcesses();
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(60_000);
+    expect(states()).toEqual(['half-open', 'half-open']);
+    sharedState.publish = async () => {};
+    await call(one, MODEL, 'success');
+    await clock.advance(1_000);
+    expect(states()).toEqual(['closed', 'closed']);
+  });
+
+  test('A-14 a process that tells what is long past is told what holds', async () => {
+    const { one, clock, sharedState } = await twoProcesses();
+    await call(one, MODEL, ...FIVE_FAILURES);
+    await clock.advance(60_000);
+    await call(one, MODEL, 'success');
+    await clock.advance(0);
+    const held = await sharedState.get(`breaker:${MODEL}`);
+    const past = JSON.stringify({ name: MODEL, state: 'open', epoch: 5, untilMs: 9, toldAtMs: 1 });
+    await sharedState.set(`breaker:${MODEL}`, past, 60_000);
+    const heard: string[] = [];
+    await sharedState.subscribe(
+      'breakers',
+      (text) => heard.push(text),
+      () => {},
+    );
+    await sharedState.publish('breakers', past);
+    await clock.advance(0);
+    expect(await sharedState.get(`breaker:${MODEL}`)).toBe(held);
+    expect(heard).toContain(held ?? '');
+  });
+
+  test('A-14 nonsense on the topic and in the store changes nothing', async () => {
+    const { one, states, clock, sharedState } = await twoProcesses();
+    const wrong = [
+      '',
+      '{}',
+      'null',
+      '{"name":"","state":"open"}',
+      '{"name":"x","state":"ajar","epoch":1,"untilMs":1,"toldAtMs":1}',
+    ];
+    for (const text of wrong) {
+      await sharedState.publish('breakers', text);
+      await sharedState.set(`breaker:${MODEL}`, text, 60_000);
+      sharedState.gap();
+      await clock.advance(0);
+    }
+    expect(states()).toEqual(['closed', 'closed']);
+    expect(await one.enter(MODEL)).toMatchObject({ outcome: 'enter' });
+  });
+});

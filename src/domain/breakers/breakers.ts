@@ -1,0 +1,194 @@
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { type Breaker, type BreakerState, createBreaker, type Entry } from './breaker.ts';
+import {
+  BREAKERS_TOPIC,
+  LONGEST_NAME,
+  readToldView,
+  type ToldView,
+  trialKey,
+  viewKey,
+  writeToldView,
+} from './told-view.ts';
+
+export interface BreakersParts {
+  readonly sharedState: SharedState;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Failures in a row that open a breaker. */
+  readonly failures?: number;
+  readonly cooldownMs?: number;
+  /** No shorter than the calls themselves may take, or a slow service never passes its test. */
+  readonly trialTimeoutMs?: number;
+}
+
+export interface Breakers {
+  /**
+   * Asks whether a service may be called. At once while closed and while open, without a step to shared state; only
+   * the test of a half-open breaker is a promise.
+   */
+  enter(name: string): Entry | Promise<Entry>;
+  /** By time: a service that nobody calls becomes half-open too. */
+  states(): Readonly<Record<string, BreakerState>>;
+  /** How many of a service's calls have failed in a row in this process; 0 while it is not closed. */
+  failuresInARow(name: string): number;
+  /** Makes a service known before its first call: reported as closed, or as the other processes see it. */
+  known(name: string): void;
+  /** Leaves out a service that is not used any more. */
+  forget(name: string): void;
+  close(): Promise<void>;
+}
+
+const FAILURES = 5;
+const COOLDOWN_MS = 60_000;
+const TRIAL_TIMEOUT_MS = 120_000;
+/** How soon a change is seen by a process that missed its message, while the breaker is not closed. */
+const REFRESH_MS = 500;
+/** Far longer than any process stays ignorant; what runs writes it again. */
+const VIEW_TTL_MS = 24 * 3_600_000;
+/** Services are configured by operators, and there are 192 targets at most. */
+const MAX_SERVICES = 1_000;
+
+interface Service {
+  readonly breaker: Breaker;
+  refreshing: Timer | null;
+  /** What was decided here and has not reached shared state yet. */
+  isUntold: boolean;
+}
+
+/**
+ * A breaker for each external AI service, in agreement with all other processes. Resolves when it hears of theirs.
+ *
+ * Failures are counted by each process for itself; an opening and a closing are everybody's: they are published, and
+ * kept for whoever comes later or missed the message. A closed breaker takes no step to shared state; one that is not
+ * closed is compared with what is kept every half second. While shared state is away each process goes by its own
+ * view and makes its own tests. That fails open, on purpose: a lost cache must not shut a service that works.
+ */
+export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
+  const { sharedState, clock, log, failures = FAILURES, cooldownMs = COOLDOWN_MS } = parts;
+  const { trialTimeoutMs = TRIAL_TIMEOUT_MS } = parts;
+  const services = new Map<string, Service>();
+  let isClosed = false;
+  let isAway = false;
+
+  /** Runs a step to shared state; null where it is away, which is said once an outage. */
+  async function step<Result>(work: () => Promise<Result>): Promise<Result | null> {
+    try {
+      const result = await work();
+      if (isAway) log.info('breakers are shared between processes again');
+      isAway = false;
+      return result;
+    } catch (error) {
+      if (!isAway && !isClosed) log.warn('breakers are not shared: each process decides alone', { error });
+      isAway = true;
+      return null;
+    }
+  }
+
+  function add(name: string): Service {
+    if (name === '' || name.length > LONGEST_NAME) {
+      throw new Error(`the name of an AI service must have 1 to ${LONGEST_NAME} characters`);
+    }
+    if (services.size >= MAX_SERVICES) forgetOneOf(services);
+    const breaker = createBreaker({
+      clock,
+      rules: { failures, cooldownMs, trialTimeoutMs },
+      async claimTrial(epoch) {
+        const claim = () => sharedState.setIfAbsent(trialKey(name, epoch), 'claimed', trialTimeoutMs);
+        return (await step(claim)) === false ? 'taken' : 'granted';
+      },
+      releaseTrial: (epoch) => void step(() => sharedState.delete(trialKey(name, epoch))),
+      onChange(cause) {
+        service.isUntold = true;
+        const state = breaker.view().state;
+        if (state === 'open') log.warn('an AI service is not called for a while', { service: name, cause });
+        else log.info('an AI service is called again', { service: name, cause });
+        compareSoon(name, service, 0);
+      },
+    });
+    const service: Service = { breaker, refreshing: null, isUntold: false };
+    services.set(name, service);
+    compareSoon(name, service, 0);
+    return service;
+  }
+
+  /** One comparison of a service at a time, and the next one only where something may have changed unheard. */
+  function compareSoon(name: string, service: Service, delayMs: number): void {
+    service.refreshing?.cancel();
+    service.refreshing = null;
+    if (isClosed || services.get(name) !== service) return;
+    if (delayMs === 0) return void compare(name, service);
+    service.refreshing = clock.after(delayMs, () => void compare(name, service));
+  }
+
+  async function compare(name: string, service: Service): Promise<void> {
+    const { breaker } = service;
+    await step(async () => {
+      const kept = await sharedState.get(viewKey(name));
+      const told = kept === null ? null : readToldView(kept);
+      const news = told === null ? 'outdated' : breaker.adopt(told.view);
+      const view = breaker.view();
+      // Epoch 0 is a service nobody has opened yet: there is nothing to tell.
+      if (news === 'outdated' && view.epoch > 0) {
+        const text = writeToldView({ name, view, toldAtMs: clock.now() });
+        await sharedState.set(viewKey(name), text, VIEW_TTL_MS);
+        await sharedState.publish(BREAKERS_TOPIC, text);
+      }
+      if (breaker.view() === view) service.isUntold = false;
+    });
+    if (service.isUntold || breaker.view().state === 'open') compareSoon(name, service, REFRESH_MS);
+  }
+
+  function hear(told: ToldView): void {
+    const service = services.get(told.name) ?? (services.size < MAX_SERVICES ? add(told.name) : null);
+    if (service === null) return;
+    // By how long the cool-down still takes, not by what the teller's clock said: clocks of machines differ.
+    const untilMs = Math.max(0, clock.now() + told.view.untilMs - told.toldAtMs);
+    const news = service.breaker.adopt({ ...told.view, untilMs });
+    if (news === 'outdated') compareSoon(told.name, service, 0);
+    if (news === 'adopted') compareSoon(told.name, service, REFRESH_MS);
+  }
+
+  const subscription = await sharedState.subscribe(
+    BREAKERS_TOPIC,
+    (text) => {
+      const told = readToldView(text);
+      if (told !== null && !isClosed) hear(told);
+    },
+    () => {
+      for (const [name, service] of services) compareSoon(name, service, 0);
+    },
+  );
+
+  return {
+    enter: (name) => (services.get(name) ?? add(name)).breaker.enter(),
+    states: () => Object.fromEntries([...services].map(([name, { breaker }]) => [name, breaker.state()])),
+    failuresInARow: (name) => services.get(name)?.breaker.failuresInARow() ?? 0,
+    known: (name) => void (services.get(name) ?? add(name)),
+    forget(name) {
+      end(services.get(name));
+      services.delete(name);
+    },
+    async close() {
+      isClosed = true;
+      for (const service of services.values()) end(service);
+      await subscription.close();
+    },
+  };
+}
+
+function end(service: Service | undefined): void {
+  service?.refreshing?.cancel();
+  service?.breaker.close();
+}
+
+/** The oldest one of which nothing is lost. Where all are in trouble the oldest of all: memory stays bounded. */
+function forgetOneOf(services: Map<string, Service>): void {
+  const isIdle = ({ breaker }: Service) => breaker.state() === 'closed' && breaker.failuresInARow() === 0;
+  const idle = [...services].find(([, service]) => isIdle(service));
+  const [name, service] = idle ?? [...services][0] ?? [];
+  if (name === undefined) return;
+  end(service);
+  services.delete(name);
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+
+const MIGRATIONS = join(import.meta.dir, '../../../migrations');
+const COMPANY = '00000000-0000-7000-8000-000000000001';
+const KEY = '00000000-0000-7000-8000-000000000002';
+let database: PGlite;
+
+beforeAll(async () => {
+  database = await PGlite.create();
+  const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort();
+  for (const name of files.filter((file) => file < '0006')) await apply(name);
+  await database.exec(
+    `insert into companies (id, name, billing_mode, credit_limit_micro) values ('${COMPANY}', 'Acme', 'POSTPAID', 500)`,
+  );
+  const common = `'r', 'chat/completions', 'svc/chat-default', 200, true, 1, '2026-01-31T23:59:00Z', 1`;
+  await database.exec(
+    `insert into calls (request_id, endpoint, alias, http_status, streamed, estimated_tokens, started_at, duration_ms,
+       id, company_id, key_id, outcome, prompt_tokens, cached_tokens, completion_tokens) values
+     (${common}, gen_random_uuid(), '${COMPANY}', '${KEY}', 'SUCCEEDED', 10, 4, 20),
+     (${common}, gen_random_uuid(), '${COMPANY}', null, 'SUCCEEDED', 1, 0, 2),
+     (${common}, gen_random_uuid(), '${COMPANY}', '${KEY}', 'FAILED', 5, 0, 0),
+     (${common}, gen_random_uuid(), '${COMPANY}', '${KEY}', 'REFUSED', null, null, null)`,
+  );
+  await apply(files.find((name) => name.startsWith('0006')) ?? '');
+});
+afterAll(() => database.close());
+
+async function apply(name: string): Promise<void> {
+  await database.exec(await readFile(join(MIGRATIONS, name), 'utf8'));
+}
+
+test('G-5 calls from before there were prices are in the usage, for nothing', async () => {
+  const { rows } = await database.query(
+    `select case key_id when '${KEY}' then 'key' else 'all' end as whose, calls, failures, prompt_tokens as prompt,
+       cached_tokens as cached, completion_tokens as completion, charge_micro as charge, day::text
+     from usage_days order by whose`,
+  );
+  expect(rows).toEqual([
+    {
+      whose: 'all',
+      calls: 3,
+      failures: 1,
+      prompt: 11,
+      cached: 4,
+      completion: 22,
+      charge: 0,
+      day: '2026-01-31',
+    },
+    {
+      whose: 'key',
+      calls: 2,
+      failures: 1,
+      prompt: 10,
+      cached: 4,
+      completion: 20,
+      charge: 0,
+      day: '2026-01-31',
+    },
+  ]);
+});
+
+test('P-19 a company from before there were credits has an account with its line', async () => {
+  const { rows } = await database.query(
+    'select owner, balance_micro, line_micro, version from credit_accounts',
+  );
+  expect(rows).toEqual([{ owner: 'COMPANY', balance_micro: 0, line_micro: 500, version: 0 }]);
+});

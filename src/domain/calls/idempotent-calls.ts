@@ -1,0 +1,154 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { FinishedCall } from './finished-call.ts';
+import type { AnswerCipher } from './idempotent-answer-cipher.ts';
+import {
+  type AskedOnce,
+  claimIdempotencyKey,
+  findIdempotencyState,
+  freeIdempotencyKey,
+  type IdempotencyState,
+  type IdempotentClaim,
+} from './idempotent-claims.ts';
+import { type AnswerGathering, createAnswerGatherings } from './idempotent-gathering.ts';
+import { createIdempotentLeases } from './idempotent-leases.ts';
+import { isAway } from './replay-journal.ts';
+import type { Settled } from './settle-call.ts';
+
+export interface AnswerToKeep {
+  readonly contentType: string;
+  /** Null where it was too large to be gathered. */
+  readonly bytes: Uint8Array | null;
+}
+
+export interface KeptAnswer {
+  readonly httpStatus: number;
+  readonly contentType: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Of the call that made it. */
+  readonly requestId: string;
+}
+
+/**
+ * Calls that may be repeated without a second effect. What one goes through:
+ *   free -> claimed        in the database, before the upstream is asked; renewed while it runs
+ *   claimed -> answered    by the commit that charges it, in one with the answer
+ *   claimed -> free        by the commit of a call that failed; after the lease, if its process has died
+ *   answered -> free       by age
+ * The database takes the first answer of a key and no second: a call whose claim was lost meanwhile costs nothing.
+ */
+export interface IdempotentCalls {
+  /** 'away' where the database cannot be asked. */
+  find(asked: AskedOnce): Promise<IdempotencyState | 'away'>;
+  /** 'claimed', or how the key stands instead. Whoever has claimed calls `ended` once, on every path. */
+  claim(claim: IdempotentClaim): Promise<'claimed' | Exclude<IdempotencyState, 'free'> | 'away'>;
+  /** Takes up an answer that leaves piece by piece. */
+  gather(claim: IdempotentClaim): AnswerGathering;
+  /** The record as it is to be settled. */
+  withAnswer(claim: IdempotentClaim, call: FinishedCall, answer: AnswerToKeep | null): Promise<FinishedCall>;
+  ended(claim: IdempotentClaim, settled: Settled): void;
+  /** Null where it is not there any more, or cannot be opened. */
+  read(asked: AskedOnce): Promise<KeptAnswer | 'away' | null>;
+  runningCount(): number;
+  close(): void;
+}
+
+export interface IdempotentCallParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cipher: AnswerCipher;
+  /** A larger answer is not kept. */
+  readonly maxAnswerBytes: number;
+}
+
+export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCalls {
+  const { database, log, cipher, maxAnswerBytes } = parts;
+  const leases = createIdempotentLeases(parts);
+  const gatherings = createAnswerGatherings(maxAnswerBytes);
+
+  async function sealed(claim: IdempotentClaim, answer: AnswerToKeep | null): Promise<string | null> {
+    const bytes = answer?.bytes ?? null;
+    if (bytes === null || bytes.length > maxAnswerBytes) return null;
+    try {
+      return (await cipher.seal(bytes, boundTo(claim, claim.callId))).toBase64();
+    } catch (error) {
+      // The call has happened and is charged; its answer reaches its client, only no repeat.
+      log.error('an answer could not be encrypted and is not kept', { callId: claim.callId, error });
+      return null;
+    }
+  }
+
+  return {
+    find: (asked) => unlessAway(findIdempotencyState(database, asked)),
+    async claim(claim) {
+      const claimed = await unlessAway(claimIdempotencyKey(database, claim));
+      if (claimed === 'away') return 'away';
+      if (!claimed) {
+        const state = await unlessAway(findIdempotencyState(database, claim));
+        // Freed since: whoever had it has just ended.
+        return state === 'free' ? 'running' : state;
+      }
+      leases.keep(claim);
+      return 'claimed';
+    },
+    gather: ({ callId }) => gatherings.begin(callId),
+    async withAnswer(claim, call, answer) {
+      const { idempotencyKey, sha256 } = claim;
+      const ending = { idempotencyKey, sha256: sha256.toHex(), contentType: answer?.contentType ?? '' };
+      const sealedAnswer = call.outcome === 'SUCCEEDED' ? await sealed(claim, answer) : null;
+      return { ...call, idempotent: { ...ending, sealedAnswer } };
+    },
+    ended(claim, settled) {
+      gatherings.end(claim.callId);
+      // What waits in the journal has its key until it is in the database.
+      if (settled.outcome === 'journaled') {
+        const drop = () => leases.drop(claim);
+        settled.committed.then(drop, drop);
+        return;
+      }
+      leases.drop(claim);
+      // Where this fails too, the lease ends by itself.
+      if (settled.outcome === 'not-written') freeIdempotencyKey(database, claim).catch(() => {});
+    },
+    async read(asked) {
+      const { keyId, idempotencyKey, sha256 } = asked;
+      const rows = await unlessAway(database.query<AnswerRow>(READ, [keyId, idempotencyKey, sha256]));
+      if (rows === 'away') return 'away';
+      const [row] = rows;
+      if (row === undefined) return null;
+      const { callId, sealedAnswer, ...rest } = row;
+      const bytes = await cipher.open(sealedAnswer, boundTo(asked, callId));
+      if (bytes !== null) return { ...rest, bytes };
+      log.warn('a kept answer does not open under MASTER_KEY: was that changed?', { callId });
+      return null;
+    },
+    runningCount: leases.count,
+    close: leases.close,
+  };
+}
+
+interface AnswerRow extends Omit<KeptAnswer, 'bytes'> {
+  readonly callId: string;
+  readonly sealedAnswer: Uint8Array;
+}
+
+const READ = `select call_id as "callId", kept.http_status as "httpStatus", content_type as "contentType",
+    sealed_answer as "sealedAnswer", request_id as "requestId"
+  from idempotency_keys as kept join calls on calls.id = call_id
+  where kept.key_id = $1 and idempotency_key = $2 and sha256 = $3 and sealed_answer is not null`;
+
+/** Nobody who can write the database can have one client's answer given to another. */
+function boundTo({ keyId, idempotencyKey }: AskedOnce, callId: string): string {
+  return `${callId} ${keyId} ${idempotencyKey}`;
+}
+
+async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (isAway(error)) return 'away';
+    throw error;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { CREDIT_PACK_COLUMNS, type CreditPack } from './credit-pack.ts';
+import { checkOffer, type OfferField, type WantedOffer } from './wanted-offer.ts';
+
+export interface CreditPackParts {
+  readonly database: Database;
+  readonly provider: Pick<PaymentProvider, 'createProduct' | 'createPrice'>;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+}
+
+export interface WantedCreditPack extends WantedOffer {
+  readonly sortOrder: number;
+}
+
+export type CreatedCreditPack =
+  | { readonly outcome: 'created'; readonly pack: CreditPack }
+  | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string }
+  /** Nothing is sold; the message is fit to be shown. */
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+const MOST_SORT_ORDER = 1_000_000;
+
+/**
+ * Adds a pack with its product and its one-time price at the provider. It is a DRAFT until both are there: whatever
+ * fails in between, nobody is offered a pack that cannot be paid for.
+ */
+export async function createCreditPack(
+  parts: CreditPackParts,
+  wanted: WantedCreditPack,
+): Promise<CreatedCreditPack> {
+  const { database, secrets, clock } = parts;
+  const { sortOrder, creditsMicro } = wanted;
+  const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
+  if (checked.outcome === 'invalid') return checked;
+  if (!Number.isInteger(sortOrder) || Math.abs(sortOrder) > MOST_SORT_ORDER) {
+    const message = `A sort order is a whole number between -${MOST_SORT_ORDER} and ${MOST_SORT_ORDER}.`;
+    return { outcome: 'invalid', field: 'sortOrder', message };
+  }
+  const id = secrets.newId();
+  const { name, priceMinor, currency } = checked;
+  await database.query(
+    `insert into credit_packs (id, name, credits_micro, price_minor, currency, sort_order, status, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, 'DRAFT', $7, $7)`,
+    [id, name, creditsMicro, priceMinor, currency, sortOrder, new Date(clock.now())],
+  );
+  const made = await makePrice(parts, { id, name, priceMinor, currency }).catch(async (error: unknown) => {
+    await removeDraft(database, id);
+    throw error;
+  });
+  if (made.outcome === 'failed') {
+    await removeDraft(database, id);
+    const message = `The payment provider did not take the pack, so it was not added: ${made.message}`;
+    return { outcome: 'provider-failed', message };
+  }
+  const [pack] = await database.query<CreditPack>(
+    `update credit_packs set status = 'ACTIVE', provider_product_id = $2, provider_price_id = $3, updated_at = $4
+     where id = $1 returning ${CREDIT_PACK_COLUMNS}`,
+    [id, made.productId, made.priceId, new Date(clock.now())],
+  );
+  if (pack === undefined) throw new Error(`credit pack ${id} has disappeared`);
+  return { outcome: 'created', pack };
+}
+
+type MadePrice =
+  | { readonly outcome: 'made'; readonly productId: string; readonly priceId: string }
+  | { readonly outcome: 'failed'; readonly message: string };
+
+async function makePrice(
+  { provider }: CreditPackParts,
+  pack: Pick<CreditPack, 'id' | 'name' | 'priceMinor' | 'currency'>,
+): Promise<MadePrice> {
+  const metadata = { creditPackId: pack.id };
+  const product = await provider.createProduct({ name: pack.name, metadata }, `pack:${pack.id}:product`);
+  if (product.outcome === 'failed') return { outcome: 'failed', message: product.failure.message };
+  const productId = product.value.id;
+  const wanted = {
+    productId,
+    amountMinor: pack.priceMinor,
+    currency: pack.currency,
+    recurring: null,
+    metadata,
+  };
+  const price = await provider.createPrice(wanted, `pack:${pack.id}:price`);
+  if (price.outcome === 'failed') return { outcome: 'failed', message: price.failure.message };
+  return { outcome: 'made', productId, priceId: price.value.id };
+}
+
+/** What the provider may have of it is a product that nothing refers to. */
+async function removeDraft(database: Database, id: string): Promise<void> {
+  await database.query(`delete from credit_packs where id = $1 and status = 'DRAFT'`, [id]);
+}

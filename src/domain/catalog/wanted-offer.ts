@@ -1,0 +1,54 @@
+import { toMinorUnits } from './currency.ts';
+
+/** What plans and packs have in common when somebody wants to add one. */
+export interface WantedOffer {
+  readonly name: string;
+  /** In major units, as people write it: 19.99. */
+  readonly price: string | number;
+  readonly currency: string;
+  readonly creditsMicro: bigint;
+}
+
+export type CheckedOffer =
+  | {
+      readonly outcome: 'fine';
+      readonly name: string;
+      readonly priceMinor: bigint;
+      readonly currency: string;
+    }
+  | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string };
+
+export type OfferField = 'name' | 'price' | 'currency' | 'credits' | 'sortOrder' | 'interval';
+
+export const LONGEST_NAME = 200;
+/** A billion credits: far above what is sold, far below what 64 bits hold. */
+export const MOST_CREDITS_MICRO = 1_000_000_000n * 1_000_000n;
+
+export function checkOffer(
+  wanted: WantedOffer,
+  allowed: { readonly freeOfCharge: boolean; readonly withoutCredits: boolean },
+): CheckedOffer {
+  const name = wanted.name.trim();
+  if (name === '' || name.length > LONGEST_NAME || !name.isWellFormed() || /\p{Cc}/u.test(name)) {
+    return invalid('name', `A name has 1 to ${LONGEST_NAME} characters, in one line.`);
+  }
+  const { creditsMicro } = wanted;
+  const least = allowed.withoutCredits ? 0n : 1n;
+  if (creditsMicro < least || creditsMicro > MOST_CREDITS_MICRO) {
+    const from = allowed.withoutCredits ? 'Zero' : 'More than zero';
+    return invalid('credits', `${from} and at most a billion credits can be sold at once.`);
+  }
+  const minor = toMinorUnits(wanted.price, wanted.currency);
+  if (minor.outcome === 'refused') {
+    const field = minor.message.includes('is not a currency') ? 'currency' : 'price';
+    return invalid(field, minor.message);
+  }
+  if (minor.amountMinor === 0n && !allowed.freeOfCharge) {
+    return invalid('price', 'A price must be above zero.');
+  }
+  return { outcome: 'fine', name, priceMinor: minor.amountMinor, currency: minor.currency };
+}
+
+function invalid(field: OfferField, message: string): CheckedOffer {
+  return { outcome: 'invalid', field, message };
+}

@@ -1,0 +1,203 @@
+import { type Mention, type TaggerWeights, tagMentions } from '../tagger/decode.ts';
+import { looksLikeDegree } from '../tagger/flags.ts';
+import type { MentionKind } from '../tagger/labels.ts';
+import type { SectionKind } from '../text/headings.ts';
+import type { LaidOutText } from '../text/lay-out.ts';
+import type { PlaceSeen } from '../text/places.ts';
+import type { Token } from '../text/tokens.ts';
+import { companySuffixes, degreeBook, schoolHeads, titleHeads } from '../words/single-words.ts';
+
+/**
+ * All names, titles, companies, schools, degrees, places and skills of a text: what the tagger saw, mended at wrapped
+ * lines, and what plain rules see where it saw nothing.
+ */
+export function mentionsIn(laidOut: LaidOutText, weights: TaggerWeights): Mention[] {
+  const tagged = tagMentions(laidOut, weights);
+  const joined = joinWrapped(laidOut, tagged)
+    .flatMap((mention) => trimmed(laidOut, mention) ?? [])
+    .filter((mention) => !isLabel(laidOut, mention))
+    .map((mention) => widened(laidOut, mention));
+  const added = byRules(laidOut, joined).filter((mention) => !isLabel(laidOut, mention));
+  return [...joined, ...added].sort((one, other) => one.from - other.from);
+}
+
+/** "University" at the end of a line and "of Pune" at the beginning of the next are one school. */
+function joinWrapped({ tokens }: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const joined: Mention[] = [];
+  for (const mention of mentions) {
+    const last = joined.at(-1);
+    const first = tokens[mention.from];
+    const before = tokens[mention.from - 1];
+    const goesOn =
+      last !== undefined &&
+      last.kind === mention.kind &&
+      last.to === mention.from &&
+      mention.segment === last.segment + 1 &&
+      mention.kind !== 'skill' &&
+      (/^(?:of|and|for|in|the|&|de|und|et|-)$/i.test(first?.text ?? '') ||
+        /^(?:of|and|for|in|the|&|de|und|et|-)$/i.test(before?.text ?? ''));
+    if (goesOn) joined[joined.length - 1] = { ...last, to: mention.to, end: mention.end };
+    else joined.push(mention);
+  }
+  return joined;
+}
+
+const EDGE = /^(?:[^\p{L}\p{N}+#)]|and|or|the|at|with|a|an|to|as|in)$/iu;
+
+/** Marks and small words at the edges belong to the sentence, not to the name. */
+function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
+  let { from, to } = mention;
+  while (from < to && /^(?:[^\p{L}\p{N}.(]|and|or|the|at|with|a|an|to|as)$/iu.test(tokens[from]?.text ?? ''))
+    from++;
+  while (to > from && EDGE.test(tokens[to - 1]?.text ?? '')) to--;
+  const [first, last] = [tokens[from], tokens[to - 1]];
+  if (from >= to || first === undefined || last === undefined || last.end - first.start > 160) return null;
+  const hasLetters = tokens.slice(from, to).some((token) => token.kind === 'word');
+  return hasLetters ? { ...mention, from, to, start: first.start, end: last.end } : null;
+}
+
+const TAIL = /^(?:of|for|de|del|della|für|di|da|do|van|voor|des|du|der|-|\/|&|and|und|et|y|e)$/i;
+
+/**
+ * A title goes on over the small words behind it ("Jefe" "de almacén"), a school over a town that follows without a
+ * comma ("Technische Universität" "München"), and a place is as wide as the places' list knows it.
+ */
+function widened({ text, tokens, tokenStarts, places }: LaidOutText, mention: Mention): Mention {
+  const end = Math.min(tokenStarts[mention.segment + 1] ?? 0, mention.to + 5);
+  let { from, to } = mention;
+  if (mention.kind === 'place') {
+    const known = placeFrom(places, from, to);
+    if (known !== undefined) [from, to] = [Math.min(from, known.from), Math.max(to, known.to)];
+  } else if (
+    mention.kind === 'title' &&
+    TAIL.test(tokens[to]?.text ?? '') &&
+    tokens[to]?.segment === mention.segment
+  ) {
+    let at = to;
+    while (at < end && (tokens[at]?.kind === 'word' || TAIL.test(tokens[at]?.text ?? ''))) at++;
+    const reachesEdge =
+      at === (tokenStarts[mention.segment + 1] ?? 0) ||
+      tokens[at]?.text === ',' ||
+      tokens[at]?.kind === 'date';
+    if (reachesEdge && tokens[at - 1]?.kind === 'word') to = at;
+  } else if (mention.kind === 'company' && tokens[to]?.segment === mention.segment) {
+    if (
+      /^(?:of|de|del|della|di|du|&|and)$/i.test(tokens[to]?.text ?? '') &&
+      isCapital(tokens[to + 1], mention.segment)
+    )
+      to++;
+    while (to < end && isCapital(tokens[to], mention.segment) && TAIL.test(tokens[to - 1]?.text ?? '')) to++;
+    while (to < end && companySuffixes.has(tokens[to]?.lower ?? '') && (tokens[to]?.text.length ?? 0) > 1)
+      to++;
+  } else if (mention.kind === 'school' && tokens[to]?.segment === mention.segment) {
+    const town = placeFrom(places, to, to + 1);
+    if (town !== undefined && town.from === to && town.city !== null) to = town.to;
+  }
+  const [first, last] = [tokens[from], tokens[to - 1]];
+  if (first === undefined || last === undefined) return mention;
+  const full =
+    mention.kind === 'company'
+      ? (LEGAL_TAIL.exec(text.slice(first.start, last.end + 10))?.[0].length ?? 0)
+      : 0;
+  return { ...mention, from, to, start: first.start, end: Math.max(last.end, first.start + full) };
+}
+
+function isCapital(token: Token | undefined, segment: number): boolean {
+  return (
+    token !== undefined && token.segment === segment && token.kind === 'word' && /^\p{Lu}/u.test(token.text)
+  );
+}
+
+/** The first place that overlaps a range of tokens; places are in order, so it is found by halves. */
+function placeFrom(places: LaidOutText['places'], from: number, to: number): PlaceSeen | undefined {
+  let low = 0;
+  let high = places.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((places[middle]?.to ?? 0) <= from) low = middle + 1;
+    else high = middle;
+  }
+  const found = places[low];
+  return found !== undefined && found.from < to ? found : undefined;
+}
+
+/** The full stop of "Inc." and the rest of "Sp. z o.o." belong to the name. */
+const LEGAL_TAIL =
+  /^.*\b(?:Sp\. ?z ?o\. ?o\.?|Inc\.|Ltd\.|Corp\.|Co\.|Pvt\. Ltd\.|S\.L\.|S\.A\.|B\.V\.|e\.V\.)(?=[\s,;)]|$)/;
+
+const LABEL_WORDS =
+  /^(?:company|employer|organi[sz]ation|position|designation|title|role|job title|period|duration|dates?|institution|institute|university|college|school|degree|course|qualification|year|location|place|name|skills?|responsibilities|project|client|board|percentage|marks|address|mobile|phone|email|references?)$/i;
+
+/** The heads of a table's columns and the labels before values are no values. */
+function isLabel({ text }: LaidOutText, { start, end }: Mention): boolean {
+  return LABEL_WORDS.test(text.slice(start, end).trim());
+}
+
+const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|;)$/i;
+const MOST_PART = 9;
+
+/** Parts of short lines that name their kind by a word of it, where nothing else was seen. */
+function byRules(laidOut: LaidOutText, mentions: readonly Mention[]): Mention[] {
+  const { tokens, tokenStarts, sections, segments, headings } = laidOut;
+  const kindsIn = new Map<number, Set<MentionKind>>();
+  const takenIn = new Map<number, Mention[]>();
+  for (const mention of mentions) {
+    kindsIn.set(mention.segment, (kindsIn.get(mention.segment) ?? new Set()).add(mention.kind));
+    const taken = takenIn.get(mention.segment);
+    if (taken === undefined) takenIn.set(mention.segment, [mention]);
+    else taken.push(mention);
+  }
+  const added: Mention[] = [];
+  for (let segment = 0; segment < segments.length; segment++) {
+    const [from, to] = [tokenStarts[segment] ?? 0, tokenStarts[segment + 1] ?? 0];
+    const section = sections[segment];
+    if (to - from > 16 || to === from || headings[segment] !== null) continue;
+    if (section !== 'work' && section !== 'education' && section !== 'top') continue;
+    const kinds = kindsIn.get(segment) ?? new Set();
+    const taken = takenIn.get(segment) ?? [];
+    for (const part of partsOf(tokens, from, to)) {
+      if (taken.some((one) => one.from < part.to && part.from < one.to)) continue;
+      const kind = kindByWords(tokens.slice(part.from, part.to), section);
+      const [first, last] = [tokens[part.from], tokens[part.to - 1]];
+      if (kind === null || kinds.has(kind) || first === undefined || last === undefined) continue;
+      kinds.add(kind);
+      added.push({ kind, ...part, start: first.start, end: last.end, segment, confidence: 0.5 });
+    }
+  }
+  return added;
+}
+
+function partsOf(tokens: readonly Token[], from: number, to: number): { from: number; to: number }[] {
+  const parts: { from: number; to: number }[] = [];
+  let start = from;
+  for (let at = from; at <= to; at++) {
+    const token = tokens[at];
+    const isEdge =
+      at === to ||
+      token === undefined ||
+      PARTING.test(token.text) ||
+      token.kind === 'date' ||
+      token.kind === 'email';
+    if (!isEdge) continue;
+    if (at > start && at - start <= MOST_PART && /^\p{Lu}/u.test(tokens[start]?.text ?? ''))
+      parts.push({ from: start, to: at });
+    start = at + 1;
+  }
+  return parts;
+}
+
+function kindByWords(words: readonly Token[], section: SectionKind): MentionKind | null {
+  if (section !== 'work') {
+    if (words.some(({ lower }) => schoolHeads.has(lower) || lower.includes('universit'))) return 'school';
+    if (section !== 'education') return null;
+    return degreeBook.find(words, ({ from, to }) => to - from > 1 || looksLikeDegree(words[from])).length > 0
+      ? 'degree'
+      : null;
+  }
+  if (
+    words.length > 1 &&
+    words.some(({ lower, text }) => companySuffixes.has(lower) && /^\p{Lu}/u.test(text))
+  )
+    return 'company';
+  return words.length <= 6 && words.some(({ lower }) => titleHeads.has(lower)) ? 'title' : null;
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
+import type { Alias, AliasTarget } from '../models/aliases.ts';
+import type { DocumentEngine, ParsedText } from './parse-engine.ts';
+import { createTextParser } from './parse-text.ts';
+
+const FACTS: ParsedText['document'] = { kind: 'cv', language: 'en', confidence: 1, warnings: [] };
+const parsed = (name: string): ParsedText => ({ document: FACTS, value: { name }, evidence: [] });
+
+/** An answer is right by its first word, and says the name that the record then has. */
+const engine: DocumentEngine = {
+  read: () => parsed('embedded'),
+  question: () => ({ messages: [{ role: 'user', content: 'read' }], responseFormat: {} }),
+  repair: (said, answer, problems) => [...said, { role: 'user', content: `${answer}: ${problems.join()}` }],
+  check(_kind, _text, answer) {
+    if (answer.startsWith('right')) return { outcome: 'checked', parsed: parsed(answer), problems: [] };
+    if (answer.startsWith('nearly'))
+      return { outcome: 'checked', parsed: parsed(answer), problems: ['a date'] };
+    return { outcome: 'wrong', problems: ['no JSON'] };
+  },
+};
+
+const target = (id: string): AliasTarget => ({
+  id,
+  baseUrl: `https://${id}.example/v1`,
+  model: id,
+  apiKey: null,
+  weight: 1,
+});
+
+type Script = (targetId: string, asked: number) => Response | Promise<Response>;
+
+function open(script: Script, targets = [target('one')], rejected: readonly string[] = []) {
+  const clock = createManualClock();
+  const asked: string[] = [];
+  const reported: string[] = [];
+  const parser = createTextParser({
+    models: { order: () => targets, noteFailure() {}, noteSuccess() {} },
+    upstream: {
+      async send({ id }): Promise<UpstreamAnswer> {
+        asked.push(id);
+        const { status, body } = await script(id, asked.length);
+        return { status, contentType: '', body: body as ReadableStream<Uint8Array> };
+      },
+    },
+    breakers: {
+      enter: (name) =>
+        rejected.includes(name)
+          ? { outcome: 'rejected', retryAfterMs: 1 }
+          : { outcome: 'enter', report: (result) => void reported.push(`${name} ${result}`) },
+    },
+    secrets: createSystemSecrets(),
+    clock,
+    log: createSilentLog(),
+    answerTimeoutMs: 60_000,
+    engine,
+    countTokens: async (text) => text.length,
+  });
+  const alias: Alias = { alias: 'svc/extract-default', kind: 'extract', targets, prices: [] };
+  const parse = (mayAsk = true) =>
+    parser.parse({ kind: 'cv', text: 'abc', alias, signal: new AbortController().signal, mayAsk });
+  return { parse, asked, reported, clock };
+}
+
+const usage = { prompt_tokens: 10, completion_tokens: 5 };
+const says = (content: string, more: object = { usage }) =>
+  Response.json({ choices: [{ message: { content } }], ...more });
+
+describe('a text on its way to a record', () => {
+  test('G-7 an answer that is nearly right is repaired once, and the better one of the two counts', async () => {
+    const better = open((_id, number) => says(number === 1 ? 'nearly' : 'right second'));
+    expect(await better.parse()).toMatchObject({
+      engine: 'model',
+      parsed: { value: { name: 'right second' } },
+      tokens: { promptTokens: 20, completionTokens: 10 },
+    });
+    const worse = open((_id, number) => says(number === 1 ? 'nearly first' : 'prose'));
+    expect(await worse.parse()).toMatchObject({
+      engine: 'model',
+      parsed: { value: { name: 'nearly first' } },
+    });
+    const gone = open((_id, number) => (number === 1 ? says('nearly') : new Response('', { status: 500 })));
+    expect(await gone.parse()).toMatchObject({ engine: 'model', tokens: { promptTokens: 10 } });
+    expect([better.asked.length, worse.asked.length, gone.asked.length]).toEqual([2, 2, 2]);
+  });
+
+  test('G-28 wrong twice: asked no third time, the embedded engine stands in, free', async () => {
+    const { parse, asked } = open(() => says('prose'));
+    expect(await parse()).toMatchObject({ engine: 'embedded', tokens: null, reason: 'answer-unusable' });
+    expect(asked).toHaveLength(2);
+  });
+
+  test('G-31 an answer without usage is used and not charged', async () => {
+    const { parse } = open(() => says('right', {}));
+    expect(await parse()).toMatchObject({ engine: 'model', tokens: null, reason: 'no-usage' });
+  });
+
+  test('A-14 the next provider is asked where one fails, and both are told of', async () => {
+    const { parse, asked, reported } = open(
+      (id) => (id === 'one' ? new Response('', { status: 503 }) : says('right')),
+      [target('one'), target('two')],
+    );
+    expect(await parse()).toMatchObject({ engine: 'model', targetId: 'two' });
+    expect([asked, reported]).toEqual([
+      ['one', 'two'],
+      ['one.example failure', 'two.example success'],
+    ]);
+  });
+
+  test('A-14 an open breaker: nobody is asked, and the embedded engine answers at once', async () => {
+    const { parse, asked } = open(() => says('right'), [target('one')], ['one.example']);
+    expect(await parse()).toMatchObject({
+      engine: 'embedded',
+      tokens: null,
+      reason: 'upstream-breaker-open',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  test('A-14 an answer that never ends is given up after its time, and counts as a failure', async () => {
+    const { parse, reported, clock } = open(() => new Response(new ReadableStream({})));
+    const parsing = parse();
+    await clock.advance(60_000);
+    expect(await parsing).toMatchObject({ engine: 'embedded', tokens: null, reason: 'upstream-late' });
+    expect(reported).toEqual(['one.example failure']);
+  });
+
+  test('G-28 without a provider the embedded engine is the model and costs its tokens; where nobody pays, none', async () => {
+    const embedded = { ...target('embedded'), baseUrl: null };
+    const { parse, asked } = open(() => says('right'), [embedded]);
+    const tokens = { promptTokens: 3, cachedTokens: 0, completionTokens: '{"name":"embedded"}'.length };
+    expect(await parse()).toMatchObject({ engine: 'embedded', tokens, reason: null });
+    expect(await parse(false)).toMatchObject({ engine: 'embedded', tokens: null, reason: 'not-payable' });
+    expect(asked).toEqual([]);
+  });
+});

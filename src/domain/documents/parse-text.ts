@@ -1,0 +1,123 @@
+import type { Alias } from '../models/aliases.ts';
+import { type AskedModel, type AskModelParts, askModel } from './parse-ask-model.ts';
+import type { DocumentEngine, ParsedText, ParseKind } from './parse-engine.ts';
+import type { AnswerTokens } from './parse-model-answer.ts';
+
+/**
+ * A text on its way to a record.
+ *
+ *   the alias has providers  -> asked; its answer checked against the text; not all right: told so and asked again
+ *                               usable -> the better record of the two, paid for by all tokens of both answers
+ *                               unusable twice, or nobody answers -> the embedded engine in its place, free
+ *   it has none              -> the embedded engine is the model: paid for by the tokens it read and wrote
+ *   providers may not be asked (no credits) -> the embedded engine in their place, free
+ *
+ * Nothing of a model's answer is in a record that does not stand in the text.
+ */
+export interface ParsedDocument {
+  readonly engine: 'model' | 'embedded';
+  readonly parsed: ParsedText;
+  /** What is to be paid for; null where nothing is. */
+  readonly tokens: AnswerTokens | null;
+  readonly targetId: string | null;
+  /** Why the embedded engine stood in, or why nothing is to be paid: for the record of the call. */
+  readonly reason: string | null;
+  /** Until the first answer of a model; null where none answered. */
+  readonly answeredAtMs: number | null;
+}
+
+export interface TextToParse {
+  readonly kind: ParseKind;
+  readonly text: string;
+  readonly alias: Alias;
+  readonly signal: AbortSignal;
+  /** False where nobody pays: only the embedded engine is used, for nothing. */
+  readonly mayAsk: boolean;
+}
+
+export interface TextParser {
+  parse(text: TextToParse): Promise<ParsedDocument>;
+}
+
+export interface TextParserParts extends AskModelParts {
+  readonly engine: DocumentEngine;
+  /** As the embedded models count. */
+  readonly countTokens: (text: string, signal: AbortSignal) => Promise<number>;
+}
+
+export function createTextParser(parts: TextParserParts): TextParser {
+  const { engine, countTokens, clock } = parts;
+
+  async function embeddedAsModel({ kind, text, signal }: TextToParse): Promise<ParsedDocument> {
+    const parsed = await engine.read(kind, text);
+    const tokens = {
+      promptTokens: await countTokens(text, signal),
+      cachedTokens: 0,
+      completionTokens: await countTokens(JSON.stringify(parsed.value), signal),
+    };
+    const answeredAtMs = clock.now();
+    return { engine: 'embedded', parsed, tokens, targetId: 'embedded', reason: null, answeredAtMs };
+  }
+
+  async function inItsPlace({ kind, text }: TextToParse, failed: Failed): Promise<ParsedDocument> {
+    return { engine: 'embedded', parsed: await engine.read(kind, text), tokens: null, ...failed };
+  }
+
+  async function withModel(asked: TextToParse): Promise<ParsedDocument> {
+    const { kind, text, alias, signal } = asked;
+    const { messages, responseFormat } = engine.question(kind, text);
+    const first = await askModel(parts, alias, { messages, responseFormat }, signal);
+    if (first.outcome === 'failed') return await inItsPlace(asked, failedBy(first));
+    const answeredAtMs = clock.now();
+    const checked = await engine.check(kind, text, first.content);
+    const usable = checked.outcome === 'checked' ? checked.parsed : null;
+    if (usable !== null && checked.problems.length === 0) return byModel(usable, [first], answeredAtMs);
+    const again = engine.repair(messages, first.content, checked.problems);
+    const second = await askModel(parts, alias, { messages: again, responseFormat }, signal);
+    if (second.outcome === 'failed') {
+      if (usable !== null) return byModel(usable, [first], answeredAtMs);
+      return await inItsPlace(asked, { ...failedBy(second), answeredAtMs });
+    }
+    const repaired = await engine.check(kind, text, second.content);
+    const better = repaired.outcome === 'checked' ? repaired.parsed : usable;
+    if (better !== null) return byModel(better, [first, second], answeredAtMs);
+    const { targetId } = second;
+    return await inItsPlace(asked, { reason: 'answer-unusable', targetId, answeredAtMs });
+  }
+
+  return {
+    async parse(text) {
+      const hasProvider = text.alias.targets.some(({ baseUrl }) => baseUrl !== null);
+      if (!text.mayAsk) {
+        return await inItsPlace(text, { reason: 'not-payable', targetId: null, answeredAtMs: null });
+      }
+      return hasProvider ? await withModel(text) : await embeddedAsModel(text);
+    },
+  };
+}
+
+type Failed = Pick<ParsedDocument, 'reason' | 'targetId' | 'answeredAtMs'>;
+type Answered = Extract<AskedModel, { outcome: 'answered' }>;
+
+function failedBy({ reason, targetId }: Extract<AskedModel, { outcome: 'failed' }>): Failed {
+  return { reason: `upstream-${reason}`, targetId, answeredAtMs: null };
+}
+
+/** One charge for all answers. Where one of them did not tell its tokens, nobody can say what it cost (G-31). */
+function byModel(parsed: ParsedText, answers: readonly Answered[], answeredAtMs: number): ParsedDocument {
+  let sum: AnswerTokens | null = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+  for (const { tokens } of answers) {
+    sum = sum === null || tokens === null ? null : added(sum, tokens);
+  }
+  const targetId = answers.at(-1)?.targetId ?? null;
+  const reason = sum === null ? 'no-usage' : null;
+  return { engine: 'model', parsed, tokens: sum, targetId, reason, answeredAtMs };
+}
+
+function added(a: AnswerTokens, b: AnswerTokens): AnswerTokens {
+  return {
+    promptTokens: a.promptTokens + b.promptTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+  };
+}

@@ -1,0 +1,119 @@
+import { type Traced, traced } from '../evidence-notes.ts';
+import type { Mention } from '../tagger/decode.ts';
+import type { LaidOutText } from '../text/lay-out.ts';
+import { companySuffixes, titleHeads } from '../words/single-words.ts';
+
+const TITLE_LABEL =
+  /^(?:job title|position(?: title)?|title|role|job|stelle|stellenbezeichnung|poste|intitulé du poste|puesto|posizione|cargo|vaga|functie)\s*[:–-]\s*/i;
+const COMPANY_LABEL =
+  /^(?:company(?: name)?|employer|organi[sz]ation|hiring company|client|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf)\s*[:–-]\s*/i;
+const SOUGHT =
+  /\b(?:looking for|seeking|hiring|recruiting|searching for|suchen(?: wir)?|recherchons|recherche|buscamos|busca|cerchiamo|cerca|procuramos|zoeken(?: wij| we)?|zoekt)\s+(?:an?|one|eine?n?|une?|una?|um|uma|een|the|our next|several|ab sofort eine?n?)?\s*((?:[\p{L}\d.+#/&-]+\s?){1,7}?)(?=\s*(?:\(|to\b|who\b|with\b|for\b|in\b|at\b|that\b|as\b|,|\.|zur|für|mit|pour|avec|para|con\b|per\b|com\b|voor|met|$))/iu;
+const GENDERS =
+  /\s*[([]?\s*(?:[mwfdxh]\s*[/|]\s*){1,3}[mwfdxha*]\s*[)\]]?\s*$|\s*\((?:all genders|gn|w\/m\/d)\)\s*$/i;
+const TOP = 10;
+const LONGEST_TITLE = 110;
+
+export function findTitle(laidOut: LaidOutText): Traced | null {
+  const { segments, text } = laidOut;
+  for (const segment of segments.slice(0, 30)) {
+    const label = TITLE_LABEL.exec(segment.text);
+    const rest = segment.text.slice(label?.[0].length ?? 0);
+    if (label !== null && rest.length > 2 && rest.length <= LONGEST_TITLE)
+      return cleaned(text, segment.start + label[0].length, segment.end, 0.95);
+  }
+  for (const segment of segments.slice(0, TOP)) {
+    if (segment.text.length > LONGEST_TITLE || /[.!?]$/.test(segment.text) || segment.isBulleted) continue;
+    const words = segment.text.toLowerCase().match(/[\p{L}.+#-]+/gu) ?? [];
+    const isTitle = words.length <= 12 && (words.some((word) => isHead(word)) || GENDERS.test(segment.text));
+    if (isTitle && !COMPANY_LABEL.test(segment.text)) return cleaned(text, segment.start, segment.end, 0.85);
+  }
+  const sought = SOUGHT.exec(text.slice(0, 6000));
+  if (sought?.[1] !== undefined && /\p{L}{3}/u.test(sought[1])) {
+    const start = sought.index + sought[0].length - sought[1].length;
+    return cleaned(text, start, start + sought[1].trimEnd().length, 0.7);
+  }
+  return null;
+}
+
+/** German and Dutch write titles as one word: Softwareentwickler, Projektleiterin. */
+function isHead(word: string): boolean {
+  if (titleHeads.has(word) || titleHeads.has(word.replace(/(?:\*in|:in|_in|s)$/, ''))) return true;
+  return /(?:entwickler|ingenieur|leiter|berater|manager|kaufmann|kauffrau|techniker|fahrer|pfleger|lehrer|medewerker|ontwikkelaar|adviseur)(?:in|innen)?$/.test(
+    word,
+  );
+}
+
+/** The title alone: without genders, place, company and number behind it. */
+function cleaned(text: string, start: number, end: number, confidence: number): Traced | null {
+  let value = text.slice(start, end);
+  value = value.replace(/\s+(?:at|@|bei|chez|bij)\s+\p{Lu}.*$/u, '');
+  value = value.replace(
+    /\s+[–—|-]\s+(?:remote|hybrid|on-?site|full[ -]?time|part[ -]?time|job id|req|ref|#|[\p{Lu}][\p{L}. ]+,\s).*$/iu,
+    '',
+  );
+  value = value.replace(
+    /\s*[([](?:remote|hybrid|full[ -]?time|part[ -]?time|on-?site|contract|all levels)[^)\]]*[)\]]\s*$/i,
+    '',
+  );
+  value = value.replace(GENDERS, '').replace(/[\s,;:–-]+$/, '');
+  return value.length < 2 ? null : traced(text, start, start + value.length, confidence);
+}
+
+const IS_LOOKING =
+  /(?:^|[.!\n]\s*)((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5}?)\s(?:is (?:looking|hiring|seeking|searching|a |an |the |one of)|are (?:looking|hiring|seeking)|sucht|recherche|busca|cerca|zoekt|ist (?:ein|eine|der|die|das)|est (?:un|une|le|la)|es (?:una?|la|el)|è (?:una?|la|il))/u;
+const ABOUT = /^(?:about|über|à propos de|sobre|chi è|over)\s+((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5})$/u;
+const AT_COMPANY = /\s(?:at|@|bei|chez|bij)\s+((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5})$/u;
+const NO_COMPANY =
+  /^(?:we|our|this|the (?:role|team|job|position|company|candidate|successful)|you|it|us|role|job|position|company|team|he|she|wir|nous|uns)\b/i;
+
+export function findOrganisation(laidOut: LaidOutText, mentions: readonly Mention[]): Traced | null {
+  const { segments, text } = laidOut;
+  const accept = (start: number, raw: string, confidence: number): Traced | null => {
+    const value = raw.replace(/[\s,.;:]+$/, '');
+    return value.length < 2 || NO_COMPANY.test(value)
+      ? null
+      : traced(text, start, start + value.length, confidence);
+  };
+  for (const segment of segments.slice(0, 60)) {
+    const label = COMPANY_LABEL.exec(segment.text);
+    if (label !== null && segment.text.length - label[0].length >= 2 && segment.text.length < 100) {
+      return accept(segment.start + label[0].length, segment.text.slice(label[0].length), 0.95);
+    }
+  }
+  for (const segment of segments) {
+    for (const pattern of segment.start < 400 ? [ABOUT, AT_COMPANY] : [ABOUT]) {
+      const match = pattern.exec(segment.text.slice(0, 120));
+      const found =
+        match?.[1] === undefined
+          ? null
+          : accept(segment.start + match[0].length - match[1].length + match.index, match[1], 0.85);
+      if (found !== null) return found;
+    }
+  }
+  const looking = IS_LOOKING.exec(text.slice(0, 8000));
+  if (looking?.[1] !== undefined) {
+    const start = looking.index + looking[0].indexOf(looking[1]);
+    const found = accept(start, looking[1], 0.75);
+    if (found !== null) return found;
+  }
+  const suffixed = laidOut.tokens.findIndex(
+    ({ lower, text: word }, at) =>
+      at < 400 && companySuffixes.has(lower) && /^\p{Lu}/u.test(word) && lower.length > 1 && lower !== 'as',
+  );
+  if (suffixed > 0) {
+    let from = suffixed;
+    while (
+      from > 0 &&
+      suffixed - from < 4 &&
+      /^[\p{Lu}&]/u.test(laidOut.tokens[from - 1]?.text ?? '') &&
+      laidOut.tokens[from - 1]?.segment === laidOut.tokens[suffixed]?.segment
+    )
+      from--;
+    const [first, last] = [laidOut.tokens[from], laidOut.tokens[suffixed]];
+    if (from < suffixed && first !== undefined && last !== undefined)
+      return accept(first.start, text.slice(first.start, last.end), 0.7);
+  }
+  const mention = mentions.find(({ kind, segment }) => kind === 'company' && segment < TOP);
+  return mention === undefined ? null : accept(mention.start, text.slice(mention.start, mention.end), 0.5);
+}

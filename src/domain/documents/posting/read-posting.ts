@@ -1,0 +1,184 @@
+import { languageName } from '../cv/languages.ts';
+import { mentionsIn } from '../cv/mentions.ts';
+import type { Evidence } from '../document-facts.ts';
+import { createEvidenceNotes, type EvidenceNotes, type Traced, traced } from '../evidence-notes.ts';
+import { MOST } from '../parsed-cv.ts';
+import type { Posting } from '../parsed-posting.ts';
+import type { Mention, TaggerWeights } from '../tagger/decode.ts';
+import { looksLikeDegree } from '../tagger/flags.ts';
+import { isTaken } from '../text/found.ts';
+import type { LaidOutText } from '../text/lay-out.ts';
+import { degreeBook } from '../words/single-words.ts';
+import { findEmploymentType, findExperience, findRemote } from './employment.ts';
+import { findOrganisation, findTitle } from './headline.ts';
+import { findPostingDates } from './posting-dates.ts';
+import { itemsOf, sortItems } from './requirement-items.ts';
+import { findSalary } from './salary.ts';
+
+const LONGEST_DESCRIPTION = 20_000;
+const MOST_PLACES = 10;
+const MOST_LOOKED_AT = 200;
+
+export function readPosting(
+  laidOut: LaidOutText,
+  weights: TaggerWeights,
+): { posting: Posting; evidence: Evidence[] } {
+  const notes = createEvidenceNotes();
+  const { text } = laidOut;
+  const mentions = mentionsIn(laidOut, weights);
+  const sorted = sortItems(itemsOf(laidOut));
+  const organisation = notes.note('hiringOrganization.name', findOrganisation(laidOut, mentions));
+  const salary = findSalary(text);
+  const type = findEmploymentType(text);
+  const remote = findRemote(text);
+  const months = findExperience(text);
+  const { posted, until } = findPostingDates(laidOut);
+  const found = <Value>(
+    path: string,
+    one: { start: number; end: number; value: Value } | null,
+  ): Value | null => {
+    if (one === null) return null;
+    notes.note(path, { value: '', start: one.start, end: one.end, confidence: 0.85 });
+    return one.value;
+  };
+  const monthsOfExperience = found('experienceRequirements.monthsOfExperience', months);
+  const posting: Posting = {
+    title: notes.note('title', findTitle(laidOut)),
+    description: notes.note('description', descriptionOf(text)),
+    hiringOrganization: organisation === null ? null : { name: organisation },
+    jobLocation: locationsOf(laidOut, notes),
+    jobLocationType: found('jobLocationType', remote),
+    employmentType: found('employmentType', type),
+    baseSalary: found('baseSalary', salary),
+    must_have: listOf('must_have', sorted.must, notes),
+    nice_to_have: listOf('nice_to_have', sorted.nice, notes),
+    skills: skillsOf(laidOut, mentions, organisation, notes),
+    responsibilities: listOf('responsibilities', sorted.tasks, notes),
+    experienceRequirements: monthsOfExperience === null ? null : { monthsOfExperience },
+    educationRequirements: listOf('educationRequirements', degreesOf(laidOut), notes),
+    jobBenefits: listOf('jobBenefits', sorted.benefits, notes),
+    datePosted: notes.note('datePosted', posted),
+    validThrough: notes.note('validThrough', until),
+  };
+  return { posting, evidence: notes.all };
+}
+
+/** The whole text with its lines, which a reader of the posting wants to see. */
+function descriptionOf(text: string): Traced {
+  const value = text.slice(0, LONGEST_DESCRIPTION).trim();
+  const start = text.indexOf(value);
+  return { value, start, end: start + value.length, confidence: 1 };
+}
+
+function listOf(path: string, items: readonly Traced[], notes: EvidenceNotes): string[] {
+  return items.slice(0, MOST.other).map((item, at) => notes.note(`${path}[${at}]`, item) ?? item.value);
+}
+
+const PLACE_LABEL =
+  /(?:location|place of work|standort|arbeitsort|einsatzort|lieu|ubicación|lugar|sede|local|locatie|based in|office in|in)\s*[:–-]?\s*$/i;
+
+/** Places after a label; without one, those at the top. Further down a place is a customer's or a founder's. */
+function locationsOf(
+  { places, tokens, segments, text }: LaidOutText,
+  notes: EvidenceNotes,
+): Posting['jobLocation'] {
+  const labelled = places.slice(0, MOST_LOOKED_AT).filter(({ from, start }) => {
+    const segment = segments[tokens[from]?.segment ?? 0];
+    const before = text.slice(Math.max(segment?.start ?? 0, start - 40), start);
+    return (
+      PLACE_LABEL.test(before) ||
+      /^(?:job )?(?:location|standort|arbeitsort|lieu|ubicación|sede|locatie)s?\b/i.test(segment?.text ?? '')
+    );
+  });
+  const top = places.slice(0, MOST_LOOKED_AT).filter(({ from }) => (tokens[from]?.segment ?? 0) < 8);
+  const chosen = (labelled.length > 0 && top.length === 0 ? labelled : [...top, ...labelled]).slice(
+    0,
+    MOST_PLACES * 2,
+  );
+  const seen = new Set<string>();
+  const locations: Posting['jobLocation'] = [];
+  for (const { city, region, country, start, end } of chosen) {
+    const key = (city ?? region ?? country ?? '').toLowerCase();
+    if (seen.has(key) || locations.length >= MOST_PLACES) continue;
+    seen.add(key);
+    const path = `jobLocation[${locations.length}]`;
+    notes.note(path, { value: '', start, end, confidence: 0.8 });
+    locations.push({ city, region, country });
+  }
+  return locations;
+}
+
+/** Known names, and what the tagger sees; a posting's own company and place are none. */
+function skillsOf(
+  { skills, text }: LaidOutText,
+  mentions: readonly Mention[],
+  organisation: string | null,
+  notes: EvidenceNotes,
+): Posting['skills'] {
+  const ownNames = placesOfName(text, organisation);
+  const others = mentions
+    .filter(({ kind }) => kind === 'company' || kind === 'place')
+    .sort((one, other) => one.start - other.start);
+  const kept = new Map<string, Traced & { canonical: string | null }>();
+  for (const { start, end, value } of skills) {
+    const one = traced(text, start, end, 0.85);
+    if (isTaken(ownNames, start, end) || isTaken(others, start, end) || languageName(one.value) !== null)
+      continue;
+    if (!kept.has(value.canonical)) kept.set(value.canonical, { ...one, canonical: value.canonical });
+  }
+  return [...kept.values()].slice(0, MOST.skills).map(({ canonical, ...one }, at) => ({
+    name: notes.note(`skills[${at}].name`, one) ?? one.value,
+    canonical,
+  }));
+}
+
+function placesOfName(text: string, name: string | null): { start: number; end: number }[] {
+  const places: { start: number; end: number }[] = [];
+  if (name === null) return places;
+  for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + name.length)) {
+    places.push({ start: at, end: at + name.length });
+  }
+  return places;
+}
+
+/** The lines that ask for a degree, each from the degree to the end of its phrase. */
+function degreesOf({ tokens, text }: LaidOutText): Traced[] {
+  const seen = degreeBook.find(
+    tokens,
+    ({ from, to }) =>
+      to - from > 1 || (looksLikeDegree(tokens[from]) && (tokens[from]?.text.length ?? 0) > 1),
+  );
+  const found: Traced[] = [];
+  let reached = -1;
+  for (const { from, to, value } of seen) {
+    const first = tokens[from];
+    if (first === undefined || from < reached || isEverydayWord(tokens, from, to)) continue;
+    let end = to;
+    while (
+      end < tokens.length &&
+      end - to < 12 &&
+      tokens[end]?.segment === first.segment &&
+      !/^[.;,()–]$/.test(tokens[end]?.text ?? '')
+    )
+      end++;
+    const last = tokens[end - 1];
+    if (last === undefined) continue;
+    reached = end;
+    found.push(traced(text, first.start, last.end, value === 'secondary' ? 0.5 : 0.75));
+  }
+  return found.slice(0, 8);
+}
+
+/** "Master data", "associate director", "intermediate level": the word without a degree's company. */
+function isEverydayWord(tokens: LaidOutText['tokens'], from: number, to: number): boolean {
+  if (to - from > 1) return false;
+  const word = tokens[from]?.lower ?? '';
+  if (
+    !/^(?:master|associate|intermediate|graduation|licence|diploma|hons|med|be|ma|ms|ba|bs|as|md|grado|lehre|eso|matric|bed|postgraduate)$/.test(
+      word,
+    )
+  )
+    return false;
+  const after = tokens[to]?.lower ?? '';
+  return !/^(?:in|of|degree|or|and|'s|’s|\/|,)$/.test(after);
+}

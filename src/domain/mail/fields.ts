@@ -1,0 +1,78 @@
+import { z } from 'zod';
+
+/**
+ * The fields that mail data is made of. Each gives the same when it reads its own result: data is read when the mail
+ * is wanted and again when it is written.
+ */
+
+const NAME_CHARACTERS = 120;
+const LINE_CHARACTERS = 400;
+const LINK_CHARACTERS = 2_048;
+const WORD_JOINER = '\u2060';
+/** Controls and breaks of every kind, and what turns the direction of writing round for the rest of a line. */
+const NOT_IN_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]+/gu;
+const ADDRESS = /^[^\s<>()[\]\\,;:"@]{1,64}@[^\s<>()[\]\\,;:"@]{1,253}$/u;
+const MAX_ADDRESS_CHARACTERS = 254;
+
+/** An address that could carry a second header, a second recipient or a name is none. */
+export const mailAddress = z
+  .string()
+  .max(MAX_ADDRESS_CHARACTERS)
+  .regex(ADDRESS)
+  .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text));
+
+/** What people called something: a company, a plan, a key, a person. */
+export const name = line(NAME_CHARACTERS);
+/** A short text of somebody else's, as a provider's reason. */
+export const remark = line(LINE_CHARACTERS);
+
+/** Money in a currency, as a decimal number of its units. */
+export const amount = z.strictObject({
+  value: z.string().regex(/^-?\d{1,12}(?:\.\d{1,4})?$/),
+  currency: z.string().regex(/^[A-Za-z]{3}$/),
+});
+export type Amount = z.output<typeof amount>;
+
+/** Micro-credits. JSON has no BigInt, so they are kept as digits. */
+export const micro = z
+  .union([z.bigint(), z.string().regex(/^-?\d{1,19}$/)])
+  .transform(String)
+  .refine((digits) => digits.length <= 20);
+
+export const moment = z
+  .union([z.date(), z.iso.datetime({ offset: true })])
+  .transform((value) => (value instanceof Date ? value.toISOString() : value));
+
+/** A page elsewhere, as a provider's invoice. */
+export const link = z
+  .string()
+  .max(LINK_CHARACTERS)
+  .refine(isWebAddress)
+  .transform((text) => new URL(text).href);
+
+/** What opens an account or a company, once. */
+export const token = z.string().regex(/^[A-Za-z0-9_-]{16,200}$/);
+
+export const id = z.uuid();
+
+/**
+ * One line, cut where it is too long rather than refused: a payment must not fail for a company's name. Mail programs
+ * make a link of whatever looks like one, so a name that does gets a joiner that nobody sees: nobody can have us
+ * mail his link to strangers by calling his company so.
+ */
+function line(maxCharacters: number) {
+  return z
+    .string()
+    .transform((text) => {
+      const cleaned = text.toWellFormed().replaceAll(WORD_JOINER, '').replace(NOT_IN_A_LINE, ' ');
+      const short = [...cleaned.replace(/\s+/g, ' ').trim()].slice(0, maxCharacters).join('').trim();
+      return short.replace(/[.:@](?=\S)/gu, `$&${WORD_JOINER}`);
+    })
+    .refine((text) => text !== '');
+}
+
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
+  return url.username === '' && url.password === '' && url.href.length <= LINK_CHARACTERS;
+}

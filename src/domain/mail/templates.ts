@@ -1,0 +1,82 @@
+import type { z } from 'zod';
+import type { ConsoleLinks } from './console-links.ts';
+import type { MailContent, Template } from './content.ts';
+import { invitation } from './templates/invitation.ts';
+import { invoiceIssued } from './templates/invoice-issued.ts';
+import { invoiceOverdue } from './templates/invoice-overdue.ts';
+import { lowBalance } from './templates/low-balance.ts';
+import { passwordReset } from './templates/password-reset.ts';
+import { paymentActionRequired } from './templates/payment-action-required.ts';
+import { paymentFailed } from './templates/payment-failed.ts';
+import { receipt } from './templates/receipt.ts';
+import { scorecardReminder } from './templates/scorecard-reminder.ts';
+import { spendingLimit } from './templates/spending-limit.ts';
+import { trialEnding } from './templates/trial-ending.ts';
+import { unbilledCallsAlert } from './templates/unbilled-calls-alert.ts';
+import { upcomingInvoice } from './templates/upcoming-invoice.ts';
+
+/** Every kind of mail there is. */
+export const TEMPLATES = {
+  receipt,
+  'payment-failed': paymentFailed,
+  'payment-action-required': paymentActionRequired,
+  'trial-ending': trialEnding,
+  'upcoming-invoice': upcomingInvoice,
+  'invoice-issued': invoiceIssued,
+  'invoice-overdue': invoiceOverdue,
+  'low-balance': lowBalance,
+  'spending-limit': spendingLimit,
+  invitation,
+  'password-reset': passwordReset,
+  'unbilled-calls-alert': unbilledCallsAlert,
+  'scorecard-reminder': scorecardReminder,
+} as const satisfies Record<string, Template<z.ZodType>>;
+
+export type MailKind = keyof typeof TEMPLATES;
+/** As whoever wants the mail gives it: dates as Date, micro-credits as BigInt. */
+export type MailData<Kind extends MailKind> = z.input<(typeof TEMPLATES)[Kind]['data']>;
+/** As it is kept: plain JSON. */
+export type KeptData = { readonly [field: string]: unknown };
+
+export type ReadData =
+  | { readonly outcome: 'read'; readonly data: KeptData; readonly expiresAt: Date | null }
+  /** Names the fields, never what is in them. */
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+export type WrittenMail =
+  | { readonly outcome: 'written'; readonly content: MailContent }
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+export function readMailData(kind: string, data: unknown): ReadData {
+  const template = templateOf(kind);
+  if (template === null) return { outcome: 'invalid', reason: 'no mail of this kind is known' };
+  const parsed = template.data.safeParse(data);
+  if (!parsed.success) return { outcome: 'invalid', reason: wrongFields(parsed.error) };
+  const expiresAt = template.expiresAt?.(parsed.data);
+  return {
+    outcome: 'read',
+    data: parsed.data as KeptData,
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt),
+  };
+}
+
+export function writeMail(kind: string, kept: unknown, links: ConsoleLinks): WrittenMail {
+  const read = readMailData(kind, kept);
+  const template = templateOf(kind);
+  if (read.outcome === 'invalid') return read;
+  if (template === null) return { outcome: 'invalid', reason: 'no mail of this kind is known' };
+  return { outcome: 'written', content: template.write(read.data, links) };
+}
+
+/** Which kind it is, the type cannot say any more: the schema of the same row has checked the data. */
+function templateOf(kind: string): Template<z.ZodType<KeptData>> | null {
+  if (!Object.hasOwn(TEMPLATES, kind)) return null;
+  return TEMPLATES[kind as MailKind] as unknown as Template<z.ZodType<KeptData>>;
+}
+
+function wrongFields(error: z.ZodError): string {
+  const fields = new Set(
+    error.issues.slice(0, 10).map(({ path }) => path.join('.').slice(0, 60) || 'the whole'),
+  );
+  return `missing or not as they should be: ${[...fields].join(', ')}`;
+}

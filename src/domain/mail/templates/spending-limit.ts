@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { button, facts, paragraph, template } from '../content.ts';
+import { micro, moment, name } from '../fields.ts';
+import { atTime, inCredits } from '../wording.ts';
+
+/** A key has used up what it may spend in a month, or nearly. */
+export const spendingLimit = template({
+  data: z.strictObject({
+    companyName: name,
+    keyName: name,
+    limitMicro: micro,
+    spentMicro: micro,
+    resetsAt: moment,
+  }),
+  write: ({ companyName, keyName, limitMicro, spentMicro, resetsAt }, links) => {
+    const isUsedUp = BigInt(spentMicro) >= BigInt(limitMicro);
+    return {
+      subject: `The key ${keyName} ${isUsedUp ? 'has reached' : 'comes close to'} its spending limit`,
+      heading: `A key ${isUsedUp ? 'has reached' : 'comes close to'} its spending limit`,
+      blocks: [
+        paragraph(
+          isUsedUp
+            ? `The key ${keyName} of ${companyName} has used up its limit for this month. Its calls are refused until ${atTime(resetsAt)}, or until you raise the limit.`
+            : `The key ${keyName} of ${companyName} has used up most of its limit for this month. When nothing is left, its calls are refused until ${atTime(resetsAt)}.`,
+        ),
+        facts(
+          ['Key', keyName],
+          ['Limit', inCredits(limitMicro)],
+          ['Spent', inCredits(spentMicro)],
+          ['Starts anew', atTime(resetsAt)],
+        ),
+        button('See the keys', links.keys),
+      ],
+      because: `You get this because you look after the keys of ${companyName}.`,
+    };
+  },
+});

@@ -1,0 +1,68 @@
+import type { Statements } from '../../ports/database.ts';
+import type { MatchPart } from './explain-pair.ts';
+
+export interface Match {
+  readonly id: string;
+  readonly jobId: string;
+  readonly talentId: string;
+  /** 0 to 100, both directions combined. */
+  readonly score: number;
+  readonly jobToTalent: number;
+  readonly talentToJob: number;
+  readonly parts: readonly MatchPart[];
+  readonly reasons: readonly string[];
+  readonly missing: readonly string[];
+  readonly engine: 'embedded' | 'model';
+  readonly updatedAt: Date;
+}
+
+export interface MatchWish {
+  readonly limit: number;
+  /** Of the last match of the page before. */
+  readonly after: MatchCursor | null;
+  readonly jobId: string | null;
+  readonly talentId: string | null;
+}
+
+/** The best first: a cursor is a score, and an id for those with the same one. */
+export interface MatchCursor {
+  readonly score: number;
+  readonly id: string;
+}
+
+const MOST_AT_ONCE = 1_000;
+
+export async function listMatches(
+  statements: Statements,
+  companyId: string,
+  { limit, after, jobId, talentId }: MatchWish,
+): Promise<readonly Match[]> {
+  return await statements.query<Match>(
+    `select id, job_id as "jobId", talent_id as "talentId", score, job_to_talent as "jobToTalent",
+       talent_to_job as "talentToJob", parts, reasons, missing, engine, updated_at as "updatedAt"
+     from match_scores
+     where company_id = $1 ${jobId === null ? 'and $2::uuid is null' : 'and job_id = $2::uuid'}
+       ${talentId === null ? 'and $3::uuid is null' : 'and talent_id = $3::uuid'}
+       and ($4::float8 is null or (score, id) < ($4::float8, $5::uuid))
+     order by score desc, id desc limit $6`,
+    [
+      companyId,
+      jobId,
+      talentId,
+      after?.score ?? null,
+      after?.id ?? null,
+      Math.min(Math.max(1, limit), MOST_AT_ONCE),
+    ],
+  );
+}
+
+export function writeMatchCursor({ score, id }: MatchCursor): string {
+  return `${score}:${id}`;
+}
+
+/** Null for what is no cursor of ours. */
+export function readMatchCursor(text: string): MatchCursor | null {
+  const [, score, id] =
+    /^(\d{1,3}(?:\.\d{1,2})?):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(text) ?? [];
+  return score === undefined || id === undefined ? null : { score: Number(score), id };
+}

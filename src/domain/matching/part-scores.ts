@@ -1,0 +1,184 @@
+import type { AskedItem, JobFeatures, SpeechItem, TalentFeatures } from './features.ts';
+import { placeCloseness } from './places.ts';
+import { titleCloseness } from './titles.ts';
+import { cosine } from './vectors.ts';
+import { commonCount } from './words-of.ts';
+
+/** Every part is 0 to 1, or null where it does not apply to the pair. */
+
+/** A newer title tells more about what somebody does today. */
+const RECENCY = [1, 0.95, 0.88] as const;
+/** For each rank that the job stands above the title, or below it. */
+const RANK_UP = 0.12;
+const RANK_DOWN = 0.12;
+/** A role this close to the job's title counts wholly as experience in the job, one half as close by half. */
+const SAME_WORK = 0.6;
+const LONG_EXPERIENCE_MONTHS = 60;
+/** Of the embedded sentence encoder: below, texts have nothing to do with each other; above, they say the same. */
+const FAR = 0.35;
+const NEAR = 0.9;
+/** Two texts about one job have about a third of their words in common. */
+const WORDS_IN_COMMON = 3;
+
+export function skillCredit(
+  { name, near }: AskedItem['skills'][number],
+  skills: ReadonlySet<string>,
+): number {
+  if (skills.has(name)) return 1;
+  for (const one of near) if (skills.has(one.name)) return one.credit;
+  return 0;
+}
+
+export function askedCredit(item: AskedItem, talent: TalentFeatures): number {
+  if (item.skills.length === 0) return wordsCredit(item.terms, talent.wordSet);
+  let sum = 0;
+  let best = 0;
+  for (const skill of item.skills) {
+    const credit = skillCredit(skill, talent.skills);
+    sum += credit;
+    if (credit > best) best = credit;
+  }
+  return item.isAny ? best : sum / item.skills.length;
+}
+
+function wordsCredit(words: readonly string[], known: ReadonlySet<string>): number {
+  let count = 0;
+  for (const word of words) if (known.has(word)) count += 1;
+  return words.length === 0 ? 0 : count / words.length;
+}
+
+/** From where on a must-have counts as met. */
+export const MET = { skills: 0.5, speech: 0.7, degree: 0.8, months: 0.75 } as const;
+
+/** How much of what is asked for is there, and how many of the must-haves among it are. One walk: it is most of the work. */
+export interface Fulfilled {
+  readonly part: number | null;
+  readonly mustCount: number;
+  readonly mustMet: number;
+}
+
+export function skillsAsked(talent: TalentFeatures, job: JobFeatures): Fulfilled {
+  let [sum, weight, mustCount, mustMet] = [0, 0, 0, 0];
+  for (const item of job.asked) {
+    const credit = askedCredit(item, talent);
+    sum += item.weight * credit;
+    weight += item.weight;
+    if (!item.isMust) continue;
+    mustCount += 1;
+    if (credit >= MET.skills) mustMet += 1;
+  }
+  return { part: weight === 0 ? null : sum / weight, mustCount, mustMet };
+}
+
+/** How much of what the talent can do is wanted. A long list of skills is no fault: the job's own list is the measure. */
+export function skillsUsed(talent: TalentFeatures, job: JobFeatures): number | null {
+  if (talent.weighed.length === 0 || job.wantedCount === 0) return null;
+  let used = 0;
+  for (const skill of talent.weighed) if (job.wanted.has(skill)) used += 1;
+  return Math.min(1, used / Math.min(talent.weighed.length, job.wantedCount));
+}
+
+/** How well the titles stand for the job, and the job for the titles. */
+export interface TitleFits {
+  readonly forJob: number;
+  readonly forTalent: number;
+}
+
+export function titleFits(titles: TalentFeatures['titles'], job: JobFeatures): TitleFits | null {
+  if (titles.length === 0 || job.title.words.length === 0) return null;
+  let [forJob, forTalent] = [0, 0];
+  for (let at = 0; at < titles.length; at += 1) {
+    const title = titles[at];
+    if (title === undefined) continue;
+    const up = job.title.rank - title.rank;
+    const fit = titleCloseness(title, job.title) * (RECENCY[at] ?? 0);
+    // A step up asks more of somebody; a step down is what they would not want.
+    forJob = Math.max(forJob, fit * Math.max(0.4, 1 - Math.max(0, up) * RANK_UP));
+    forTalent = Math.max(forTalent, fit * Math.max(0.4, 1 - Math.max(0, -up) * RANK_DOWN));
+  }
+  return { forJob, forTalent };
+}
+
+/** More than asked is as good as asked: how long somebody has worked beyond that would only tell their age. */
+export function experienceFit(talent: TalentFeatures, job: JobFeatures): number | null {
+  if (job.months === null || job.months === 0) return null;
+  if (talent.months === null) return 0.3;
+  const all = Math.min(1, talent.months / job.months);
+  let same = 0;
+  let isDated = false;
+  for (let at = 0; at < talent.titles.length; at += 1) {
+    const title = talent.titles[at];
+    const months = talent.facts.roles[at]?.months ?? null;
+    if (title === undefined || months === null) continue;
+    isDated = true;
+    same += months * Math.min(1, titleCloseness(title, job.title) / SAME_WORK);
+  }
+  return isDated ? 0.4 * all + 0.6 * Math.min(1, same / job.months) : all;
+}
+
+export function educationFit(talent: TalentFeatures, job: JobFeatures): number | null {
+  if (job.degree === null) return null;
+  const { level, orExperience } = job.degree;
+  const has = talent.facts.degree ?? 0;
+  // A CV that names no degree may still come from somebody who has one.
+  const unknown = talent.facts.degree === null ? 0.25 : 0;
+  if (has >= level) {
+    return talent.areaWords.length === 0 || wordsInCommon(talent.areaWords, job.wordSet) ? 1 : 0.9;
+  }
+  const instead = orExperience && (talent.months ?? 0) >= LONG_EXPERIENCE_MONTHS ? 0.85 : 0;
+  return Math.max(instead, unknown, has > 0 && has === level - 1 ? 0.5 : 0);
+}
+
+function wordsInCommon(words: readonly string[], known: ReadonlySet<string>): boolean {
+  return words.some((word) => known.has(word));
+}
+
+export function speechCredit({ requirement, words }: SpeechItem, talent: TalentFeatures): number {
+  if (requirement.kind === 'certificate') {
+    if (words.length === 0) return talent.certificateWords.size > 0 ? 1 : 0;
+    const held = wordsCredit(words, talent.certificateWords);
+    return held >= 0.5 ? Math.min(1, held + 0.25) : Math.min(0.5, wordsCredit(words, talent.wordSet));
+  }
+  const level = talent.languages.get(requirement.code);
+  if (level === undefined) return talent.facts.writtenIn === requirement.code ? 0.8 : 0;
+  if (level === 0 || requirement.level === null) return level === 0 && (requirement.level ?? 0) > 4 ? 0.8 : 1;
+  return Math.max(0, 1 - 0.3 * Math.max(0, Math.min(requirement.level, 6) - level));
+}
+
+export function speechFit(talent: TalentFeatures, job: JobFeatures): Fulfilled {
+  let [sum, weight, mustCount, mustMet] = [0, 0, 0, 0];
+  for (const item of job.speech) {
+    const own = item.isMust ? 1 : 0.5;
+    const credit = speechCredit(item, talent);
+    sum += own * credit;
+    weight += own;
+    if (!item.isMust) continue;
+    mustCount += 1;
+    if (credit >= MET.speech) mustMet += 1;
+  }
+  return { part: weight === 0 ? null : sum / weight, mustCount, mustMet };
+}
+
+export function placeFit(talent: TalentFeatures, job: JobFeatures): number | null {
+  if (job.facts.remote) return 1;
+  const { place } = talent.facts;
+  if (place === null) return null;
+  let best: number | null = null;
+  for (const one of job.facts.places) {
+    const closeness = placeCloseness(one, place);
+    if (closeness !== null && (best === null || closeness > best)) best = closeness;
+  }
+  return best;
+}
+
+/** Half of it by the vectors of the embed alias, half by words; by words alone where one of the vectors is missing. */
+export function closeness(talent: TalentFeatures, job: JobFeatures): number | null {
+  const [ofTalent, ofJob] = [talent.words.length, job.words.length];
+  const isWorded = ofTalent > 0 && ofJob > 0;
+  const common = isWorded ? commonCount(talent.words, job.words) / Math.sqrt(ofTalent * ofJob) : 0;
+  const byWords = isWorded ? Math.min(1, common * WORDS_IN_COMMON) : null;
+  const cos = talent.vector === null || job.vector === null ? null : cosine(talent.vector, job.vector);
+  if (cos === null) return byWords;
+  const byVectors = Math.min(1, Math.max(0, (cos - FAR) / (NEAR - FAR)));
+  return byWords === null ? byVectors : (byWords + byVectors) / 2;
+}

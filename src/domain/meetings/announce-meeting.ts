@@ -1,0 +1,100 @@
+import type { Transaction } from '../../ports/database.ts';
+import { MEETING_COLUMNS, type Meeting } from './meeting.ts';
+import { lockRoom } from './receive-event.ts';
+import { type RefoldParts, refoldRoom } from './refold-room.ts';
+import { roomNameOf } from './room-name.ts';
+
+export interface WantedMeeting {
+  readonly companyId: string;
+  readonly createdBy: string;
+  readonly room: string;
+  readonly startsAt: Date | null;
+  readonly plannedMinutes: number | null;
+  readonly jobId: string | null;
+  readonly talentId: string | null;
+}
+
+export type Announced =
+  | { readonly outcome: 'announced'; readonly meeting: Meeting }
+  /** Another company has announced this room. */
+  | { readonly outcome: 'taken' }
+  | { readonly outcome: 'unknown'; readonly what: 'job' | 'talent' }
+  | {
+      readonly outcome: 'invalid';
+      readonly field: 'room' | 'startsAt' | 'plannedMinutes';
+      readonly message: string;
+    };
+
+const DAY_MS = 86_400_000;
+const LONGEST_MINUTES = 1_440;
+
+/** Announces a room as the company's. What happened in it before, but for the last minutes, is not the company's. */
+export async function announceMeeting(
+  transaction: Transaction,
+  parts: RefoldParts,
+  wanted: WantedMeeting,
+): Promise<Announced> {
+  const { companyId, createdBy, startsAt, plannedMinutes, jobId, talentId } = wanted;
+  const now = new Date(parts.clock.now());
+  const invalid = problemOf(wanted, now.getTime());
+  if (invalid !== null) return invalid;
+  const room = roomNameOf(wanted.room) ?? '';
+  if (jobId !== null && !(await isThere(transaction, 'jobs', jobId, companyId)))
+    return { outcome: 'unknown', what: 'job' };
+  if (talentId !== null && !(await isThere(transaction, 'talents', talentId, companyId)))
+    return { outcome: 'unknown', what: 'talent' };
+  const locked = await lockRoom(transaction, room);
+  if (locked.companyId !== null && locked.companyId !== companyId) return { outcome: 'taken' };
+  const announcedAt = locked.announcedAt ?? now;
+  await transaction.query('update rooms set company_id = $2, announced_at = $3 where room = $1', [
+    room,
+    companyId,
+    announcedAt,
+  ]);
+  const id = parts.secrets.newId();
+  await transaction.query(
+    `insert into meetings (id, room, company_id, origin, starts_at, planned_minutes, job_id, talent_id, created_by,
+       announced_at, created_at, updated_at)
+     values ($1, $2, $3, 'announced', $4, $5, $6, $7, $8, $9, $9, $9)`,
+    [id, room, companyId, startsAt, plannedMinutes, jobId, talentId, createdBy, now],
+  );
+  await refoldRoom(transaction, parts, { room, companyId, announcedAt });
+  const [meeting] = await transaction.query<Meeting>(
+    `select ${MEETING_COLUMNS} from meetings where id = $1`,
+    [id],
+  );
+  if (meeting === undefined) throw new Error('a meeting that was just announced is not there');
+  return { outcome: 'announced', meeting };
+}
+
+function problemOf(
+  { room, startsAt, plannedMinutes }: WantedMeeting,
+  nowMs: number,
+): Extract<Announced, { outcome: 'invalid' }> | null {
+  if (roomNameOf(room) === null) {
+    const message = 'a room’s name has 1 to 300 characters, none of them a control character';
+    return { outcome: 'invalid', field: 'room', message };
+  }
+  const awayMs = (startsAt?.getTime() ?? nowMs) - nowMs;
+  if (awayMs < -DAY_MS || awayMs > 730 * DAY_MS) {
+    const message = 'a meeting begins at most a day ago and within two years';
+    return { outcome: 'invalid', field: 'startsAt', message };
+  }
+  const minutes = plannedMinutes ?? 1;
+  if (minutes >= 1 && minutes <= LONGEST_MINUTES) return null;
+  const message = `a whole number from 1 to ${LONGEST_MINUTES} is needed`;
+  return { outcome: 'invalid', field: 'plannedMinutes', message };
+}
+
+async function isThere(
+  transaction: Transaction,
+  table: 'jobs' | 'talents',
+  id: string,
+  companyId: string,
+): Promise<boolean> {
+  const rows = await transaction.query(
+    `select 1 from ${table} where id = $1 and company_id = $2 for key share`,
+    [id, companyId],
+  );
+  return rows.length === 1;
+}

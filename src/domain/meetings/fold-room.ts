@@ -1,0 +1,130 @@
+import type { StoredEvent } from './room-event.ts';
+
+/**
+ * A room's events, in whatever order they came, become the uses that were made of it. The result depends on the set of
+ * events and the time alone, so every order ends the same.
+ *
+ *   not in use  A start opens a use. Somebody in the room opens one too, whose start was lost. An end without a use is
+ *               the end of one of which nothing else is known.
+ *   in use      An end closes it. Another start means that the end was lost: it ended when it was last heard of. So does
+ *               silence for ORPHAN_MS.
+ *
+ * Two senders that tell the same do not agree to the second: a start or an end within SAME_MS is the same one.
+ */
+export interface RoomUse {
+  /** Null where only its end is known. */
+  startedAtMs: number | null;
+  isStartKnown: boolean;
+  /** Null while it goes on. */
+  endedAtMs: number | null;
+  isEndKnown: boolean;
+  readonly eventIds: bigint[];
+}
+
+export const ORPHAN_MS = 12 * 3_600_000;
+const SAME_MS = 10_000;
+/** Those who leave are told of after the room has ended, by a clock of whole seconds. */
+const LEAVING_MS = 300_000;
+
+type PointKind = 'end' | 'start' | 'presence' | 'left';
+
+interface Point {
+  readonly atMs: number;
+  readonly kind: PointKind;
+  /** The moment that the event itself is about; a destroyed room also tells when it was made. */
+  readonly eventId: bigint | null;
+  readonly beganAtMs: number | null;
+}
+
+/** At one moment the end of a use comes before the start of the next one. */
+const RANKS: Readonly<Record<PointKind, number>> = { end: 0, start: 1, presence: 2, left: 3 };
+
+export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonly RoomUse[] {
+  const points = events.flatMap(pointsOf);
+  points.sort((a, b) => a.atMs - b.atMs || RANKS[a.kind] - RANKS[b.kind] || compareIds(a, b));
+  const uses: RoomUse[] = [];
+  let current: RoomUse | null = null;
+  let lastHeardMs = 0;
+
+  function abandon(): void {
+    if (current !== null) current.endedAtMs = lastHeardMs;
+    current = null;
+  }
+
+  for (const point of points) {
+    if (current !== null && point.atMs - lastHeardMs > ORPHAN_MS) abandon();
+    if (current !== null && point.kind === 'start' && !isSameStart(current, point.atMs)) abandon();
+    const use: RoomUse = current ?? closedUseOf(uses.at(-1), point) ?? open(uses, point);
+    if (point.eventId !== null) use.eventIds.push(point.eventId);
+    if (point.kind === 'start') use.isStartKnown = true;
+    if (point.kind === 'start') use.startedAtMs ??= point.atMs;
+    if (use.endedAtMs === null) current = use;
+    lastHeardMs = point.atMs;
+    if (point.kind === 'end' && use.endedAtMs === null) {
+      use.endedAtMs = point.atMs;
+      use.isEndKnown = true;
+      current = null;
+    }
+  }
+  if (current !== null && nowMs - lastHeardMs > ORPHAN_MS) abandon();
+  return uses;
+}
+
+function open(uses: RoomUse[], { atMs, kind, beganAtMs }: Point): RoomUse {
+  const use: RoomUse = {
+    startedAtMs: kind === 'end' ? beganAtMs : atMs,
+    isStartKnown: kind === 'start' || (kind === 'end' && beganAtMs !== null),
+    endedAtMs: null,
+    isEndKnown: false,
+    eventIds: [],
+  };
+  uses.push(use);
+  return use;
+}
+
+function isSameStart({ startedAtMs }: RoomUse, atMs: number): boolean {
+  return startedAtMs !== null && atMs - startedAtMs <= SAME_MS;
+}
+
+/** The use that has ended and that a point still belongs to: it repeats what is known, or comes a little after it. */
+function closedUseOf(last: RoomUse | undefined, { atMs, kind }: Point): RoomUse | null {
+  if (last === undefined || last.endedAtMs === null) return null;
+  const afterMs = atMs - last.endedAtMs;
+  switch (kind) {
+    case 'end':
+      return last.isEndKnown && afterMs <= SAME_MS ? last : null;
+    case 'start':
+      return afterMs === 0 && (last.startedAtMs === null || last.startedAtMs === atMs) ? last : null;
+    case 'presence':
+      return afterMs === 0 ? last : null;
+    case 'left':
+      return afterMs <= LEAVING_MS ? last : null;
+  }
+}
+
+function pointsOf({ id, kind, isBreakout, happenedAtMs, beganAtMs }: StoredEvent): readonly Point[] {
+  const at = (pointKind: PointKind): Point => ({
+    atMs: happenedAtMs,
+    kind: pointKind,
+    eventId: id,
+    beganAtMs,
+  });
+  const began = (pointKind: PointKind): readonly Point[] =>
+    beganAtMs === null ? [] : [{ atMs: beganAtMs, kind: pointKind, eventId: null, beganAtMs: null }];
+  if (isBreakout) return [at(kind === 'created' || kind === 'joined' ? 'presence' : 'left')];
+  switch (kind) {
+    case 'created':
+      return [at('start')];
+    case 'destroyed':
+      return [...began('start'), at('end')];
+    case 'joined':
+      return [at('presence')];
+    case 'left':
+      return [...began('presence'), at('left')];
+  }
+}
+
+/** Ids are given in the order of arrival; at one moment they decide nothing but the order of the list. */
+function compareIds(a: Point, b: Point): number {
+  return Number((a.eventId ?? 0n) - (b.eventId ?? 0n));
+}

@@ -1,0 +1,157 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Transaction } from '../../ports/database.ts';
+import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import { briefingFor } from './briefing.ts';
+import { insightOf, type MeetingInsight } from './insight.ts';
+import { MEETING_COLUMNS, type Meeting } from './meeting.ts';
+import { questionOf, type SummaryQuestion, summaryFrom } from './model-summary.ts';
+import { MEETING_QUEUE } from './queues.ts';
+import { readMeetingEvents } from './room-events-kept.ts';
+import { type RemindScorecard, remindOfScorecard } from './scorecard-reminder.ts';
+import { summariseTranscript, type TranscriptSummary } from './summarise-transcript.ts';
+
+/** A model's word on a transcript, as a call of the company whose meeting it is. Rejects where it may go better later. */
+export interface MeetingModel {
+  ask(question: SummaryQuestion, call: MeetingModelCall): Promise<AskedMeetingModel>;
+}
+
+export interface MeetingModelCall {
+  readonly companyId: string;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+export interface AskedMeetingModel {
+  /** Null where no model answered, and the engine of our own does it. */
+  readonly answer: string | null;
+  /** In the transaction that keeps what it was for. */
+  charge(transaction: Transaction, isUsable: boolean): Promise<void>;
+  /** After it, whatever came of it. */
+  release(): Promise<void>;
+}
+
+export interface MeetingWorkParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  readonly model: MeetingModel;
+  readonly remind: RemindScorecard;
+}
+
+interface Transcript {
+  readonly version: number;
+  readonly text: string;
+  readonly summary: TranscriptSummary | null;
+}
+
+/** People drop out and come back, and events come late: whoever is reminded is reminded after this. */
+const REMIND_AFTER_MS = 10 * 60_000;
+
+/**
+ * Everything that is made of a meeting, from what is kept of it at this moment. It may run as often as it likes: what
+ * costs (a model's summary) is done once a transcript, what reaches people once a person, the rest gives the same again.
+ */
+export function createMeetingHandler(parts: MeetingWorkParts): JobHandler {
+  const { database, clock, log, jobQueue } = parts;
+  return async ({ id: requestId, data, signal }) => {
+    const meetingId = String(data.meetingId);
+    const [waiting] = await database.query<Transcript & { companyId: string }>(
+      `select transcript.version, transcript.text, meeting.company_id as "companyId"
+       from meeting_transcripts as transcript join meetings as meeting on meeting.id = transcript.meeting_id
+       where meeting.id = $1 and meeting.company_id is not null and transcript.summary is null`,
+      [meetingId],
+    );
+    const made =
+      waiting === undefined ? null : await summarise(parts, waiting, { ...waiting, requestId, signal });
+    try {
+      const insight = await database.transaction(async (transaction) => {
+        const meeting = await lock(transaction, meetingId);
+        if (meeting === null) return null;
+        if (made !== null) await keepSummary(transaction, meetingId, made);
+        const written = await writeInsight(transaction, parts, meeting);
+        if (!isInterview(meeting) || meeting.endedAt === null || written.isNoShow === true) return written;
+        const remindAtMs = meeting.endedAt.getTime() + REMIND_AFTER_MS;
+        if (remindAtMs <= clock.now()) await remindOfScorecard(transaction, parts.remind, meeting, written);
+        else
+          await jobQueue.enqueue(
+            MEETING_QUEUE.name,
+            { meetingId },
+            {
+              within: transaction,
+              startAfter: new Date(remindAtMs),
+              dedupeKey: `remind ${meetingId} ${remindAtMs}`,
+            },
+          );
+        return written;
+      });
+      if (insight !== null) log.info('a meeting was looked at', { meetingId, status: insight.status });
+    } finally {
+      await made?.asked.release();
+    }
+  };
+}
+
+interface MadeSummary {
+  readonly version: number;
+  readonly summary: TranscriptSummary;
+  readonly asked: AskedMeetingModel;
+}
+
+async function summarise(
+  { model }: MeetingWorkParts,
+  { version, text }: Pick<Transcript, 'version' | 'text'>,
+  call: MeetingModelCall,
+): Promise<MadeSummary> {
+  const asked = await model.ask(questionOf(text), call);
+  const answered = asked.answer === null ? null : summaryFrom(asked.answer, text);
+  return { version, summary: answered ?? summariseTranscript(text), asked };
+}
+
+/** Only the first one of a version is kept and paid for. */
+async function keepSummary(
+  transaction: Transaction,
+  meetingId: string,
+  { version, summary, asked }: MadeSummary,
+): Promise<void> {
+  const kept = await transaction.query(
+    `update meeting_transcripts set summary = $3 where meeting_id = $1 and version = $2 and summary is null
+     returning meeting_id`,
+    [meetingId, version, { ...summary }],
+  );
+  if (kept.length === 1) await asked.charge(transaction, summary.engine === 'model');
+}
+
+async function lock(transaction: Transaction, meetingId: string): Promise<Meeting | null> {
+  const [meeting] = await transaction.query<Meeting>(
+    `select ${MEETING_COLUMNS} from meetings where id = $1 for update`,
+    [meetingId],
+  );
+  return meeting ?? null;
+}
+
+async function writeInsight(
+  transaction: Transaction,
+  { clock }: MeetingWorkParts,
+  meeting: Meeting,
+): Promise<MeetingInsight> {
+  const { id } = meeting;
+  const events = await readMeetingEvents(transaction, id);
+  const [transcript] = await transaction.query<Pick<Transcript, 'summary'>>(
+    'select summary from meeting_transcripts where meeting_id = $1',
+    [id],
+  );
+  const insight = insightOf({ meeting, events, summary: transcript?.summary ?? null });
+  const briefing = meeting.briefing ?? (await briefingFor(transaction, meeting));
+  await transaction.query(
+    `update meetings set insight = $2, briefing = $3, updated_at = $4
+     where id = $1 and (insight is distinct from $2::jsonb or briefing is distinct from $3::jsonb)`,
+    [id, { ...insight }, briefing, new Date(clock.now())],
+  );
+  return insight;
+}
+
+function isInterview({ jobId, talentId, companyId }: Meeting): boolean {
+  return jobId !== null && talentId !== null && companyId !== null;
+}

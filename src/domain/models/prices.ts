@@ -1,0 +1,123 @@
+import type { Database, Statements, Transaction } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { type AliasName, nameOfAlias, unknownAlias } from './aliases.ts';
+import { changeCatalogue } from './change-targets.ts';
+import type { PriceVersion, TokenPrice } from './price-of.ts';
+import { checkPrice, type WantedPrice } from './wanted-price.ts';
+
+export type AliasPrice = PriceVersion & { readonly alias: AliasName };
+
+/**
+ * Prices are append-only: a new one takes the place of the one before from its moment on, and calls that began
+ * earlier keep theirs. Moments are the database's, which is one clock for all processes. A price that is in force
+ * at once may be missed by calls that end within the instant in which it is written; their rows say which price
+ * they were charged by.
+ */
+export interface PriceToSet {
+  readonly alias: string;
+  readonly price: WantedPrice;
+  /** Null is now. */
+  readonly from: Date | null;
+}
+
+export type PriceSet =
+  | { readonly outcome: 'changed'; readonly version: AliasPrice }
+  | { readonly outcome: 'unknown-alias' | 'wrong-price' | 'wrong-time'; readonly problem: string };
+
+export interface PriceParts {
+  readonly database: Database;
+  readonly sharedState: SharedState;
+  readonly secrets: Secrets;
+  readonly prefix: string;
+}
+
+/** Of one alias: every process keeps those to come in memory. */
+const MOST_TO_COME = 100;
+const COLUMNS = `id, alias, prompt_micro as "promptMicro", cached_micro as "cachedMicro",
+  completion_micro as "completionMicro", (extract(epoch from in_force_from) * 1000)::float8 as "inForceFromMs"`;
+
+export async function setPrice(parts: PriceParts, { alias, price, from }: PriceToSet): Promise<PriceSet> {
+  const name = nameOfAlias(parts.prefix, alias);
+  if (name === null) return { outcome: 'unknown-alias', problem: unknownAlias(parts.prefix, alias) };
+  const checked = checkPrice(price);
+  if (checked.outcome === 'wrong') return { outcome: 'wrong-price', problem: checked.problem };
+  if (from !== null && Number.isNaN(from.getTime())) {
+    return { outcome: 'wrong-time', problem: 'the time must be like 2031-12-31T23:00Z' };
+  }
+  return await changeCatalogue(parts, async (transaction): Promise<PriceSet> => {
+    const id = parts.secrets.newId();
+    const version = await insertPrice(transaction, { id, alias: name, price: checked.price, from });
+    if (version !== null) return { outcome: 'changed', version };
+    const taken = from !== null && (await hasPriceFrom(transaction, name, from));
+    const problem = taken
+      ? `${alias} has a price from that very moment already: choose another one`
+      : `a price is in force from now or later, and an alias has at most ${MOST_TO_COME} prices to come`;
+    return { outcome: 'wrong-time', problem };
+  });
+}
+
+/** Writes nothing where the price in force is this one. Only under the catalogue's lock. */
+export async function ensurePrice(
+  transaction: Transaction,
+  secrets: Secrets,
+  alias: AliasName,
+  price: TokenPrice,
+): Promise<boolean> {
+  const inForce = (await readPrices(transaction)).find((version) => version.alias === alias);
+  if (inForce !== undefined && isSame(inForce, price)) return false;
+  return (await insertPrice(transaction, { id: secrets.newId(), alias, price, from: null })) !== null;
+}
+
+function isSame(a: TokenPrice, b: TokenPrice): boolean {
+  return (
+    a.promptMicro === b.promptMicro &&
+    a.cachedMicro === b.cachedMicro &&
+    a.completionMicro === b.completionMicro
+  );
+}
+
+/** Of every alias the price in force and those to come, in the order of their moments. */
+export async function readPrices(statements: Statements): Promise<readonly AliasPrice[]> {
+  return await statements.query<AliasPrice>(
+    `select ${COLUMNS} from model_prices as price
+     where in_force_from >= (select max(in_force_from) from model_prices
+       where alias = price.alias and in_force_from <= (select clock_timestamp()))
+     order by alias, in_force_from`,
+  );
+}
+
+interface NewPrice {
+  readonly id: string;
+  readonly alias: AliasName;
+  readonly price: TokenPrice;
+  readonly from: Date | null;
+}
+
+/**
+ * Null where its moment has passed or is taken, or too many are to come. `now()` is when the transaction began, which
+ * may have waited for the lock since: `clock_timestamp()` is later than the moment of every price written before.
+ */
+async function insertPrice(
+  transaction: Transaction,
+  { id, alias, price, from }: NewPrice,
+): Promise<AliasPrice | null> {
+  const rows = await transaction.query<AliasPrice>(
+    `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
+     select $1, $2, $3, $4, $5, coalesce($6::timestamptz, clock_timestamp())
+     where ($6::timestamptz is null or $6 >= clock_timestamp())
+       and (select count(*) from model_prices where alias = $2 and in_force_from > now()) < $7
+     on conflict (alias, in_force_from) do nothing
+     returning ${COLUMNS}`,
+    [id, alias, price.promptMicro, price.cachedMicro, price.completionMicro, from, MOST_TO_COME],
+  );
+  return rows[0] ?? null;
+}
+
+async function hasPriceFrom(transaction: Transaction, alias: AliasName, from: Date): Promise<boolean> {
+  const rows = await transaction.query('select 1 from model_prices where alias = $1 and in_force_from = $2', [
+    alias,
+    from,
+  ]);
+  return rows.length > 0;
+}

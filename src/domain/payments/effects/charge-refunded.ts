@@ -1,0 +1,140 @@
+import { findInvoiceByProviderId } from '../../credits/invoice.ts';
+import { lockCompany } from '../company-of.ts';
+import { type Effect, type EffectContext, type EffectOutcome, type KeptEvent, waitKeys } from '../effect.ts';
+import { purchaseOf } from '../purchase.ts';
+import { type ChargeSoFar, refundStep } from '../refund-share.ts';
+import { currencyIn, idIn, minorIn, ourIdIn } from '../wire-fields.ts';
+import { post } from './complete-purchase.ts';
+
+/** Of the posting that a refund makes; its id is the charge and how much of it was given back in all. */
+export const REFUND_SOURCE = 'charge-refund';
+
+/** What the charge had paid for, and what that had brought. */
+interface Refunded {
+  readonly kind: 'PURCHASE' | 'PLAN_GRANT' | 'INVOICE';
+  readonly id: string;
+  readonly companyId: string;
+  readonly grantedMicro: bigint;
+  readonly amountMinor: bigint;
+  readonly currency: string;
+}
+
+type FoundCharge =
+  | { readonly outcome: 'found'; readonly refunded: Refunded }
+  | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
+
+/**
+ * `charge.refunded`: the credits that the charge had brought are taken back in proportion, below zero too (P-21). A
+ * charge that brought none, as that of an invoice for usage, is noted without credits: the money is a gift, the
+ * usage stays paid.
+ */
+export const chargeRefunded: Effect = async (event, context) => {
+  const chargeId = idIn(event.object.id);
+  if (chargeId === null) return { outcome: 'failed', reason: 'the charge has no id' };
+  const found = await findCharge(event, context);
+  if (found.outcome === 'not-yet') return found.because;
+  const { refunded } = found;
+  const { companyId } = refunded;
+  const currency = currencyIn(event.object.currency);
+  if (currency !== null && currency !== refunded.currency) {
+    const reason = `charge ${chargeId} is in ${currency}, what it paid for costs ${refunded.currency}`;
+    return { outcome: 'failed', reason, companyId };
+  }
+  const amountMinor = minorIn(event.object.amount) ?? refunded.amountMinor;
+  const toldMinor =
+    minorIn(event.object.amount_refunded) ?? (event.object.refunded === true ? amountMinor : 0n);
+  if (toldMinor <= 0n || amountMinor <= 0n || toldMinor > amountMinor) {
+    return { outcome: 'failed', reason: `${toldMinor} of ${amountMinor} cannot be given back`, companyId };
+  }
+  await lockCompany(context.transaction, companyId);
+  return await take(context, chargeId, refunded, { amountMinor, toldMinor });
+};
+
+async function take(
+  context: EffectContext,
+  chargeId: string,
+  refunded: Refunded,
+  { amountMinor, toldMinor }: { readonly amountMinor: bigint; readonly toldMinor: bigint },
+): Promise<EffectOutcome> {
+  const { transaction, now } = context;
+  const { companyId, grantedMicro, kind, id } = refunded;
+  const [known] = await transaction.query<ChargeSoFar>(
+    `select amount_minor as "amountMinor", granted_micro as "grantedMicro", refunded_minor as "refundedMinor",
+       refunded_micro as "refundedMicro" from charge_refunds where charge_id = $1 for update`,
+    [chargeId],
+  );
+  const soFar = known ?? { amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n };
+  const { refundedMinor, refundedMicro, takenMicro } = refundStep(soFar, toldMinor);
+  if (refundedMinor === soFar.refundedMinor) {
+    return { outcome: 'applied', did: 'as much was given back before', companyId };
+  }
+  await transaction.query(
+    `insert into charge_refunds (charge_id, company_id, source_kind, source_id, amount_minor, currency, refunded_minor,
+       granted_micro, refunded_micro, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     on conflict (charge_id) do update set refunded_minor = $7, refunded_micro = $9, updated_at = $10`,
+    [
+      chargeId,
+      companyId,
+      kind,
+      id,
+      amountMinor,
+      refunded.currency,
+      refundedMinor,
+      grantedMicro,
+      refundedMicro,
+      now,
+    ],
+  );
+  if (takenMicro > 0n) {
+    await post(context, {
+      accountId: companyId,
+      type: 'REFUND',
+      amountMicro: -takenMicro,
+      contra: kind === 'PURCHASE' ? 'sales' : 'grants',
+      sourceKind: REFUND_SOURCE,
+      sourceId: `${chargeId}:${refundedMinor}`,
+      reason: `${refundedMinor} of ${amountMinor} ${refunded.currency} given back`,
+    });
+  }
+  const did = `${refundedMinor} of ${amountMinor} ${refunded.currency} given back: ${takenMicro} micro-credits taken`;
+  return { outcome: 'applied', did, companyId };
+}
+
+async function findCharge(event: KeptEvent, context: EffectContext): Promise<FoundCharge> {
+  const { transaction } = context;
+  const { object } = event;
+  const chargeId = idIn(object.id);
+  const paymentId = idIn(object.payment_intent);
+  const invoiceId = idIn(object.invoice);
+  const purchaseId = ourIdIn(object, 'purchaseId');
+  const purchase = await purchaseOf(transaction, { paymentId, purchaseId });
+  const isItsPayment =
+    purchase?.providerPaymentIntentId === null || purchase?.providerPaymentIntentId === paymentId;
+  if (purchase !== null && isItsPayment && purchase.status === 'COMPLETED') {
+    const { id, companyId, creditsMicro: grantedMicro, amountMinor, currency } = purchase;
+    return {
+      outcome: 'found',
+      refunded: { kind: 'PURCHASE', id, companyId, grantedMicro, amountMinor, currency },
+    };
+  }
+  const [grant] = await transaction.query<Omit<Refunded, 'kind'>>(
+    `select provider_invoice_id as id, company_id as "companyId", credits_micro as "grantedMicro",
+       amount_minor as "amountMinor", currency
+     from plan_grants
+     where provider_invoice_id = $1 or provider_charge_id = $2 or provider_payment_intent_id = $3 limit 1`,
+    [invoiceId, chargeId, paymentId],
+  );
+  if (grant !== undefined) return { outcome: 'found', refunded: { kind: 'PLAN_GRANT', ...grant } };
+  const invoice = invoiceId === null ? null : await findInvoiceByProviderId(transaction, invoiceId);
+  if (invoice !== null && invoice.status === 'PAID' && invoice.kind !== 'PACK') {
+    const { id, companyId, amountMinor, currency } = invoice;
+    return {
+      outcome: 'found',
+      refunded: { kind: 'INVOICE', id, companyId, grantedMicro: 0n, amountMinor, currency },
+    };
+  }
+  const reason = `nothing that is paid here was paid by charge ${chargeId}`;
+  const waitsFor = waitKeys({ payment: paymentId, invoice: invoiceId, purchase: purchase?.id ?? purchaseId });
+  return { outcome: 'not-yet', because: { outcome: 'deferred', reason, waitsFor } };
+}

@@ -1,0 +1,147 @@
+import type { Statements, Transaction } from '../../ports/database.ts';
+import type { ProviderEvent, WireObject } from '../../ports/payment-provider.ts';
+import type { KeptEvent, WaitKey } from './effect.ts';
+import type { PaymentEventStatus } from './payment-event.ts';
+import { fieldsIn, idIn } from './wire-fields.ts';
+
+/** What an event is when it comes, before anything is made of it. */
+export interface Arrival {
+  readonly id: string;
+  readonly event: ProviderEvent;
+  readonly status: Extract<PaymentEventStatus, 'RECEIVED' | 'IGNORED' | 'FAILED'>;
+  readonly error: string | null;
+  readonly now: Date;
+  /** Where nobody does it before, because the process died. */
+  readonly nextAttemptAt: Date | null;
+}
+
+/** The id under which it is kept: the one given, or that of an earlier delivery. */
+export async function keepEvent(
+  statements: Statements,
+  { id, event, status, error, now, nextAttemptAt }: Arrival,
+): Promise<{ readonly id: string; readonly isNew: boolean }> {
+  const processedAt = status === 'IGNORED' ? now : null;
+  const added = await statements.query(
+    `insert into provider_events (id, provider_event_id, type, object_id, api_version, happened_at, payload, status,
+       error, received_at, processed_at, next_attempt_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     on conflict (provider_event_id) do nothing returning id`,
+    [
+      id,
+      event.id,
+      event.type,
+      idIn(event.object.id),
+      event.apiVersion,
+      new Date(event.createdAtMs),
+      storable(event.payload),
+      status,
+      error,
+      now,
+      processedAt,
+      nextAttemptAt,
+    ],
+  );
+  if (added.length > 0) return { id, isNew: true };
+  const [present] = await statements.query<{ id: string }>(
+    'select id from provider_events where provider_event_id = $1',
+    [event.id],
+  );
+  if (present === undefined) throw new Error('an event is neither new nor kept');
+  return { id: present.id, isNew: false };
+}
+
+/**
+ * A database holds no zero character and no half of a pair. Both may stand in what a buyer has called himself, and an
+ * event is not to be lost for it.
+ */
+function storable(payload: ProviderEvent['payload']): Readonly<Record<string, unknown>> {
+  const text = JSON.stringify(payload);
+  if (!/\\u(0000|d[89a-f])/i.test(text)) return payload;
+  return JSON.parse(text, (_, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value,
+  );
+}
+
+export interface LockedEvent extends KeptEvent {
+  readonly status: PaymentEventStatus;
+  readonly attempts: number;
+  readonly receivedAt: Date;
+}
+
+/** Deliveries of the same event wait for each other here: the second finds what the first has made of it. */
+export async function lockEvent(transaction: Transaction, id: string): Promise<LockedEvent | null> {
+  const [row] = await transaction.query<
+    Omit<LockedEvent, 'object' | 'previousAttributes'> & { payload: Readonly<Record<string, unknown>> }
+  >(
+    `select id, provider_event_id as "providerEventId", type, happened_at as "happenedAt", payload, status, attempts,
+       received_at as "receivedAt"
+     from provider_events where id = $1 for update`,
+    [id],
+  );
+  if (row === undefined) return null;
+  const { payload, ...rest } = row;
+  const data = fieldsIn(payload.data);
+  const previous = data.previous_attributes;
+  return {
+    ...rest,
+    object: fieldsIn(data.object) as WireObject,
+    previousAttributes: previous === undefined || previous === null ? null : fieldsIn(previous),
+  };
+}
+
+export interface Mark {
+  readonly status: PaymentEventStatus;
+  readonly effect: string | null;
+  readonly error: string | null;
+  readonly companyId: string | null;
+  readonly waitsFor: readonly WaitKey[];
+  readonly nextAttemptAt: Date | null;
+  readonly now: Date;
+}
+
+/** The last statement of the transaction that has applied the event, or found that it cannot be. */
+export async function markEvent(statements: Statements, id: string, mark: Mark): Promise<void> {
+  await statements.query(
+    `update provider_events set status = $2, effect = $3, error = $4, company_id = coalesce($5, company_id),
+       waits_for = $6::text[], next_attempt_at = $7, attempts = attempts + 1,
+       processed_at = case when $2 in ('PROCESSED', 'IGNORED') then $8::timestamptz end
+     where id = $1`,
+    [
+      id,
+      mark.status,
+      mark.effect?.slice(0, 500) ?? null,
+      mark.error?.slice(0, 2_000) ?? null,
+      mark.companyId,
+      mark.waitsFor,
+      mark.nextAttemptAt,
+      mark.now,
+    ],
+  );
+}
+
+/** Those that wait for one of these, the oldest first. */
+export async function waitingEvents(
+  statements: Statements,
+  keys: readonly WaitKey[],
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await statements.query<{ id: string }>(
+    `select id from provider_events where status = 'DEFERRED' and waits_for && $1::text[]
+     order by happened_at, id limit $2`,
+    [keys, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Those that the timer is to look at, the longest overdue first. */
+export async function dueEvents(
+  statements: Statements,
+  now: Date,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await statements.query<{ id: string }>(
+    'select id from provider_events where next_attempt_at <= $1 order by next_attempt_at, id limit $2',
+    [now, limit],
+  );
+  return rows.map(({ id }) => id);
+}

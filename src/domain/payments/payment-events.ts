@@ -1,0 +1,144 @@
+import type { ProviderEvent } from '../../ports/payment-provider.ts';
+import { EFFECTS, PROVIDER_API_VERSION } from './apply-event.ts';
+import type { WaitKey } from './effect.ts';
+import { dueEvents, keepEvent, waitingEvents } from './event-inbox.ts';
+import { findPaymentEvent, type PaymentEvent } from './payment-event.ts';
+import { type ProcessParts, processEvent } from './process-event.ts';
+
+/** Events of the payment provider, from their arrival on. */
+export interface PaymentEvents {
+  /**
+   * Keeps an event whose signature held and applies it, if it can be. Rejects for faults of our own alone, after the
+   * event was kept where that was possible: whoever sent it should send it again.
+   */
+  receive(event: ProviderEvent): Promise<ReceivedEvent>;
+  /** Something has come to be that events may wait for. Never rejects. */
+  wake(keys: readonly WaitKey[]): Promise<void>;
+  /** What the timer runs: events that wait, and those that a dead process left. Returns how many it looked at. */
+  retryDue(signal?: AbortSignal): Promise<number>;
+  /** Tries one again that is not done with; by a super admin. */
+  replay(id: string): Promise<ReplayedEvent>;
+}
+
+export type ReceivedEvent =
+  | { readonly outcome: 'processed' | 'deferred' | 'failed' | 'ignored'; readonly id: string }
+  /** It is kept, and was not looked at: it is of another version. */
+  | { readonly outcome: 'other-version'; readonly id: string }
+  | { readonly outcome: 'duplicate'; readonly id: string };
+
+export type ReplayedEvent =
+  | { readonly outcome: 'replayed'; readonly event: PaymentEvent }
+  /** Its effect stands; a second one must not be. */
+  | { readonly outcome: 'done-before'; readonly event: PaymentEvent }
+  | { readonly outcome: 'other-version'; readonly event: PaymentEvent }
+  | { readonly outcome: 'no-such-event' };
+
+/** By then whoever took it is done with it, or dead. */
+const FIRST_LOOK_MS = 120_000;
+const WOKEN_AT_ONCE = 200;
+const MOST_WAKES = 20;
+const DUE_AT_ONCE = 200;
+const ID = /^[0-9a-f-]{36}$/i;
+
+export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
+  const { database, secrets, clock, log } = parts;
+
+  /**
+   * What an event waits for may have been committed after it was looked for, and before the event was known to wait:
+   * then nobody woke it. So one that has to wait is looked at once more.
+   */
+  async function processTwice(id: string, from?: Parameters<typeof processEvent>[2]) {
+    const processed = await processEvent(parts, id, from);
+    return processed.outcome === 'deferred' ? await processEvent(parts, id) : processed;
+  }
+
+  async function wake(first: readonly WaitKey[]): Promise<void> {
+    let keys = first;
+    for (let turn = 0; turn < MOST_WAKES && keys.length > 0; turn += 1) {
+      const arrived: WaitKey[] = [];
+      try {
+        for (const id of await waitingEvents(database, keys, WOKEN_AT_ONCE)) {
+          const processed = await processTwice(id).catch(() => null);
+          if (processed?.outcome === 'processed') arrived.push(...processed.arrived);
+        }
+      } catch (error) {
+        log.warn('events that wait could not be woken; the timer will', { error });
+      }
+      keys = arrived;
+    }
+  }
+
+  /** Applies it and whatever waited for it. */
+  async function apply(id: string, from?: Parameters<typeof processEvent>[2]) {
+    const processed = await processTwice(id, from);
+    if (processed.outcome === 'processed') await wake(processed.arrived);
+    return processed;
+  }
+
+  return {
+    wake,
+    async receive(event) {
+      const now = clock.now();
+      const isOther = isOtherVersion(event.apiVersion);
+      const status = isOther ? 'FAILED' : EFFECTS.has(event.type) ? 'RECEIVED' : 'IGNORED';
+      const { id, isNew } = await keepEvent(database, {
+        id: secrets.newId(),
+        event,
+        status,
+        error: isOther ? otherVersion(event.apiVersion) : null,
+        now: new Date(now),
+        nextAttemptAt: status === 'RECEIVED' ? new Date(now + FIRST_LOOK_MS) : null,
+      });
+      if (status !== 'RECEIVED') {
+        if (!isNew) return { outcome: 'duplicate', id };
+        if (isOther) {
+          const { apiVersion, type } = event;
+          log.error('a payment event of another API version is kept and not interpreted', {
+            apiVersion,
+            type,
+          });
+          return { outcome: 'other-version', id };
+        }
+        return { outcome: 'ignored', id };
+      }
+      const applied = await apply(id);
+      if (applied.outcome === 'done-before' || applied.outcome === 'no-such-event') {
+        return { outcome: 'duplicate', id };
+      }
+      return { outcome: applied.outcome, id };
+    },
+
+    async retryDue(signal) {
+      const ids = await dueEvents(database, new Date(clock.now()), DUE_AT_ONCE);
+      for (const id of ids) {
+        signal?.throwIfAborted();
+        // Its fault is noted with it, and the others are not to wait for it.
+        await apply(id).catch(() => undefined);
+      }
+      return ids.length;
+    },
+
+    async replay(id) {
+      const before = ID.test(id) ? await findPaymentEvent(database, id) : null;
+      if (before === null) return { outcome: 'no-such-event' };
+      const [row] = await database.query<{ apiVersion: string | null }>(
+        'select api_version as "apiVersion" from provider_events where id = $1',
+        [id],
+      );
+      if (isOtherVersion(row?.apiVersion ?? null)) return { outcome: 'other-version', event: before };
+      if (!EFFECTS.has(before.type)) return { outcome: 'done-before', event: before };
+      const applied = await apply(id, ['RECEIVED', 'DEFERRED', 'FAILED']);
+      const event = (await findPaymentEvent(database, id)) ?? before;
+      return { outcome: applied.outcome === 'done-before' ? 'done-before' : 'replayed', event };
+    },
+  };
+}
+
+/** One that tells no version contradicts nothing: it is read as ours. */
+function isOtherVersion(apiVersion: string | null): boolean {
+  return apiVersion !== null && apiVersion !== PROVIDER_API_VERSION;
+}
+
+function otherVersion(apiVersion: string | null): string {
+  return `it is of API version ${apiVersion?.slice(0, 60)}, not ${PROVIDER_API_VERSION}: recreate the webhook endpoint, then reconcile`;
+}

@@ -1,0 +1,83 @@
+import type { Statements, Transaction } from '../../ports/database.ts';
+
+/**
+ * The life of a purchase: PENDING, then COMPLETED by a paid checkout, or CANCELED where the checkout could not be
+ * opened or has expired. Money that arrives all the same completes a CANCELED one too; COMPLETED is the end, also of
+ * one that is refunded.
+ */
+export type PurchaseStatus = 'PENDING' | 'COMPLETED' | 'CANCELED';
+
+export interface CreditPackPurchase {
+  readonly id: string;
+  readonly companyId: string;
+  readonly creditPackId: string;
+  readonly status: PurchaseStatus;
+  readonly creditsMicro: bigint;
+  readonly amountMinor: bigint;
+  readonly currency: string;
+  readonly providerSessionId: string | null;
+  readonly providerPaymentIntentId: string | null;
+  readonly invoiceId: string | null;
+  readonly createdAt: Date;
+  readonly completedAt: Date | null;
+  readonly updatedAt: Date;
+}
+
+/** A row of `credit_pack_purchases` as a CreditPackPurchase. */
+export const PURCHASE_COLUMNS = `id, company_id as "companyId", credit_pack_id as "creditPackId", status,
+  credits_micro as "creditsMicro", amount_minor as "amountMinor", currency,
+  provider_session_id as "providerSessionId", provider_payment_intent_id as "providerPaymentIntentId",
+  invoice_id as "invoiceId", created_at as "createdAt", completed_at as "completedAt", updated_at as "updatedAt"`;
+
+export const MOST_PURCHASES = 500;
+
+/** A company's, the newest first. `after` is the id of the last one of the page before. */
+export async function listPurchases(
+  statements: Statements,
+  companyId: string,
+  { limit = MOST_PURCHASES, after }: { readonly limit?: number; readonly after?: string } = {},
+): Promise<readonly CreditPackPurchase[]> {
+  return await statements.query<CreditPackPurchase>(
+    `select ${PURCHASE_COLUMNS} from credit_pack_purchases
+     where company_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
+    [companyId, after ?? null, Math.max(1, Math.min(Math.trunc(limit), MOST_PURCHASES))],
+  );
+}
+
+export async function findPurchase(statements: Statements, id: string): Promise<CreditPackPurchase | null> {
+  const rows = await statements.query<CreditPackPurchase>(
+    `select ${PURCHASE_COLUMNS} from credit_pack_purchases where id = $1`,
+    [id],
+  );
+  return rows[0] ?? null;
+}
+
+/** By the session, else by the payment, else by the id that we wrote on it. */
+export async function purchaseOf(
+  transaction: Transaction,
+  hints: {
+    readonly sessionId?: string | null;
+    readonly paymentId: string | null;
+    readonly purchaseId: string | null;
+  },
+): Promise<CreditPackPurchase | null> {
+  const [row] = await transaction.query<CreditPackPurchase>(
+    `select ${PURCHASE_COLUMNS} from credit_pack_purchases
+     where provider_session_id = $1 or provider_payment_intent_id = $2 or id = $3::uuid
+     order by provider_session_id is not distinct from $1::text and $1::text is not null desc,
+       provider_payment_intent_id is not distinct from $2::text and $2::text is not null desc
+     limit 1`,
+    [hints.sessionId ?? null, hints.paymentId, hints.purchaseId],
+  );
+  return row ?? null;
+}
+
+/** After the company's lock: what it was before the lock may be old. */
+export async function lockPurchase(transaction: Transaction, id: string): Promise<CreditPackPurchase> {
+  const [row] = await transaction.query<CreditPackPurchase>(
+    `select ${PURCHASE_COLUMNS} from credit_pack_purchases where id = $1 for update`,
+    [id],
+  );
+  if (row === undefined) throw new Error(`purchase ${id} has disappeared`);
+  return row;
+}

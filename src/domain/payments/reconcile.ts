@@ -1,0 +1,165 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { PaymentProvider, ProviderEvent, WireObject } from '../../ports/payment-provider.ts';
+import { HANDLED_EVENT_KINDS, PROVIDER_API_VERSION } from './apply-event.ts';
+import type { PaymentEvents } from './payment-events.ts';
+import { textIn } from './wire-fields.ts';
+
+export interface ReconcileParts {
+  readonly database: Database;
+  readonly provider: Pick<PaymentProvider, 'retrieveCheckoutSession' | 'listEvents'>;
+  readonly paymentEvents: Pick<PaymentEvents, 'receive'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Reconciled {
+  readonly purchases: number;
+  readonly events: number;
+}
+
+/** By then the event of a paid checkout has come, or something has gone wrong. */
+const PENDING_FOR_MS = 10 * 60_000;
+/** One that is not paid yet is asked for again after this. */
+const ASKED_EVERY_MS = 60 * 60_000;
+const MOST_PURCHASES = 100;
+const PAGE = 100;
+const MOST_PAGES = 50;
+const OVERLAP_MS = 60 * 60_000;
+/** The provider keeps its events for so long. */
+const KEPT_MS = 30 * 24 * 60 * 60_000;
+/** After its page has expired, for as long as an event may still be on its way. */
+const LONG_EXPIRED_MS = 3 * 24 * 60 * 60_000;
+
+/**
+ * Compares what we know with what the provider knows: purchases that wait too long, and events that reached nobody.
+ * Both go through the same inbox as if they had been sent, so nothing is applied twice.
+ */
+export async function reconcile(parts: ReconcileParts, signal?: AbortSignal): Promise<Reconciled> {
+  const events = await missedEvents(parts, signal);
+  const purchases = await pendingPurchases(parts, signal);
+  if (purchases + events > 0) parts.log.info('payments were reconciled', { purchases, events });
+  return { purchases, events };
+}
+
+interface Pending {
+  readonly id: string;
+  readonly sessionId: string | null;
+  readonly expiresAt: Date | null;
+  readonly createdAt: Date;
+}
+
+async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Promise<number> {
+  const { database, provider, paymentEvents, clock, log } = parts;
+  const now = clock.now();
+  const pending = await database.query<Pending>(
+    `select id, provider_session_id as "sessionId", expires_at as "expiresAt", created_at as "createdAt"
+     from credit_pack_purchases
+     where status = 'PENDING' and created_at <= $1 and (checked_at is null or checked_at <= $2)
+     order by created_at limit ${MOST_PURCHASES}`,
+    [new Date(now - PENDING_FOR_MS), new Date(now - ASKED_EVERY_MS)],
+  );
+  let completed = 0;
+  for (const purchase of pending) {
+    signal?.throwIfAborted();
+    await database.query('update credit_pack_purchases set checked_at = $2 where id = $1', [
+      purchase.id,
+      new Date(now),
+    ]);
+    const { sessionId } = purchase;
+    const answer = sessionId === null ? null : await provider.retrieveCheckoutSession(sessionId);
+    if (answer?.outcome === 'done' && sessionId !== null) {
+      const session = answer.value;
+      if (isPaid(session)) {
+        await paymentEvents.receive(eventOf(session, sessionId, now));
+        completed += 1;
+      } else if (textIn(session.status) === 'expired') {
+        await cancel(parts, purchase.id);
+      }
+      continue;
+    }
+    if (answer !== null && answer.outcome === 'failed' && answer.failure.reason !== 'not-found') {
+      log.warn('the payment provider did not say what became of a checkout', { purchaseId: purchase.id });
+      continue;
+    }
+    // Nobody can have paid on a page that never was, or that the provider has forgotten.
+    const last = purchase.expiresAt ?? purchase.createdAt;
+    if (now - last.getTime() > LONG_EXPIRED_MS) await cancel(parts, purchase.id);
+  }
+  return completed;
+}
+
+async function cancel({ database, clock }: ReconcileParts, purchaseId: string): Promise<void> {
+  await database.query(
+    `update credit_pack_purchases set status = 'CANCELED', updated_at = $2 where id = $1 and status = 'PENDING'`,
+    [purchaseId, new Date(clock.now())],
+  );
+}
+
+async function missedEvents(parts: ReconcileParts, signal?: AbortSignal): Promise<number> {
+  const { database, provider, paymentEvents, clock, log } = parts;
+  const now = clock.now();
+  const [row] = await database.query<{ askedUntil: Date }>(
+    'select asked_until as "askedUntil" from payment_reconciliation',
+  );
+  const sinceMs = Math.max(now - KEPT_MS, (row?.askedUntil.getTime() ?? 0) - OVERLAP_MS);
+  const missed: ProviderEvent[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    signal?.throwIfAborted();
+    const asked = { sinceMs, undeliveredOnly: true, eventKinds: HANDLED_EVENT_KINDS, limit: PAGE };
+    const listed = await provider.listEvents(after === undefined ? asked : { ...asked, after });
+    if (listed.outcome === 'failed') {
+      log.warn('the payment provider did not list its events', { reason: listed.failure.reason });
+      return 0;
+    }
+    const { items, hasMore } = listed.value;
+    missed.push(...items);
+    after = items.at(-1)?.id;
+    if (!hasMore || after === undefined) break;
+  }
+  let failures = 0;
+  // They are listed the newest first.
+  for (const event of missed.reverse()) {
+    signal?.throwIfAborted();
+    await paymentEvents.receive(event).catch((error: unknown) => {
+      failures += 1;
+      log.warn('an event that the provider listed could not be taken', { eventId: event.id, error });
+    });
+  }
+  // What could not be taken is asked for again.
+  if (failures > 0) return missed.length - failures;
+  await database.query(
+    `insert into payment_reconciliation (asked_until) values ($1)
+     on conflict (only_row) do update set asked_until = $1`,
+    [new Date(now)],
+  );
+  return missed.length;
+}
+
+function isPaid(session: WireObject): boolean {
+  const status = textIn(session.payment_status);
+  return textIn(session.status) === 'complete' && (status === 'paid' || status === 'no_payment_required');
+}
+
+/** What the provider would have sent, under a name that says where it is from; one a session. */
+function eventOf(session: WireObject, sessionId: string, nowMs: number): ProviderEvent {
+  const id = `reconciled_${sessionId}`;
+  const type = 'checkout.session.completed';
+  const created = Math.floor(nowMs / 1000);
+  const payload = {
+    id,
+    object: 'event',
+    type,
+    created,
+    api_version: PROVIDER_API_VERSION,
+    data: { object: session },
+  };
+  return {
+    ...{ id, type, payload, object: session, previousAttributes: null },
+    apiVersion: PROVIDER_API_VERSION,
+    createdAtMs: created * 1000,
+    livemode: session.livemode === true,
+  };
+}

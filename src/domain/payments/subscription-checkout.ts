@@ -1,0 +1,122 @@
+import { findPlan, type Plan } from '../catalog/plan.ts';
+import { liveSubscriptions } from '../subscriptions/subscription.ts';
+import { type CheckoutParts, type OpenedPage, returnUrls } from './checkout-parts.ts';
+import { ensureCustomer } from './ensure-customer.ts';
+import { closeOpenCheckout, type OpenCheckout, openCheckoutOf } from './open-checkout.ts';
+
+export type SubscriptionCheckout =
+  | { readonly outcome: 'opened'; readonly page: OpenedPage }
+  | { readonly outcome: 'no-such-plan' | 'no-such-company' }
+  /** POSTPAID plans are not sold (P-29), inactive ones no more, and one without a price not yet. */
+  | { readonly outcome: 'not-for-sale'; readonly message: string }
+  | { readonly outcome: 'subscribed-already'; readonly message: string }
+  /** Somebody else of the company opened a checkout of another plan at this moment. */
+  | { readonly outcome: 'replaced'; readonly message: string }
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+/** A page that is about to expire is of no use to whoever comes back to it. */
+const LEAST_LEFT_MS = 5 * 60_000;
+const MOST_TRIES = 3;
+
+/**
+ * Opens the provider's page for a plan. A company has at most one live subscription and at most one open page, for
+ * two could both be paid: the page for another plan is closed at the provider before this one is opened, and asking
+ * twice for the same plan, at once too, gives the same page.
+ */
+export async function createSubscriptionCheckout(
+  parts: CheckoutParts,
+  { companyId, planId }: { readonly companyId: string; readonly planId: string },
+): Promise<SubscriptionCheckout> {
+  const { database, provider, paymentEvents, secrets } = parts;
+  const plan = await findPlan(database, planId);
+  if (plan === null) return { outcome: 'no-such-plan' };
+  const problem = notForSale(plan);
+  if (problem !== null) return { outcome: 'not-for-sale', message: problem };
+  const [live] = await liveSubscriptions(database, companyId);
+  if (live !== undefined) return subscribedAlready();
+  const onCustomer = (id: string) => paymentEvents.wake([`customer:${id}`]);
+  const customer = await ensureCustomer({ database, provider, secrets, onCustomer }, companyId);
+  if (customer.outcome !== 'ensured') return customer;
+  for (let count = 0; count < MOST_TRIES; count += 1) {
+    const checkout = await openCheckoutOf(parts, companyId, planId);
+    if (checkout.planId === planId && isUsable(parts, checkout)) {
+      return await openPage(parts, checkout, plan, customer.customerId);
+    }
+    const closed = await closeOpenCheckout(parts, checkout);
+    if (closed.outcome === 'paid') return subscribedAlready();
+    if (closed.outcome === 'provider-failed') return closed;
+  }
+  return replaced();
+}
+
+async function openPage(
+  parts: CheckoutParts,
+  checkout: OpenCheckout,
+  plan: Plan,
+  customerId: string,
+): Promise<SubscriptionCheckout> {
+  const { database, provider, paymentEvents, clock, consoleUrl } = parts;
+  if (checkout.url !== null && checkout.providerSessionId !== null) {
+    const { url, providerSessionId } = checkout;
+    return { outcome: 'opened', page: { url, providerSessionId } };
+  }
+  const metadata = { checkoutId: checkout.id, companyId: checkout.companyId, planId: plan.id };
+  const opened = await provider.createCheckoutSession(
+    {
+      mode: 'subscription',
+      priceId: plan.providerPriceId ?? '',
+      quantity: 1,
+      customerId,
+      referenceId: checkout.id,
+      metadata,
+      ...returnUrls(consoleUrl),
+    },
+    `subscription-checkout:${checkout.id}:session`,
+  );
+  const now = new Date(clock.now());
+  if (opened.outcome === 'failed') {
+    await database.query(
+      `update subscription_checkouts set status = 'EXPIRED', updated_at = $2
+       where id = $1 and status = 'OPEN' and provider_session_id is null`,
+      [checkout.id, now],
+    );
+    return { outcome: 'provider-failed', message: opened.failure.message };
+  }
+  const { id: providerSessionId, url, expiresAtMs } = opened.value;
+  const noted = await database.query(
+    `update subscription_checkouts set provider_session_id = $2, url = $3, expires_at = $4, updated_at = $5
+     where id = $1 and status = 'OPEN' returning id`,
+    [checkout.id, providerSessionId, url, new Date(expiresAtMs), now],
+  );
+  if (noted.length === 0) {
+    // Somebody of the same company wanted another plan meanwhile: of two pages that could be paid this one goes.
+    await provider.expireCheckoutSession(providerSessionId, `subscription-checkout:${checkout.id}:expire`);
+    return replaced();
+  }
+  await paymentEvents.wake([`session:${providerSessionId}`]);
+  return { outcome: 'opened', page: { url, providerSessionId } };
+}
+
+function isUsable({ clock }: CheckoutParts, { expiresAt }: OpenCheckout): boolean {
+  return expiresAt === null || expiresAt.getTime() - clock.now() > LEAST_LEFT_MS;
+}
+
+function notForSale(plan: Plan): string | null {
+  if (plan.billingMode === 'POSTPAID') {
+    return `Plan "${plan.name}" is paid afterwards, by invoice: it is not bought by checkout. Ask us to set it up.`;
+  }
+  if (!plan.active) return `Plan "${plan.name}" is not sold any more.`;
+  if (plan.providerPriceId === null) {
+    return `Plan "${plan.name}" has no price at the payment provider yet: a super admin runs syncAllPlansProviderPricing.`;
+  }
+  return null;
+}
+
+function subscribedAlready(): SubscriptionCheckout {
+  const message = 'The company has a subscription already. Change or cancel it in the billing portal.';
+  return { outcome: 'subscribed-already', message };
+}
+
+function replaced(): SubscriptionCheckout {
+  return { outcome: 'replaced', message: 'Another checkout of your company was opened just now. Try again.' };
+}

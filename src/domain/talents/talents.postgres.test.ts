@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
+import { givenDatabase } from '../../../test/services/given.ts';
+import { migrate } from '../../adapters/database/migrate.ts';
+import { openPostgres } from '../../adapters/database/postgres.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../ports/database.ts';
+import { addCompany } from '../accounts/company.ts';
+import { createTalent, type NewTalent } from './create-talent.ts';
+import { eraseTalent } from './erase-talent.ts';
+import { exportTalent } from './export-talent.ts';
+import { listTalents } from './list-talents.ts';
+import { applyCvReading, findWaitingCv } from './read-cv.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  const clock = createManualClock();
+  const secrets = createSystemSecrets();
+  const jobQueue = { enqueue: async () => null };
+
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 8, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  async function company(): Promise<string> {
+    const id = secrets.newId();
+    await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    return id;
+  }
+
+  async function create(companyId: string, from: NewTalent['from']) {
+    const created = await database.transaction((transaction) =>
+      createTalent(transaction, { clock, secrets, jobQueue }, { companyId, createdBy: null, from }),
+    );
+    if (created.outcome !== 'created') throw new Error(created.message);
+    return created;
+  }
+
+  const fileOf = (text: string) => ({ file: { name: 'cv.txt', bytes: new TextEncoder().encode(text) } });
+  const all = (companyId: string) => listTalents(database, companyId, { limit: 100, after: null });
+
+  test('P-15 the same file from eight sides at once is one talent', async () => {
+    const companyId = await company();
+    const created = await Promise.all(Array.from({ length: 8 }, () => create(companyId, fileOf('the same'))));
+    expect(new Set(created.map(({ talent }) => talent.id)).size).toBe(1);
+    expect(created.filter(({ isNew }) => isNew)).toHaveLength(1);
+    expect(await all(companyId)).toHaveLength(1);
+  });
+
+  test('P-15 one person in six CVs at once: five are linked to the first', async () => {
+    const companyId = await company();
+    const profile = { basics: { name: 'Ada', email: 'ada@example.org' } };
+    const ids = await Promise.all(
+      Array.from(
+        { length: 6 },
+        async (_, number) => (await create(companyId, fileOf(`CV ${number}`))).talent.id,
+      ),
+    );
+    const reading = {
+      outcome: 'read',
+      text: 'Ada',
+      profile,
+      evidence: [],
+      document: {},
+      engine: 'embedded',
+    } as const;
+    await Promise.all(
+      ids.map(async (id) => {
+        const waiting = await findWaitingCv(database, id);
+        if (waiting === null) throw new Error('nothing waits');
+        await applyCvReading({ database, clock }, waiting, reading);
+      }),
+    );
+    const talents = await all(companyId);
+    const first = talents.filter(({ duplicateOf }) => duplicateOf === null);
+    expect(first).toHaveLength(1);
+    expect(talents.filter(({ duplicateOf }) => duplicateOf === first[0]?.id)).toHaveLength(5);
+  });
+
+  test('A-13 a reading that two workers bring at once counts once', async () => {
+    const companyId = await company();
+    const { talent } = await create(companyId, fileOf('twice'));
+    const waiting = await findWaitingCv(database, talent.id);
+    if (waiting === null) throw new Error('nothing waits');
+    let charges = 0;
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(() =>
+        applyCvReading({ database, clock }, waiting, { outcome: 'failed', problem: 'a scan' }, async () => {
+          charges += 1;
+        }),
+      ),
+    );
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['applied', 'outdated', 'outdated']);
+    expect(charges).toBe(1);
+  });
+
+  test('P-15 export and erasure do here what they do on the embedded engine', async () => {
+    const companyId = await company();
+    const { talent } = await create(companyId, {
+      profile: { basics: { name: 'Zoe', email: 'zoe@example.org' } },
+    });
+    const own = { companyId, talentId: talent.id };
+    const exported = await exportTalent(database, own);
+    expect(exported).toMatchObject({ outcome: 'exported', export: { talent: { name: 'Zoe' } } });
+    expect(await database.transaction((transaction) => eraseTalent(transaction, own))).toMatchObject({
+      outcome: 'erased',
+    });
+    expect(await exportTalent(database, own)).toEqual({ outcome: 'no-such-talent' });
+  });
+});

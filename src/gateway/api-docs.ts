@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { type DescribedAnswer, type DescribedRoute, errorAnswer, openApiDocument } from '../http/openapi.ts';
+import { REFUSALS, type RefusalName } from './refusals.ts';
+import { BASE_PATH } from './routes.ts';
+
+const ALIAS = 'svc/chat-default';
+const usage = z.looseObject({ prompt_tokens: z.int(), total_tokens: z.int() });
+const list = z.looseObject({ object: z.literal('list'), data: z.array(z.looseObject({})) });
+const completion = z.looseObject({
+  ...{ id: z.string(), object: z.string(), model: z.string(), choices: z.array(z.looseObject({})) },
+  usage: usage.optional(),
+});
+const parsed = z.looseObject({
+  ...{ object: z.enum(['parsed_cv', 'parsed_jd']), model: z.string(), engine: z.enum(['model', 'embedded']) },
+  document: z.looseObject({ kind: z.string() }),
+});
+
+/** The members that the gateway reads; whatever else a provider knows goes on to it as it is. */
+const chatBody = z.looseObject({
+  model: z.string(),
+  messages: z.array(z.looseObject({ role: z.string() })).min(1),
+  stream: z.boolean().optional(),
+});
+const textBody = z.looseObject({ model: z.string(), prompt: z.unknown() });
+const embeddingsBody = z.looseObject({ model: z.string(), input: z.unknown() });
+const parseBody = z.looseObject({ text: z.string().optional(), model: z.string().optional() });
+
+const EVERY_ROUTE: readonly RefusalName[] = ['scopeDenied', 'rateLimited', 'unavailable', 'invalidRequest'];
+const CALLS: readonly RefusalName[] = [...EVERY_ROUTE, 'insufficientCredits', 'tooLarge', 'tooSlow'];
+
+/** Of refusals with one status, one stands in the document: the envelope's `code` tells them apart. */
+function refused(names: readonly RefusalName[]): readonly DescribedAnswer[] {
+  return names.map((name) => ({
+    ...{ status: REFUSALS[name].status, means: REFUSALS[name].message, schema: errorAnswer },
+  }));
+}
+
+function call(
+  path: string,
+  summary: string,
+  schema: z.ZodType,
+  example: unknown,
+  answer: DescribedAnswer,
+): DescribedRoute {
+  const answers = [
+    answer,
+    ...refused([...CALLS, ...(path.startsWith('/parse') ? [] : (['idempotencyConflict'] as const))]),
+  ];
+  return {
+    method: 'post',
+    path: `${BASE_PATH}${path}`,
+    summary,
+    needsToken: true,
+    body: { schema, example },
+    answers,
+  };
+}
+
+function read(path: string, summary: string, answer: DescribedAnswer): DescribedRoute {
+  const answers = [answer, ...refused(EVERY_ROUTE)];
+  return { method: 'get', path: `${BASE_PATH}${path}`, summary, needsToken: true, answers };
+}
+
+function ok(schema: z.ZodType, example?: unknown): DescribedAnswer {
+  return { status: 200, means: 'The answer.', schema, ...(example === undefined ? {} : { example }) };
+}
+
+const COMPLETION = {
+  ...{ id: 'chatcmpl-1', object: 'chat.completion', model: ALIAS },
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
+};
+
+/** Every route of the gateway's table, and its health. */
+export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
+  call(
+    '/chat/completions',
+    'Asks a chat model. With stream: true, server-sent events that end with [DONE].',
+    chatBody,
+    { model: ALIAS, messages: [{ role: 'user', content: 'Hello' }] },
+    ok(completion, COMPLETION),
+  ),
+  call('/completions', 'Completes a text.', textBody, { model: ALIAS, prompt: 'Hello' }, ok(completion)),
+  call(
+    '/embeddings',
+    'Vectors of texts.',
+    embeddingsBody,
+    { model: 'svc/embed-default', input: 'Hello' },
+    ok(list),
+  ),
+  call('/parse/cv', 'Reads a CV.', parseBody, { text: 'Ada Byron, engineer' }, ok(parsed)),
+  call('/parse/jd', 'Reads a job posting.', parseBody, { text: 'We look for an engineer' }, ok(parsed)),
+  read('/models', 'The models that the key may call.', ok(list)),
+  read('/models/{model}', 'One of them.', ok(z.looseObject({ id: z.string(), object: z.literal('model') }))),
+  read('/usage', 'What the company has used.', ok(z.looseObject({}))),
+  read('/jobs', 'The company’s active jobs.', ok(z.looseObject({ data: z.array(z.looseObject({})) }))),
+  {
+    ...{ method: 'get', path: '/health', summary: 'How the dependencies are.', needsToken: false },
+    answers: [ok(z.looseObject({ status: z.enum(['ok', 'degraded']) }), { status: 'ok' })],
+  },
+  {
+    ...{ method: 'get', path: '/healthz', summary: 'The process runs.', needsToken: false },
+    answers: [{ status: 200, means: 'It does.', contentType: 'text/plain' }],
+  },
+];
+
+export function gatewayDocument(): Record<string, unknown> {
+  return openApiDocument({
+    title: 'Turnpike gateway',
+    description: 'Models by their aliases, in the manner of the OpenAI API, and documents read into records.',
+    token: 'An API key of the company.',
+    routes: GATEWAY_ROUTES,
+  });
+}

@@ -1,0 +1,86 @@
+import type { Log } from '../../ports/log.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+
+/**
+ * Running tool calls of clients of 2025, which cancel by a message of its own, on whatever connection and to whatever
+ * process. To know which call is meant such a client is given a session's name, which nobody stores: it only says
+ * whose request 7 it is. A call that cannot be found has ended, or is another process's, which hears of it too.
+ */
+export interface RunningCalls {
+  /** Until `ended` is called, `cancel` runs once the client cancels. */
+  begin(call: CallName, cancel: () => void): { ended(): void };
+  cancel(call: CallName): void;
+  close(): Promise<void>;
+}
+
+export interface CallName {
+  readonly keyId: string;
+  readonly session: string;
+  readonly id: string | number;
+}
+
+export interface RunningCallsParts {
+  readonly sharedState: Pick<SharedState, 'publish' | 'subscribe'>;
+  readonly log: Log;
+}
+
+const TOPIC = 'mcp-cancelled';
+/** Longer names are nobody's: ours are UUIDs, and clients count their requests. */
+const LONGEST_NAME = 300;
+
+/** Of this process alone. */
+export function createLocalRunningCalls(): RunningCalls {
+  const running = new Map<string, () => void>();
+  return {
+    begin(call, cancel) {
+      const name = nameOf(call);
+      if (name === null) return { ended: () => {} };
+      running.set(name, cancel);
+      return {
+        ended: () => {
+          if (running.get(name) === cancel) running.delete(name);
+        },
+      };
+    },
+    cancel: (call) => running.get(nameOf(call) ?? '')?.(),
+    async close() {},
+  };
+}
+
+/** Of all processes: each hears what another was told. A message that is lost leaves the call running. */
+export async function createRunningCalls({ sharedState, log }: RunningCallsParts): Promise<RunningCalls> {
+  const local = createLocalRunningCalls();
+  const subscription = await sharedState.subscribe(
+    TOPIC,
+    (message) => {
+      const call = readName(message);
+      if (call !== null) local.cancel(call);
+    },
+    () => {},
+  );
+  return {
+    begin: local.begin,
+    cancel(call) {
+      local.cancel(call);
+      if (nameOf(call) === null) return;
+      sharedState.publish(TOPIC, JSON.stringify(call)).catch((error: unknown) => {
+        log.warn('a cancelled tool call could not be told to other processes', { error });
+      });
+    },
+    close: () => subscription.close(),
+  };
+}
+
+/** The id's type counts: 7 and "7" are two requests. */
+function nameOf({ keyId, session, id }: CallName): string | null {
+  const name = `${keyId} ${session} ${JSON.stringify(id)}`;
+  return name.length > LONGEST_NAME ? null : name;
+}
+
+function readName(message: string): CallName | null {
+  try {
+    return JSON.parse(message) as CallName;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,157 @@
+import type { Tool } from '@modelcontextprotocol/server';
+
+/**
+ * What each tool takes and gives, as JSON Schema that is written once and not made anew for each request. Nothing is
+ * required of an output and each has `error` among its properties: a failure of the tool's own run is a result of
+ * the same tool, with the envelope in it (G-45). A client that checks results against the schema takes both.
+ */
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const text = (description: string): Schema => ({ type: 'string', description });
+const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
+const listOf = (items: Schema, description: string): Schema => ({ type: 'array', items, description });
+const anyObject = (description: string): Schema => ({ type: 'object', description });
+
+const ERROR: Schema = {
+  type: 'object',
+  description: 'Only where the call failed.',
+  properties: {
+    message: text('What went wrong and what to do.'),
+    type: text('The kind of failure.'),
+    code: { type: ['string', 'null'], description: 'For programs; null where the kind says it all.' },
+    param: { type: ['string', 'null'], description: 'The argument at fault.' },
+  },
+};
+
+const USAGE: Schema = {
+  type: 'object',
+  description: 'The tokens that were charged.',
+  properties: {
+    prompt_tokens: count('Tokens read.'),
+    completion_tokens: count('Tokens written.'),
+    total_tokens: count('Both together.'),
+  },
+};
+
+function input(properties: Schema, required: readonly string[] = []): Tool['inputSchema'] {
+  const needed = required.length === 0 ? {} : { required: [...required] };
+  return { type: 'object', properties, ...needed, additionalProperties: false } as Tool['inputSchema'];
+}
+
+function output(properties: Schema): Tool['outputSchema'] {
+  return { type: 'object', properties: { ...properties, error: ERROR } } as Tool['outputSchema'];
+}
+
+const MESSAGE: Schema = {
+  type: 'object',
+  properties: {
+    role: { type: 'string', enum: ['system', 'developer', 'user', 'assistant'] },
+    content: { description: 'A text, or a list of parts as in the chat API.' },
+  },
+  required: ['role', 'content'],
+};
+
+export const CHAT = {
+  inputSchema: input(
+    {
+      model: text('The alias of a model; list_models lists those that may be called.'),
+      messages: { ...listOf(MESSAGE, 'The conversation so far. Give this or prompt.'), minItems: 1 },
+      prompt: text('One message of the user, in the place of messages.'),
+      temperature: { type: 'number', minimum: 0, maximum: 2, description: 'Lower is steadier.' },
+      max_tokens: { type: 'integer', minimum: 1, description: 'The most tokens to write.' },
+    },
+    ['model'],
+  ),
+  outputSchema: output({
+    model: text('The alias that answered.'),
+    text: text('The answer.'),
+    finish_reason: { type: ['string', 'null'], description: 'stop, length, …' },
+    usage: USAGE,
+  }),
+};
+
+export const LIST_MODELS = {
+  inputSchema: input({}),
+  outputSchema: output({
+    object: text('list'),
+    data: listOf(
+      { type: 'object', properties: { id: text('The alias, as `model` of a call.') } },
+      'The models that this key may call.',
+    ),
+  }),
+};
+
+export const GET_USAGE = {
+  inputSchema: input({
+    from: text('The first day, such as 2026-01-31, or a time with its zone; 30 days ago by default.'),
+    to: text('The last day, included; today by default.'),
+    group_by: {
+      ...listOf({ type: 'string', enum: ['model', 'day', 'key'] }, 'A breakdown by these together.'),
+      minItems: 1,
+    },
+  }),
+  outputSchema: output({
+    object: text('usage'),
+    from: text('The first day.'),
+    to: text('The last day.'),
+    totals: anyObject('Calls, failures, tokens and credits of this key.'),
+    by_model: listOf(anyObject('The same, of one model.'), 'By model.'),
+    by_day: listOf(anyObject('The same, of one day.'), 'By day, in UTC.'),
+    groups: listOf(anyObject('The same, of one group.'), 'Where group_by was given.'),
+    balance: anyObject('The credits that the company has, and how many running calls hold.'),
+    limits: anyObject('How the limits of this key stand.'),
+  }),
+};
+
+export const LIST_JOBS = {
+  inputSchema: input({
+    limit: { type: 'integer', minimum: 1, maximum: 100, description: 'Jobs a page; 20 by default.' },
+    after: text('next_cursor of the page before.'),
+    updated_since: text('Only those changed since this day or time.'),
+    q: text('Words that title or description have.'),
+  }),
+  outputSchema: output({
+    object: text('list'),
+    data: listOf(anyObject('One job: title, description, requirements, place, dates.'), 'The newest first.'),
+    has_more: { type: 'boolean', description: 'Whether there is another page.' },
+    next_cursor: { type: ['string', 'null'], description: 'To be given as after.' },
+  }),
+};
+
+const PARSE_INPUT = input({
+  text: text('The document as text. Give this or file.'),
+  file: {
+    type: 'object',
+    description: 'The document as a file: PDF, DOCX, HTML or plain text.',
+    properties: {
+      name: text('Its name.'),
+      content_base64: text('Its bytes, in base64.'),
+    },
+    required: ['content_base64'],
+    additionalProperties: false,
+  },
+  model: text('The alias of a model for extraction; the default one where it is left out.'),
+});
+
+function parseOutput(name: string, description: string): Tool['outputSchema'] {
+  return output({
+    object: text('What was parsed.'),
+    model: text('The alias that was used.'),
+    engine: text('What read the document: a model, or the embedded engine.'),
+    document: anyObject('Language, kind and warnings.'),
+    [name]: anyObject(description),
+    evidence: listOf(anyObject('A field and where it stands in the text.'), 'Where each value was found.'),
+    usage: USAGE,
+  });
+}
+
+export const PARSE_CV = {
+  inputSchema: PARSE_INPUT,
+  outputSchema: parseOutput('profile', 'The person, in the fields of JSON Resume.'),
+};
+
+export const PARSE_JD = {
+  inputSchema: PARSE_INPUT,
+  outputSchema: parseOutput('posting', 'The job, in the fields of schema.org JobPosting.'),
+};

@@ -1,0 +1,38 @@
+/** What was to go into the database. The journal does not look into `record`; of two entries with one id it keeps one. */
+export interface JournalEntry {
+  readonly id: string;
+  readonly record: string;
+}
+
+export type Appended = { outcome: 'written' } | { outcome: 'not-written'; error: Error };
+
+/** Entries that wait for the database, in a file that this process alone has. */
+export interface JournalFile {
+  readonly name: string;
+  /** Without those that were set aside. */
+  waiting(): number;
+  setAsideCount(): number;
+  /** In the order of their ids; fewer where they are long, at least one where there is one. */
+  oldest(limit: number): Promise<readonly JournalEntry[]>;
+  /** Once they are known to be in the database. */
+  remove(ids: readonly string[]): Promise<void>;
+  /** For an entry that the database does not take: it is kept, and waits again when the file is next opened. */
+  setAside(id: string, reason: string): Promise<void>;
+  /** Removes the file where nothing is left in it; else leaves it to whoever takes it over. */
+  close(): Promise<void>;
+}
+
+/**
+ * Where finished calls go while the database is away. What `append` called written is there after a crash of the
+ * process or of the machine, and whatever a process leaves behind another one finds.
+ */
+export interface CallJournal extends JournalFile {
+  /** All of them, or none where there is no room for all or the disk takes no more. */
+  append(entries: readonly JournalEntry[]): Promise<Appended>;
+  /** False a tenth before the bound: that much is kept for what is running already. */
+  hasRoom(): boolean;
+  /** Whether the disk takes writes. */
+  check(): Promise<Appended>;
+  /** The next file of a process that has ended, taken for this one; null where there is none. */
+  takeOver(): Promise<JournalFile | null>;
+}

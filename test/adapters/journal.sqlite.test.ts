@@ -1,0 +1,171 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSqliteJournal } from '../../src/adapters/journal/sqlite-journal.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { callJournalContract, entries, entry } from '../contracts/call-journal.contract.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+
+const PROGRAM = join(import.meta.dir, '../doubles/appending-process.ts');
+const { newId } = createSystemSecrets();
+let parent: string;
+let made = 0;
+beforeAll(() => {
+  parent = mkdtempSync(join(tmpdir(), 'turnpike-journal-'));
+});
+afterAll(() => rmSync(parent, { recursive: true, force: true }));
+
+function newFolder(): string {
+  made += 1;
+  return join(parent, String(made));
+}
+
+function opened(folder: string, maxEntries = 100_000) {
+  const { log, entries: logged } = createRecordingLog();
+  return { journal: openSqliteJournal({ folder, maxEntries, newId, log }), logged };
+}
+
+callJournalContract('in a SQLite file', async (maxEntries) => {
+  const folder = newFolder();
+  const { journal } = opened(folder, maxEntries);
+  return { journal, another: async () => opened(folder, maxEntries).journal, close: journal.close };
+});
+
+/** Kills it with -9 in the middle; the ids whose writing it had acknowledged. */
+async function killedWhileAppending(folder: string, group: number, afterIds: number): Promise<string[]> {
+  const child = Bun.spawn([process.execPath, PROGRAM, folder, String(group)], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  let text = '';
+  for await (const chunk of child.stdout) {
+    text += new TextDecoder().decode(chunk);
+    if (text.length > afterIds * 37 && !child.killed) child.kill('SIGKILL');
+  }
+  await child.exited;
+  return text.split('\n').filter((line) => line.length === 36);
+}
+
+describe('G-33 kill -9 in the middle of an append', () => {
+  test('loses nothing that was acknowledged, ten times', async () => {
+    for (let turn = 0; turn < 10; turn += 1) {
+      const folder = newFolder();
+      const group = turn % 2 === 0 ? 1 : 40;
+      const acknowledged = await killedWhileAppending(folder, group, 100 + turn * 37);
+      expect(acknowledged.length).toBeGreaterThan(99);
+      const { journal } = opened(folder);
+      const taken = await journal.takeOver();
+      const found = new Set((await taken?.oldest(1_000_000))?.map(({ id }) => id));
+      expect(acknowledged.filter((id) => !found.has(id))).toEqual([]);
+      // Whole groups, of which the last may not have been acknowledged any more.
+      expect(found.size % group).toBe(0);
+      expect(found.size).toBeLessThanOrEqual(acknowledged.length + group * 10);
+      await taken?.close();
+      await journal.close();
+    }
+  });
+
+  test('a living process’s file is not taken, from outside either, and five takers share what it leaves', async () => {
+    const folder = newFolder();
+    const child = Bun.spawn([process.execPath, PROGRAM, folder, '1'], { stdout: 'pipe' });
+    await child.stdout.getReader().read();
+    const takers = Array.from({ length: 5 }, () => opened(folder).journal);
+    for (const taker of takers) expect(await taker.takeOver()).toBeNull();
+    child.kill('SIGKILL');
+    await child.exited;
+    const taken = (await Promise.all(takers.map((taker) => taker.takeOver()))).filter(
+      (file) => file !== null,
+    );
+    expect(taken).toHaveLength(1);
+    await Promise.all([...taken, ...takers].map((file) => file.close()));
+  });
+});
+
+describe('G-33 a full disk', () => {
+  test('takes nothing and says so, lets go of what is charged, and is written again when there is room', async () => {
+    const folder = newFolder();
+    const program = join(import.meta.dir, '../doubles/full-disk-process.ts');
+    const child = Bun.spawn([process.execPath, program, folder], { stdout: 'pipe', stderr: 'inherit' });
+    const said = await new Response(child.stdout).json();
+    const refused = { outcome: 'not-written', error: expect.stringContaining('free some disk of DATA_DIR') };
+    const written = { outcome: 'written' };
+    expect(said).toEqual({
+      full: { append: refused, check: refused, waiting: 50 },
+      removed: { waiting: 30, oldest: true },
+      again: { check: written, append: written, waiting: 33 },
+    });
+    await child.exited;
+    const { journal } = opened(folder);
+    const taken = await journal.takeOver();
+    expect(taken?.waiting()).toBe(33);
+    await taken?.close();
+    await journal.close();
+  });
+});
+
+describe('G-33 the journal’s files', () => {
+  test('are readable by their owner only, and go when nothing is left in them', async () => {
+    const folder = newFolder();
+    const { journal } = opened(folder);
+    await journal.append(entries(1, 10));
+    const modes = readdirSync(folder).map((name) => statSync(join(folder, name)).mode & 0o777);
+    expect(modes.length).toBeGreaterThan(0);
+    expect(modes.every((mode) => mode === 0o600)).toBe(true);
+    await journal.remove(entries(1, 10).map(({ id }) => id));
+    await journal.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('shrink after an outage to the megabyte that they had before, with its write-ahead log', async () => {
+    const folder = newFolder();
+    const { journal } = opened(folder);
+    await journal.append(Array.from({ length: 10_000 }, (_, n) => entry(n, 'x'.repeat(600))));
+    const size = () => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+    expect(size()).toBeGreaterThan(6_000_000);
+    await journal.remove(entries(0, 9_999).map(({ id }) => id));
+    expect(size()).toBeLessThan(2_500_000);
+    await journal.close();
+  });
+
+  test('one that is no journal is named once and left alone; a half-made one goes', async () => {
+    const folder = newFolder();
+    const { journal, logged } = opened(folder);
+    writeFileSync(
+      join(folder, `${newId()}.calls`),
+      'this is not a database, nor has it ever been one'.repeat(100),
+    );
+    writeFileSync(join(folder, `${newId()}.calls`), '');
+    writeFileSync(join(folder, `${newId()}.calls-wal`), 'left');
+    writeFileSync(join(folder, 'notes.txt'), 'of somebody else');
+    const halfMade = await journal.takeOver();
+    expect(halfMade?.waiting()).toBe(0);
+    await halfMade?.close();
+    expect(await journal.takeOver()).toBeNull();
+    expect(logged.filter(({ level }) => level === 'error')).toHaveLength(1);
+    expect(readdirSync(folder).filter((name) => name.endsWith('-wal'))).toHaveLength(1);
+    await journal.close();
+    expect(readdirSync(folder)).toHaveLength(2);
+  });
+
+  test('one with a transaction that was cut off has what was committed before it', async () => {
+    const folder = newFolder();
+    const { journal } = opened(folder);
+    await journal.append(entries(1, 3));
+    await journal.close();
+    const [name = ''] = readdirSync(folder);
+    const other = new Sqlite(join(folder, name));
+    other.run('pragma journal_mode = wal');
+    other.run("insert into entries (id, record) values ('zz', 'torn')");
+    const wal = join(folder, `${name}-wal`);
+    const bytes = await Bun.file(wal).bytes();
+    const cut = join(folder, 'copy');
+    await Bun.write(cut, Bun.file(join(folder, name)));
+    await Bun.write(`${cut}-wal`, bytes.slice(0, bytes.length - 700));
+    const torn = new Sqlite(cut);
+    expect(torn.query('select count(*) as n from entries').get()).toEqual({ n: 3 });
+    torn.close();
+    other.close();
+  });
+});

@@ -1,0 +1,82 @@
+import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
+import { readQueueDepths } from '../../src/adapters/job-queue/queue-depths.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { createAiService } from '../../src/ai-service/server.ts';
+import { createWorkerBoard } from '../../src/ai-service/worker-board.ts';
+import { createBreakers } from '../../src/domain/breakers/breakers.ts';
+import { startGenerator } from '../../src/domain/matching/generator.ts';
+import { MEETING_QUEUE } from '../../src/domain/meetings/queues.ts';
+import type { ProcessFigures } from '../../src/ports/process-figures.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { letterVectors, openMatchingWorld } from '../matching/matching-world.ts';
+
+export const TOKEN = 'an-internal-token-of-some-length';
+export const SERVICE = 'provider.example';
+export const FIGURES: ProcessFigures = {
+  ...{ startedAtMs: 1_000, uptimeSeconds: 5, cpuSeconds: 1.5 },
+  memory: { residentBytes: 100, heapBytes: 50, externalBytes: 10 },
+  eventLoopDelayMs: { p50: 1, p99: 2, max: 3 },
+};
+
+/** The AI service with a real queue, breakers and a generator, on a database in memory, without a socket. */
+export async function openAiService() {
+  const clock = createManualClock();
+  const log = createSilentLog();
+  const secrets = createSystemSecrets();
+  const database = await openMemoryDatabase();
+  const sharedState = createInProcessState({ clock, log });
+  const world = await openMatchingWorld(database, { clock });
+  const generator = await startGenerator(world.parts);
+  const breakers = await createBreakers({ sharedState, clock, log });
+  const jobQueue = await openJobQueue({ database, log });
+  await jobQueue.define(MEETING_QUEUE);
+  const target = { id: 't1', baseUrl: `https://${SERVICE}/v1`, model: 'm', apiKey: null, weight: 1 };
+  const alias = { alias: 'svc/chat-default', kind: 'chat', targets: [target], prices: [] } as const;
+  breakers.known(SERVICE);
+  const up = { status: 'up', latencyMs: 1 } as const;
+  const board = createWorkerBoard();
+  const state = { database: up as { status: 'up' | 'down'; latencyMs: number } };
+  const app = createAiService({
+    ...{ clock, log, secrets, database, sharedState, generator, breakers, jobQueue },
+    modelCalls: { ...letterVectors, breakerState: () => 'closed' },
+    models: { all: () => [alias] },
+    workers: board,
+    maxBodyBytes: 4_000_000,
+    answerTimeoutMs: null,
+    dependencies: async () => ({ database: state.database, cache: up }),
+    pool: () => database.pool(),
+    circuitBreakers: breakers.states,
+    processFigures: () => FIGURES,
+    queueDepths: () => readQueueDepths(database),
+    internalToken: TOKEN,
+    docsFiles: { style: new Blob(['body {}']), script: new Blob(['function SwaggerUIBundle() {}']) },
+  });
+  return {
+    ...{ app, clock, database, breakers, board, state, companyId: world.companyId },
+    async ask(path: string, { method = 'GET', body, token = TOKEN }: Asked = {}) {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+      const init = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await app.request(path, { method, headers, ...init });
+      const text = await response.text();
+      const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
+      return { status: response.status, text, body: isJson ? JSON.parse(text) : null, response };
+    },
+    async close() {
+      await jobQueue.stop(1_000);
+      await generator.close(1_000);
+      await breakers.close();
+      await database.close();
+    },
+  };
+}
+
+interface Asked {
+  readonly method?: string;
+  readonly body?: unknown;
+  readonly token?: string;
+}
+
+export type AiServiceUnderTest = Awaited<ReturnType<typeof openAiService>>;

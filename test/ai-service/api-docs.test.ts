@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { z } from 'zod';
+import { AI_SERVICE_ROUTES, aiServiceDocument } from '../../src/ai-service/api-docs.ts';
+import { DOCS_PATHS } from '../../src/http/docs-page.ts';
+import { type AiServiceUnderTest, openAiService } from './ai-service-under-test.ts';
+
+type Schema = Parameters<typeof z.fromJSONSchema>[0];
+interface Operation {
+  readonly security?: readonly unknown[];
+  readonly requestBody?: { content: { 'application/json': { schema: Schema; example: unknown } } };
+  readonly responses: Record<string, { content: Record<string, { schema: Schema; example?: unknown }> }>;
+}
+interface Document {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { schemas: { Error: Schema } };
+}
+
+const document = aiServiceDocument() as unknown as Document;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+let service: AiServiceUnderTest;
+let meetingId = '';
+beforeAll(async () => {
+  service = await openAiService();
+  const { database, companyId, clock } = service;
+  meetingId = '019a6f0e-0000-7000-8000-000000000001';
+  await database.query(`insert into rooms (room, company_id, announced_at) values ('docs', $1, $2)`, [
+    companyId,
+    new Date(clock.now()),
+  ]);
+  await database.query(
+    `insert into meetings (id, room, company_id, origin, announced_at, created_at, updated_at)
+     values ($1, 'docs', $2, 'announced', $3, $3, $3)`,
+    [meetingId, companyId, new Date(clock.now())],
+  );
+}, 60_000);
+afterAll(() => service.close());
+
+function validated(operation: Operation, status: number, body: unknown): boolean {
+  const described = operation.responses[status]?.content['application/json']?.schema;
+  if (described === undefined) throw new Error(`${status} is not in the document`);
+  const isError = typeof described === 'object' && described !== null && '$ref' in described;
+  return z.fromJSONSchema(isError ? document.components.schemas.Error : described).safeParse(body).success;
+}
+
+/** The examples are of a day of their own: their times are brought near the test's clock. */
+function nowadays(value: unknown): unknown {
+  const now = service.clock.now();
+  const text = JSON.stringify(value)
+    .replaceAll('2026-11-15T09:00:00Z', new Date(now).toISOString())
+    .replace(/179473(\d{4})/g, (digits) => String(now / 1_000 + Number(digits) - 1_794_733_200));
+  return JSON.parse(text);
+}
+
+describe('A-5 the documents of the AI service', () => {
+  test('A-5 have every route that the service has, and no other', () => {
+    const served = service.app.routes
+      .filter(({ method, path }) => method !== 'ALL' && !DOCS_PATHS.some((docs) => docs === path))
+      .map(({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
+    const described = AI_SERVICE_ROUTES.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
+    expect([...new Set(served)].sort()).toEqual(described.toSorted());
+    expect(document.openapi).toBe('3.1.0');
+  });
+
+  for (const { path, method, operation } of operations) {
+    test(`A-5 ${method} ${path} answers as its document says, by its own example`, async () => {
+      const request = operation.requestBody?.content['application/json'];
+      if (request !== undefined) {
+        expect(z.fromJSONSchema(request.schema).safeParse(request.example).success).toBe(true);
+      }
+      const asked = { method: method.toUpperCase(), body: request && nowadays(request.example) };
+      const answered = await service.ask(path.replace('{id}', meetingId), asked);
+      expect([200, 202]).toContain(answered.status);
+      if (path !== '/metrics') expect(validated(operation, answered.status, answered.body)).toBe(true);
+      for (const [status, { content }] of Object.entries(operation.responses)) {
+        const { example } = content['application/json'] ?? {};
+        if (example !== undefined) expect(validated(operation, Number(status), example)).toBe(true);
+      }
+      if (operation.security === undefined) return;
+      const unknown = await service.ask(path.replace('{id}', meetingId), { ...asked, token: 'wrong' });
+      expect(unknown.status).toBe(401);
+      expect(validated(operation, 401, unknown.body)).toBe(true);
+      if (request === undefined) return;
+      const wrong = await service.ask(path.replace('{id}', meetingId), { ...asked, body: { no: 'sense' } });
+      expect(wrong.status).toBe(400);
+      expect(validated(operation, 400, wrong.body)).toBe(true);
+    });
+  }
+
+  test('A-5 the page needs no token, asks nobody outside, and runs no script but its own', async () => {
+    for (const path of DOCS_PATHS) expect((await service.ask(path, { token: 'none' })).status).toBe(200);
+    const { text, response } = await service.ask('/docs');
+    expect(text).not.toMatch(/https?:\/\//);
+    expect(text).not.toMatch(/<script>/);
+    expect(response.headers.get('content-security-policy')).toContain("script-src 'self';");
+    expect((await service.ask('/openapi.json')).body).toEqual(JSON.parse(JSON.stringify(document)));
+  });
+});

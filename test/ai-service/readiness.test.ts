@@ -1,0 +1,41 @@
+import { describe, expect, test } from 'bun:test';
+import { Hono } from 'hono';
+import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { addHealth } from '../../src/ai-service/health.ts';
+import { createWorkerBoard } from '../../src/ai-service/worker-board.ts';
+import { createBreakers } from '../../src/domain/breakers/breakers.ts';
+import type { ServiceVariables } from '../../src/http/service-app.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+
+describe('readiness', () => {
+  test('A-15 shows the breaker of each AI service as it stands, by time', async () => {
+    const clock = createManualClock();
+    const log = createSilentLog();
+    const breakers = await createBreakers({ clock, log, sharedState: createInProcessState({ clock, log }) });
+    const app = new Hono<ServiceVariables>();
+    addHealth(app, {
+      dependencies: async () => ({
+        database: { status: 'up', latencyMs: 1 },
+        cache: { status: 'up', latencyMs: 1 },
+      }),
+      pool: () => ({ size: 1, busy: 0, waiting: 0 }),
+      workers: createWorkerBoard(),
+      circuitBreakers: breakers.states,
+    });
+    const shown = async () => {
+      const response = await app.request('/health/ready');
+      const { components } = (await response.json()) as { components: { circuit_breakers: object } };
+      return [response.status, components.circuit_breakers];
+    };
+    breakers.known('good.example');
+    for (const _ of [1, 2, 3, 4, 5]) {
+      const entry = await breakers.enter('bad.example');
+      if (entry.outcome === 'enter') entry.report('failure');
+    }
+    expect(await shown()).toEqual([200, { 'good.example': 'closed', 'bad.example': 'open' }]);
+    await clock.advance(60_000);
+    expect(await shown()).toEqual([200, { 'good.example': 'closed', 'bad.example': 'half-open' }]);
+    await breakers.close();
+  });
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
+
+const ALL = `id name prefix lastFour scopes models requestsPerMinute tokensPerMinute status expiresAt createdAt
+  lastUsedAt rotatedFromId monthlySpendingLimit maxCallsInFlight createdBy { id email }`;
+const CREATE = `mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey apiKey { ${ALL} } } }`;
+const ROTATE = `mutation($id: ID!) { rotateApiKey(id: $id) { rawKey apiKey { ${ALL} } } }`;
+const REVOKE = 'mutation($id: ID!) { revokeApiKey(id: $id) { id status } }';
+const LIMITS = `mutation($id: ID!, $input: ApiKeyLimitsInput!) { updateApiKeyLimits(id: $id, input: $input) { ${ALL} } }`;
+
+type Key = Record<string, unknown> & { id: string };
+type Minted = { rawKey: string; apiKey: Key };
+
+let backend: BackendUnderTest;
+const statements = { count: 0 };
+beforeAll(async () => {
+  const real = await openMemoryDatabase();
+  const query: typeof real.query = (text, values) => {
+    statements.count += 1;
+    return real.query(text, values);
+  };
+  backend = await openBackend({ database: { ...real, query } });
+}, 60_000);
+afterAll(() => backend.database.close());
+
+async function create(input: object = {}): Promise<Minted> {
+  const wanted = { name: 'A key', ...input };
+  return (await backend.people.admin.ask<{ createApiKey: Minted }>(CREATE, { input: wanted })).createApiKey;
+}
+
+describe('API keys', () => {
+  test('G-20 G-21 a key has what was asked for, and defaults for the rest', async () => {
+    const { apiKey, rawKey } = await create();
+    expect(apiKey).toMatchObject({
+      name: 'A key',
+      scopes: ['inference:chat', 'inference:parse', 'usage:read'],
+      status: 'LIVE',
+      requestsPerMinute: 600,
+      monthlySpendingLimit: null,
+      createdBy: { id: backend.people.admin.userId },
+    });
+    expect(apiKey.models).toHaveLength(6);
+    expect(rawKey).toStartWith(String(apiKey.prefix));
+    const asked = {
+      scopes: ['jobs:read'],
+      models: ['svc/chat-cheap'],
+      requestsPerMinute: 5,
+      tokensPerMinute: 7,
+    };
+    const more = {
+      monthlySpendingLimit: 12.345678,
+      maxCallsInFlight: 2,
+      expiresAt: '2031-01-01T00:00:00.000Z',
+    };
+    expect((await create({ ...asked, ...more })).apiKey).toMatchObject({ ...asked, ...more });
+  });
+
+  test('G-19 the raw key is in the answer of its mint and nowhere else', async () => {
+    const minted = await create({ name: 'secret one' });
+    const { rotateApiKey } = await backend.people.admin.ask<{ rotateApiKey: Minted }>(ROTATE, {
+      id: minted.apiKey.id,
+    });
+    const shown = JSON.stringify([
+      await backend.people.admin.ask(
+        `{ apiKeys { ${ALL} } auditLog(first: 100) { nodes { action details } } }`,
+      ),
+      await backend.database.query('select to_jsonb(a) as row from audit_log a'),
+      await backend.database.query('select to_jsonb(k) as row from api_keys k'),
+      backend.entries,
+    ]);
+    expect(shown).toContain('key.minted');
+    expect(shown).toContain('key.rotated');
+    for (const { rawKey } of [minted, rotateApiKey]) {
+      expect(rawKey).toHaveLength(53);
+      expect(shown).not.toContain(rawKey);
+      expect(shown).not.toContain(rawKey.slice(8, -4));
+    }
+  });
+
+  test('G-22 a rotation mints a sibling with the same settings; the old one stays live', async () => {
+    const { apiKey: old } = await create({ requestsPerMinute: 9, scopes: ['usage:read'] });
+    const { rotateApiKey } = await backend.people.admin.ask<{ rotateApiKey: Minted }>(ROTATE, { id: old.id });
+    const same = { name: 'A key', requestsPerMinute: 9, scopes: ['usage:read'], status: 'LIVE' };
+    expect(rotateApiKey.apiKey).toMatchObject({ ...same, rotatedFromId: old.id });
+    const { apiKeys } = await backend.people.admin.ask<{ apiKeys: Key[] }>('{ apiKeys { id status } }');
+    expect(apiKeys.find(({ id }) => id === old.id)?.status).toBe('LIVE');
+  });
+
+  test('G-23 G-24 a revoked key opens nothing from then on, nor has it a sibling', async () => {
+    const keys = await createKeyDirectory(backend.parts);
+    const { rawKey, apiKey } = await create();
+    expect((await keys.find(rawKey)).outcome).toBe('live');
+    for (let again = 0; again < 2; again += 1) {
+      expect(await backend.people.admin.ask(REVOKE, { id: apiKey.id })).toEqual({
+        revokeApiKey: { id: apiKey.id, status: 'REVOKED' },
+      });
+    }
+    // The message came after the commit: no time has passed on the clock, and the key is gone.
+    expect((await keys.find(rawKey)).outcome).toBe('unknown');
+    expect((await backend.people.admin.refusal(ROTATE, { id: apiKey.id })).extensions.code).toBe('CONFLICT');
+    const limits = await backend.people.admin.refusal(LIMITS, { id: apiKey.id, input: {} });
+    expect(limits.extensions.code).toBe('CONFLICT');
+    await keys.close();
+  });
+
+  test('G-20 limits are changed one by one; what is left out stays, null takes away', async () => {
+    const { apiKey } = await create({ requestsPerMinute: 5, maxCallsInFlight: 3, monthlySpendingLimit: 10 });
+    const change = async (input: object) =>
+      (await backend.people.admin.ask<{ updateApiKeyLimits: Key }>(LIMITS, { id: apiKey.id, input }))
+        .updateApiKeyLimits;
+    expect(await change({ requestsPerMinute: 50 })).toEqual({ ...apiKey, requestsPerMinute: 50 });
+    expect(await change({ maxCallsInFlight: null, monthlySpendingLimit: 0.5 })).toEqual({
+      ...apiKey,
+      requestsPerMinute: 50,
+      maxCallsInFlight: null,
+      monthlySpendingLimit: 0.5,
+    });
+    for (const [field, value] of [
+      ['requestsPerMinute', 0],
+      ['tokensPerMinute', -1],
+      ['monthlySpendingLimit', -1],
+      ['monthlySpendingLimit', 1e300],
+      ['monthlySpendingLimit', 0.00000001],
+    ] as const) {
+      const refused = await backend.people.admin.refusal(LIMITS, {
+        id: apiKey.id,
+        input: { [field]: value },
+      });
+      expect(refused.extensions).toEqual({ code: 'BAD_USER_INPUT', field: `input.${field}` });
+    }
+  });
+
+  test('G-20 what a key cannot have is refused by name, and nothing is minted', async () => {
+    const before = await backend.database.query('select 1 from api_keys');
+    const wrong: [string, unknown][] = [
+      ['name', ''],
+      ['name', 'x'.repeat(10_000)],
+      ['name', 'a\u0000b'],
+      ['scopes', ['everything']],
+      ['scopes', []],
+      ['models', ['gpt-4']],
+      ['models', []],
+      ['requestsPerMinute', 0],
+      ['expiresAt', '2001-01-01T00:00:00Z'],
+    ];
+    for (const [field, value] of wrong) {
+      const refused = await backend.people.admin.refusal(CREATE, {
+        input: { name: 'A key', [field]: value },
+      });
+      expect(refused.extensions).toEqual({ code: 'BAD_USER_INPUT', field: `input.${field}` });
+    }
+    expect(await backend.database.query('select 1 from api_keys')).toHaveLength(before.length);
+  });
+
+  test('a list with people in it is no N+1', async () => {
+    const count = async () => {
+      statements.count = 0;
+      await backend.people.admin.ask('{ apiKeys { id createdBy { email } } }');
+      return statements.count;
+    };
+    const few = await count();
+    for (let more = 0; more < 20; more += 1) await create();
+    expect(await count()).toBe(few);
+    // Who asks, the keys, and all their makers at once.
+    expect(few).toBe(3);
+    statements.count = 0;
+    await backend.people.superAdmin.ask('{ modelAliases { alias targets { model } } }');
+    expect(statements.count).toBe(2);
+  });
+});

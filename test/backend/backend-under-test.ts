@@ -1,0 +1,142 @@
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { type BackendParts, createBackend } from '../../src/backend/server.ts';
+import { createAccessTokens } from '../../src/domain/accounts/access-token.ts';
+import { addCompany } from '../../src/domain/accounts/company.ts';
+import type { AccountMail } from '../../src/domain/accounts/mail-outbox.ts';
+import { addUser, type Role } from '../../src/domain/accounts/user.ts';
+import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
+import { createLogWatchers } from '../../src/domain/logs/log-watchers.ts';
+import { createCipher } from '../../src/domain/models/cipher.ts';
+import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
+import { createClientAddress } from '../../src/http/client-address.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { JobData } from '../../src/ports/job-queue.ts';
+import { createAgreeingProvider } from '../doubles/agreeing-provider.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+import { type GraphqlClient, graphqlClient } from './graphql-client.ts';
+
+export const JWT_SECRET = 'a secret for tests, of forty characters.';
+export const PASSWORD = 'correct horse battery';
+
+/** Somebody who is logged in. `ask` and `refusal` are a client with their token. */
+export interface Person extends GraphqlClient {
+  readonly userId: string;
+  readonly companyId: string | null;
+  readonly email: string;
+  readonly token: string;
+}
+
+/**
+ * The real backend on a database in memory, with a clock that the test moves, without a socket. `changes` replaces
+ * parts of it, such as the database by PostgreSQL or a part of another capability by a double.
+ */
+export async function openBackend(changes: Partial<BackendParts> = {}) {
+  const clock = createManualClock();
+  const secrets = cheapPasswords();
+  const { log, entries } = createRecordingLog();
+  const ownDatabase = changes.database === undefined ? await openMemoryDatabase() : null;
+  const database: Database = changes.database ?? (ownDatabase as Database);
+  const sharedState = createInProcessState({ clock, log });
+  const provider = changes.provider ?? createAgreeingProvider();
+  const mails: AccountMail[] = [];
+  const queued: { readonly queue: string; readonly data: JobData }[] = [];
+  const parts: BackendParts = {
+    clock,
+    log,
+    secrets,
+    database,
+    sharedState,
+    ownState: createInProcessState({ clock, log }),
+    accessTokens: await createAccessTokens(JWT_SECRET, clock),
+    mailOutbox: {
+      async send(mail) {
+        mails.push(mail);
+        return { outcome: 'queued' };
+      },
+    },
+    jobQueue: { enqueue: async (queue, data) => String(queued.push({ queue, data })) },
+    provider,
+    paymentEvents: createPaymentEvents({
+      ...{ database, sharedState: changes.sharedState ?? sharedState, provider, secrets, clock, log },
+      mail: { send: async () => ({ outcome: 'duplicate' }) },
+      pastDueGraceMs: 0,
+    }),
+    consoleUrl: 'https://console.example',
+    draftPosting: async (text) => (text.includes('TIG') ? { mustHave: ['TIG'] } : {}),
+    cipher: createCipher({ masterKey: 'a master key of sufficient length', secrets }),
+    heldCredits: createHeldCredits({ sharedState: changes.sharedState ?? sharedState, log }),
+    logWatchers: createLogWatchers({ sharedState: changes.sharedState ?? sharedState, clock }),
+    aliasPrefix: 'svc',
+    clientAddress: createClientAddress([]),
+    consoleOrigin: 'https://console.example',
+    maxBodyBytes: 256 * 1024,
+    answerTimeoutMs: null,
+    dependencies: async () => ({}),
+    ...changes,
+  };
+  const app = createBackend(parts);
+  const fetchApp = async (request: Request, peerAddress = '192.0.2.1') =>
+    await app.fetch(request, { peerAddress });
+
+  async function company(name: string): Promise<string> {
+    const id = secrets.newId();
+    await addCompany(database, { id, name, billingMode: 'PREPAID' });
+    return id;
+  }
+
+  async function person(
+    companyId: string | null,
+    { role = 'MEMBER', isSuperAdmin = false }: { role?: Role; isSuperAdmin?: boolean } = {},
+  ): Promise<Person> {
+    const userId = secrets.newId();
+    const email = `p${userId.replaceAll('-', '')}@people.example`;
+    const user = { id: userId, companyId, email, password: PASSWORD, role, isSuperAdmin };
+    const added = await addUser(database, parts.secrets, user);
+    if (added.outcome !== 'added') throw new Error(added.outcome);
+    const { token } = await parts.accessTokens.issue({ userId, email });
+    return { userId, companyId, email, token, ...graphqlClient(fetchApp, token) };
+  }
+
+  const [acme, other] = [await company('Acme'), await company('Other')];
+  return {
+    app,
+    parts,
+    clock,
+    database,
+    /** What was logged, and the mails that were handed over for sending. */
+    entries,
+    mails,
+    /** What was enqueued, as far as the test's own queue does not take it. */
+    queued,
+    fetch: fetchApp,
+    company,
+    person,
+    companies: { acme, other },
+    people: {
+      nobody: graphqlClient(fetchApp, null),
+      member: await person(acme),
+      admin: await person(acme, { role: 'COMPANY_ADMIN' }),
+      otherAdmin: await person(other, { role: 'COMPANY_ADMIN' }),
+      superAdmin: await person(null, { isSuperAdmin: true }),
+    },
+    async close(): Promise<void> {
+      await ownDatabase?.close();
+    },
+  };
+}
+
+export type BackendUnderTest = Awaited<ReturnType<typeof openBackend>>;
+
+/** argon2id takes 50 ms each time and is tested in its own place; here a hash only has to be one. */
+function cheapPasswords() {
+  const secrets = createSystemSecrets();
+  const hashed = (password: string) => `cheap ${secrets.sha256(password).toHex()}`;
+  return {
+    ...secrets,
+    hashPassword: async (password: string) => hashed(password),
+    verifyPassword: async (password: string, hash: string | null) => hash === hashed(password),
+  };
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { migrate } from '../../src/adapters/database/migrate.ts';
+import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase } from '../services/given.ts';
+import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
+import type { GraphqlAnswer } from './graphql-client.ts';
+
+describe.skipIf(givenDatabase() === null)('the backend on PostgreSQL', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  let backend: BackendUnderTest;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 8, maxWaiting: 200, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    database = await openPostgres({
+      ...bounds,
+      url: fresh.url,
+      log: createSilentLog(),
+      applicationName: 'turnpike-test',
+    });
+    await migrate(database);
+    backend = await openBackend({ database });
+  }, 60_000);
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  async function twoAdmins(): Promise<readonly [Person, Person]> {
+    const company = await backend.company('Race');
+    const admin = () => backend.person(company, { role: 'COMPANY_ADMIN' });
+    return [await admin(), await admin()];
+  }
+  const succeeded = (answers: readonly GraphqlAnswer<unknown>[]) =>
+    answers.filter(({ errors }) => errors === undefined).length;
+  const codes = (answers: readonly GraphqlAnswer<unknown>[]) =>
+    answers.flatMap(({ errors }) => errors?.map(({ extensions }) => extensions.code) ?? []);
+
+  test('P-15 of two admins who remove, demote or leave each other at once, one stays admin', async () => {
+    const remove = 'mutation($id: ID!) { removeMember(userId: $id) }';
+    const demote = 'mutation($id: ID!) { changeRole(userId: $id, role: MEMBER) { id } }';
+    const leave = 'mutation { leaveCompany }';
+    const duels = [
+      [remove, remove],
+      [remove, demote],
+      [demote, leave],
+      [leave, leave],
+      [remove, leave],
+    ] as const;
+    for (const [firstMove, secondMove] of [...duels, ...duels, ...duels]) {
+      const [first, second] = await twoAdmins();
+      const answers = await Promise.all([
+        first.answer(firstMove, firstMove === leave ? {} : { id: second.userId }),
+        second.answer(secondMove, secondMove === leave ? {} : { id: first.userId }),
+      ]);
+      const admins = await database.query(
+        "select 1 from users where company_id = $1 and role = 'COMPANY_ADMIN' and removed_at is null",
+        [first.companyId],
+      );
+      expect(admins.length).toBeGreaterThanOrEqual(1);
+      for (const code of codes(answers)) {
+        expect(['CONFLICT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']).toContain(code);
+      }
+    }
+  }, 60_000);
+
+  test('P-8 a refresh token used ten times at once has one successor', async () => {
+    const login =
+      'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }';
+    const { login: session } = await backend.people.nobody.ask<{ login: { refreshToken: string } }>(login, {
+      email: backend.people.member.email,
+      password: PASSWORD,
+    });
+    const refresh = 'mutation($token: String!) { refreshSession(refreshToken: $token) { refreshToken } }';
+    const ask = () =>
+      backend.people.nobody.ask<{ refreshSession: { refreshToken: string } }>(refresh, {
+        token: session.refreshToken,
+      });
+    const answers = await Promise.all(Array.from({ length: 10 }, ask));
+    expect(new Set(answers.map(({ refreshSession }) => refreshSession.refreshToken)).size).toBe(1);
+  });
+
+  test('P-15 an address signs up once, however many try at once', async () => {
+    const input = { companyName: 'Rush', email: 'rush@rush.example', password: PASSWORD };
+    const signUp = 'mutation($input: SignUpInput!) { signUp(input: $input) { expiresAt } }';
+    const tries = Array.from({ length: 8 }, () => backend.people.nobody.answer(signUp, { input }));
+    const answers = await Promise.all(tries);
+    expect(succeeded(answers)).toBe(1);
+    expect(new Set(codes(answers))).toEqual(new Set(['CONFLICT']));
+    expect(await database.query("select 1 from companies where name = 'Rush'")).toHaveLength(1);
+  });
+
+  test('P-15 one address invited many times at once has one open invitation, accepted once', async () => {
+    const invite = 'mutation { inviteMember(email: "guest@race.example") { id } }';
+    const answers = await Promise.all(Array.from({ length: 6 }, () => backend.people.admin.answer(invite)));
+    expect(succeeded(answers)).toBe(6);
+    const listed = await backend.people.admin.ask<{ invitations: { nodes: unknown[] } }>(
+      '{ invitations { nodes { id } } }',
+    );
+    expect(listed.invitations.nodes).toHaveLength(1);
+    const accept =
+      'mutation($token: String!) { acceptInvitation(token: $token, password: "a long password") { expiresAt } }';
+    const tokens = backend.mails.flatMap((mail) => (mail.kind === 'invitation' ? [mail.data.token] : []));
+    const tries = [...tokens, ...tokens].map((token) => backend.people.nobody.answer(accept, { token }));
+    expect(succeeded(await Promise.all(tries))).toBe(1);
+  });
+
+  test('P-15 keys, aliases and the audit log work as on the embedded engine', async () => {
+    const { admin, superAdmin } = backend.people;
+    const mint =
+      'mutation { createApiKey(input: { name: "k", monthlySpendingLimit: 1.5 }) { apiKey { id } } }';
+    const { createApiKey } = await admin.ask<{ createApiKey: { apiKey: { id: string } } }>(mint);
+    const { id } = createApiKey.apiKey;
+    await admin.ask(
+      'mutation($id: ID!) { updateApiKeyLimits(id: $id, input: { tokensPerMinute: 4 }) { id } }',
+      { id },
+    );
+    await admin.ask('mutation($id: ID!) { rotateApiKey(id: $id) { rawKey } }', { id });
+    await admin.ask('mutation($id: ID!) { revokeApiKey(id: $id) { status } }', { id });
+    const targets = '[{ baseUrl: "https://provider.example/v1", model: "m", apiKey: "sk-1" }]';
+    await superAdmin.ask(
+      `mutation { setAliasTargets(alias: "svc/chat-cheap", targets: ${targets}) { alias } }`,
+    );
+    const { auditLog } = await superAdmin.ask<{ auditLog: { nodes: { action: string }[] } }>(
+      '{ auditLog(first: 5) { nodes { action details } } }',
+    );
+    expect(auditLog.nodes.map(({ action }) => action)).toEqual([
+      'alias.targets-set',
+      'key.revoked',
+      'key.rotated',
+      'key.limits-changed',
+      'key.minted',
+    ]);
+    const failed = await database.query('delete from audit_log').catch((error: Error) => error.message);
+    expect(failed).toContain('append-only');
+  });
+});

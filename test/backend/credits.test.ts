@@ -1,0 +1,232 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
+import { BALANCE_LEVEL } from '../../src/domain/credits/publish-level.ts';
+import { finishedCall } from '../doubles/finished-calls.ts';
+import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+
+const ADJUST = `mutation($companyId: ID!, $credits: Float!, $key: String!) {
+  adjustCredits(companyId: $companyId, credits: $credits, reason: "a gift", idempotencyKey: $key) {
+    id type credits balanceAfter source reason createdAt } }`;
+const TRANSACTIONS = `query($first: Int, $after: ID) { creditTransactions(first: $first, after: $after) {
+  nodes { id type credits balanceAfter source } pageInfo { hasNextPage endCursor } } }`;
+
+interface Transactions {
+  creditTransactions: {
+    nodes: { id: string; type: string; credits: number; balanceAfter: number }[];
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+}
+
+let backend: BackendUnderTest;
+beforeAll(async () => {
+  backend = await openBackend();
+}, 60_000);
+afterAll(() => backend.close());
+
+/** An admin of a company of their own. */
+async function admin(): Promise<Person & { readonly companyId: string }> {
+  const companyId = await backend.company('Books');
+  return { ...(await backend.person(companyId, { role: 'COMPANY_ADMIN' })), companyId };
+}
+
+describe('a company’s credits', () => {
+  test('P-19 an adjustment is in the balance and among the transactions, newest first, page by page', async () => {
+    const { companyId, ask } = await admin();
+    const { superAdmin } = backend.people;
+    for (let n = 1; n <= 5; n += 1) {
+      const wanted = { companyId, credits: n === 3 ? -0.000001 : 1.5, key: `page ${companyId} ${n}` };
+      await superAdmin.ask(ADJUST, wanted);
+    }
+    expect(await ask('{ creditBalance { credits held } }')).toEqual({
+      creditBalance: { credits: 5.999999, held: 0 },
+    });
+    const seen: number[] = [];
+    let after: string | null = null;
+    do {
+      const { creditTransactions }: Transactions = await ask<Transactions>(TRANSACTIONS, { first: 2, after });
+      seen.push(...creditTransactions.nodes.map(({ balanceAfter }) => balanceAfter));
+      after = creditTransactions.pageInfo.hasNextPage ? creditTransactions.pageInfo.endCursor : null;
+    } while (after !== null);
+    expect(seen).toEqual([5.999999, 4.499999, 2.999999, 3, 1.5]);
+  });
+
+  test('P-19 an idempotency key adjusts once; the same key for something else is CONFLICT', async () => {
+    const { companyId } = await admin();
+    const { superAdmin } = backend.people;
+    const wanted = { companyId, credits: 10, key: `once ${companyId}` };
+    type Adjusted = { adjustCredits: { id: string; balanceAfter: number } };
+    const first = await superAdmin.ask<Adjusted>(ADJUST, wanted);
+    expect(first.adjustCredits).toMatchObject({ type: 'ADJUSTMENT', credits: 10, balanceAfter: 10 });
+    await superAdmin.ask(ADJUST, { ...wanted, key: `other ${companyId}` });
+    expect(await superAdmin.ask<Adjusted>(ADJUST, wanted)).toEqual(first);
+    for (const changed of [{ credits: 11 }, { companyId: backend.companies.other }]) {
+      const { extensions } = await superAdmin.refusal(ADJUST, { ...wanted, ...changed });
+      expect(extensions.code).toBe('CONFLICT');
+    }
+    expect(await superAdmin.refusal(ADJUST, { ...wanted, credits: 0, key: 'zero' })).toMatchObject({
+      extensions: { code: 'BAD_USER_INPUT', field: 'credits' },
+    });
+    const log = await superAdmin.ask<{ auditLog: { nodes: { action: string; details: object }[] } }>(
+      'query($id: ID!) { auditLog(companyId: $id) { nodes { action details } } }',
+      { id: companyId },
+    );
+    expect(log.auditLog.nodes.map(({ action }) => action)).toEqual(['credits.adjusted', 'credits.adjusted']);
+    expect(log.auditLog.nodes[0]?.details).toEqual({ credits: 10, reason: 'a gift' });
+  });
+
+  test('P-19 an adjustment is known to the gateways when it is answered, and only what was committed', async () => {
+    const { companyId } = await admin();
+    const { superAdmin } = backend.people;
+    await superAdmin.ask(ADJUST, { companyId, credits: 2, key: `level ${companyId}` });
+    const limit = { level: BALANCE_LEVEL, maxAgeMs: 60_000 };
+    const look = { kind: 'held', name: BALANCE_LEVEL, entry: 'x', amount: 1, ttlMs: 1_000 } as const;
+    const claims = [{ ...look, rule: 'fits', limit } as const];
+    const reserved = await backend.parts.sharedState.reserve(companyId, claims);
+    expect(reserved).toMatchObject({ outcome: 'reserved', standings: [{ limit: 2_000_000 }] });
+  });
+
+  test('P-19 what calls in flight hold is shown beside the balance', async () => {
+    const { companyId, ask } = await admin();
+    const held = { name: BALANCE_LEVEL, entry: 'call', amount: 250_000, ttlMs: 60_000 };
+    await backend.parts.sharedState.reserve(companyId, [
+      { kind: 'held', ...held, rule: 'fits', limit: 10_000_000 },
+    ]);
+    expect(await ask('{ creditBalance { held } }')).toEqual({ creditBalance: { held: 0.25 } });
+  });
+
+  test('P-15 the statement is CSV with both balances, and formulas in it are only text', async () => {
+    const { companyId, ask, refusal } = await admin();
+    const adjust = `mutation($id: ID!, $key: String!) { adjustCredits(companyId: $id, credits: 3.25,
+      reason: "=HYPERLINK(1),\\"x\\"", idempotencyKey: $key) { id } }`;
+    await backend.people.superAdmin.ask(adjust, { id: companyId, key: `csv ${companyId}` });
+    const statement = '{ creditStatement(from: "2020-01-01", to: "2200-01-01") }';
+    const { creditStatement } = await ask<{ creditStatement: string }>(statement);
+    const lines = creditStatement.split('\r\n');
+    expect(lines).toHaveLength(5);
+    expect(lines[0]).toBe('date,type,credits,balance_after,source,reason');
+    expect(lines[2]).toContain(`,ADJUSTMENT,3.25,3.25,adjustment:csv ${companyId},"'=HYPERLINK(1),""x"""`);
+    expect(lines[3]).toEndWith('CLOSING_BALANCE,,3.25,,');
+    const wrong = await refusal('{ creditStatement(from: "2030-01-01", to: "2030-01-01") }');
+    expect(wrong.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'to' });
+  });
+});
+
+describe('how a company pays', () => {
+  const BILLING = `mutation($id: ID!, $mode: BillingMode!, $limit: Float) {
+    setCompanyBilling(companyId: $id, billingMode: $mode, creditLimit: $limit) { billingMode creditLimit } }`;
+
+  test('P-15 a super admin sets it, once recorded, and the gateways know the line', async () => {
+    const { companyId: id } = await admin();
+    const { superAdmin } = backend.people;
+    const wanted = { id, mode: 'POSTPAID', limit: 100.5 };
+    for (let n = 0; n < 2; n += 1) {
+      expect(await superAdmin.ask(BILLING, wanted)).toEqual({
+        setCompanyBilling: { billingMode: 'POSTPAID', creditLimit: 100.5 },
+      });
+    }
+    const log = await superAdmin.ask<{ auditLog: { nodes: object[] } }>(
+      'query($id: ID!) { auditLog(companyId: $id) { nodes { action details } } }',
+      { id },
+    );
+    expect(log.auditLog.nodes).toEqual([
+      { action: 'company.billing-set', details: { billingMode: 'POSTPAID', creditLimit: 100.5 } },
+    ]);
+    for (const refused of [{ limit: -1 }, { mode: 'PREPAID', limit: 5 }, { limit: 1e300 }]) {
+      const { extensions } = await superAdmin.refusal(BILLING, { ...wanted, ...refused });
+      expect(extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'creditLimit' });
+    }
+    const never = { ...wanted, id: '019a0000-0000-7000-8000-00000000dead' };
+    expect((await superAdmin.refusal(BILLING, never)).extensions.code).toBe('NOT_FOUND');
+  });
+});
+
+describe('what a company has used', () => {
+  test('P-15 usage in all, by day, alias and key, of the days that were asked for', async () => {
+    const { companyId, ask, refusal } = await admin();
+    const keyId = backend.parts.secrets.newId();
+    const nowMs = backend.clock.now();
+    await chargeCalls(backend.database, [
+      finishedCall(companyId, { startedAtMs: nowMs, keyId }),
+      finishedCall(companyId, { startedAtMs: nowMs, alias: 'svc/chat-cheap' }),
+      finishedCall(companyId, { startedAtMs: nowMs, keyId, outcome: 'FAILED' }),
+      finishedCall(companyId, { startedAtMs: nowMs - 40 * 86_400_000, keyId }),
+    ]);
+    const totals = 'totals { calls failures promptTokens cachedTokens completionTokens credits }';
+    type Usage = { usage: { totals: object; rows: { totals: { calls: number } }[] } };
+    const plain = await ask<Usage>(`{ usage { ${totals} rows { day } } }`);
+    expect(plain.usage.rows).toEqual([]);
+    expect(plain.usage.totals).toMatchObject({ calls: 3, failures: 1, promptTokens: 20, cachedTokens: 8 });
+    const all = 'usage(from: "2029-10-01T12:00:00Z", to: "2030-01-01"';
+    const keyed = await ask<Usage>(
+      `{ ${all}, groupBy: [KEY, DAY]) { totals { calls } rows { day keyId alias totals { calls } } } }`,
+    );
+    expect(keyed.usage.totals).toEqual({ calls: 4 });
+    expect(keyed.usage.rows).toEqual([
+      { day: '2029-11-22', keyId, alias: null, totals: { calls: 1 } },
+      { day: '2030-01-01', keyId, alias: null, totals: { calls: 2 } },
+    ] as never);
+    const aliased = await ask<Usage>(
+      `{ ${all}, groupBy: [ALIAS, ALIAS]) { rows { alias totals { calls } } } }`,
+    );
+    expect(aliased.usage.rows).toEqual([
+      { alias: 'svc/chat-cheap', totals: { calls: 1 } },
+      { alias: 'svc/chat-default', totals: { calls: 3 } },
+    ] as never);
+    for (const range of [
+      'from: "1999-01-01"',
+      'to: "2300-01-01"',
+      'from: "2020-01-01"',
+      'from: "2030-02-01"',
+    ]) {
+      expect((await refusal(`{ usage(${range}) { rows { day } } }`)).extensions.code).toBe('BAD_USER_INPUT');
+    }
+  });
+
+  test('P-19 invoices are listed newest first, in the currency’s own digits', async () => {
+    const { companyId, ask } = await admin();
+    for (const [n, currency] of ['usd', 'jpy', 'kwd'].entries()) {
+      await backend.database.query(
+        `insert into invoices (id, company_id, kind, status, amount_minor, currency, created_at)
+         values ($1, $2, 'MANUAL', 'OPEN', 1230, $3, $4)`,
+        [backend.parts.secrets.newId(), companyId, currency, new Date(Date.UTC(2030, 0, n + 1))],
+      );
+    }
+    type Listed = { invoices: { nodes: object[]; pageInfo: { hasNextPage: boolean; endCursor: string } } };
+    const query = `query($after: ID) { invoices(first: 2, after: $after) {
+      nodes { status amount currency } pageInfo { hasNextPage endCursor } } }`;
+    const first = await ask<Listed>(query);
+    const status = 'OPEN';
+    expect(first.invoices.nodes).toEqual([
+      { status, amount: 1.23, currency: 'kwd' },
+      { status, amount: 1230, currency: 'jpy' },
+    ]);
+    const { endCursor: after, hasNextPage } = first.invoices.pageInfo;
+    expect(hasNextPage).toBe(true);
+    const { invoices } = await ask<Listed>(query, { after });
+    expect(invoices.nodes).toEqual([{ status, amount: 12.3, currency: 'usd' }]);
+    const { invoices: foreign } = await backend.people.otherAdmin.ask<Listed>(query, { after });
+    expect(foreign.nodes).toEqual([]);
+  });
+});
+
+describe('what models cost', () => {
+  test('P-15 a price is set by a super admin, for now or later, and everybody can read it', async () => {
+    const { superAdmin, member } = backend.people;
+    const set = `mutation($alias: String!, $from: DateTime, $prompt: Float!) { setAliasPrice(alias: $alias, from: $from,
+      price: { prompt: $prompt, cached: 0.1, completion: 4 }) { prompt cached completion } }`;
+    const alias = 'svc/chat-cheap';
+    await superAdmin.ask(set, { alias, prompt: 0.5 });
+    await superAdmin.ask(set, { alias, prompt: 0.25, from: '2190-01-01T00:00:00Z' });
+    const { modelAliases } = await member.ask<{
+      modelAliases: { alias: string; prices: { prompt: number }[] }[];
+    }>('{ modelAliases { alias prices { prompt inForceFrom } } }');
+    const cheap = modelAliases.find((one) => one.alias === alias);
+    expect(cheap?.prices.map(({ prompt }) => prompt)).toEqual([0.5, 0.25]);
+    for (const wrong of [{ prompt: -1 }, { prompt: 0.0000001 }, { from: '2001-01-01T00:00:00Z' }]) {
+      const { extensions } = await superAdmin.refusal(set, { alias, prompt: 1, ...wrong });
+      expect(extensions.code).toBe('BAD_USER_INPUT');
+    }
+    const { extensions } = await superAdmin.refusal(set, { alias: 'svc/none', prompt: 1 });
+    expect(extensions.code).toBe('NOT_FOUND');
+  });
+});

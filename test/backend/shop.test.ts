@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { openSandbox, type SandboxUnderTest } from '../adapters/payment-sandbox-under-test.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { until } from '../doubles/until.ts';
+import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
+
+let sandbox: SandboxUnderTest;
+let backend: BackendUnderTest;
+let database: Awaited<ReturnType<typeof openMemoryDatabase>>;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  sandbox = await openSandbox(database);
+  // Whoever waits for another process does so by the machine's own clock.
+  const clock = { ...sandbox.clock, sleep: createSystemClock().sleep };
+  backend = await openBackend({ database, provider: sandbox.provider, clock });
+}, 60_000);
+afterAll(async () => {
+  await sandbox.close();
+  await database.close();
+});
+
+type Id = { readonly id: string };
+const FIELDS = 'id name credits price currency sortOrder';
+const PACK = { name: 'Starter', credits: 1_000, price: 10, currency: 'usd', sortOrder: 1 };
+const ADD_PACK = `mutation($input: CreateCreditPackInput!) { createCreditPack(input: $input) { ${FIELDS} } }`;
+const PLAN = { name: 'Basic', billingMode: 'PREPAID', price: 29, currency: 'usd', credits: 3_000 };
+const ADD_PLAN = `mutation($input: PlanInput!) { createPlan(input: $input) { id needsProviderPricing providerPriceId price interval active } }`;
+const SYNC = 'mutation { syncAllPlansProviderPricing { id name providerPriceId providerProductId } }';
+const BUY_PACK = `mutation($id: ID!) { createCreditPackCheckout(creditPackId: $id) { url purchaseId providerSessionId } }`;
+const BUY_PLAN = `mutation($id: ID!) { createSubscriptionCheckout(planId: $id) { url purchaseId providerSessionId } }`;
+type Opened = {
+  readonly url: string;
+  readonly purchaseId: string | null;
+  readonly providerSessionId: string;
+};
+
+async function addPack(changes: object = {}): Promise<Id> {
+  const input = { ...PACK, ...changes };
+  return (await backend.people.superAdmin.ask<{ createCreditPack: Id }>(ADD_PACK, { input }))
+    .createCreditPack;
+}
+async function addPlan(changes: object = {}): Promise<Id> {
+  const input = { ...PLAN, ...changes };
+  return (await backend.people.superAdmin.ask<{ createPlan: Id }>(ADD_PLAN, { input })).createPlan;
+}
+async function actionsOn(objectId: string): Promise<string[]> {
+  const rows = await database.query<{ action: string }>(
+    'select action from audit_log where object_id = $1 order by id',
+    [objectId],
+  );
+  return rows.map(({ action }) => action);
+}
+
+describe('the catalog', () => {
+  test('P-10 P-11 a pack comes back with its six fields, and has its price at the provider', async () => {
+    const pack = await addPack({ currency: 'USD', price: 19.99 });
+    expect<object>(pack).toEqual({ id: expect.any(String), ...PACK, price: 19.99 });
+    const [row] = await database.query<{ status: string; priceId: string }>(
+      'select status, provider_price_id as "priceId" from credit_packs where id = $1',
+      [pack.id],
+    );
+    const { body } = await sandbox.call('GET', `/v1/prices/${row?.priceId}`);
+    expect([row?.status, body.unit_amount, body.type]).toEqual(['ACTIVE', 1_999, 'one_time']);
+    expect(await actionsOn(pack.id)).toEqual(['credit-pack.created']);
+  });
+
+  test('P-11 P-5 status and provider ids of a pack cannot be queried: nothing runs', async () => {
+    const before = await database.query('select 1 from credit_packs');
+    for (const field of ['status', 'providerProductId', 'providerPriceId', 'createdAt']) {
+      const query = ADD_PACK.replace(FIELDS, `id ${field}`);
+      const { extensions } = await backend.people.superAdmin.refusal(query, { input: PACK });
+      expect(extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    }
+    expect(await database.query('select 1 from credit_packs')).toHaveLength(before.length);
+  });
+
+  test('P-12 no mutation syncs packs in bulk', async () => {
+    const { __schema } = await backend.people.nobody.ask<{
+      __schema: { mutationType: { fields: { name: string }[] } };
+    }>('{ __schema { mutationType { fields { name } } } }');
+    const names = __schema.mutationType.fields.map(({ name }) => name);
+    expect(names.filter((name) => /pack/i.test(name)).sort()).toEqual([
+      'createCreditPack',
+      'createCreditPackCheckout',
+    ]);
+  });
+
+  test('P-10 what a currency cannot hold, and anything else that is wrong, is refused by its field', async () => {
+    const wrong: readonly [object, string][] = [
+      [{ price: 1000.5, currency: 'jpy' }, 'input.price'],
+      [{ price: -1 }, 'input.price'],
+      [{ price: 0 }, 'input.price'],
+      [{ price: 1e300 }, 'input.price'],
+      [{ currency: 'xyz' }, 'input.currency'],
+      [{ credits: 0 }, 'input.credits'],
+      [{ credits: 0.00000001 }, 'input.credits'],
+      [{ name: ' ' }, 'input.name'],
+      [{ sortOrder: 2_000_000 }, 'input.sortOrder'],
+    ];
+    for (const [changes, field] of wrong) {
+      const refused = await backend.people.superAdmin.refusal(ADD_PACK, { input: { ...PACK, ...changes } });
+      expect([changes, refused.extensions]).toEqual([changes, { code: 'BAD_USER_INPUT', field }]);
+    }
+  });
+
+  test('P-9 P-16 sync prices active PREPAID plans that lack one, leaves the others, and can be repeated', async () => {
+    const { superAdmin } = backend.people;
+    const [sold, retired, later] = [
+      await addPlan(),
+      await addPlan({ name: 'Old', active: false }),
+      await addPlan({ name: 'Enterprise', billingMode: 'POSTPAID', price: 0, credits: 0 }),
+    ];
+    type Synced = { syncAllPlansProviderPricing: (Id & { providerPriceId: string })[] };
+    const [first, second] = await Promise.all([superAdmin.ask<Synced>(SYNC), superAdmin.ask<Synced>(SYNC)]);
+    const listed = first.syncAllPlansProviderPricing.map(({ id }) => id);
+    expect(listed).toContain(sold.id);
+    expect(listed).not.toContain(retired.id);
+    expect(listed).not.toContain(later.id);
+    expect(second).toEqual(first);
+    expect(await superAdmin.ask<Synced>(SYNC)).toEqual(first);
+    expect((await actionsOn(sold.id)).filter((action) => action === 'plan.priced').length).toBeGreaterThan(0);
+    const shown = async (who: 'member' | 'superAdmin') =>
+      (await backend.people[who].ask<{ plans: Id[] }>('{ plans { id } }')).plans.map(({ id }) => id);
+    expect(await shown('member')).not.toContain(retired.id);
+    expect(await shown('superAdmin')).toContain(retired.id);
+  });
+});
+
+describe('buying', () => {
+  test('P-20 a pack is bought, paid and in the balance, and the purchase and its invoice say so', async () => {
+    const { admin } = backend.people;
+    const pack = await addPack();
+    const { createCreditPackCheckout: opened } = await admin.ask<{ createCreditPackCheckout: Opened }>(
+      BUY_PACK,
+      pack,
+    );
+    expect(opened.url).toStartWith(sandbox.url);
+    expect(await actionsOn(opened.purchaseId ?? '')).toEqual(['purchase.begun']);
+    const purchases =
+      '{ creditPackPurchases(first: 1) { nodes { id status creditPack { name sortOrder } amount credits } } }';
+    const node = { id: opened.purchaseId, creditPack: { name: 'Starter', sortOrder: 1 }, amount: 10 };
+    expect(await admin.ask(purchases)).toEqual({
+      creditPackPurchases: { nodes: [{ ...node, status: 'PENDING', credits: 1_000 }] },
+    });
+    await sandbox.click(`/checkout/${opened.providerSessionId}/pay`);
+    await sandbox.settled();
+    for (const { event } of sandbox.received) {
+      if (event !== null) await backend.parts.paymentEvents.receive(event);
+    }
+    expect(await admin.ask(purchases)).toEqual({
+      creditPackPurchases: { nodes: [{ ...node, status: 'COMPLETED', credits: 1_000 }] },
+    });
+    const books =
+      '{ creditBalance { credits } creditTransactions { nodes { type credits } } invoices { nodes { status amount currency } } }';
+    expect(await admin.ask(books)).toEqual({
+      creditBalance: { credits: 1_000 },
+      creditTransactions: { nodes: [{ type: 'PACK_PURCHASE', credits: 1_000 }] },
+      invoices: { nodes: [{ status: 'PAID', amount: 10, currency: 'usd' }] },
+    });
+    type Events = { paymentEvents: { nodes: (Id & { type: string; status: string; effect: string })[] } };
+    const { paymentEvents } = await backend.people.superAdmin.ask<Events>(
+      '{ paymentEvents(first: 100, status: PROCESSED) { nodes { id type status effect error receivedAt processedAt } } }',
+    );
+    const done = paymentEvents.nodes.find(({ type }) => type === 'checkout.session.completed');
+    const replay = 'mutation($id: ID!) { replayPaymentEvent(id: $id) { status } }';
+    expect((await backend.people.superAdmin.refusal(replay, done ?? {})).extensions.code).toBe('CONFLICT');
+  });
+
+  test('P-26 a price that the provider does not know fails with the provider’s own words', async () => {
+    const pack = await addPack();
+    await database.query(`update credit_packs set provider_price_id = 'price_gone' where id = $1`, [pack.id]);
+    const refused = await backend.people.admin.refusal(BUY_PACK, pack);
+    expect(refused.message).toContain("No such price: 'price_gone'");
+    expect(refused.extensions.code).toBe('PAYMENT_PROVIDER_FAILED');
+    expect(await actionsOn(pack.id)).toEqual(['credit-pack.created']);
+  });
+
+  test('P-22 P-29 a plan is subscribed to once; POSTPAID and unpriced ones are not sold', async () => {
+    const company = await backend.company('Subscriber');
+    const admin = await backend.person(company, { role: 'COMPANY_ADMIN' });
+    expect(await admin.ask('{ subscription { id } }')).toEqual({ subscription: null });
+    const unpriced = await addPlan({ name: 'New' });
+    const postpaid = await addPlan({ name: 'Later', billingMode: 'POSTPAID', price: 0, credits: 0 });
+    for (const plan of [unpriced, postpaid]) {
+      expect((await admin.refusal(BUY_PLAN, plan)).extensions.code).toBe('CONFLICT');
+    }
+    await backend.people.superAdmin.ask(SYNC);
+    const { createSubscriptionCheckout: opened } = await admin.ask<{ createSubscriptionCheckout: Opened }>(
+      BUY_PLAN,
+      unpriced,
+    );
+    expect(opened.purchaseId).toBeNull();
+    await sandbox.click(`/checkout/${opened.providerSessionId}/pay`);
+    const subscribed = '{ subscription { status isActive plan { id } providerSubscriptionId } }';
+    await until(async () => {
+      await sandbox.settled();
+      for (const { event } of sandbox.received) {
+        if (event !== null) await backend.parts.paymentEvents.receive(event);
+      }
+      const { subscription } = await admin.ask<{ subscription: { isActive: boolean } | null }>(subscribed);
+      return subscription?.isActive === true;
+    });
+    expect(await admin.ask(subscribed)).toMatchObject({
+      subscription: { status: 'ACTIVE', plan: { id: unpriced.id } },
+    });
+    expect((await admin.refusal(BUY_PLAN, unpriced)).extensions.code).toBe('CONFLICT');
+    const portal = 'mutation { createBillingPortalSession { url } }';
+    const { createBillingPortalSession } = await admin.ask<{ createBillingPortalSession: { url: string } }>(
+      portal,
+    );
+    expect(createBillingPortalSession.url).toStartWith(sandbox.url);
+    await deactivated(admin.companyId ?? '');
+  });
+});
+
+/** P-27, on the subscription that the test above has bought. */
+async function deactivated(companyId: string): Promise<void> {
+  const { superAdmin } = backend.people;
+  const [row] = await database.query<{ id: string; name: string }>(
+    'select id, provider_subscription_id as name from subscriptions where company_id = $1',
+    [companyId],
+  );
+  const end = `mutation($ids: [String!], $dryRun: Boolean!) {
+    deactivateStaleSubscriptions(providerSubscriptionIds: $ids, dryRun: $dryRun) { id status isActive endDate } }`;
+  type Ended = { deactivateStaleSubscriptions: { id: string; status: string; isActive: boolean }[] };
+  const ids = [row?.name, 'sub_nobody'];
+  const dry = await superAdmin.ask<Ended>(end, { ids, dryRun: true });
+  expect(dry.deactivateStaleSubscriptions).toMatchObject([{ id: row?.id, status: 'ACTIVE', isActive: true }]);
+  expect(await superAdmin.ask<Ended>('mutation { deactivateStaleSubscriptions { id } }')).toEqual({
+    deactivateStaleSubscriptions: [],
+  });
+  expect(await actionsOn(row?.id ?? '')).toEqual([]);
+  const none = await superAdmin.ask<Ended>(end, { ids: [], dryRun: false });
+  expect(none.deactivateStaleSubscriptions).toEqual([]);
+  const real = await superAdmin.ask<Ended>(end, { ids, dryRun: false });
+  const endDate = new Date(backend.parts.clock.now()).toISOString();
+  expect(real.deactivateStaleSubscriptions as object[]).toEqual([
+    { id: row?.id, status: 'CANCELED', isActive: false, endDate },
+  ]);
+  const again = await superAdmin.ask<Ended>(end, { ids, dryRun: false });
+  expect(again.deactivateStaleSubscriptions).toEqual([]);
+  expect(await actionsOn(row?.id ?? '')).toEqual(['subscription.deactivated']);
+}

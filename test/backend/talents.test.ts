@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
+import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+
+let backend: BackendUnderTest;
+let admin: Person;
+beforeAll(async () => {
+  backend = await openBackend();
+}, 60_000);
+beforeEach(async () => {
+  admin = await backend.person(await backend.company('Own'), { role: 'COMPANY_ADMIN' });
+});
+afterAll(() => backend.close());
+
+const FIELDS = 'id name email headline status problem profile engine version duplicateOf { id }';
+type Talent = Record<string, unknown> & { id: string };
+
+async function create(input: object): Promise<Talent> {
+  const made = await admin.ask<{ createTalent: Talent }>(
+    `mutation($input: TalentInput!) { createTalent(input: $input) { ${FIELDS} } }`,
+    { input },
+  );
+  return made.createTalent;
+}
+
+async function all(): Promise<Talent[]> {
+  const { talents } = await admin.ask<{ talents: { nodes: Talent[] } }>(
+    `{ talents { nodes { ${FIELDS} } } }`,
+  );
+  return talents.nodes;
+}
+
+const profileOf = (name: string, email: string, phone: string) => ({
+  basics: { name, email, phone, label: 'Welder' },
+  work: [{ name: 'Forge', position: 'Welder' }],
+});
+
+/** What the CV worker writes. */
+async function read(talentId: string, profile: Readonly<Record<string, unknown>>) {
+  const waiting = await findWaitingCv(backend.database, talentId);
+  if (waiting === null) throw new Error('nothing waits');
+  const reading = {
+    outcome: 'read',
+    text: 'the text',
+    profile,
+    evidence: [],
+    document: {},
+    engine: 'embedded',
+  } as const;
+  return await applyCvReading(backend.parts, waiting, reading);
+}
+
+describe('talents', () => {
+  test('P-15 a CV is kept as it came and waits for the CV worker', async () => {
+    const talent = await create({ text: 'Ada Byron\nMathematician' });
+    expect(talent).toMatchObject({ status: 'PENDING', name: null, profile: null });
+    expect(backend.queued.at(-1)).toEqual({ queue: 'cv', data: { talentId: talent.id } });
+    await read(talent.id, profileOf('Ada Byron', 'Ada@Example.org', '+44 20 7946 0000'));
+    expect(await all()).toMatchObject([
+      {
+        status: 'READY',
+        name: 'Ada Byron',
+        email: 'ada@example.org',
+        headline: 'Welder',
+        engine: 'embedded',
+      },
+    ]);
+  });
+
+  test('P-15 a profile needs no reading', async () => {
+    expect(await create({ profile: profileOf('Bo', 'bo@x.example', '') })).toMatchObject({
+      status: 'READY',
+      name: 'Bo',
+    });
+  });
+
+  test('P-15 the same file again is the same talent, and the decision is written down', async () => {
+    const first = await create({ text: 'one and the same' });
+    const queued = backend.queued.length;
+    const second = await create({ text: 'one and the same' });
+    expect([second.id, backend.queued.length]).toEqual([first.id, queued]);
+    const decisions = await backend.database.query(
+      'select because, effect from talent_decisions where talent_id = $1',
+      [first.id],
+    );
+    expect(decisions).toEqual([{ because: 'same-file', effect: 'returned' }]);
+    // Another company knows nothing of it.
+    const own = first.id;
+    admin = await backend.person(await backend.company('Else'), { role: 'COMPANY_ADMIN' });
+    expect((await create({ text: 'one and the same' })).id).not.toBe(own);
+  });
+
+  test('P-15 a file that could not be read gets another try when it is sent again', async () => {
+    const { id } = await create({ text: 'unreadable' });
+    const waiting = await findWaitingCv(backend.database, id);
+    if (waiting === null) throw new Error('nothing waits');
+    await applyCvReading(backend.parts, waiting, { outcome: 'failed', problem: 'It is a scan.' });
+    expect(await all()).toMatchObject([{ id, status: 'FAILED', problem: 'It is a scan.' }]);
+    expect(await create({ text: 'unreadable' })).toMatchObject({ id, status: 'PENDING', problem: null });
+    expect(backend.queued.at(-1)).toEqual({ queue: 'cv', data: { talentId: id } });
+  });
+
+  test.each([
+    ['same-email', profileOf('A. Byron', 'ADA@example.org', '')],
+    ['same-name-and-phone', profileOf('ada byron', 'new@example.org', '0044 (20) 7946-0000')],
+  ])('P-15 somebody who comes again is recognised by the %s and updated', async (because, profile) => {
+    const first = await create({ profile: profileOf('Ada Byron', 'ada@example.org', '+44 20 7946 0000') });
+    const second = await create({ text: because });
+    await read(second.id, profile);
+    const [newer, earlier] = await all();
+    expect([newer?.id, newer?.status, newer?.duplicateOf]).toEqual([second.id, 'READY', { id: first.id }]);
+    expect(earlier).toMatchObject({ id: first.id, version: 2, name: profile.basics.name, duplicateOf: null });
+    const decisions = await backend.database.query(
+      'select earlier_id, because, effect from talent_decisions where talent_id = $1',
+      [second.id],
+    );
+    expect(decisions).toEqual([{ earlier_id: first.id, because, effect: 'updated' }]);
+  });
+
+  test('P-15 a profile that a person has edited is linked and not replaced', async () => {
+    const first = await create({ profile: profileOf('Ada', 'ada@example.org', '') });
+    await admin.ask(
+      'mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }',
+      {
+        id: first.id,
+        profile: profileOf('Ada by hand', 'ada@example.org', ''),
+      },
+    );
+    await create({ profile: profileOf('Ada again', 'ada@example.org', '') });
+    expect((await all()).map(({ name, version }) => [name, version])).toEqual([
+      ['Ada again', 1],
+      ['Ada by hand', 2],
+    ]);
+  });
+
+  test('P-15 a reading counts once, and not after a person has decided', async () => {
+    const { id } = await create({ text: 'twice' });
+    const waiting = await findWaitingCv(backend.database, id);
+    await read(id, profileOf('One', 'one@x.example', ''));
+    if (waiting === null) throw new Error('nothing waits');
+    let charges = 0;
+    const again = await applyCvReading(
+      backend.parts,
+      waiting,
+      { outcome: 'failed', problem: 'late' },
+      async () => {
+        charges += 1;
+      },
+    );
+    expect([again.outcome, charges]).toEqual(['outdated', 0]);
+    expect(await findWaitingCv(backend.database, id)).toBeNull();
+    expect(await all()).toMatchObject([{ name: 'One', version: 2 }]);
+  });
+
+  test('P-15 an export holds everything, and says so in the audit log', async () => {
+    const { id } = await create({ text: 'Ada Byron' });
+    await read(id, profileOf('Ada Byron', 'ada@example.org', ''));
+    const { exportTalent } = await admin.ask<{ exportTalent: Record<string, unknown> }>(
+      'mutation($id: ID!) { exportTalent(id: $id) }',
+      { id },
+    );
+    expect(exportTalent).toMatchObject({
+      talent: { id, name: 'Ada Byron', profile: { basics: { email: 'ada@example.org' } } },
+      versions: [{ what: 'created' }, { what: 'parsed', profile: { basics: { name: 'Ada Byron' } } }],
+      files: [{ name: 'pasted.txt', contentBase64: btoa('Ada Byron'), text: 'the text' }],
+      matches: [],
+    });
+    const [entry] = await backend.database.query(
+      `select details::text as details from audit_log where action = 'talent.exported' and object_id = $1`,
+      [id],
+    );
+    expect(entry).toEqual({ details: '{}' });
+  });
+
+  test('P-15 erasing leaves nothing of a person anywhere, nor of whom they were recognised as', async () => {
+    const first = await create({ profile: profileOf('Zoltan Unique', 'zoltan@unique.example', '') });
+    const second = await create({ text: 'Zoltan Unique, a CV' });
+    await read(second.id, profileOf('Zoltan Unique', 'zoltan@unique.example', ''));
+    const keeper = await create({ profile: profileOf('Keeper', 'keeper@x.example', '') });
+    await backend.database.query(
+      `insert into log_entries (timestamp, level, message, context) values (now(), 'info', 'a CV was read', $1)`,
+      [{ talentId: second.id, note: 'unique' }],
+    );
+    expect(await admin.ask('mutation($id: ID!) { eraseTalent(id: $id) }', { id: second.id })).toEqual({
+      eraseTalent: true,
+    });
+    const tables = await backend.database.query<{ name: string }>(
+      `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+    );
+    for (const { name } of tables.filter(({ name }) => name !== 'audit_log')) {
+      const rows = JSON.stringify(
+        await backend.database.query(`select to_jsonb(t)::text as row from "${name}" t`),
+      );
+      expect(rows.toLowerCase()).not.toContain('unique');
+      for (const { id } of [first, second]) expect(rows).not.toContain(id);
+    }
+    expect(await all()).toMatchObject([{ id: keeper.id }]);
+    expect(
+      (await admin.refusal('mutation($id: ID!) { eraseTalent(id: $id) }', { id: first.id })).extensions.code,
+    ).toBe('NOT_FOUND');
+  });
+
+  test('P-15 a talent is a text, a file or a profile, and a profile has the form of one', async () => {
+    const query = 'mutation($input: TalentInput!) { createTalent(input: $input) { id } }';
+    const wrong: readonly (readonly [object, string])[] = [
+      [{}, 'input'],
+      [{ text: 'a', profile: {} }, 'input'],
+      [{ profile: 'a' }, 'input.profile'],
+      [{ profile: { basics: { name: 7 } } }, 'input.profile'],
+      [{ profile: { note: 'x'.repeat(200_001) } }, 'input.profile'],
+    ];
+    for (const [input, field] of wrong) {
+      const { extensions } = await admin.refusal(query, { input });
+      expect([extensions.code, extensions.field]).toEqual(['BAD_USER_INPUT', field]);
+    }
+    const odd = await create({ profile: { basics: { name: 'a\u0000\ud800b' } } });
+    expect(odd.status).toBe('READY');
+  });
+});

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
+import { graphqlClient } from './graphql-client.ts';
+
+const INVITE =
+  'mutation($email: String!, $role: Role!) { inviteMember(email: $email, role: $role) { id email role expiresAt } }';
+const ACCEPT =
+  'mutation($token: String!, $password: String!) { acceptInvitation(token: $token, password: $password) { accessToken } }';
+const CHANGE_ROLE = 'mutation($id: ID!, $role: Role!) { changeRole(userId: $id, role: $role) { role } }';
+const REMOVE = 'mutation($id: ID!) { removeMember(userId: $id) }';
+const MEMBERS = '{ members(first: 100) { nodes { email role } } }';
+
+let backend: BackendUnderTest;
+beforeAll(async () => {
+  backend = await openBackend();
+}, 60_000);
+afterAll(() => backend.close());
+
+async function team(): Promise<{ admin: Person; member: Person }> {
+  const company = await backend.company('Team');
+  return {
+    admin: await backend.person(company, { role: 'COMPANY_ADMIN' }),
+    member: await backend.person(company),
+  };
+}
+
+async function invited(admin: Person, email: string, role = 'MEMBER'): Promise<string> {
+  await admin.ask(INVITE, { email, role });
+  const mail = backend.mails.at(-1);
+  expect(mail).toMatchObject({ kind: 'invitation', to: email, data: { invitedBy: admin.email } });
+  return mail?.data.token ?? '';
+}
+
+describe('invitations', () => {
+  test('P-15 who accepts is one of the company, in the role that was given', async () => {
+    const { admin } = await team();
+    const token = await invited(admin, 'ann@team.example', 'COMPANY_ADMIN');
+    const { acceptInvitation } = await backend.people.nobody.ask<{
+      acceptInvitation: { accessToken: string };
+    }>(ACCEPT, { token, password: PASSWORD });
+    const ann = graphqlClient(backend.fetch, acceptInvitation.accessToken);
+    expect(await ann.ask('{ whoAmI { email role companyId } }')).toEqual({
+      whoAmI: { email: 'ann@team.example', role: 'COMPANY_ADMIN', companyId: admin.companyId },
+    });
+    expect(await admin.ask('{ invitations { nodes { id } } }')).toEqual({ invitations: { nodes: [] } });
+  });
+
+  test('P-15 an invitation is good once, for a week, until it is withdrawn or replaced', async () => {
+    const { admin } = await team();
+    const { nobody } = backend.people;
+    const refused = async (token: string) =>
+      (await nobody.refusal(ACCEPT, { token, password: PASSWORD })).extensions.code;
+    const first = await invited(admin, 'bob@team.example');
+    const second = await invited(admin, 'BOB@team.example');
+    expect(await refused(first)).toBe('NOT_FOUND');
+    const both = await Promise.all(
+      [1, 2].map(() => nobody.answer(ACCEPT, { token: second, password: PASSWORD })),
+    );
+    expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
+    const withdrawn = await invited(admin, 'cid@team.example');
+    type Listed = { invitations: { nodes: { id: string }[] } };
+    const { invitations } = await admin.ask<Listed>('{ invitations { nodes { id email } } }');
+    expect(invitations.nodes).toMatchObject([{ email: 'cid@team.example' }]);
+    const id = invitations.nodes[0]?.id;
+    await admin.ask('mutation($id: ID!) { withdrawInvitation(id: $id) { email } }', { id });
+    expect(await refused(withdrawn)).toBe('NOT_FOUND');
+    const late = await invited(admin, 'dan@team.example');
+    await backend.clock.advance(7 * 24 * 60 * 60 * 1000);
+    expect(await refused(late)).toBe('NOT_FOUND');
+  });
+
+  test('P-15 an address that has an account is not invited, and cannot accept', async () => {
+    const [{ admin, member }, other] = [await team(), await team()];
+    const { token } = await backend.parts.accessTokens.issue(admin);
+    const fresh = graphqlClient(backend.fetch, token);
+    const taken = await fresh.refusal(INVITE, { email: other.member.email, role: 'MEMBER' });
+    expect(taken.extensions.code).toBe('CONFLICT');
+    expect((await fresh.refusal(INVITE, { email: member.email, role: 'MEMBER' })).extensions.code).toBe(
+      'CONFLICT',
+    );
+    const input = { companyName: 'Own', email: 'eve@team.example', password: PASSWORD };
+    const late = await invited({ ...admin, ...fresh }, input.email);
+    await backend.people.nobody.ask(
+      'mutation($input: SignUpInput!) { signUp(input: $input) { expiresAt } }',
+      { input },
+    );
+    const refused = await backend.people.nobody.refusal(ACCEPT, { token: late, password: PASSWORD });
+    expect(refused.extensions.code).toBe('CONFLICT');
+    expect(await fresh.ask(MEMBERS)).toHaveProperty('members.nodes.length', 2);
+  });
+});
+
+describe('members', () => {
+  test('P-15 who is promoted or demoted has the new rights with the next request', async () => {
+    const { admin, member } = await team();
+    expect((await member.refusal('{ apiKeys { id } }')).extensions.code).toBe('FORBIDDEN');
+    await admin.ask(CHANGE_ROLE, { id: member.userId, role: 'COMPANY_ADMIN' });
+    await member.ask('{ apiKeys { id } }');
+    await member.ask(CHANGE_ROLE, { id: admin.userId, role: 'MEMBER' });
+    expect((await admin.refusal('{ apiKeys { id } }')).extensions.code).toBe('FORBIDDEN');
+  });
+
+  test('P-15 who is removed is out at once, and their address is free', async () => {
+    const { admin, member } = await team();
+    const login =
+      'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }';
+    const { login: session } = await backend.people.nobody.ask<{ login: { refreshToken: string } }>(login, {
+      email: member.email,
+      password: PASSWORD,
+    });
+    expect(await admin.ask(REMOVE, { id: member.userId })).toEqual({ removeMember: true });
+    expect((await member.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
+    const refresh = 'mutation($token: String!) { refreshSession(refreshToken: $token) { expiresAt } }';
+    const over = await backend.people.nobody.refusal(refresh, { token: session.refreshToken });
+    expect(over.extensions.code).toBe('UNAUTHENTICATED');
+    const closed = await backend.people.nobody.refusal(login, { email: member.email, password: PASSWORD });
+    expect(closed.extensions.code).toBe('UNAUTHENTICATED');
+    expect((await admin.refusal(REMOVE, { id: member.userId })).extensions.code).toBe('NOT_FOUND');
+    await admin.ask(INVITE, { email: member.email, role: 'MEMBER' });
+  });
+
+  test('P-15 the last admin is not removed, not demoted and cannot leave', async () => {
+    const { admin, member } = await team();
+    for (const refused of [
+      await admin.refusal(REMOVE, { id: admin.userId }),
+      await admin.refusal(CHANGE_ROLE, { id: admin.userId, role: 'MEMBER' }),
+      await admin.refusal('mutation { leaveCompany }'),
+    ]) {
+      expect(refused.extensions.code).toBe('CONFLICT');
+    }
+    await admin.ask(CHANGE_ROLE, { id: admin.userId, role: 'COMPANY_ADMIN' });
+    await member.ask('mutation { leaveCompany }');
+    expect(await admin.ask(MEMBERS)).toEqual({
+      members: { nodes: [{ email: admin.email, role: 'COMPANY_ADMIN' }] },
+    });
+  });
+
+  test('P-15 a super admin who leaves a company stays a super admin', async () => {
+    const { admin } = await team();
+    const both = await backend.person(admin.companyId, { role: 'COMPANY_ADMIN', isSuperAdmin: true });
+    await both.ask('mutation { leaveCompany }');
+    expect(await both.ask('{ whoAmI { isSuperAdmin companyId role } }')).toEqual({
+      whoAmI: { isSuperAdmin: true, companyId: null, role: 'MEMBER' },
+    });
+    expect((await both.refusal('{ company { id } }')).extensions.code).toBe('FORBIDDEN');
+  });
+
+  test('P-15 people are listed page by page, each once', async () => {
+    const { admin } = await team();
+    for (let more = 0; more < 5; more += 1) await backend.person(admin.companyId);
+    const seen: string[] = [];
+    let after: string | null = null;
+    type Listed = {
+      members: { nodes: { id: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string } };
+    };
+    for (let page = 0; page < 3; page += 1) {
+      const query =
+        'query($after: ID) { members(first: 3, after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }';
+      const { members }: Listed = await admin.ask<Listed>(query, { after });
+      seen.push(...members.nodes.map(({ id }) => id));
+      expect(members.pageInfo.hasNextPage).toBe(page < 2);
+      after = members.pageInfo.endCursor;
+    }
+    expect(new Set(seen).size).toBe(7);
+    for (const first of [0, -1, 101]) {
+      const refused = await admin.refusal(`{ members(first: ${first}) { nodes { id } } }`);
+      expect(refused.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'first' });
+    }
+    expect((await admin.refusal('{ members(after: "x y") { nodes { id } } }')).extensions.code).toBe(
+      'BAD_USER_INPUT',
+    );
+  });
+});

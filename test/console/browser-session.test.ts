@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type BackendUnderTest, openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+
+let backend: BackendUnderTest;
+beforeAll(async () => {
+  backend = await openBackend();
+});
+afterAll(() => backend.close());
+
+interface Answer {
+  readonly data?: { readonly session: { readonly accessToken: string } | null };
+  readonly errors?: readonly { readonly extensions: { readonly code: string } }[];
+}
+
+const OWN = {
+  'content-type': 'application/json',
+  origin: 'https://console.example',
+  'sec-fetch-site': 'same-origin',
+};
+
+async function post(way: string, body: unknown, headers: Record<string, string> = OWN) {
+  const request = new Request(`http://backend.test/session/${way}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
+  const response = await backend.fetch(request);
+  const cookie = response.headers.get('set-cookie') ?? '';
+  const text = await response.text();
+  return {
+    status: response.status,
+    cookie,
+    pair: cookie.split(';')[0] ?? '',
+    text,
+    answer: JSON.parse(text) as Answer,
+  };
+}
+
+const logIn = () => post('login', { email: backend.people.admin.email, password: PASSWORD });
+const withCookie = (pair: string) => ({ ...OWN, cookie: pair });
+
+describe('P-8 a session of the console', () => {
+  test('gives the access token to the page and the refresh token to the cookie alone', async () => {
+    const { status, cookie, text, answer } = await logIn();
+    expect(status).toBe(200);
+    expect(answer.data?.session?.accessToken).toMatch(/^ey/);
+    expect(text).not.toContain('refreshToken');
+    for (const word of ['HttpOnly', 'Secure', 'SameSite=Strict', 'Path=/session', 'Max-Age=']) {
+      expect(cookie).toContain(word);
+    }
+  });
+
+  test('is taken up again with the cookie, which is then another one', async () => {
+    const { pair } = await logIn();
+    const again = await post('refresh', {}, withCookie(pair));
+    expect(again.answer.data?.session?.accessToken).toMatch(/^ey/);
+    expect(again.pair).not.toBe(pair);
+    expect(again.pair.length).toBeGreaterThan(40);
+  });
+
+  test('nobody’s is null and no error, as is one that is over, whose cookie goes', async () => {
+    expect((await post('refresh', {})).answer).toEqual({ data: { session: null } });
+    const { pair } = await logIn();
+    const out = await post('logout', {}, withCookie(pair));
+    expect(out.answer).toEqual({ data: { session: null } });
+    expect(out.cookie).toContain('Max-Age=0');
+    const late = await post('refresh', {}, withCookie(pair));
+    expect(late.answer).toEqual({ data: { session: null } });
+    expect(late.cookie).toContain('Max-Age=0');
+  });
+
+  test('a wrong password is GraphQL’s own refusal, without a cookie', async () => {
+    const { answer, cookie } = await post('login', {
+      email: backend.people.admin.email,
+      password: 'wrong one',
+    });
+    expect(answer.errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+    expect(cookie).toBe('');
+  });
+
+  test('signing up begins one', async () => {
+    const input = { companyName: 'New', email: 'new@people.example', password: PASSWORD };
+    const { answer, cookie } = await post('sign-up', { input });
+    expect(answer.data?.session?.accessToken).toMatch(/^ey/);
+    expect(cookie).toContain('HttpOnly');
+  });
+
+  test('pages of other origins, forms and bare clients get none', async () => {
+    const { pair } = await logIn();
+    const foreign: Record<string, string>[] = [
+      { ...OWN, origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
+      { ...OWN, origin: 'https://evil.example' },
+      { ...OWN, 'sec-fetch-site': 'same-site' },
+      { ...OWN, 'content-type': 'text/plain' },
+      { ...OWN, 'content-type': 'application/x-www-form-urlencoded' },
+      { 'content-type': 'application/json' },
+    ];
+    for (const headers of foreign) {
+      const refused = await post('refresh', {}, { ...headers, cookie: pair });
+      expect(refused.status).toBe(400);
+      expect(refused.cookie).toBe('');
+    }
+    // The session is untouched by all of it.
+    expect((await post('refresh', {}, withCookie(pair))).answer.data?.session).not.toBeNull();
+  });
+
+  test('what is no object, too long or of no known way is refused', async () => {
+    expect((await post('login', [])).status).toBe(400);
+    expect((await post('login', { email: 'a'.repeat(30_000) })).status).toBe(400);
+    expect((await post('nowhere', {})).status).toBe(404);
+  });
+});

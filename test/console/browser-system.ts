@@ -1,0 +1,104 @@
+import { createServer } from 'node:net';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { givenChromium } from '../services/given.ts';
+import {
+  type DemoFile,
+  preparedDataFolder,
+  type RunningSystem,
+  startSystem,
+} from '../system/running-system.ts';
+
+export interface Visitor {
+  readonly page: Page;
+  /** What the browser complained about, and every request to a place that is not ours. */
+  readonly complaints: string[];
+  close(): Promise<void>;
+}
+
+export interface VisitOptions {
+  readonly width?: number;
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+export interface BrowserSystem {
+  readonly browser: Browser;
+  readonly demo: DemoFile;
+  readonly system: RunningSystem;
+  visit(options?: VisitOptions): Promise<Visitor>;
+  close(): Promise<void>;
+}
+
+const WAIT_MS = 20_000;
+
+/** The whole system on an empty database, and a real browser beside it. */
+export async function openBrowserSystem(): Promise<BrowserSystem> {
+  const program = givenChromium();
+  if (program === null) throw new Error('these tests are skipped where there is no Chromium');
+  const data = await preparedDataFolder();
+  const [gateway, backend, ai, sandbox] = await freePorts(4);
+  const system = await startSystem(data.folder, {
+    GATEWAY_PORT: String(gateway),
+    BACKEND_PORT: String(backend),
+    AI_PORT: String(ai),
+    SANDBOX_PORT: String(sandbox),
+  });
+  const demo = system.demo();
+  const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];
+  const browser = await chromium.launch({ executablePath: program, args });
+  const own = [demo.gateway_url, demo.backend_url, demo.sandbox_url].map((url) => new URL(url).host);
+
+  return {
+    browser,
+    demo,
+    system,
+    async visit({ width = 1280, colorScheme = 'light' } = {}) {
+      const context = await browser.newContext({
+        viewport: { width, height: 900 },
+        colorScheme,
+        reducedMotion: 'reduce',
+        baseURL: demo.backend_url,
+        permissions: ['clipboard-write'],
+      });
+      context.setDefaultTimeout(WAIT_MS);
+      const page = await context.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      page.on('request', (request) => {
+        const url = new URL(request.url());
+        if (url.protocol.startsWith('http') && !own.includes(url.host)) complaints.push(`outside: ${url}`);
+      });
+      return { page, complaints, close: () => context.close() };
+    },
+    async close() {
+      await browser.close();
+      system.signal('SIGTERM');
+      await system.exited;
+      await data.remove();
+    },
+  };
+}
+
+export async function logIn(page: Page, person: { email: string; password: string }): Promise<void> {
+  await page.goto('/');
+  await page.getByLabel('E-mail').fill(person.email);
+  await page.getByLabel('Password', { exact: true }).fill(person.password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'attached' });
+}
+
+/** The console knows its own address and the gateway's before either is open: ports are chosen first. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

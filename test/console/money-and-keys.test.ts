@@ -1,0 +1,175 @@
+/** People's ways through the console, in a real browser on a fresh start. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { until } from '../doubles/until.ts';
+import { givenChromium } from '../services/given.ts';
+import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+
+describe.skipIf(givenChromium() === null)('in a real browser', () => {
+  let world: BrowserSystem;
+  let admin: Visitor;
+
+  beforeAll(async () => {
+    world = await openBrowserSystem();
+    admin = await world.visit();
+    await logIn(admin.page, world.demo.company_admin);
+  }, 90_000);
+  afterAll(async () => {
+    await world?.close();
+  }, 30_000);
+
+  const figure = (page: Page, name: string) =>
+    page.getByRole('region', { name, exact: true }).locator('strong');
+  const open = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click();
+  const call = async (key: string) =>
+    await fetch(`${world.demo.gateway_url}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+
+  async function mint(name: string): Promise<string> {
+    const { page } = admin;
+    await open(page, 'API keys');
+    await page.getByRole('button', { name: 'Mint a key' }).click();
+    await page.getByLabel('Name').fill(name);
+    await page.getByRole('button', { name: 'Mint', exact: true }).click();
+    const key = await page.getByTestId('raw-key').innerText();
+    expect(await page.locator('dialog pre').nth(1).innerText()).toContain(`Bearer ${key}`);
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    return key;
+  }
+
+  test('G-19 the first time: mint a key, call with it, see the usage move', async () => {
+    const { page } = admin;
+    const key = await mint('first');
+    expect(key.length).toBeGreaterThan(20);
+    expect(await page.content()).not.toContain(key);
+    const before = Number(await numberOf(page));
+    expect((await call(key)).status).toBe(200);
+    await page.waitForFunction(
+      (calls) => Number(document.querySelector('[aria-label="Calls"] strong')?.textContent) > calls,
+      before,
+    );
+    expect(admin.complaints).toEqual([]);
+  }, 60_000);
+
+  async function numberOf(page: Page): Promise<string> {
+    await open(page, 'Overview');
+    await page.waitForFunction(() =>
+      /^\d/.test(document.querySelector('[aria-label="Calls"] strong')?.textContent ?? ''),
+    );
+    return await figure(page, 'Calls').innerText();
+  }
+
+  test('G-19 a revoked key answers 401', async () => {
+    const { page } = admin;
+    const key = await mint('to revoke');
+    expect((await call(key)).status).toBe(200);
+    const row = page.getByRole('row').filter({ hasText: 'to revoke' });
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.getByText('Revoked').waitFor();
+    expect((await call(key)).status).toBe(401);
+    expect(admin.complaints).toEqual([]);
+  }, 60_000);
+
+  test('P-12 P-20 the whole purchase: buy, pay, see the credits, call, be refunded and see it', async () => {
+    const { page } = admin;
+    const key = await mint('buyer');
+    await open(page, 'Credits');
+    await page.getByRole('button', { name: /^Buy / }).first().waitFor();
+    const before = await balance(page);
+    await page.getByRole('button', { name: /^Buy / }).first().click();
+    await page.waitForURL(`${world.demo.sandbox_url}/**`);
+    await page.getByRole('button', { name: /pay/i }).first().click();
+    await page.waitForURL(/\/billing\?checkout=success/);
+    await page.getByText('The payment went through').waitFor();
+    const bought = await balanceUntil(page, (now) => now > before);
+    await page.getByRole('region', { name: 'Transactions' }).first().getByText('Pack purchase').waitFor();
+
+    expect((await call(key)).status).toBe(200);
+    const afterCall = await balanceUntil(page, (now) => now < bought);
+    await refundLastCharge();
+    await balanceUntil(page, (now) => now < afterCall - (bought - before) / 2);
+    await page.getByRole('region', { name: 'Transactions' }).first().getByText('Refund').waitFor();
+    expect(admin.complaints).toEqual([]);
+  }, 90_000);
+
+  const balance = async (page: Page) =>
+    Number((await figure(page, 'Balance').innerText()).replaceAll(',', ''));
+
+  async function balanceUntil(page: Page, isSo: (now: number) => boolean): Promise<number> {
+    const deadline = performance.now() + 20_000;
+    for (;;) {
+      const now = await balance(page);
+      if (isSo(now)) return now;
+      if (performance.now() > deadline) throw new Error(`the balance stays at ${now}`);
+      await Bun.sleep(100);
+    }
+  }
+
+  async function refundLastCharge(): Promise<void> {
+    const headers = {
+      authorization: 'Bearer sk_test_anything',
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    const sandbox = world.demo.sandbox_url;
+    const charges = (await (await fetch(`${sandbox}/v1/charges?limit=1`, { headers })).json()) as {
+      data: { id: string }[];
+    };
+    const body = new URLSearchParams({ charge: charges.data[0]?.id ?? '' });
+    const refund = await fetch(`${sandbox}/v1/refunds`, { method: 'POST', headers, body });
+    expect(refund.status).toBe(200);
+  }
+
+  test('the playground streams an answer with a key of its own and says what it cost', async () => {
+    const { page } = admin;
+    await open(page, 'Playground');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText(/completion tokens/).waitFor();
+    expect((await page.getByTestId('answer').innerText()).length).toBeGreaterThan(0);
+    await open(page, 'API keys');
+    await page.getByRole('row').filter({ hasText: 'Playground' }).first().waitFor();
+    expect(admin.complaints).toEqual([]);
+  }, 60_000);
+
+  test('P-8 a reload keeps the session, no script can read its cookie, and a log-out reaches the other tab', async () => {
+    const { page } = admin;
+    await page.reload();
+    await page.getByRole('button', { name: 'Log out' }).waitFor();
+    expect(
+      await page.evaluate(() => document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })),
+    ).toBe('{}');
+    const other = await page.context().newPage();
+    await other.goto('/usage');
+    await other.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await other.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in' }).waitFor();
+    await logIn(other, world.demo.company_admin);
+    await page.getByRole('button', { name: 'Log out' }).waitFor();
+    await other.close();
+    expect(admin.complaints).toEqual([]);
+  }, 60_000);
+
+  test('P-13 a super admin watches the log while calls run, and a company admin finds no such page', async () => {
+    const watcher = await world.visit();
+    await logIn(watcher.page, world.demo.super_admin);
+    await open(watcher.page, 'Live logs');
+    await watcher.page.getByText('connected').waitFor();
+    const lines = watcher.page.getByRole('region', { name: 'Lines of the log' });
+    // A socket that is open is not yet a subscription that runs: what is logged in between is nobody's.
+    await until(async () => {
+      await fetch(`${world.demo.backend_url}/payments/webhook`, { method: 'POST', body: '{}' });
+      return (await lines.getByText('a payment event was refused').count()) > 0;
+    });
+    await watcher.page.getByRole('button', { name: 'Pause' }).click();
+    await watcher.page.getByText('paused').waitFor();
+    expect(watcher.complaints).toEqual([]);
+    await watcher.close();
+
+    await admin.page.goto('/logs');
+    await admin.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    expect(await admin.page.getByRole('link', { name: 'Live logs' }).count()).toBe(0);
+  }, 60_000);
+});

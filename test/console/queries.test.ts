@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildSchema, parse, validate } from 'graphql';
+
+const root = join(import.meta.dir, '../..');
+const schema = buildSchema(readFileSync(join(root, 'src/backend/graphql/schema.graphql'), 'utf8'));
+const files = [...new Bun.Glob('console/**/*.{ts,tsx}').scanSync(root)].sort();
+const queries = files.flatMap((file) => {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/graphql\(\s*`([^`]*)`/g)].map(([, query = '']) => ({ file, query }));
+});
+
+describe('the console’s queries', () => {
+  test.each(queries)('$file asks for what the schema has', ({ query }) => {
+    expect(validate(schema, parse(query)).map(({ message }) => message)).toEqual([]);
+  });
+
+  test('are found at all', () => {
+    expect(queries.length).toBeGreaterThan(40);
+  });
+});
+
+test('the console keeps to its own types', () => {
+  const command = [join(root, 'node_modules/.bin/tsc'), '--noEmit', '-p', 'console'];
+  const { exitCode, stdout } = Bun.spawnSync(command, { cwd: root });
+  expect({ exitCode, said: stdout.toString() }).toEqual({ exitCode: 0, said: '' });
+}, 60_000);

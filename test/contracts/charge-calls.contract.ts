@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'bun:test';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { addCompany } from '../../src/domain/accounts/company.ts';
+import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
+import { type AccountLevel, readLevel } from '../../src/domain/credits/account-level.ts';
+import { postTransaction } from '../../src/domain/credits/post-transaction.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { finishedCall } from '../doubles/finished-calls.ts';
+
+/** What the one statement of a charge guarantees, on one engine. */
+export function chargeCallsContract(engine: string, given: () => Database): void {
+  const { newId } = createSystemSecrets();
+
+  async function company(grantMicro = 0n): Promise<string> {
+    const id = newId();
+    await addCompany(given(), { id, name: 'Acme', billingMode: 'PREPAID' });
+    if (grantMicro !== 0n) await grant(id, grantMicro);
+    return id;
+  }
+  const grant = (accountId: string, amountMicro: bigint) =>
+    given().transaction((transaction) =>
+      postTransaction(transaction, {
+        accountId,
+        type: 'SUBSCRIPTION_GRANT',
+        amountMicro,
+        contra: 'grants',
+        sourceKind: 'test',
+        sourceId: newId(),
+      }),
+    );
+  const charge = (...calls: FinishedCall[]) => chargeCalls(given(), calls);
+  const balance = async (id: string) => (await readLevel(given(), id))?.balanceMicro;
+  // A copy: the rows of Bun's client come in an array of its own kind, which does not match a plain one.
+  const rows = async (text: string, id: string) => [...(await given().query(text, [id]))];
+  const transactions = (id: string) =>
+    rows(
+      `select version, type, amount_micro as amount, balance_after_micro as after, source_id as source
+       from credit_transactions where account_id = $1 order by version`,
+      id,
+    );
+  const usage = (id: string) =>
+    rows(
+      `select key_id as key, day::text, alias, calls, failures, prompt_tokens as prompt, cached_tokens as cached,
+         completion_tokens as completion, charge_micro as charge
+       from usage_days where company_id = $1 order by key_id, day, alias`,
+      id,
+    );
+  const alerts = (id: string) =>
+    rows(
+      `select kind, subject, threshold_percent as percent, episode from credit_alerts
+       where company_id = $1 order by created_at, kind, percent desc`,
+      id,
+    );
+
+  describe(`charged calls on ${engine}`, () => {
+    test('G-28 a call is charged by its tokens, with a ledger row, and the level comes back', async () => {
+      const id = await company(1_000n);
+      const call = finishedCall(id);
+      const level: AccountLevel = { accountId: id, balanceMicro: 924n, lineMicro: 0n, version: 2n };
+      expect(await charge(call)).toEqual({ levels: [level], spending: [] });
+      expect(await readLevel(given(), id)).toEqual(level);
+      expect((await transactions(id)).slice(1)).toEqual([
+        { version: 2n, type: 'USAGE', amount: -76n, after: 924n, source: call.id },
+      ]);
+      const [row] = await given().query('select charge_micro, price_id, alias from calls where id = $1', [
+        call.id,
+      ]);
+      expect(row).toEqual({
+        charge_micro: 76n,
+        price_id: '00000000-0000-8000-8000-000000000002',
+        alias: 'svc/chat-default',
+      });
+    });
+
+    test('G-33 the same call again, in the same group or a later one, charges nothing', async () => {
+      const id = await company();
+      const [one, two] = [finishedCall(id), finishedCall(id)];
+      await charge(one, one);
+      expect(await charge(one, two)).toMatchObject({ levels: [{ balanceMicro: -152n, version: 2n }] });
+      expect(await charge(two, one)).toEqual({ levels: [], spending: [] });
+      expect(await balance(id)).toBe(-152n);
+      expect(await usage(id)).toMatchObject([{ calls: 2n, charge: 152n }]);
+    });
+
+    test('a group over several companies keeps each one’s own running balance', async () => {
+      const [a, b] = [await company(1_000n), await company()];
+      const { levels } = await charge(
+        ...[a, b, a, b, a].map((id, at) =>
+          finishedCall(id, { tokens: { promptTokens: at + 1, cachedTokens: 0, completionTokens: 0 } }),
+        ),
+      );
+      expect(levels).toHaveLength(2);
+      expect((await transactions(a)).map(({ version, after }) => [version, after])).toEqual([
+        [1n, 1_000n],
+        [2n, 999n],
+        [3n, 996n],
+        [4n, 991n],
+      ]);
+      expect((await transactions(b)).map(({ version, after }) => [version, after])).toEqual([
+        [1n, -2n],
+        [2n, -6n],
+      ]);
+    });
+
+    test('G-31 failed calls and calls without tokens are free rows; zero tokens cost zero', async () => {
+      const id = await company();
+      const free = [
+        finishedCall(id, { outcome: 'FAILED', reason: 'no-usage', tokens: null }),
+        finishedCall(id, { outcome: 'FAILED', reason: 'broken' }),
+        finishedCall(id, { tokens: null }),
+        finishedCall(id, { tokens: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 } }),
+      ];
+      expect(await charge(...free)).toEqual({ levels: [], spending: [] });
+      expect(await transactions(id)).toEqual([]);
+      expect(await usage(id)).toMatchObject([{ calls: 4n, failures: 2n, prompt: 0n, charge: 0n }]);
+    });
+
+    test('G-28 the price in force when the call began counts, and parts of a micro-credit are rounded up', async () => {
+      const id = await company();
+      await given().query(
+        `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
+         values ($1, 'embed-default', 100001, 0, 0, '2026-02-01T00:00:00Z')`,
+        [newId()],
+      );
+      const tokens = { promptTokens: 1_000_000, cachedTokens: 0, completionTokens: 5 };
+      const embed = { alias: 'other/prefix/embed-default', tokens };
+      const at = (startedAtMs: number) => finishedCall(id, { ...embed, startedAtMs });
+      const change = Date.UTC(2026, 1, 1);
+      await charge(at(change - 1), at(change), at(change + 86_400_000));
+      expect((await transactions(id)).map(({ amount }) => amount)).toEqual([-100_000n, -100_001n, -100_001n]);
+      const one = { promptTokens: 1, cachedTokens: 9, completionTokens: 0 };
+      await charge(finishedCall(id, { ...embed, tokens: { ...one, cachedTokens: 0 }, startedAtMs: change }));
+      await charge(finishedCall(id, { ...embed, tokens: one, startedAtMs: change }));
+      expect((await transactions(id)).slice(3).map(({ amount }) => amount)).toEqual([-1n]);
+    });
+
+    test('P-29 usage is summed by day, alias and key, and for all of the company', async () => {
+      const id = await company();
+      const keyId = newId();
+      await charge(
+        finishedCall(id, { keyId }),
+        finishedCall(id, { keyId, outcome: 'FAILED' }),
+        finishedCall(id),
+      );
+      await charge(finishedCall(id, { keyId, startedAtMs: Date.UTC(2026, 1, 1) }));
+      const one = { alias: 'svc/chat-default', prompt: 10n, cached: 4n, completion: 17n, charge: 76n };
+      const all = '00000000-0000-0000-0000-000000000000';
+      const two = { prompt: 20n, cached: 8n, completion: 34n, charge: 152n };
+      expect(await usage(id)).toEqual([
+        { ...one, key: all, day: '2026-01-31', calls: 3n, failures: 1n, ...two },
+        { ...one, key: all, day: '2026-02-01', calls: 1n, failures: 0n },
+        { ...one, key: keyId, day: '2026-01-31', calls: 2n, failures: 1n },
+        { ...one, key: keyId, day: '2026-02-01', calls: 1n, failures: 0n },
+      ]);
+    });
+
+    test('a key with a monthly limit has its spending counted, and each threshold told once', async () => {
+      const id = await company();
+      const keyId = newId();
+      const limited = { keyId, monthlyLimitMicro: 160n };
+      const spent = { keyId, month: '2026-01-01' };
+      expect((await charge(finishedCall(id, limited))).spending).toEqual([
+        { ...spent, spentMicro: 76n, version: 1n },
+      ]);
+      expect(await alerts(id)).toEqual([]);
+      const twice = finishedCall(id, limited);
+      const { spending } = await charge(twice, finishedCall(id, limited), twice);
+      expect(spending).toEqual([{ ...spent, spentMicro: 228n, version: 3n }]);
+      await charge(finishedCall(id, limited));
+      const told = { kind: 'KEY_SPENDING', subject: keyId, episode: '2026-01' };
+      expect(await alerts(id)).toEqual([
+        { ...told, percent: 100 },
+        { ...told, percent: 80 },
+      ]);
+      const next = await charge(finishedCall(id, { ...limited, startedAtMs: Date.UTC(2026, 1, 1) }));
+      expect(next.spending).toMatchObject([{ month: '2026-02-01', spentMicro: 76n }]);
+    });
+
+    test('a low balance is told at 20, 5 and 0 percent, once a top-up', async () => {
+      const id = await company(380n);
+      const low = (percent: number, episode: string) => {
+        return { kind: 'LOW_BALANCE', subject: '', percent, episode };
+      };
+      for (const expected of [[], [], [], [20], [20, 5, 0], [20, 5, 0]]) {
+        await charge(finishedCall(id));
+        expect(await alerts(id)).toEqual(expected.map((percent) => low(percent, '1')));
+      }
+      await grant(id, 152n);
+      await charge(finishedCall(id));
+      expect((await alerts(id)).slice(3)).toEqual([20, 5, 0].map((percent) => low(percent, '8')));
+    });
+
+    test('a credit line is told of at 80 and 100 percent of its use', async () => {
+      const id = await company();
+      await given().query('update credit_accounts set line_micro = 160 where id = $1', [id]);
+      await charge(finishedCall(id));
+      expect(await alerts(id)).toEqual([]);
+      expect(await charge(finishedCall(id), finishedCall(id))).toMatchObject({
+        levels: [{ lineMicro: 160n }],
+      });
+      expect(await alerts(id)).toMatchObject([
+        { kind: 'CREDIT_LINE', percent: 100, episode: '2026-01' },
+        { kind: 'CREDIT_LINE', percent: 80, episode: '2026-01' },
+      ]);
+    });
+
+    test('what cannot be charged is refused whole: no account, no price, a balance beyond 64 bits', async () => {
+      const [id, poor] = [await company(), await company(-(2n ** 63n) + 100n)];
+      const bad: [FinishedCall, string][] = [
+        [finishedCall(newId()), '23502'],
+        [finishedCall(id, { alias: 'svc/chat-unheard-of' }), '23502'],
+        [finishedCall(poor), '22003'],
+      ];
+      for (const [call, sqlState] of bad) {
+        const more = finishedCall(call.companyId);
+        const error = await charge(finishedCall(id), call, more).catch((reason) => reason);
+        expect(error).toMatchObject({ reason: 'refused', sqlState });
+      }
+      expect(await balance(id)).toBe(0n);
+      expect(await given().query('select 1 from calls where company_id = $1', [id])).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'bun:test';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { addCompany } from '../../src/domain/accounts/company.ts';
+import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
+import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
+import {
+  type AskedOnce,
+  claimIdempotencyKey,
+  findIdempotencyState,
+  freeIdempotencyKey,
+  type IdempotentClaim,
+  renewClaims,
+} from '../../src/domain/calls/idempotent-claims.ts';
+import { removeOldIdempotencyKeys } from '../../src/domain/calls/idempotent-upkeep.ts';
+import { readLevel } from '../../src/domain/credits/account-level.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { finishedCall } from '../doubles/finished-calls.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+
+const { newId, sha256 } = createSystemSecrets();
+const DAY_MS = 24 * 3_600_000;
+
+export function askedBy(keyId: string, body = 'a body'): AskedOnce {
+  return { keyId, idempotencyKey: 'order 1', sha256: sha256(body) };
+}
+
+/** How a call that has claimed ends. */
+export function endOf(
+  claim: IdempotentClaim,
+  companyId: string,
+  changes: Partial<FinishedCall> = {},
+  sealedAnswer: string | null = btoa('the answer'),
+): FinishedCall {
+  const { callId: id, keyId, idempotencyKey } = claim;
+  const idempotent = { idempotencyKey, sha256: claim.sha256.toHex(), contentType: 'text/x', sealedAnswer };
+  return finishedCall(companyId, { id, keyId, idempotent, ...changes });
+}
+
+/** Claims, and what commits make of them, on one engine. */
+export function idempotentCallsContract(engine: string, given: () => Database): void {
+  const FAILED = { outcome: 'FAILED', reason: 'upstream-broken', tokens: null } as const;
+  const claim = (one: IdempotentClaim) => claimIdempotencyKey(given(), one);
+  const state = (asked: AskedOnce) => findIdempotencyState(given(), asked);
+  const charge = (...calls: FinishedCall[]) => chargeCalls(given(), calls);
+  const balance = async (id: string) => (await readLevel(given(), id))?.balanceMicro;
+  const kept = async ({ keyId }: AskedOnce) => [
+    ...(await given().query(
+      `select call_id as call, http_status as status, content_type as type,
+         convert_from(sealed_answer, 'utf8') as answer, ended_at is not null as "hasEnded"
+       from idempotency_keys where key_id = $1`,
+      [keyId],
+    )),
+  ];
+  const endLease = ({ keyId }: AskedOnce) =>
+    given().query(
+      "update idempotency_keys set leased_until = now() - interval '1 second' where key_id = $1",
+      [keyId],
+    );
+
+  async function opened() {
+    const companyId = newId();
+    await addCompany(given(), { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const asked = askedBy(newId());
+    return { companyId, asked, claim: { ...asked, callId: newId() } };
+  }
+
+  describe(`idempotency keys on ${engine}`, () => {
+    test('G-47 of many claims at once one has the key; the others see it running', async () => {
+      const { asked } = await opened();
+      const claimed = await Promise.all(
+        Array.from({ length: 20 }, () => claim({ ...asked, callId: newId() })),
+      );
+      expect(claimed.filter((one) => one)).toHaveLength(1);
+      expect(await state(asked)).toBe('running');
+      expect(await state(askedBy(asked.keyId, 'other'))).toBe('other-body');
+      expect(await state(askedBy(newId()))).toBe('free');
+    });
+
+    test('G-47 the commit that charges keeps the answer; sent again it changes nothing', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      await claim(own);
+      const ended = endOf(own, companyId);
+      const { levels } = await charge(ended, finishedCall(companyId));
+      expect(levels).toEqual([{ accountId: companyId, balanceMicro: -152n, lineMicro: 0n, version: 2n }]);
+      const row = { call: own.callId, status: 200, type: 'text/x', answer: 'the answer', hasEnded: true };
+      expect(await kept(asked)).toEqual([row]);
+      expect(await state(asked)).toBe('answered');
+      expect(await claim({ ...asked, callId: newId() })).toBe(false);
+      expect(await charge(ended, ended)).toEqual({ levels: [], spending: [] });
+      expect([await kept(asked), await balance(companyId)]).toEqual([[row], -152n]);
+    });
+
+    test('G-47 what is not charged is not kept, and what cannot be kept is not charged', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      await claim(own);
+      const unpriced = await charge(endOf(own, companyId, { alias: 'svc/none' })).catch((error) => error);
+      expect(unpriced).toMatchObject({ reason: 'refused' });
+      expect([await state(asked), await balance(companyId)]).toEqual(['running', 0n]);
+      const unreadable = await charge(endOf(own, companyId, {}, 'no base64!')).catch((error) => error);
+      expect(unreadable).toMatchObject({ reason: 'refused' });
+      expect([await state(asked), await balance(companyId)]).toEqual(['running', 0n]);
+    });
+
+    test('G-47 an answer that is too large ends the key all the same', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      await claim(own);
+      await charge(endOf(own, companyId, {}, null));
+      expect([await state(asked), await balance(companyId)]).toEqual(['not-kept', -76n]);
+    });
+
+    test('G-47 the commit of a failure frees the key, but never one that is answered or another’s', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      await claim(own);
+      await charge(endOf({ ...own, callId: newId() }, companyId, FAILED));
+      expect(await state(asked)).toBe('running');
+      await charge(endOf(own, companyId, FAILED));
+      expect(await state(asked)).toBe('free');
+      const next = { ...asked, callId: newId() };
+      await claim(next);
+      await charge(endOf(next, companyId));
+      await charge(endOf({ ...own, callId: newId() }, companyId, FAILED));
+      await freeIdempotencyKey(given(), next);
+      expect(await state(asked)).toBe('answered');
+    });
+
+    test('G-47 after its lease a repeat has the key; the first commit wins, the other is free', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      await claim(own);
+      await renewClaims(given(), [own]);
+      const repeat = { ...asked, callId: newId() };
+      expect(await claim(repeat)).toBe(false);
+      await endLease(asked);
+      expect(await state(asked)).toBe('free');
+      expect(await claim({ ...askedBy(asked.keyId, 'other'), callId: newId() })).toBe(false);
+      expect(await claim(repeat)).toBe(true);
+      await endLease(asked);
+      await renewClaims(given(), [own]);
+      expect(await state(asked)).toBe('free');
+      await renewClaims(given(), [repeat]);
+      expect(await state(asked)).toBe('running');
+      await charge(endOf(own, companyId, {}, btoa('first')));
+      await charge(endOf(repeat, companyId, {}, btoa('second')));
+      expect(await kept(asked)).toMatchObject([{ call: own.callId, answer: 'first' }]);
+      expect(await balance(companyId)).toBe(-76n);
+      const rows = await given().query('select outcome, reason from calls where id = $1', [repeat.callId]);
+      expect([...rows]).toEqual([{ outcome: 'FAILED', reason: 'superseded' }]);
+    });
+
+    test('G-47 two calls of one key in one commit: the one that has it is charged', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      await claim(own);
+      await endLease(asked);
+      const repeat = { ...asked, callId: newId() };
+      await claim(repeat);
+      await charge(endOf(own, companyId, {}, btoa('first')), endOf(repeat, companyId, {}, btoa('second')));
+      expect(await kept(asked)).toMatchObject([{ call: repeat.callId, answer: 'second' }]);
+      expect(await balance(companyId)).toBe(-76n);
+    });
+
+    test('G-47 a call whose row is gone by its age is charged and kept anew', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      await charge(endOf(own, companyId));
+      expect([await state(asked), await balance(companyId)]).toEqual(['answered', -76n]);
+    });
+
+    test('G-47 past their age keys go, in as many chunks as it takes; what still runs stays', async () => {
+      const { companyId, asked, claim: own } = await opened();
+      const other = { ...askedBy(newId()), callId: newId() };
+      for (const one of [own, other]) await claim(one);
+      await charge(endOf(own, companyId));
+      await given().query(
+        `insert into idempotency_keys (key_id, idempotency_key, sha256, call_id, leased_until)
+         select $1, 'dead ' || n, $2, $1, now() - interval '1 second' from generate_series(1, 450) as series (n)`,
+        [newId(), asked.sha256],
+      );
+      const clock = createManualClock(Date.now());
+      const upkeep = { database: given(), clock, log: createSilentLog(), keepMs: DAY_MS };
+      await removeOldIdempotencyKeys(upkeep);
+      expect(await state(asked)).toBe('answered');
+      await clock.advance(DAY_MS + 60_000);
+      expect(await removeOldIdempotencyKeys(upkeep)).toBeGreaterThanOrEqual(451);
+      expect([await state(asked), await state(other)]).toEqual(['free', 'running']);
+    });
+  });
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'bun:test';
+import { parsedCvSchema } from '../../src/domain/documents/parsed-cv.ts';
+import { parsedPostingSchema } from '../../src/domain/documents/parsed-posting.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { cvText, engine, postingText, TODAY } from './recorded-documents.ts';
+
+const NAMES = [
+  'one-column',
+  'two-columns',
+  'table',
+  'no-headings',
+  'german',
+  'career-change',
+  'gaps-and-overlaps',
+];
+const PIECES = [
+  'Experience',
+  'EDUCATION:',
+  '\n',
+  '\n\n',
+  '  ',
+  '\t',
+  '•',
+  '|',
+  ' - ',
+  '2010',
+  '2012 - Present',
+  '01/2015',
+  'June',
+  '@',
+  'jane@example.com',
+  '+1 555 123 4567',
+  'Engineer',
+  'University of',
+  'Ltd',
+  'B.Sc',
+  'Berlin',
+  ', CA',
+  'C++',
+  '.NET',
+  '"',
+  '\u0000',
+  '\ud800',
+  'ß',
+  '漢字',
+  '🙂',
+  '(((((',
+  '/////',
+  '.....',
+  '99999999999',
+  'https://',
+  'salary $',
+  'EUR 50.000',
+  'must have',
+  'İstanbul',
+];
+
+describe('G-7 G-8 whatever the text, an answer of the promised form', () => {
+  test('pieces of documents in a random order', () => {
+    for (let seed = 1; seed <= 120; seed++) {
+      const random = createSeededRandom(seed);
+      const text = Array.from({ length: random.below(300) }, () => random.pick(PIECES)).join(
+        random.pick(['', ' ', '\n']),
+      );
+      checkBoth(text, seed);
+    }
+  });
+
+  test('recorded documents, cut and shuffled', () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const random = createSeededRandom(seed);
+      const source =
+        random.below(2) === 0
+          ? cvText(random.pick(NAMES))
+          : postingText(random.pick(['english', 'german', 'prose', 'french']));
+      const lines = source.split('\n').sort(() => random.below(3) - 1);
+      checkBoth(lines.join(random.pick(['\n', '  ', ' '])).slice(random.below(50)), seed);
+    }
+  });
+
+  function checkBoth(text: string, seed: number): void {
+    const cv = engine.parseCv(text, TODAY);
+    const posting = engine.parsePosting(text);
+    expect(parsedCvSchema.safeParse(cv).error, `seed ${seed}`).toBeUndefined();
+    expect(parsedPostingSchema.safeParse(posting).error, `seed ${seed}`).toBeUndefined();
+    for (const { start, end } of [...cv.evidence, ...posting.evidence]) {
+      expect(start >= 0 && start < end && end <= text.length, `seed ${seed}`).toBe(true);
+    }
+    expect(engine.parseCv(text, TODAY)).toEqual(cv);
+  }
+});
+
+describe('G-7 the time grows with the text and not faster', () => {
+  const HALF_A_MILLION = 500_000;
+  const filled = (piece: string) =>
+    piece.repeat(Math.ceil(HALF_A_MILLION / piece.length)).slice(0, HALF_A_MILLION);
+  const texts: Readonly<Record<string, string>> = {
+    'a CV over and over': filled(cvText('one-column')),
+    'one word without end': filled('a'),
+    'digits and dashes': filled('12-'),
+    'at signs': filled('a@'),
+    blanks: filled('x '),
+    dots: filled('a.'),
+    capitals: filled('University Of '),
+    brackets: filled('(at) '),
+    dates: filled('2010 - 2012 '),
+    money: filled('$1,000 '),
+    commas: filled('Java, '),
+    'rows of addresses': filled('jane@example.com, '),
+    'rows of places': filled('Berlin, Germany; '),
+    'rows of languages': filled('English fluent German '),
+    'rows of titles': filled('Engineer at Acme Ltd, '),
+    'rows of certificates': filled('Certificates\nFirst aid 2010\n'),
+    'rows of links': filled('https://example.com/a '),
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    test(name, () => {
+      const before = process.cpuUsage();
+      engine.parseCv(
+        `Jane Miller\njane@example.com\nExperience\n2010 - 2012\nEducation\nSkills\n${text}`,
+        TODAY,
+      );
+      engine.parsePosting(`We are looking for an engineer. Apply now. Requirements:\n${text}`);
+      const { user, system } = process.cpuUsage(before);
+      // Some 2 s of work; what grows with the square of the length would take minutes. Processor time, because a
+      // busy machine says nothing about the engine.
+      expect((user + system) / 1000).toBeLessThan(20_000);
+    }, 120_000);
+  }
+});

@@ -1,0 +1,40 @@
+import type { PaymentProvider, ProviderAnswer } from '../../src/ports/payment-provider.ts';
+
+/** A payment provider that says yes to everything, with ids of its own; `changes` says otherwise. */
+export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): PaymentProvider {
+  let count = 0;
+  const made = async <T extends object>(
+    kind: string,
+    more: T,
+  ): Promise<ProviderAnswer<T & { id: string }>> => {
+    count += 1;
+    return { outcome: 'done', value: { id: `${kind}_${count}`, ...more } };
+  };
+  const page = () => made('session', { url: 'https://pay.example/page', expiresAtMs: 4_102_444_800_000 });
+  const none = async () => ({ outcome: 'done', value: { items: [], hasMore: false } }) as const;
+  const known = (id: string) => made('object', { id });
+  return {
+    createProduct: () => made('prod', {}),
+    createPrice: () => made('price', {}),
+    createCustomer: () => made('cus', {}),
+    createCheckoutSession: page,
+    createPortalSession: page,
+    expireCheckoutSession: known,
+    cancelSubscription: known,
+    createInvoice: () => made('in', {}),
+    markInvoicePaid: known,
+    refund: () => made('re', { amountMinor: 1n, status: 'succeeded' }),
+    retrieveCheckoutSession: known,
+    retrieveSubscription: known,
+    retrieveInvoice: known,
+    retrieveCharge: known,
+    retrievePaymentIntent: known,
+    listSubscriptions: none,
+    listEvents: none,
+    createWebhookEndpoint: () => made('we', { secret: 'whsec_made' }),
+    listWebhookEndpoints: none,
+    deleteWebhookEndpoint: known,
+    verifyEvent: () => ({ outcome: 'refused', message: 'No signatures found.' }),
+    ...changes,
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * A process of its own for a test to kill: writes a mail, sends it by SMTP, and at the mark writes `accepted` and
+ * waits for ever. Usage: killed-mail-worker FOLDER SMTP-ADDRESS
+ */
+
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { migrate } from '../../src/adapters/database/migrate.ts';
+import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createMailWorker } from '../../src/domain/mail/mail-worker.ts';
+import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
+import { MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/queues.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { mailTo } from '../adapters/mail-server.ts';
+import { sampleMail } from './mail-samples.ts';
+import { createSilentLog } from './silent-log.ts';
+
+const [folder = '', address = ''] = process.argv.slice(2);
+const [log, clock, secrets] = [createSilentLog(), createSystemClock(), createSystemSecrets()];
+const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 10_000 });
+await migrate(database);
+const jobQueue = await openJobQueue({ database, log });
+await jobQueue.define(MAIL_QUEUE);
+await jobQueue.define(MAIL_UPKEEP_QUEUE);
+const outbox = createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'mail.example' });
+await database.transaction((within) => outbox.send(sampleMail('receipt'), within));
+
+const stoppingAtTheMark: Database = {
+  ...database,
+  query: (text, values) => {
+    if (!text.includes('settled_at = $4')) return database.query(text, values);
+    process.stdout.write('accepted\n');
+    return new Promise(() => {});
+  },
+};
+const sender = { name: 'Turnpike', address: 'no-reply@mail.example' };
+const mail = mailTo(address);
+const parts = { database: stoppingAtTheMark, jobQueue, mail, clock, log, sender };
+await createMailWorker({ ...parts, consoleUrl: 'https://console.example' }).start();

@@ -1,0 +1,77 @@
+import type { MailToSend } from '../../src/domain/mail/outbox.ts';
+import type { MailData, MailKind } from '../../src/domain/mail/templates.ts';
+
+const at = new Date(Date.UTC(2030, 2, 4, 5, 6));
+const companyName = 'Acme';
+const amount = { value: '1200.50', currency: 'eur' };
+const token = 'tok_abcdefghijklmnopqrstuvwxyz012345';
+
+/** The data of every kind of mail, with every field filled. */
+export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
+  receipt: {
+    companyName,
+    item: 'Credit pack Starter',
+    amount,
+    paidAt: at,
+    creditsMicro: 1_500_000_000n,
+    invoiceNumber: 'R-1',
+    invoiceUrl: 'https://pay.example/i/1?a=1&b=2',
+  },
+  'payment-failed': {
+    companyName,
+    amount,
+    reason: 'card declined',
+    nextAttemptAt: at,
+    payUrl: 'https://pay.example/p/1',
+  },
+  'payment-action-required': { companyName, amount, payUrl: 'https://pay.example/p/2', dueAt: at },
+  'trial-ending': { companyName, planName: 'Team', endsAt: at, amount },
+  'upcoming-invoice': { companyName, amount, dueAt: at, planName: 'Team' },
+  'invoice-issued': {
+    companyName,
+    invoiceNumber: 'R-2',
+    amount,
+    periodStart: at,
+    periodEnd: at,
+    dueAt: at,
+    invoiceUrl: 'https://pay.example/i/2',
+  },
+  'invoice-overdue': {
+    companyName,
+    invoiceNumber: 'R-3',
+    amount,
+    dueAt: at,
+    invoiceUrl: 'https://pay.example/i/3',
+  },
+  'low-balance': { companyName, balanceMicro: 2_500_000n, thresholdMicro: 10_000_000n },
+  'spending-limit': {
+    companyName,
+    keyName: 'Production',
+    limitMicro: 50_000_000n,
+    spentMicro: 50_000_001n,
+    resetsAt: at,
+  },
+  invitation: { companyName, invitedBy: 'Ada', role: 'member', token, expiresAt: at },
+  'password-reset': { token, expiresAt: at },
+  'unbilled-calls-alert': {
+    calls: 1_234,
+    since: at,
+    until: at,
+    companies: 1,
+    mostly: 'chat-default',
+    reason: 'no usage',
+  },
+  'scorecard-reminder': {
+    companyName,
+    meetingId: '0190f0f0-0000-7000-8000-000000000001',
+    talentName: 'Grace',
+    jobTitle: 'Engineer',
+    endedAt: at,
+  },
+};
+
+export const MAIL_KINDS = Object.keys(MAIL_SAMPLES) as MailKind[];
+
+export function sampleMail(kind: MailKind, changes: Partial<MailToSend> = {}): MailToSend {
+  return { kind, to: 'ada@customer.example', data: MAIL_SAMPLES[kind], ...changes } as MailToSend;
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { z } from 'zod';
+import { GATEWAY_ROUTES, gatewayDocument } from '../../src/gateway/api-docs.ts';
+import { routeOf } from '../../src/gateway/routes.ts';
+import { docsFiles } from '../../src/start/docs-files.ts';
+import { type GatewayUnderTest, openGateway } from './gateway-under-test.ts';
+import { chatAnswer } from './scripted-upstream.ts';
+
+let gateway: GatewayUnderTest;
+let rawKey: string;
+beforeAll(async () => {
+  gateway = await openGateway({ embeddedAllowed: true });
+  const data = [{ object: 'embedding', index: 0, embedding: [1] }];
+  const vectors = { object: 'list', model: 'x', data, usage: { prompt_tokens: 3, total_tokens: 3 } };
+  gateway.upstream.answer(({ path }) => Response.json(path.endsWith('/embeddings') ? vectors : chatAnswer()));
+  const scopes = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
+  rawKey = (await gateway.mint({ scopes })).rawKey;
+}, 60_000);
+afterAll(() => gateway.close());
+
+describe('A-5 the documents of the gateway', () => {
+  test('A-5 every described route is one, and every kind of route is described', () => {
+    const routes = GATEWAY_ROUTES.filter(({ path }) => path.startsWith('/llm/v1')).map(({ method, path }) =>
+      routeOf(method.toUpperCase(), path.replace('{model}', 'svc%2Fchat-default')),
+    );
+    expect(routes).not.toContain(null);
+    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(9);
+    expect(gatewayDocument()).toMatchObject({ openapi: '3.1.0' });
+  });
+
+  for (const { method, path, body, answers } of GATEWAY_ROUTES) {
+    test(`A-5 ${method} ${path} answers as its document says`, async () => {
+      const schema = answers[0]?.schema;
+      const place = path.replace('{model}', 'svc/chat-default');
+      const address = new URL(place, gateway.url).href;
+      const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
+      const init = body === undefined ? {} : { body: JSON.stringify(body.example) };
+      const response = await fetch(address, { method: method.toUpperCase(), headers, ...init });
+      const text = await response.text();
+      const answer = answers.find(({ status }) => status === response.status);
+      if (answer === undefined) throw new Error(`${response.status} is not described: ${text}`);
+      const described = response.status === 200 ? schema : answer.schema;
+      if (described !== undefined) {
+        const document = z.fromJSONSchema(
+          z.toJSONSchema(described) as Parameters<typeof z.fromJSONSchema>[0],
+        );
+        expect(document.safeParse(JSON.parse(text)).error?.issues ?? []).toEqual([]);
+      }
+      if (body === undefined && path !== '/healthz') expect(response.status).toBe(200);
+    });
+  }
+
+  test('A-5 the page’s files are in this package, whole', async () => {
+    const { style, script } = docsFiles();
+    expect((await style.text()).length).toBeGreaterThan(100_000);
+    expect(await script.text()).toContain('SwaggerUIBundle');
+  });
+});

@@ -1,0 +1,185 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { until } from '../doubles/until.ts';
+import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { chatAnswer } from './scripted-upstream.ts';
+
+/** 10 bytes by four at 1 a token, and 100 tokens at 4: what a call with max_tokens 100 holds is a little above. */
+const body = { model: 'svc/chat-default', messages: [], max_tokens: 100 };
+const HELD_MICRO = Math.ceil(JSON.stringify(body).length / 4) + 400;
+/** 5 prompt tokens at 1, 2 cached at 0.5, 5 completion tokens at 4. */
+const COST_MICRO = 26n;
+
+let gateway: GatewayUnderTest;
+const opened: GatewayUnderTest[] = [];
+afterAll(async () => {
+  for (const one of opened) await one.close();
+});
+
+async function open(options: Parameters<typeof openGateway>[0]): Promise<GatewayUnderTest> {
+  gateway = await openGateway(options);
+  opened.push(gateway);
+  return gateway;
+}
+const send = (rawKey: string, changes = {}) =>
+  post(`${gateway.url}/chat/completions`, rawKey, { ...body, ...changes });
+const held = () => gateway.credits.held();
+
+/** An upstream that answers when it is told to. */
+function gatedUpstream() {
+  const gate = Promise.withResolvers<void>();
+  const entered: Promise<void>[] = [];
+  let count = 0;
+  gateway.upstream.answer(async () => {
+    count += 1;
+    await gate.promise;
+    return Response.json(chatAnswer());
+  });
+  return { open: () => gate.resolve(), entered, count: () => count };
+}
+
+describe('402, a company without credits', () => {
+  test('G-29 G-35 no credits: 402 in the envelope, nothing reaches the upstream; a top-up frees it at once', async () => {
+    await open({ balanceMicro: 0n });
+    const { rawKey } = await gateway.mint();
+    const refused = await refusalOf(send(rawKey));
+    expect(refused).toMatchObject({ status: 402, type: 'insufficient_quota', code: 'INSUFFICIENT_CREDITS' });
+    expect(refused.message).toContain('Buy credits');
+    expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('600');
+    expect(gateway.upstream.received).toHaveLength(0);
+    await gateway.credits.grant(1n);
+    expect((await send(rawKey)).status).toBe(200);
+    expect((await gateway.credits.level()).balanceMicro).toBe(1n - COST_MICRO);
+    expect((await send(rawKey)).status).toBe(402);
+  });
+
+  test('G-29 a lone call on a positive balance always passes, however large; its own hold never refuses the next', async () => {
+    await open({ balanceMicro: COST_MICRO * 20n });
+    const { rawKey } = await gateway.mint();
+    for (let n = 0; n < 20; n += 1) {
+      const response = await send(rawKey, { max_tokens: 50_000 });
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+    expect((await gateway.credits.level()).balanceMicro).toBe(0n);
+    expect((await send(rawKey)).status).toBe(402);
+  });
+
+  test('G-29 what calls in flight hold refuses others, with another message; they pass when it is given back', async () => {
+    await open({ balanceMicro: BigInt(HELD_MICRO) });
+    const { rawKey } = await gateway.mint();
+    const upstream = gatedUpstream();
+    const running = send(rawKey);
+    await until(() => upstream.count() === 1);
+    expect(await held()).toBe(HELD_MICRO);
+    const refused = await refusalOf(send(rawKey));
+    expect(refused).toMatchObject({ status: 402, code: 'INSUFFICIENT_CREDITS' });
+    expect(refused.message).toContain('still running');
+    upstream.open();
+    expect((await running).status).toBe(200);
+    expect(await held()).toBe(0);
+    expect((await send(rawKey)).status).toBe(200);
+  });
+
+  test('G-29 G-31 calls that fail give back what they held and cost nothing', async () => {
+    await open({ balanceMicro: 1n });
+    const { rawKey } = await gateway.mint();
+    for (const answer of [
+      () => new Response('no', { status: 500 }),
+      () => new Response('{"error":{"message":"bad"}}', { status: 400 }),
+      () => Response.json(chatAnswer({ usage: undefined })),
+      () => new Response('nonsense', { headers: { 'content-type': 'application/json' } }),
+    ]) {
+      gateway.upstream.answer(answer);
+      const response = await send(rawKey);
+      expect(response.status).not.toBe(402);
+      await response.text();
+      expect(await held()).toBe(0);
+    }
+    expect((await gateway.credits.level()).balanceMicro).toBe(1n);
+  });
+
+  test('G-32 a POSTPAID company is held by 402 only at the end of its credit line', async () => {
+    await open({ billingMode: 'POSTPAID', balanceMicro: 0n });
+    const { rawKey } = await gateway.mint();
+    expect((await send(rawKey)).status).toBe(200);
+    const { database } = gateway.parts;
+    await database.query('update credit_accounts set line_micro = $2, version = version + 1 where id = $1', [
+      gateway.companyId,
+      COST_MICRO * 2n,
+    ]);
+    await gateway.credits.grant(-1n);
+    expect((await send(rawKey)).status).toBe(200);
+    expect((await send(rawKey)).status).toBe(402);
+    expect((await gateway.credits.level()).balanceMicro).toBe(-COST_MICRO * 2n - 1n);
+  });
+});
+
+describe('402, a key at its monthly limit', () => {
+  const limit = { monthlySpendingLimitMicro: COST_MICRO * 2n };
+  beforeEach(() => open({}));
+
+  test('G-20 the key’s limit refuses that key alone and names itself', async () => {
+    const narrow = await gateway.mint(limit);
+    const wide = await gateway.mint();
+    expect((await send(narrow.rawKey)).status).toBe(200);
+    expect((await send(narrow.rawKey)).status).toBe(200);
+    const refused = await refusalOf(send(narrow.rawKey));
+    expect(refused).toMatchObject({ status: 402, type: 'insufficient_quota', code: 'INSUFFICIENT_CREDITS' });
+    expect(refused.message).toContain("key's monthly spending limit of 0.000052 credits is used up");
+    expect((await send(wide.rawKey)).status).toBe(200);
+  });
+
+  test('G-20 calls in flight hold the key’s limit too', async () => {
+    const { rawKey } = await gateway.mint(limit);
+    const upstream = gatedUpstream();
+    const running = send(rawKey);
+    await until(() => upstream.count() === 1);
+    const refused = await refusalOf(send(rawKey));
+    expect(refused).toMatchObject({ status: 402 });
+    expect(refused.message).toContain('still running');
+    upstream.open();
+    expect((await running).status).toBe(200);
+    expect((await send(rawKey)).status).toBe(200);
+  });
+});
+
+describe('every successful call is charged by its alias’s price', () => {
+  test('G-28 chat, legacy completions and embeddings; reads at zero', async () => {
+    await open({ balanceMicro: 1_000_000n });
+    const { rawKey, id } = await gateway.mint();
+    const usage = { prompt_tokens: 1_000, completion_tokens: 10 };
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage })));
+    await (await send(rawKey)).text();
+    await (
+      await post(`${gateway.url}/completions`, rawKey, { model: 'svc/chat-default', prompt: 'x' })
+    ).text();
+    await (await send(rawKey, { model: 'svc/extract-default' })).text();
+    gateway.upstream.answer(() =>
+      Response.json({
+        object: 'list',
+        data: [],
+        model: 'm',
+        usage: { prompt_tokens: 1_000, total_tokens: 1_000 },
+      }),
+    );
+    await (
+      await post(`${gateway.url}/embeddings`, rawKey, { model: 'svc/embed-default', input: 'x' })
+    ).text();
+    await (await fetch(`${gateway.url}/models`, { headers: { authorization: `Bearer ${rawKey}` } })).text();
+    const rows = await gateway.calls(id, 5);
+    expect(rows.map(({ endpoint, charge_micro }) => [endpoint, charge_micro])).toEqual([
+      ['chat/completions', 1_040n],
+      ['completions', 1_040n],
+      ['chat/completions', 1_040n],
+      ['embeddings', 100n],
+      ['models', 0n],
+    ]);
+    expect((await gateway.credits.level()).balanceMicro).toBe(1_000_000n - 3_220n);
+    for (const { id: callId, charge_micro } of rows) {
+      const charges = await gateway.credits.chargesOf(callId);
+      expect(charges.map(({ amount_micro }) => amount_micro)).toEqual(
+        charge_micro === 0n ? [] : [-(charge_micro as bigint)],
+      );
+    }
+  });
+});

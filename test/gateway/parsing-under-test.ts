@@ -1,0 +1,20 @@
+import { createDocumentReader } from '../../src/adapters/document-reader/in-processes.ts';
+import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
+import { createOwnEngine } from '../../src/domain/documents/parse-own-engine.ts';
+import { createTextParser, type TextParserParts } from '../../src/domain/documents/parse-text.ts';
+
+type Given = Pick<TextParserParts, 'models' | 'breakers' | 'secrets' | 'clock' | 'log'>;
+
+/** Providers over HTTP, and documents read by them or by the embedded engine; four characters are a token. */
+export function openParsing(given: Given, { firstByteTimeoutMs = 5_000 }: { firstByteTimeoutMs?: number }) {
+  const { clock, log, secrets } = given;
+  const upstream = createHttpUpstream({ clock, log, firstByteTimeoutMs });
+  const parser = createTextParser({
+    ...given,
+    upstream,
+    answerTimeoutMs: 5_000,
+    engine: createOwnEngine({ clock, secrets }),
+    countTokens: async (text) => Math.ceil(text.length / 4),
+  });
+  return { upstream, reader: createDocumentReader({ clock, log }), parser };
+}

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { setWeights } from '../../src/domain/matching/company-weights.ts';
+import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/model-calls.ts';
+import { scorePair } from '../../src/domain/matching/score-pair.ts';
+import { sweep } from '../../src/domain/matching/sweep.ts';
+import { DEFAULT_WEIGHTS } from '../../src/domain/matching/weights.ts';
+import { workOffChanges } from '../../src/domain/matching/work-changes.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { letterVectors, openMatchingWorld, scoresOf } from './matching-world.ts';
+
+let database: Database;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+}, 60_000);
+afterAll(() => database.close());
+
+const rowsOf = async (table: string, id: string) => {
+  const rows = await database.query<{ count: bigint }>(
+    `select count(*) from ${table} as t where to_jsonb(t)::text like '%' || $1 || '%'`,
+    [id],
+  );
+  return Number(rows[0]?.count ?? 0n);
+};
+
+describe('A-12 matches', () => {
+  test('A-12 every talent of a company is scored against every open job, with parts and reasons', async () => {
+    const world = await openMatchingWorld(database);
+    const job = await world.addJob({ mustHave: ['Python', 'Kubernetes'], title: 'Python Developer' });
+    const good = await world.addTalent({ skills: ['Python', 'Kubernetes'], title: 'Python Engineer' });
+    const poor = await world.addTalent({ skills: ['Cooking'], title: 'Chef' });
+    await world.addJob({ status: 'DRAFT' });
+    expect(await world.workOff()).toEqual({ processed: 2, failed: 0 });
+    const scores = await scoresOf(database, world.companyId);
+    expect(scores.map(({ talentId, jobId }) => [talentId, jobId])).toEqual([
+      [good, job],
+      [poor, job],
+    ]);
+    const [best, worst] = scores;
+    expect(best?.score).toBeGreaterThan(80);
+    expect(worst?.score).toBeLessThan(36);
+    expect(best?.reasons).toContain('Meets 2 of 2 must-haves.');
+    expect(best?.reasons).toContain('Has Python, Kubernetes.');
+    expect(worst?.missing.slice(0, 2)).toEqual(['Python (must have)', 'Kubernetes (must have)']);
+    const weights = best?.parts.reduce((sum, { weight }) => sum + weight, 0);
+    expect(weights).toBeCloseTo(1, 2);
+  });
+
+  test('A-12 a pair is scored once in its versions, and once more only when one of the two changes', async () => {
+    const asked: string[] = [];
+    const world = await openMatchingWorld(database, {
+      score(talent, job, weights) {
+        asked.push(`${talent.id} ${talent.version} ${job.id} ${job.version}`);
+        return scorePair(talent, job, weights);
+      },
+    });
+    const jobs = [await world.addJob(), await world.addJob()];
+    const talents = [await world.addTalent(), await world.addTalent(), await world.addTalent()];
+    await world.workOff();
+    await world.workOff();
+    expect(new Set(asked).size).toBe(6);
+    expect(asked).toHaveLength(6);
+    await database.query('update jobs set version = 2, title = $2 where id = $1', [jobs[0] ?? '', 'Chef']);
+    await world.workOff();
+    expect(asked.slice(6).every((pair) => pair.endsWith(`${jobs[0]} 2`))).toBe(true);
+    expect(asked).toHaveLength(9);
+    await database.query(`update talents set updated_at = now() where id = $1`, [talents[0] ?? '']);
+    await world.workOff();
+    expect(asked).toHaveLength(9);
+  });
+
+  test('A-12 a pair that fails does not hold up its batch, is tried again, and at last left alone', async () => {
+    const clock = createManualClock();
+    let bad = '';
+    const world = await openMatchingWorld(database, {
+      clock,
+      score(talent, job, weights) {
+        if (talent.id === bad) throw new Error('poisoned');
+        return scorePair(talent, job, weights);
+      },
+    });
+    await world.addJob();
+    bad = await world.addTalent();
+    await world.addTalent();
+    expect(await world.workOff()).toEqual({ processed: 1, failed: 1 });
+    let failed = 1;
+    for (let round = 0; round < 10; round += 1) {
+      await clock.advance(600_000);
+      failed += (await world.workOff()).failed;
+    }
+    expect(failed).toBe(5);
+    const rows = await database.query('select error from match_pairs where talent_id = $1', [bad]);
+    expect(rows).toEqual([{ error: 'poisoned' }]);
+    expect(world.entries.filter(({ message }) => message === 'a pair cannot be scored')).toHaveLength(5);
+  });
+
+  test('A-12 a pair that is asked for in versions nobody has is put back, and does not go round for ever', async () => {
+    const world = await openMatchingWorld(database);
+    await world.addJob();
+    const talent = await world.addTalent();
+    await workOffChanges(world.parts, world.claim(), new AbortController().signal);
+    await database.query('update match_pairs set talent_version = 9 where talent_id = $1', [talent]);
+    expect(await world.workOff()).toEqual({ processed: 0, failed: 1 });
+    await database.query('delete from match_pairs where talent_id = $1', [talent]);
+  });
+
+  test('A-12 a job that closes and a talent that is erased leave no score, no facts and nothing in line', async () => {
+    const world = await openMatchingWorld(database);
+    const job = await world.addJob();
+    const other = await world.addJob();
+    const talent = await world.addTalent();
+    await world.workOff();
+    expect(await scoresOf(database, world.companyId)).toHaveLength(2);
+    await database.query(`update jobs set status = 'CLOSED', version = version + 1 where id = $1`, [job]);
+    await world.workOff();
+    const left = await scoresOf(database, world.companyId);
+    expect(left.map(({ jobId }) => jobId)).toEqual([other]);
+    await database.query(`update jobs set version = version + 1 where id = $1`, [other]);
+    await database.query('delete from talents where id = $1', [talent]);
+    for (const table of ['match_scores', 'match_pairs', 'match_changes']) {
+      expect([table, await rowsOf(table, talent)]).toEqual([table, 0]);
+    }
+    const facts = await database.query(
+      'select facts, vector, is_live from match_subjects where subject_id = $1',
+      [talent],
+    );
+    expect(facts).toEqual([{ facts: null, vector: null, is_live: false }]);
+    expect(await world.workOff()).toEqual({ processed: 0, failed: 0 });
+    await sweep(database, Date.UTC(2100, 0, 1));
+    expect(await rowsOf('match_subjects', talent)).toBe(0);
+  });
+
+  test('A-12 other weights score all of the company’s pairs anew, and none of another company’s', async () => {
+    const world = await openMatchingWorld(database);
+    const stranger = await openMatchingWorld(database);
+    for (const one of [world, stranger]) {
+      await one.addJob({ mustHave: ['Python'], niceToHave: ['Go'] });
+      await one.addTalent();
+    }
+    await world.workOff();
+    const before = await scoresOf(database, world.companyId);
+    const weights = { ...DEFAULT_WEIGHTS, skills: 0, closeness: 0 };
+    await setWeights(database, world.companyId, weights, new Date(0));
+    expect(await world.workOff()).toEqual({ processed: 1, failed: 0 });
+    const after = await scoresOf(database, world.companyId);
+    expect(after[0]?.score).not.toBe(before[0]?.score as number);
+    expect(after[0]?.parts.find(({ name }) => name === 'skills')?.weight).toBe(0);
+  });
+
+  test('A-12 without vectors scores stand on facts; once there are vectors they are computed anew', async () => {
+    const clock = createManualClock();
+    let calls = NO_MODEL_CALLS;
+    const modelCalls: PlatformModelCalls = { ...NO_MODEL_CALLS, embed: (call) => calls.embed(call) };
+    const world = await openMatchingWorld(database, { clock, modelCalls });
+    await world.addJob();
+    await world.addTalent();
+    expect(await world.workOff()).toEqual({ processed: 1, failed: 0 });
+    calls = letterVectors;
+    await clock.advance(700_000);
+    await sweep(database, clock.now());
+    expect((await world.workOff()).processed).toBe(1);
+    expect(await sweep(database, clock.now())).toBe(0);
+  });
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { migrate } from '../../src/adapters/database/migrate.ts';
+import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { claimChanges, claimPairs, finishChanges } from '../../src/domain/matching/claims.ts';
+import { createCompanyIndexes } from '../../src/domain/matching/company-index.ts';
+import { storeResults } from '../../src/domain/matching/store-scores.ts';
+import { workOffChanges } from '../../src/domain/matching/work-changes.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { until } from '../doubles/until.ts';
+import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase } from '../services/given.ts';
+import { openMatchingWorld } from './matching-world.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    database = await openPostgres({
+      ...bounds,
+      url: fresh.url,
+      log: createSilentLog(),
+      applicationName: 'test',
+    });
+    await migrate(database);
+  }, 60_000);
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  /** Runs `change` in a transaction that stays open until `beside` waits for it, or has ended. */
+  async function whileOpen(change: string, values: string[], beside: () => Promise<unknown>): Promise<void> {
+    let other: Promise<unknown> = Promise.resolve();
+    await database.transaction(async (transaction) => {
+      await transaction.query(change, values);
+      let isOver = false;
+      other = beside().finally(() => {
+        isOver = true;
+      });
+      await until(async () => {
+        const rows = await database.query(`select 1 from pg_locks where not granted`);
+        return isOver || rows.length > 0;
+      });
+    });
+    await other;
+  }
+
+  test('A-12 a pair that is asked for anew while its score is being stored is free at once', async () => {
+    const world = await openMatchingWorld(database);
+    await world.addJob();
+    const talentId = await world.addTalent();
+    await workOffChanges(world.parts, world.claim(), new AbortController().signal);
+    const claim = world.claim();
+    const already = (await claimPairs(database, claim)).map((pair) => ({ ...pair, weightsVersion: 0 }));
+    expect(already).toHaveLength(1);
+    const results = { scored: [], already, failed: [], gone: [] };
+    await whileOpen('update match_pairs set weights_version = 1 where talent_id = $1', [talentId], () =>
+      storeResults(database, claim.id, results, world.clock.now()),
+    );
+    const pairs = await database.query('select claim_id from match_pairs where talent_id = $1', [talentId]);
+    expect(pairs).toEqual([{ claim_id: null }]);
+    await database.query('delete from match_pairs');
+  });
+
+  test('A-12 a talent that changes while its change is being finished is free at once', async () => {
+    const world = await openMatchingWorld(database);
+    const talentId = await world.addTalent();
+    const claim = world.claim();
+    const changes = await claimChanges(database, claim);
+    await whileOpen('update talents set version = 2 where id = $1', [talentId], () =>
+      finishChanges(database, claim.id, changes),
+    );
+    const rows = await database.query('select claim_id from match_changes where subject_id = $1', [talentId]);
+    expect(rows).toEqual([{ claim_id: null }]);
+    await world.workOff();
+  });
+
+  test('A-12 what commits after somebody looked, though it was written before, is seen at the next look', async () => {
+    const world = await openMatchingWorld(database);
+    await world.addJob();
+    const talentId = await world.addTalent();
+    await world.workOff();
+    const indexes = createCompanyIndexes({ database, clock: world.clock });
+    await indexes.open(world.companyId);
+    await whileOpen(
+      `update match_subjects set version = 7, written_in = pg_current_xact_id() where subject_id = $1`,
+      [talentId],
+      async () => {
+        // A later transaction commits first, and the index is read after it.
+        await database.query(
+          `update match_subjects set written_in = pg_current_xact_id() where kind = 'job'`,
+        );
+        expect((await indexes.open(world.companyId)).talents.get(talentId)?.version).toBe(1);
+      },
+    );
+    expect((await indexes.open(world.companyId)).talents.get(talentId)?.version).toBe(7);
+  });
+});

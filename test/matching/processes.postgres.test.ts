@@ -1,0 +1,128 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { migrate } from '../../src/adapters/database/migrate.ts';
+import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { queueSize } from '../../src/domain/matching/generator-board.ts';
+import { readMetrics } from '../../src/domain/matching/generator-metrics.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { until } from '../doubles/until.ts';
+import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase } from '../services/given.ts';
+import { addJob, addTalent, addTestCompany, scoresOf } from './matching-world.ts';
+
+const PROGRAM = join(import.meta.dir, 'generator-process.ts');
+const JOBS = 12;
+const TALENTS = 40;
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    database = await openPostgres({
+      ...bounds,
+      url: fresh.url,
+      log: createSilentLog(),
+      applicationName: 'test',
+    });
+    await migrate(database);
+  }, 60_000);
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  const children: { kill(signal: 'SIGKILL'): void; readonly exited: Promise<number> }[] = [];
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      child.kill('SIGKILL');
+      await child.exited;
+    }
+  });
+
+  /** A process that runs the generator; `lines` grows while it runs. */
+  function startProcess(leaseMs: number, ...mode: string[]) {
+    const child = Bun.spawn([process.execPath, PROGRAM, fresh.url, String(leaseMs), ...mode], {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+    children.push(child);
+    const lines: string[] = [];
+    const reading = (async () => {
+      let rest = '';
+      for await (const chunk of child.stdout) {
+        const parts = (rest + new TextDecoder().decode(chunk)).split('\n');
+        rest = parts.pop() ?? '';
+        lines.push(...parts);
+      }
+    })();
+    return {
+      lines,
+      pairs: () => lines.filter((line) => line.includes(' ')),
+      async end(signal: 'SIGTERM' | 'SIGKILL') {
+        child.kill(signal);
+        await child.exited;
+        await reading;
+      },
+    };
+  }
+
+  async function fill(): Promise<string> {
+    const companyId = await addTestCompany(database);
+    for (let n = 0; n < JOBS; n += 1) await addJob(database, companyId, { title: `Engineer ${n}` });
+    for (let n = 0; n < TALENTS; n += 1) await addTalent(database, companyId, { months: n });
+    return companyId;
+  }
+
+  for (const count of [2, 4]) {
+    test(`A-12 ${count} processes share the work, and score no pair twice`, async () => {
+      const processes = Array.from({ length: count }, () => startProcess(60_000));
+      await until(() => processes.every(({ lines }) => lines.includes('ready')), 60_000);
+      const companyId = await fill();
+      await until(async () => (await scoresOf(database, companyId)).length === JOBS * TALENTS, 60_000);
+      await until(async () => (await queueSize(database)) === 0, 60_000);
+      const told = { nowMs: Date.now(), own: null, breakerState: 'closed' } as const;
+      await until(async () => (await readMetrics(database, told)).processes.length >= count, 30_000);
+      await Promise.all(processes.map((one) => one.end('SIGTERM')));
+      const pairs = processes.flatMap((one) => one.pairs());
+      expect(new Set(pairs).size).toBe(JOBS * TALENTS);
+      expect(pairs).toHaveLength(JOBS * TALENTS);
+      expect(processes.filter((one) => one.pairs().length > 0).length).toBeGreaterThan(1);
+      expect((await readMetrics(database, told)).processes).toEqual([]);
+    }, 120_000);
+  }
+
+  test('A-12 what a killed process held is scored by another one, and nothing is lost or stored twice', async () => {
+    const killed = startProcess(1_500, 'hang');
+    await until(() => killed.lines.includes('ready'), 60_000);
+    const companyId = await fill();
+    await until(() => killed.lines.includes('hanging'), 60_000);
+    await killed.end('SIGKILL');
+    const before = (await scoresOf(database, companyId)).length;
+    expect(before).toBeLessThan(JOBS * TALENTS);
+    const next = startProcess(60_000);
+    await until(async () => (await scoresOf(database, companyId)).length === JOBS * TALENTS, 60_000);
+    await until(async () => (await queueSize(database)) === 0, 60_000);
+    await next.end('SIGTERM');
+    expect(new Set(next.pairs()).size).toBe(next.pairs().length);
+    expect(next.pairs().length).toBe(JOBS * TALENTS - before);
+  }, 120_000);
+
+  test('A-12 changes that come while their pairs are scored end in scores of the newest versions', async () => {
+    const processes = [startProcess(60_000), startProcess(60_000)];
+    await until(() => processes.every(({ lines }) => lines.includes('ready')), 60_000);
+    const companyId = await fill();
+    for (let round = 0; round < 5; round += 1) {
+      await until(() => processes.some((one) => one.pairs().length > round * 30));
+      await database.query(`update jobs set version = version + 1 where company_id = $1`, [companyId]);
+    }
+    const newest = async () => (await scoresOf(database, companyId)).filter((one) => one.jobVersion === 6);
+    await until(async () => (await newest()).length === JOBS * TALENTS, 60_000);
+    await until(async () => (await queueSize(database)) === 0, 60_000);
+    await Promise.all(processes.map((one) => one.end('SIGTERM')));
+    const pairs = processes.flatMap((one) => one.pairs());
+    expect(new Set(pairs).size).toBe(pairs.length);
+  }, 120_000);
+});

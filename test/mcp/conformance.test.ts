@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { Scope } from '../../src/domain/keys/scopes.ts';
+import { type GatewayUnderTest, openGateway } from '../gateway/gateway-under-test.ts';
+import { REVISIONS, type Revision, runConformance } from './conformance-suite.ts';
+import { startForwardingProxy } from './forwarding-proxy.ts';
+import { openGatewayBeside } from './gateway-beside.ts';
+import { suiteServer } from './suite-server.ts';
+
+let gateway: GatewayUnderTest;
+let rawKey: string;
+const SCOPES: Scope[] = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
+
+beforeAll(async () => {
+  gateway = await openGateway();
+  rawKey = (await gateway.mint({ scopes: SCOPES })).rawKey;
+}, 60_000);
+afterAll(() => gateway.close());
+
+async function conformanceOf(mcp: Parameters<typeof openGatewayBeside>[1], revision: Revision, what: string) {
+  const beside = await openGatewayBeside(gateway, mcp);
+  const proxy = startForwardingProxy([beside.url], rawKey);
+  const baseline = join(import.meta.dir, `${what}-${revision}.yml`);
+  const ran = await runConformance(`${proxy.url}/mcp`, revision, baseline);
+  proxy.close();
+  await beside.close();
+  return ran;
+}
+
+for (const revision of REVISIONS) {
+  test(`G-46 the gateway’s own tools conform to ${revision}, but for what a server of tools alone lacks`, async () => {
+    const { exitCode, report } = await conformanceOf({ mcp: { checksHost: true } }, revision, 'tools-alone');
+    if (exitCode !== 0) console.log(report.slice(report.indexOf('=== SUMMARY')));
+    expect(exitCode).toBe(0);
+  }, 120_000);
+
+  test(`G-46 the same HTTP stack with the fixtures of the suite conforms to ${revision}`, async () => {
+    const mcp = { checksHost: true, toolServer: suiteServer };
+    const { exitCode, report } = await conformanceOf({ mcp }, revision, 'fixtures');
+    if (exitCode !== 0) console.log(report.slice(report.indexOf('=== SUMMARY')));
+    expect(exitCode).toBe(0);
+  }, 120_000);
+}

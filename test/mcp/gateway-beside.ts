@@ -1,0 +1,85 @@
+import { createDocumentReader } from '../../src/adapters/document-reader/in-processes.ts';
+import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
+import { createBreakers } from '../../src/domain/breakers/breakers.ts';
+import { createAnswerCipher } from '../../src/domain/calls/idempotent-answer-cipher.ts';
+import { createIdempotentCalls } from '../../src/domain/calls/idempotent-calls.ts';
+import { createCallBook } from '../../src/domain/calls/settle-call.ts';
+import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
+import { createCreditHolds } from '../../src/domain/credits/holds.ts';
+import { createStandings } from '../../src/domain/credits/standings.ts';
+import { createOwnEngine } from '../../src/domain/documents/parse-own-engine.ts';
+import { createTextParser } from '../../src/domain/documents/parse-text.ts';
+import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
+import { createLimits } from '../../src/domain/limits/limits.ts';
+import { createCipher } from '../../src/domain/models/cipher.ts';
+import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
+import { createRunningCalls } from '../../src/gateway/mcp/running-calls.ts';
+import { createGateway, type GatewayParts } from '../../src/gateway/server.ts';
+import { createUnpaidEndings } from '../../src/gateway/unpaid-endings.ts';
+import { createClientAddress } from '../../src/http/client-address.ts';
+import { listen } from '../../src/http/listen.ts';
+import { createMemoryJournal } from '../doubles/memory-journal.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+import type { GatewayUnderTest } from '../gateway/gateway-under-test.ts';
+
+const MASTER_KEY = 'a master key of sufficient length';
+const MAX_BODY_BYTES = 1024 * 1024;
+const TIMEOUT_MS = 5_000;
+
+export interface BesideOptions {
+  readonly mcp?: GatewayParts['mcp'];
+  readonly consoleOrigin?: string;
+  readonly addressRequestsPerMinute?: number;
+}
+
+/** Another gateway process as it were: parts of its own, on the database and the shared state of the first. */
+export async function openGatewayBeside(first: GatewayUnderTest, options: BesideOptions = {}) {
+  const { database, sharedState, secrets, clock } = first.parts;
+  const { log } = createRecordingLog();
+  const cipher = createCipher({ masterKey: MASTER_KEY, secrets });
+  const common = { database, sharedState, clock, secrets, log };
+  const models = await createModelDirectory({ ...common, cipher, prefix: 'svc', embeddedAllowed: false });
+  const keys = await createKeyDirectory(common);
+  const standings = await createStandings(common);
+  const breakers = await createBreakers({ sharedState, clock, log });
+  const journal = createMemoryJournal();
+  const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
+  const answers = createAnswerCipher({ masterKey: MASTER_KEY, secrets });
+  const idempotency = createIdempotentCalls({ ...common, cipher: answers, maxAnswerBytes: MAX_BODY_BYTES });
+  const upstream = createHttpUpstream({ clock, log, firstByteTimeoutMs: TIMEOUT_MS });
+  const reader = createDocumentReader({ clock, log });
+  const running = await createRunningCalls({ sharedState, log });
+  const { addressRequestsPerMinute = 0, consoleOrigin } = options;
+  const app = createGateway({
+    ...common,
+    ...{ models, keys, standings, breakers, calls, idempotency, upstream, reader },
+    holds: createCreditHolds({ database, clock, log }),
+    heldCredits: createHeldCredits({ sharedState, log }),
+    limits: createLimits({ sharedState, ownState: sharedState, clock, log, addressRequestsPerMinute }),
+    parser: createTextParser({
+      ...{ models, breakers, secrets, clock, log, upstream, answerTimeoutMs: TIMEOUT_MS },
+      engine: createOwnEngine({ clock, secrets }),
+      countTokens: async (text) => Math.ceil(text.length / 4),
+    }),
+    unpaidEndings: createUnpaidEndings({ clock, log }),
+    clientAddress: createClientAddress([]),
+    idleTimeoutMs: TIMEOUT_MS,
+    bodyTimeoutMs: TIMEOUT_MS,
+    maxBodyBytes: MAX_BODY_BYTES,
+    dependencies: async () => ({}),
+    ...(consoleOrigin === undefined ? {} : { consoleOrigin }),
+    mcp: { running, ...options.mcp },
+  });
+  const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
+  const bounds = { maxBodyBytes: MAX_BODY_BYTES, clock, log };
+  const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, ...bounds });
+  return {
+    url: `${listening.url}/llm/v1`,
+    async close(): Promise<void> {
+      await listening.drain(0);
+      await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
+      idempotency.close();
+      await Promise.all([running.close(), reader.close(), journal.close()]);
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { addCompany } from '../../src/domain/accounts/company.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { addJob, addTalent } from '../matching/matching-world.ts';
+import { ADA, type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
+
+const TRANSCRIPT = `Ada: Welcome Bob. Today we look at your experience with databases and at the plan for the first months.
+Bob: I worked with databases for six years, mostly PostgreSQL, and planned the migration of a large warehouse.
+Ada: How did you test the migration?
+Bob: We compared every table of the warehouse before and after, and measured the queries of the databases.
+Ada: We decided to offer you the second interview with the platform team.
+Ada: I will send you the exercise by Friday.`;
+
+let database: Database;
+let world: MeetingsUnderTest;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+}, 60_000);
+afterAll(() => database.close());
+
+async function held(room: string, until = T0 + 1_860) {
+  for (const { path, body } of serverEvents(room, T0 + 60, until)) await world.post(path, body);
+}
+
+describe('A-7 insights', () => {
+  test('A-7 attendance, lateness, overrun and talk share; a briefing, and one reminder for who interviewed', async () => {
+    world = await openMeetings(database);
+    const [jobId, talentId] = [
+      await addJob(database, world.companyId, {}),
+      await addTalent(database, world.companyId, {}),
+    ];
+    await database.query(
+      `insert into match_scores (id, job_id, talent_id, company_id, job_version, talent_version, scorer_version,
+         weights_version, score, job_to_talent, talent_to_job, parts, reasons, missing, engine, updated_at)
+       values ($1, $2, $3, $4, 1, 1, 1, 0, 80, 80, 80, '[]', '{"Has python."}', '{"sql"}', 'embedded', now())`,
+      [world.secrets.newId(), jobId, talentId, world.companyId],
+    );
+    const startsAt = new Date(T0 * 1_000);
+    const announced = await world.announce('Interview', { startsAt, plannedMinutes: 20, jobId, talentId });
+    expect(announced.outcome).toBe('announced');
+    await world.clock.advance(2_000_000);
+    await held('interview');
+    await world.workOff();
+    const [meeting] = await world.meetings('interview');
+    expect(meeting?.briefing).toMatchObject({ score: 80, fits: ['Has python.'], askAbout: ['sql'] });
+    expect(meeting?.insight).toMatchObject({
+      status: 'held',
+      durationSeconds: 1_800,
+      startedLateSeconds: 60,
+      overrunSeconds: 660,
+      isNoShow: false,
+      summary: null,
+      attendees: [
+        { name: 'Ada', seconds: 1_800, joins: 1, lateSeconds: 60, talkShare: 0.25 },
+        { name: 'Bob', seconds: 1_620, joins: 1, lateSeconds: 180, talkShare: 0.75 },
+      ],
+    });
+    expect(meeting?.insight?.missing.join()).toContain('There is no transcript');
+    expect(world.mails.size).toBe(0);
+    await world.clock.advance(1_000_000);
+    await world.workOff();
+    expect([...world.mails.values()]).toEqual([
+      expect.objectContaining({ to: expect.stringContaining('@acme.example') }),
+    ]);
+  });
+
+  test('A-7 a transcript gives summary, decisions, action items and questions in its own words, and once', async () => {
+    const announced = await world.announce('talk');
+    const id = announced.outcome === 'announced' ? announced.meeting.id : '';
+    expect((await world.post(`meetings/${id}/transcript`, { text: TRANSCRIPT })).status).toBe(202);
+    await world.workOff();
+    const [meeting] = await world.meetings('talk');
+    const summary = meeting?.insight?.summary;
+    expect(summary).toMatchObject({
+      engine: 'embedded',
+      decisions: [
+        { speaker: 'Ada', text: 'We decided to offer you the second interview with the platform team.' },
+      ],
+      actionItems: [{ speaker: 'Ada', text: 'I will send you the exercise by Friday.' }],
+      questions: [{ speaker: 'Ada', text: 'How did you test the migration?' }],
+    });
+    for (const sentence of summary?.summary ?? [''])
+      expect(TRANSCRIPT).toContain(sentence.split(': ')[1] ?? '?');
+    await world.post(`meetings/${id}/transcript`, { text: TRANSCRIPT });
+    expect(world.waiting.filter(({ dueMs }) => dueMs === 0)).toEqual([]);
+  });
+
+  test('G-28 a model’s summary is kept and charged once, and what it made up is left out', async () => {
+    const charges: boolean[] = [];
+    const said = (text: string, quote: string) => ({ text, quote, speaker: 'Ada' });
+    const answer = JSON.stringify({
+      summary: ['An interview about databases.'],
+      decisions: [said('Offer a second interview.', 'offer you the second interview')],
+      actionItems: [said('Pay a million.', 'I will pay you a million')],
+      questions: [],
+    });
+    const modelled = await openMeetings(database, {
+      ask: async () => ({
+        answer,
+        charge: async (_transaction, isUsable) => void charges.push(isUsable),
+        release: async () => {},
+      }),
+    });
+    const announced = await modelled.announce('modelled');
+    const id = announced.outcome === 'announced' ? announced.meeting.id : '';
+    await modelled.post(`meetings/${id}/transcript`, { text: TRANSCRIPT });
+    await modelled.workOff();
+    await modelled.post('events/room/created', plain('room_created', 'modelled', T0));
+    await modelled.workOff();
+    const [meeting] = await modelled.meetings('modelled');
+    expect(meeting?.insight?.summary).toMatchObject({
+      engine: 'model',
+      decisions: [{ text: 'Offer a second interview.' }],
+      actionItems: [],
+    });
+    expect(charges).toEqual([true]);
+  });
+
+  test('A-7 nobody came, and one alone: told as such, and nobody is reminded', async () => {
+    const startsAt = new Date(world.clock.now());
+    await world.announce('nobody', { startsAt });
+    await world.clock.advance(4 * 3_600_000 + 1);
+    await world.upkeep();
+    await world.workOff();
+    expect((await world.meetings('nobody'))[0]?.insight).toMatchObject({
+      status: 'not-held',
+      isNoShow: true,
+    });
+    const now = Math.floor(world.clock.now() / 1_000);
+    await world.announce('alone');
+    const place = {
+      room_name: 'alone',
+      event_name: 'muc-room-destroyed',
+      created_at: now,
+      destroyed_at: now + 300,
+    };
+    const all_occupants = [{ ...ADA, joined_at: now, left_at: now + 300 }];
+    await world.post('events/room/destroyed', { ...place, all_occupants });
+    await world.workOff();
+    expect((await world.meetings('alone'))[0]?.insight).toMatchObject({ isNoShow: true, status: 'held' });
+  });
+});
+
+describe('A-7 whose room it is', () => {
+  test('A-7 what was before the announcement stays with super admins; another company is refused', async () => {
+    const now = () => Math.floor(world.clock.now() / 1_000);
+    await world.post('events/room/created', plain('room_created', 'shared', now() - 1_000));
+    await world.post('events/room/destroyed', plain('room_destroyed', 'shared', now() - 600));
+    await world.announce('shared');
+    await world.post('events/room/created', plain('room_created', 'shared', now()));
+    const [before, after] = await world.meetings('shared');
+    expect([before?.companyId, after?.companyId]).toEqual([null, world.companyId]);
+    const other = world.secrets.newId();
+    await addCompany(database, { id: other, name: 'Other', billingMode: 'PREPAID' });
+    expect(await world.announce('SHARED', {}, other)).toEqual({ outcome: 'taken' });
+    const refused = await world.post(`meetings/${before?.id}/transcript`, { text: TRANSCRIPT });
+    expect(refused.status).toBe(409);
+  });
+
+  test('A-7 bad input is a 4xx in the envelope that names what is wrong', async () => {
+    const now = Math.floor(world.clock.now() / 1_000);
+    const created = plain('room_created', 'bad', now);
+    const server = { event_name: 'muc-room-created', room_name: 'bad', created_at: now };
+    const cases = [
+      [422, 'events/room/destroyed', created],
+      [422, 'events/room/created', { ...server, event_name: 'muc-occupant-left' }],
+      [422, 'events/room/created', plain('room_created', 'bad', now - 8 * 86_400)],
+      [422, 'events/room/created', { ...server, created_at: now + 3_600 }],
+      [400, 'events/room/created', { ...server, created_at: now * 1_000 }],
+      [400, 'events/room/created', { ...created, timestamp: 'yesterday' }],
+      [400, 'events/room/created', { ...created, room: '' }],
+      [400, 'events/room/created', { ...created, room: 'x'.repeat(301) }],
+      [400, 'events/room/created', { ...server, created_at: undefined }],
+      [400, 'events/room/created', '{'],
+      [400, 'events/room/created', null],
+      [413, 'events/room/created', JSON.stringify({ ...created, more: 'x'.repeat(1_100_000) })],
+      [404, 'meetings/nothing/transcript', { text: 'x' }],
+      [404, 'meetings/019a0000-0000-7000-8000-00000000dead/transcript', { text: 'x' }],
+    ] as const;
+    for (const [status, path, body] of cases) {
+      const answered = await world.post(path, body);
+      expect([path, JSON.stringify(body)?.slice(0, 80), answered.status]).toEqual([
+        path,
+        JSON.stringify(body)?.slice(0, 80),
+        status,
+      ]);
+      expect(answered.body).toMatchObject({ error: { message: expect.any(String) } });
+    }
+    expect((await world.post('events/room/created', created, 'wrong')).status).toBe(401);
+    expect(await world.meetings('bad')).toEqual([]);
+  });
+});

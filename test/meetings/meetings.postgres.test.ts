@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { migrate } from '../../src/adapters/database/migrate.ts';
+import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase } from '../services/given.ts';
+import { openMeetings, serverEvents, T0 } from './meetings-under-test.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 8, maxWaiting: 200, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  test('A-7 all events of a meeting at once, each twice, and the announcement among them: one meeting', async () => {
+    const world = await openMeetings(database);
+    await world.clock.advance(300_000);
+    for (let round = 0; round < 5; round += 1) {
+      const room = `at-once-${round}`;
+      const events = serverEvents(room, T0 + 60, T0 + 290 + round);
+      const posts = [...events, ...events].map(({ path, body }) => world.post(path, body));
+      const [announced, ...answers] = await Promise.all([world.announce(room), ...posts]);
+      expect(announced.outcome).toBe('announced');
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+      expect(answers.filter(({ body }) => body.repeated === false)).toHaveLength(events.length);
+      await world.workOff();
+      const meetings = await world.meetings(room);
+      expect(meetings).toHaveLength(1);
+      expect(meetings[0]).toMatchObject({ origin: 'announced', companyId: world.companyId });
+      expect(meetings[0]?.insight).toMatchObject({ status: 'held', durationSeconds: 230 + round });
+    }
+  });
+});

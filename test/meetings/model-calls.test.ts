@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createMeetingModel } from '../../src/ai-service/room-events-model.ts';
+import type { CallEnd } from '../../src/ai-service/workers/platform-calls.ts';
+import type { Transaction } from '../../src/ports/database.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+
+const TARGET = { id: 't1', baseUrl: 'https://provider.example/v1', model: 'm', apiKey: null, weight: 1 };
+const ANSWER = {
+  choices: [{ message: { role: 'assistant', content: '{}' } }],
+  usage: { prompt_tokens: 7, completion_tokens: 3 },
+};
+
+function modelWith({ hasProvider = true, mayAsk = true, status = 200 } = {}) {
+  const ends: CallEnd[] = [];
+  const seen = { asked: 0, released: 0, endpoint: '' };
+  const target = hasProvider ? TARGET : { ...TARGET, baseUrl: null };
+  const model = createMeetingModel({
+    models: { order: () => [target], noteFailure() {}, noteSuccess() {} },
+    upstream: {
+      async send() {
+        seen.asked += 1;
+        const { body } = new Response(JSON.stringify(ANSWER));
+        return { status, contentType: 'application/json', body: body as ReadableStream<Uint8Array> };
+      },
+    },
+    breakers: { enter: () => ({ outcome: 'enter', report() {} }) },
+    ...{ secrets: createSystemSecrets(), clock: createManualClock(), log: createSilentLog() },
+    answerTimeoutMs: 1_000,
+    chatAlias: () => ({ alias: 'svc/chat-default', kind: 'chat', targets: [target], prices: [] }),
+    platformCalls: {
+      async begin({ endpoint }) {
+        seen.endpoint = endpoint;
+        return {
+          mayAsk,
+          charge: async (_transaction, end) => void ends.push(end),
+          async release() {
+            seen.released += 1;
+          },
+        };
+      },
+    },
+  });
+  const { signal } = new AbortController();
+  const call = { companyId: 'c', requestId: 'r', signal };
+  const ask = () => model.ask({ instruction: 'i', data: 'd', schema: {} }, call);
+  return { ask, ends, seen };
+}
+
+const nowhere = {} as Transaction;
+
+describe('G-28 the summary of a meeting', () => {
+  test('G-28 is a call of the company, paid by its tokens; an answer of no use is not paid for', async () => {
+    const { ask, ends, seen } = modelWith();
+    const asked = await ask();
+    expect(asked.answer).toBe('{}');
+    await asked.charge(nowhere, true);
+    await asked.charge(nowhere, false);
+    await asked.release();
+    expect(ends).toMatchObject([
+      { tokens: { promptTokens: 7, completionTokens: 3 }, targetId: 't1', reason: null },
+      { tokens: null, targetId: 't1', reason: 'answer-unusable' },
+    ]);
+    expect(seen).toEqual({ asked: 1, released: 1, endpoint: 'meeting-summary' });
+  });
+
+  test('G-28 without credits no provider is asked; without a provider nobody is; a failure costs nothing', async () => {
+    const poor = modelWith({ mayAsk: false });
+    expect((await poor.ask()).answer).toBeNull();
+    expect(poor.seen.asked).toBe(0);
+    const alone = modelWith({ hasProvider: false });
+    expect((await alone.ask()).answer).toBeNull();
+    expect(alone.seen.endpoint).toBe('');
+    const broken = modelWith({ status: 503 });
+    const asked = await broken.ask();
+    await asked.charge(nowhere, false);
+    expect(broken.ends).toMatchObject([{ tokens: null, reason: '503' }]);
+  });
+});

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { findCompany } from '../../src/domain/accounts/company.ts';
+import { createBillingPortal } from '../../src/domain/payments/billing-portal.ts';
+import { ensureCustomer } from '../../src/domain/payments/ensure-customer.ts';
+import { createCreditPackCheckout } from '../../src/domain/payments/pack-checkout.ts';
+import { findPurchase, listPurchases } from '../../src/domain/payments/purchase.ts';
+import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
+import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { CREDIT } from './payments-under-test.ts';
+import { countingCalls, failing, openShop, type Shop } from './shop-under-test.ts';
+
+let database: Database;
+let shop: Shop;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  shop = await openShop(database);
+}, 60_000);
+afterAll(async () => {
+  await shop.sandbox.close();
+  await database.close();
+});
+
+async function openedPack(companyId: string) {
+  const pack = await shop.newPack();
+  const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+  if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+  return opened;
+}
+
+async function pricedPlan(changes = {}) {
+  const plan = await shop.newPlan(changes);
+  await shop.sync();
+  return plan.id;
+}
+
+describe('the checkout of a pack', () => {
+  test('P-20 is opened with a PENDING purchase, paid on the provider’s page, and completes it', async () => {
+    const companyId = await shop.newCompany();
+    const { purchaseId, page } = await openedPack(companyId);
+    expect(page.url).toStartWith('http');
+    expect(await findPurchase(database, purchaseId)).toMatchObject({
+      status: 'PENDING',
+      providerSessionId: page.providerSessionId,
+    });
+    await shop.pay(page.providerSessionId);
+    expect(await findPurchase(database, purchaseId)).toMatchObject({ status: 'COMPLETED' });
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+    expect(await listPurchases(database, companyId)).toHaveLength(1);
+  });
+
+  test('P-21 its refund at the provider takes the credits back', async () => {
+    const companyId = await shop.newCompany();
+    const { purchaseId, page } = await openedPack(companyId);
+    await shop.pay(page.providerSessionId);
+    const paymentId = (await findPurchase(database, purchaseId))?.providerPaymentIntentId ?? '';
+    for (const amountMinor of [250n, null]) {
+      await shop.sandbox.provider.refund(
+        { paymentId, amountMinor, metadata: {} },
+        `refund:${purchaseId}:${amountMinor}`,
+      );
+      await shop.balanceBecomes(companyId, amountMinor === null ? 0n : 750n * CREDIT);
+    }
+  });
+
+  test('P-26 a price that the provider does not know fails with the provider’s words, and nothing is sold', async () => {
+    const companyId = await shop.newCompany();
+    const pack = await shop.newPack();
+    await database.query(`update credit_packs set provider_price_id = 'price_stale' where id = $1`, [
+      pack.id,
+    ]);
+    const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    expect(opened).toEqual({ outcome: 'provider-failed', message: "No such price: 'price_stale'" });
+    expect(await listPurchases(database, companyId)).toMatchObject([{ status: 'CANCELED' }]);
+  });
+
+  test('a pack that is not sold, or is none, and a company that is none', async () => {
+    const companyId = await shop.newCompany();
+    const pack = await shop.newPack();
+    await database.query(`update credit_packs set status = 'RETIRED' where id = $1`, [pack.id]);
+    for (const creditPackId of [pack.id, crypto.randomUUID()]) {
+      expect(await createCreditPackCheckout(shop.parts, { companyId, creditPackId })).toEqual({
+        outcome: 'no-such-pack',
+      });
+    }
+    const { id: creditPackId } = await shop.newPack();
+    const nobody = { companyId: crypto.randomUUID(), creditPackId };
+    expect(await createCreditPackCheckout(shop.parts, nobody)).toEqual({ outcome: 'no-such-company' });
+  });
+
+  test('billing bug 10: repeated, each checkout is a purchase of its own, and only what is paid is granted', async () => {
+    const companyId = await shop.newCompany();
+    const [first] = [await openedPack(companyId), await openedPack(companyId)];
+    await shop.pay(first.page.providerSessionId);
+    await shop.pay(first.page.providerSessionId);
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+  });
+});
+
+test('one customer a company, also when two ask at once; and it has a portal', async () => {
+  const companyId = await shop.newCompany();
+  const both = await Promise.all([0, 1].map(() => ensureCustomer(shop.parts, companyId)));
+  const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? '';
+  expect(both).toEqual([
+    { outcome: 'ensured', customerId },
+    { outcome: 'ensured', customerId },
+  ]);
+  const { provider, calls } = countingCalls(shop.sandbox.provider);
+  await ensureCustomer({ ...shop.parts, provider }, companyId);
+  expect(calls.size).toBe(0);
+  expect(await createBillingPortal(shop.parts, companyId)).toMatchObject({
+    outcome: 'opened',
+    url: expect.stringMatching(/^http/),
+  });
+});
+
+describe('the checkout of a plan', () => {
+  test('P-20 P-22 is paid on the provider’s page: subscribed, and its credits came once', async () => {
+    const companyId = await shop.newCompany();
+    const planId = await pricedPlan();
+    const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    await shop.pay(opened.page.providerSessionId);
+    expect(await currentSubscription(database, companyId)).toMatchObject({
+      status: 'ACTIVE',
+      isActive: true,
+      planId,
+    });
+    expect(await shop.payments.balance(companyId)).toBe(3_000n * CREDIT);
+    const second = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+    expect(second).toMatchObject({ outcome: 'subscribed-already' });
+    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
+    await shop.balanceBecomes(companyId, 6_000n * CREDIT);
+  });
+
+  test('P-29 POSTPAID plans, inactive ones and those without a price are not sold', async () => {
+    const companyId = await shop.newCompany();
+    const plans = [
+      await shop.newPlan({ billingMode: 'POSTPAID' }),
+      await shop.newPlan({ active: false }),
+      await shop.newPlan({ name: 'Unpriced' }),
+    ];
+    for (const { id: planId } of plans) {
+      const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+      expect(opened).toMatchObject({ outcome: 'not-for-sale', message: expect.any(String) });
+    }
+    const unknown = { companyId, planId: crypto.randomUUID() };
+    expect(await createSubscriptionCheckout(shop.parts, unknown)).toEqual({ outcome: 'no-such-plan' });
+  });
+
+  test('billing bug 22: at most one page is open for a company: the same for the same plan, closed for another', async () => {
+    const companyId = await shop.newCompany();
+    const [planId, otherId] = [await pricedPlan(), await pricedPlan()];
+    const same = await Promise.all(
+      [0, 1].map(() => createSubscriptionCheckout(shop.parts, { companyId, planId })),
+    );
+    expect(same[0]).toEqual(same[1] as (typeof same)[0]);
+    const other = await createSubscriptionCheckout(shop.parts, { companyId, planId: otherId });
+    if (same[0]?.outcome !== 'opened' || other.outcome !== 'opened') throw new Error('not opened');
+    const first = await shop.sandbox.provider.retrieveCheckoutSession(same[0].page.providerSessionId);
+    expect(first).toMatchObject({ value: { status: 'expired' } });
+    await shop.pay(other.page.providerSessionId);
+    expect(await currentSubscription(database, companyId)).toMatchObject({ planId: otherId });
+  });
+
+  test('billing bug 22: a page that is paid while its event is on its way is not followed by a second one', async () => {
+    const companyId = await shop.newCompany();
+    const [planId, otherId] = [await pricedPlan(), await pricedPlan()];
+    const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    await shop.sandbox.click(`/checkout/${opened.page.providerSessionId}/pay`);
+    const second = await createSubscriptionCheckout(shop.parts, { companyId, planId: otherId });
+    expect(second).toMatchObject({ outcome: 'subscribed-already' });
+    await shop.handOn();
+  });
+
+  test('a provider that is away says so, and the next try opens the page', async () => {
+    const companyId = await shop.newCompany();
+    const planId = await pricedPlan();
+    const away = { ...shop.sandbox.provider, createCheckoutSession: failing<never>('away') };
+    const failed = await createSubscriptionCheckout({ ...shop.parts, provider: away }, { companyId, planId });
+    expect(failed).toEqual({ outcome: 'provider-failed', message: 'away' });
+    expect(await createSubscriptionCheckout(shop.parts, { companyId, planId })).toMatchObject({
+      outcome: 'opened',
+    });
+  });
+});

@@ -1,0 +1,132 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { migrate } from '../../src/adapters/database/migrate.ts';
+import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { AUDIT_CHECKS } from '../../src/command-line/audit.ts';
+import { runCheck } from '../../src/domain/credits/audit-check.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase } from '../services/given.ts';
+import {
+  CREDIT,
+  makeCompany,
+  makePurchase,
+  openPayments,
+  type PaymentsUnderTest,
+} from './payments-under-test.ts';
+import { paidSession, refundOf } from './purchase-facts.ts';
+import { secondId } from './recorded-events.ts';
+import { drawSchedule, refundStory, subscriptionStory } from './schedules.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  /** Two processes on one database. */
+  let payments: PaymentsUnderTest;
+  let other: PaymentsUnderTest;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 16, maxWaiting: 5_000, connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+    payments = openPayments(database);
+    other = openPayments(database);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  async function bought() {
+    const company = await makeCompany(database);
+    const purchase = await makePurchase(database, company.id);
+    return { company, purchase, event: paidSession(company, purchase) };
+  }
+
+  test('P-24 billing bug 9, 11: the same event fifty times at once is applied once', async () => {
+    const { company, event } = await bought();
+    const many = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? payments : other).receive(event));
+    const outcomes = (await Promise.all(many)).map(({ outcome }) => outcome);
+    expect(outcomes.filter((outcome) => outcome === 'processed')).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === 'duplicate')).toHaveLength(49);
+    expect(await payments.postings(company.id)).toEqual([['PACK_PURCHASE', 1_000n * CREDIT]]);
+    expect(await payments.mails(company.id)).toEqual(['receipt']);
+  });
+
+  test('P-24 billing bug 9: the same fact under fifty ids at once is applied once', async () => {
+    const { company, event } = await bought();
+    const ids = Array.from({ length: 50 }, () => secondId(event));
+    const outcomes = await Promise.all(ids.map((one, at) => (at % 2 === 0 ? payments : other).receive(one)));
+    expect(outcomes.every(({ outcome }) => outcome === 'processed')).toBe(true);
+    expect(await payments.postings(company.id)).toEqual([['PACK_PURCHASE', 1_000n * CREDIT]]);
+  });
+
+  test('P-24 a purchase and its refunds, all at the same moment, leave nothing waiting', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { company, purchase, event } = await bought();
+      const refunds = [100, 400, 1_000].map((sum) => refundOf(company, purchase, sum));
+      await Promise.all([event, ...refunds].map((one, at) => (at % 2 === 0 ? payments : other).receive(one)));
+      expect(await payments.balance(company.id)).toBe(0n);
+      for (const one of refunds) expect(await payments.statusOf(one)).toBe('PROCESSED');
+    }
+  }, 60_000);
+
+  test('P-24 a refund that is found to wait while its purchase is committed is applied all the same', async () => {
+    const { company, purchase, event } = await bought();
+    let isFirst = true;
+    const between = openPayments({
+      ...database,
+      transaction: (work, options) =>
+        database.transaction(async (transaction) => {
+          const result = await work(transaction);
+          // Looked for and not found; that it waits is not committed yet.
+          if (isFirst) {
+            isFirst = false;
+            await payments.receive(event);
+          }
+          return result;
+        }, options),
+    });
+    const refund = refundOf(company, purchase, 400);
+    expect(await between.receive(refund)).toMatchObject({ outcome: 'processed' });
+    expect(await payments.balance(company.id)).toBe(600n * CREDIT);
+  });
+
+  test('P-24 drawn schedules with duplicates and second ids, many at once: the books end the same', async () => {
+    const failures: unknown[] = [];
+    const stories = Array.from({ length: 40 }, async (_, at) => {
+      const random = createSeededRandom(1_000 + at);
+      const story = at % 2 === 0 ? await subscriptionStory(payments) : await refundStory(payments);
+      const schedule = drawSchedule(story.events, random);
+      const lanes = Array.from({ length: 4 }, () => 0).map(async (_lane, lane) => {
+        for (const [turn, event] of schedule.entries()) {
+          if (turn % 4 === lane) await (turn % 2 === 0 ? payments : other).receive(event);
+        }
+      });
+      await Promise.all(lanes);
+      const stand = await story.stand();
+      const expected =
+        at % 2 === 0
+          ? {
+              credits: 3_000n * CREDIT,
+              subscription: ['ACTIVE', true, true],
+              invoices: [{ kind: 'SUBSCRIPTION', status: 'PAID' }],
+            }
+          : { credits: 0n, purchase: { status: 'COMPLETED' }, refund: { refunded_minor: 1_000n, left: 0n } };
+      if (!Bun.deepEquals(stand, expected)) failures.push({ at, stand });
+    });
+    await Promise.all(stories);
+    expect(failures).toEqual([]);
+    const [left] = await database.query<{ count: bigint }>(
+      `select count(*) as count from provider_events where status <> 'PROCESSED'`,
+    );
+    expect(left?.count).toBe(0n);
+  }, 120_000);
+
+  test('the audit finds every purchase, grant and refund in the books', async () => {
+    for (const check of AUDIT_CHECKS)
+      expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+  });
+});

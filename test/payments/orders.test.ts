@@ -1,0 +1,45 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import type { Database } from '../../src/ports/database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { CREDIT, openPayments, type PaymentsUnderTest } from './payments-under-test.ts';
+import { drawSchedule, orders, refundStory, subscriptionStory } from './schedules.ts';
+
+let database: Database;
+let payments: PaymentsUnderTest;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  payments = openPayments(database);
+}, 60_000);
+afterAll(() => database.close());
+
+const SUBSCRIBED = {
+  credits: 3_000n * CREDIT,
+  subscription: ['ACTIVE', true, true],
+  invoices: [{ kind: 'SUBSCRIPTION', status: 'PAID' }],
+};
+const REFUNDED = {
+  credits: 0n,
+  purchase: { status: 'COMPLETED' },
+  refund: { refunded_minor: 1_000n, left: 0n },
+};
+
+test('P-24 a checkout, its subscription and its invoice end the same in all 120 orders', async () => {
+  for (const order of orders([0, 1, 2, 3, 4])) {
+    const { events, stand } = await subscriptionStory(payments);
+    for (const at of order) await payments.receive(events[at] as (typeof events)[number]);
+    expect([order, await stand()]).toEqual([order, SUBSCRIBED]);
+  }
+}, 120_000);
+
+test('P-24 with duplicates and second ids, by drawn schedules, both stories end the same', async () => {
+  for (let seed = 1; seed <= 40; seed += 1) {
+    const random = createSeededRandom(seed);
+    const isPlan = seed % 2 === 0;
+    const { events, stand } = isPlan ? await subscriptionStory(payments) : await refundStory(payments);
+    const schedule = drawSchedule(events, random);
+    for (const event of schedule) await payments.receive(event);
+    expect([seed, await stand()]).toEqual([seed, isPlan ? SUBSCRIBED : REFUNDED]);
+    for (const event of schedule) expect(await payments.statusOf(event)).toBe('PROCESSED');
+  }
+}, 120_000);

@@ -1,0 +1,141 @@
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { addCompany, type BillingMode } from '../../src/domain/accounts/company.ts';
+import { readLevel } from '../../src/domain/credits/account-level.ts';
+import { listTransactions } from '../../src/domain/credits/list-transactions.ts';
+import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
+import {
+  findPaymentEvent,
+  listPaymentEvents,
+  type PaymentEvent,
+} from '../../src/domain/payments/payment-event.ts';
+import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { ProviderAnswer, ProviderEvent, WireObject } from '../../src/ports/payment-provider.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+import { RECORDED_AT } from './recorded-events.ts';
+
+export const CREDIT = 1_000_000n;
+export const GRACE_MS = 7 * 24 * 60 * 60_000;
+const { newId } = createSystemSecrets();
+
+/** Events on a real database, a provider that knows what it is told to, and mails that are only written. */
+export function openPayments(database: Database) {
+  const clock = createManualClock(RECORDED_AT * 1000);
+  const { log, entries } = createRecordingLog();
+  const sharedState = createInProcessState({ clock });
+  const known = new Map<string, WireObject>();
+  const asked: string[] = [];
+  const provider = {
+    async retrieveSubscription(id: string): Promise<ProviderAnswer<WireObject>> {
+      asked.push(id);
+      const value = known.get(id);
+      if (value !== undefined) return { outcome: 'done', value };
+      const failure = { reason: 'not-found', message: `No such subscription: '${id}'`, code: null } as const;
+      return { outcome: 'failed', failure };
+    },
+  };
+  const secrets = createSystemSecrets();
+  const jobQueue = { enqueue: async () => newId() };
+  const mail = createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'mail.example' });
+  const parts = { database, sharedState, provider, mail, secrets, clock, log, pastDueGraceMs: GRACE_MS };
+  const events = createPaymentEvents(parts);
+
+  async function found(event: ProviderEvent): Promise<PaymentEvent> {
+    const [row] = await database.query<{ id: string }>(
+      'select id from provider_events where provider_event_id = $1',
+      [event.id],
+    );
+    const kept = row === undefined ? null : await findPaymentEvent(database, row.id);
+    if (kept === null) throw new Error(`event ${event.id} is not kept`);
+    return kept;
+  }
+
+  return {
+    ...{ database, clock, log, entries, sharedState, known, asked, parts, events, found },
+    receive: (event: ProviderEvent) => events.receive(event),
+    statusOf: async (event: ProviderEvent) => (await found(event)).status,
+    list: () => listPaymentEvents(database),
+    async balance(companyId: string): Promise<bigint> {
+      return (await readLevel(database, companyId))?.balanceMicro ?? 0n;
+    },
+    async postings(companyId: string): Promise<[string, bigint][]> {
+      const rows = await listTransactions(database, companyId, { first: 100 });
+      return rows.map(({ type, amountMicro }): [string, bigint] => [type, amountMicro]).reverse();
+    },
+    async mails(companyId: string): Promise<string[]> {
+      const rows = await database.query<{ kind: string }>(
+        'select kind from mail_outbox where company_id = $1 order by id',
+        [companyId],
+      );
+      return rows.map(({ kind }) => kind);
+    },
+  };
+}
+
+export type PaymentsUnderTest = ReturnType<typeof openPayments>;
+
+export interface MadeCompany {
+  readonly id: string;
+  readonly customerId: string;
+}
+
+export async function makeCompany(
+  database: Database,
+  billingMode: BillingMode = 'PREPAID',
+): Promise<MadeCompany> {
+  const id = newId();
+  const customerId = `cus_${id.slice(-12)}`;
+  await addCompany(database, { id, name: 'Acme', billingMode });
+  await database.query('update companies set provider_customer_id = $2 where id = $1', [id, customerId]);
+  await database.query(
+    `insert into users (id, company_id, email, password_hash, role) values ($1, $2, $3, 'none', 'COMPANY_ADMIN')`,
+    [newId(), id, `${id}@example.com`],
+  );
+  return { id, customerId };
+}
+
+export interface MadePurchase {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly paymentId: string;
+  readonly chargeId: string;
+}
+
+/** A pack that somebody is about to pay for. */
+export async function makePurchase(
+  database: Database,
+  companyId: string,
+  { credits = 1_000n, amountMinor = 1_000n, currency = 'usd' } = {},
+): Promise<MadePurchase> {
+  const [packId, id] = [newId(), newId()];
+  const end = id.slice(-12);
+  const now = new Date(RECORDED_AT * 1000);
+  await database.query(
+    `insert into credit_packs (id, name, credits_micro, price_minor, currency, sort_order, status, provider_product_id,
+       provider_price_id) values ($1, 'Starter', $2, $3, $4, 1, 'ACTIVE', $5, $6)`,
+    [packId, credits * CREDIT, amountMinor, currency, `prod_${end}`, `price_pack_${end}`],
+  );
+  const sessionId = `cs_${end}`;
+  await database.query(
+    `insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor, currency,
+       provider_session_id, created_at, updated_at) values ($1, $2, $3, 'PENDING', $4, $5, $6, $7, $8, $8)`,
+    [id, companyId, packId, credits * CREDIT, amountMinor, currency, sessionId, now],
+  );
+  return { id, sessionId, paymentId: `pi_${end}`, chargeId: `ch_${end}` };
+}
+
+export async function makePlan(
+  database: Database,
+  { credits = 3_000n, priceMinor = 2_900n, currency = 'usd' } = {},
+): Promise<{ readonly id: string; readonly priceId: string }> {
+  const id = newId();
+  const priceId = `price_${id.slice(-12)}`;
+  await database.query(
+    `insert into plans (id, name, billing_mode, price_minor, currency, credits_micro, billing_interval,
+       provider_product_id, provider_price_id) values ($1, 'Basic', 'PREPAID', $2, $3, $4, 'MONTH', $5, $6)`,
+    [id, priceMinor, currency, credits * CREDIT, `prod_${id.slice(-12)}`, priceId],
+  );
+  return { id, priceId };
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { findCompany } from '../../src/domain/accounts/company.ts';
+import { findInvoice } from '../../src/domain/credits/invoice.ts';
+import { createCreditPackCheckout } from '../../src/domain/payments/pack-checkout.ts';
+import { paymentWork, SUBSCRIPTION_UPKEEP_QUEUE } from '../../src/domain/payments/payment-work.ts';
+import { findPurchase } from '../../src/domain/payments/purchase.ts';
+import { reconcile } from '../../src/domain/payments/reconcile.ts';
+import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { Job } from '../../src/ports/job-queue.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { CREDIT, GRACE_MS, makeCompany, makePlan } from './payments-under-test.ts';
+import { paidSession } from './purchase-facts.ts';
+import { failing, openShop, type Shop } from './shop-under-test.ts';
+import { newSubscription, subscriptionEvent } from './subscription-facts.ts';
+
+let database: Database;
+let shop: Shop;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  shop = await openShop(database);
+}, 60_000);
+afterAll(async () => {
+  await shop.sandbox.close();
+  await database.close();
+});
+
+const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEvents: shop.payments.events });
+const HOUR_MS = 60 * 60_000;
+
+async function begun() {
+  const companyId = await shop.newCompany();
+  const pack = await shop.newPack();
+  const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+  if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+  const { purchaseId, page } = opened;
+  const status = async () => (await findPurchase(database, purchaseId))?.status;
+  return { companyId, purchaseId, sessionId: page.providerSessionId, status };
+}
+
+describe('reconciliation', () => {
+  test('billing bug 20: a paid purchase whose event never came is completed, once, by asking', async () => {
+    const { companyId, sessionId, status } = await begun();
+    await shop.sandbox.click(`/checkout/${sessionId}/pay`);
+    shop.lose();
+    await reconcile(parts());
+    expect(await status()).toBe('PENDING');
+    await shop.clock.advance(HOUR_MS);
+    expect(await reconcile(parts())).toMatchObject({ purchases: 1 });
+    expect(await status()).toBe('COMPLETED');
+    await shop.clock.advance(HOUR_MS);
+    expect(await reconcile(parts())).toMatchObject({ purchases: 0 });
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+  });
+
+  test('events that reached nobody are fetched and go through the same inbox', async () => {
+    const { companyId, sessionId } = await begun();
+    await shop.sandbox.own('/sandbox/faults', { drop: 20 });
+    await shop.sandbox.click(`/checkout/${sessionId}/pay`);
+    await shop.sandbox.own('/sandbox/faults', { drop: 0 });
+    const { events } = await reconcile(parts());
+    expect(events).toBeGreaterThan(0);
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+    await reconcile(parts());
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+  });
+
+  test('one whose page has expired is CANCELED; money that comes all the same completes it', async () => {
+    const { companyId, purchaseId, sessionId, status } = await begun();
+    await shop.sandbox.provider.expireCheckoutSession(sessionId, `expire:${sessionId}`);
+    await shop.clock.advance(HOUR_MS);
+    await reconcile(parts());
+    expect(await status()).toBe('CANCELED');
+    expect(await shop.payments.balance(companyId)).toBe(0n);
+    const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? '';
+    const names = { id: purchaseId, sessionId, paymentId: 'pi_late', chargeId: 'ch_late' };
+    await shop.payments.receive(paidSession({ id: companyId, customerId }, names));
+    expect(await status()).toBe('COMPLETED');
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+  });
+
+  test('a provider that is away changes nothing, and the purchase is asked for again', async () => {
+    const { sessionId, status } = await begun();
+    await shop.sandbox.click(`/checkout/${sessionId}/pay`);
+    shop.lose();
+    await shop.clock.advance(HOUR_MS);
+    const provider = {
+      ...shop.sandbox.provider,
+      retrieveCheckoutSession: failing<never>('away'),
+      listEvents: failing<never>('away'),
+    };
+    expect(await reconcile({ ...parts(), provider })).toEqual({ purchases: 0, events: 0 });
+    expect(await status()).toBe('PENDING');
+    await shop.clock.advance(HOUR_MS);
+    await reconcile(parts());
+    expect(await status()).toBe('COMPLETED');
+  });
+});
+
+describe('the jobs', () => {
+  const run = async (name: string, data: Job['data'] = {}) => {
+    const { provider } = shop.sandbox;
+    const work = paymentWork({ ...parts(), ...shop.payments.parts, provider });
+    const found = work.find(({ queue }) => queue.name === name);
+    if (found === undefined) throw new Error(`no work on ${name}`);
+    await found.handler({ id: 'job', data, attempt: 1, signal: new AbortController().signal });
+  };
+
+  test('P-29 an invoice for usage is made at the provider, once, mailed, and its payment there settles it', async () => {
+    const company = await makeCompany(database, 'POSTPAID');
+    await database.query('update companies set provider_customer_id = null where id = $1', [company.id]);
+    const id = crypto.randomUUID();
+    const now = new Date(shop.clock.now());
+    const dueAt = new Date(now.getTime() + 14 * 24 * HOUR_MS);
+    await database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+         last_version, period_start, period_end, due_at, number, created_at)
+       values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01', $4, '2029-12-X', $5)`,
+      [id, company.id, 50n * CREDIT, dueAt, now],
+    );
+    await run('invoice-issued', { invoiceId: id });
+    await run('invoice-issued', { invoiceId: id });
+    const { status, providerInvoiceId, hostedUrl } = (await findInvoice(database, id)) ?? {};
+    expect([status, providerInvoiceId?.slice(0, 3), hostedUrl?.slice(0, 4)]).toEqual(['OPEN', 'in_', 'http']);
+    expect(await shop.payments.mails(company.id)).toEqual(['invoice-issued']);
+    await shop.sandbox.provider.markInvoicePaid(providerInvoiceId ?? '', `pay:${id}`);
+    await shop.balanceBecomes(company.id, 50n * CREDIT);
+    expect(await findInvoice(database, id)).toMatchObject({ status: 'PAID' });
+    expect(await shop.payments.postings(company.id)).toEqual([['INVOICE_PAYMENT', 50n * CREDIT]]);
+  });
+
+  test('P-18 the grace of a payment past due ends by the clock', async () => {
+    const company = await makeCompany(database);
+    const plan = await makePlan(database);
+    const subscription = newSubscription(company, plan.priceId);
+    const created = Math.floor(shop.payments.clock.now() / 1000);
+    await shop.payments.receive(
+      subscriptionEvent('updated', subscription, { status: 'past_due' }, { created }),
+    );
+    await run(SUBSCRIPTION_UPKEEP_QUEUE.name);
+    expect(await findByProviderId(database, subscription.id)).toMatchObject({ isActive: true });
+    await shop.payments.clock.advance(GRACE_MS);
+    await run(SUBSCRIPTION_UPKEEP_QUEUE.name);
+    expect(await findByProviderId(database, subscription.id)).toMatchObject({
+      status: 'PAST_DUE',
+      isActive: false,
+    });
+  });
+});

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { BALANCE_LEVEL } from '../../src/domain/credits/publish-level.ts';
+import { refundStep } from '../../src/domain/payments/refund-share.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+import {
+  CREDIT,
+  makeCompany,
+  makePurchase,
+  openPayments,
+  type PaymentsUnderTest,
+} from './payments-under-test.ts';
+import { paidSession, refundOf } from './purchase-facts.ts';
+import { secondId } from './recorded-events.ts';
+import { orders } from './schedules.ts';
+
+let database: Database;
+let payments: PaymentsUnderTest;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  payments = openPayments(database);
+}, 60_000);
+afterAll(() => database.close());
+
+async function world(credits = 1_000n) {
+  const company = await makeCompany(database);
+  const purchase = await makePurchase(database, company.id, { credits });
+  return { company, purchase, paid: paidSession(company, purchase) };
+}
+
+async function receiveAll(events: readonly ProviderEvent[]) {
+  for (const event of events) await payments.receive(event);
+}
+
+describe('a refund of a purchase', () => {
+  test('P-21 billing bug 2: half the money takes half the credits, once, however often it is told', async () => {
+    const { company, purchase, paid } = await world();
+    const half = refundOf(company, purchase, 500);
+    await receiveAll([paid, half, half, secondId(half), refundOf(company, purchase, 500)]);
+    expect(await payments.postings(company.id)).toEqual([
+      ['PACK_PURCHASE', 1_000n * CREDIT],
+      ['REFUND', -500n * CREDIT],
+    ]);
+  });
+
+  test('P-21 billing bug 19: what the provider tells is the sum so far: 100 and then 250 take 100 and 150', async () => {
+    const { company, purchase, paid } = await world();
+    await receiveAll([paid, refundOf(company, purchase, 100), refundOf(company, purchase, 250)]);
+    expect(await payments.postings(company.id)).toEqual([
+      ['PACK_PURCHASE', 1_000n * CREDIT],
+      ['REFUND', -100n * CREDIT],
+      ['REFUND', -150n * CREDIT],
+    ]);
+  });
+
+  test('billing bug 18: it is read from the charge itself, which has no list of refunds', async () => {
+    const { company, purchase, paid } = await world();
+    const whole = refundOf(company, purchase, 1_000, { refunds: undefined });
+    await receiveAll([paid, whole]);
+    expect(await payments.balance(company.id)).toBe(0n);
+    // Where the sum is missing too, that it is refunded is told by the flag.
+    const other = await world();
+    const bare = refundOf(other.company, other.purchase, 1_000, {
+      amount_refunded: undefined,
+      refunded: true,
+    });
+    await receiveAll([other.paid, bare]);
+    expect(await payments.balance(other.company.id)).toBe(0n);
+  });
+
+  test('P-21 billing bug 23: one larger than what is left makes a debt', async () => {
+    const { company, purchase, paid } = await world();
+    await payments.receive(paid);
+    await database.query(
+      `insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra,
+         source_kind, source_id) values ($1, 2, 'USAGE', $2, $3, 'usage', 'test', $4)`,
+      [company.id, -900n * CREDIT, 100n * CREDIT, purchase.id],
+    );
+    await database.query('update credit_accounts set balance_micro = $2, version = 2 where id = $1', [
+      company.id,
+      100n * CREDIT,
+    ]);
+    await payments.receive(refundOf(company, purchase, 1_000));
+    expect(await payments.balance(company.id)).toBe(-900n * CREDIT);
+  });
+
+  test('P-24 before its purchase it waits, and is applied at once with it', async () => {
+    const { company, purchase, paid } = await world();
+    const refund = refundOf(company, purchase, 400);
+    expect(await payments.receive(refund)).toMatchObject({ outcome: 'deferred' });
+    expect(await payments.found(refund)).toMatchObject({ status: 'DEFERRED', error: expect.any(String) });
+    await payments.receive(paid);
+    expect(await payments.statusOf(refund)).toBe('PROCESSED');
+    expect(await payments.balance(company.id)).toBe(600n * CREDIT);
+  });
+
+  test('billing bug 16: what is left after it is what the very next call is judged by', async () => {
+    const { company, purchase, paid } = await world();
+    const claim = (amount: number) =>
+      payments.sharedState.reserve(company.id, [
+        {
+          kind: 'held',
+          name: 'probe',
+          entry: `${amount}`,
+          amount,
+          ttlMs: 1_000,
+          rule: 'fits',
+          limit: { level: BALANCE_LEVEL, maxAgeMs: 60_000 },
+        },
+      ]);
+    await payments.receive(paid);
+    await payments.receive(refundOf(company, purchase, 900));
+    expect(await claim(Number(101n * CREDIT))).toMatchObject({ outcome: 'refused' });
+    expect(await claim(Number(100n * CREDIT))).toMatchObject({ outcome: 'reserved' });
+  });
+
+  test('of a charge that nobody here knows it does nothing, and waits', async () => {
+    const { company, purchase } = await world();
+    const foreign = refundOf(company, { ...purchase, paymentId: 'pi_else', chargeId: 'ch_else' }, 10, {
+      metadata: {},
+    });
+    expect(await payments.receive(foreign)).toMatchObject({ outcome: 'deferred' });
+    expect(await payments.balance(company.id)).toBe(0n);
+  });
+
+  test('in another currency, or of more than the charge, it is a person’s to look at', async () => {
+    const { company, purchase, paid } = await world();
+    await payments.receive(paid);
+    for (const changes of [{ currency: 'jpy' }, { amount_refunded: 5_000 }]) {
+      expect(await payments.receive(refundOf(company, purchase, 100, changes))).toMatchObject({
+        outcome: 'failed',
+      });
+    }
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-24 a purchase, two partial refunds and the rest, in all orders and twice each, end the same', async () => {
+    for (const order of orders([0, 1, 2, 3])) {
+      const { company, purchase, paid } = await world(333n);
+      const facts = [paid, ...[137, 401, 1_000].map((refunded) => refundOf(company, purchase, refunded))];
+      const schedule = order.flatMap((at) => facts[at] ?? []);
+      await receiveAll(schedule.flatMap((event, at) => [event, at % 2 === 0 ? event : secondId(event)]));
+      expect([order, await payments.balance(company.id)]).toEqual([order, 0n]);
+      for (const event of schedule) expect(await payments.statusOf(event)).toBe('PROCESSED');
+    }
+  }, 60_000);
+});
+
+test('P-21 shares are cumulative, never more than was granted, exact on the whole, whatever the steps', () => {
+  const random = createSeededRandom(21);
+  for (let run = 0; run < 500; run += 1) {
+    const amountMinor = BigInt(1 + random.below(100_000));
+    const grantedMicro = BigInt(1 + random.below(2 ** 31)) * BigInt(1 + random.below(5_000));
+    let soFar = { amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n };
+    let taken = 0n;
+    for (let step = 0; step < 6; step += 1) {
+      const told = step === 5 ? amountMinor : BigInt(1 + random.below(Number(amountMinor)));
+      const next = refundStep(soFar, told);
+      expect(next.takenMicro).toBeGreaterThanOrEqual(0n);
+      taken += next.takenMicro;
+      expect(taken).toBe(next.refundedMicro);
+      // Never a micro-credit more than the share, rounded up.
+      expect(next.refundedMicro * amountMinor).toBeLessThan(grantedMicro * next.refundedMinor + amountMinor);
+      soFar = { ...soFar, ...next };
+    }
+    expect(taken).toBe(grantedMicro);
+  }
+});

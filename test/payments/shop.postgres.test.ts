@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { migrate } from '../../src/adapters/database/migrate.ts';
+import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { findPlan } from '../../src/domain/catalog/plan.ts';
+import { syncAllPlansProviderPricing } from '../../src/domain/catalog/sync-plan-pricing.ts';
+import { ensureCustomer } from '../../src/domain/payments/ensure-customer.ts';
+import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
+import { deactivateStaleSubscriptions } from '../../src/domain/subscriptions/deactivate-stale.ts';
+import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
+import { givenDatabase } from '../services/given.ts';
+import { CREDIT } from './payments-under-test.ts';
+import { countingCalls, openShop, type Shop } from './shop-under-test.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  let fresh: FreshDatabase;
+  let database: Database;
+  let shop: Shop;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+    shop = await openShop(database);
+  });
+  afterAll(async () => {
+    await shop?.sandbox.close();
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  test('P-9 eight syncs at once make one price a plan', async () => {
+    const plans = [
+      await shop.newPlan({ name: 'A' }),
+      await shop.newPlan({ name: 'B' }),
+      await shop.newPlan({ name: 'C' }),
+    ];
+    const { provider, calls } = countingCalls(shop.sandbox.provider);
+    const runs = Array.from({ length: 8 }, () => syncAllPlansProviderPricing({ ...shop.pricing, provider }));
+    const synced = await Promise.all(runs);
+    expect(synced.every((run) => Bun.deepEquals(run, synced[0]))).toBe(true);
+    expect(calls.get('createPrice')).toBe(3);
+    for (const { id } of plans)
+      expect(await findPlan(database, id)).toMatchObject({ needsProviderPricing: false });
+  });
+
+  test('one customer a company, whoever asks at once', async () => {
+    const companyId = await shop.newCompany();
+    const asked = await Promise.all(Array.from({ length: 10 }, () => ensureCustomer(shop.parts, companyId)));
+    expect(new Set(asked.map((one) => JSON.stringify(one))).size).toBe(1);
+  });
+
+  test('billing bug 22: ten checkouts of two plans at once leave one page that can be paid', async () => {
+    const companyId = await shop.newCompany();
+    const plans = [await shop.newPlan({ name: 'D' }), await shop.newPlan({ name: 'E' })];
+    await shop.sync();
+    const opened = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        createSubscriptionCheckout(shop.parts, { companyId, planId: plans[at % 2]?.id ?? '' }),
+      ),
+    );
+    const sessions = new Set(
+      opened.flatMap((one) => (one.outcome === 'opened' ? [one.page.providerSessionId] : [])),
+    );
+    const states: unknown[] = [];
+    for (const id of sessions) {
+      const session = await shop.sandbox.provider.retrieveCheckoutSession(id);
+      if (session.outcome === 'done') states.push(session.value.status);
+    }
+    expect(states.filter((state) => state === 'open').length).toBeLessThanOrEqual(1);
+    const last = await createSubscriptionCheckout(shop.parts, { companyId, planId: plans[0]?.id ?? '' });
+    if (last.outcome !== 'opened') throw new Error(JSON.stringify(last));
+    await shop.pay(last.page.providerSessionId);
+    expect(await currentSubscription(database, companyId)).toMatchObject({
+      status: 'ACTIVE',
+      isActive: true,
+    });
+    expect(await shop.payments.balance(companyId)).toBe(3_000n * CREDIT);
+  });
+
+  test('P-27 the stale ones are found and by ids exactly those, on this engine too', async () => {
+    const later = new Date(shop.clock.now() + 60 * 24 * 60 * 60_000);
+    const none = { providerSubscriptionIds: ['sub_none'], dryRun: false, now: later };
+    expect(await deactivateStaleSubscriptions(database, none)).toHaveLength(0);
+    const found = { providerSubscriptionIds: null, dryRun: true, now: later };
+    expect([...(await deactivateStaleSubscriptions(database, found))]).toMatchObject([{ isActive: true }]);
+    expect([...(await deactivateStaleSubscriptions(database, { ...found, dryRun: false }))]).toMatchObject([
+      { status: 'CANCELED', isActive: false, endDate: later, updatedAt: later },
+    ]);
+  });
+});

@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
+import type { Database } from '../../src/ports/database.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import {
+  GRACE_MS,
+  makeCompany,
+  makePlan,
+  openPayments,
+  type PaymentsUnderTest,
+} from './payments-under-test.ts';
+import { RECORDED_AT, wireItems } from './recorded-events.ts';
+import { newSubscription, subscriptionEvent, wireSubscription } from './subscription-facts.ts';
+
+let database: Database;
+let payments: PaymentsUnderTest;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  payments = openPayments(database);
+}, 60_000);
+afterAll(() => database.close());
+
+const LATER = RECORDED_AT + 100;
+
+async function world() {
+  const company = await makeCompany(database);
+  const plan = await makePlan(database);
+  const subscription = newSubscription(company, plan.priceId);
+  const kept = async () => await findByProviderId(database, subscription.id);
+  return { company, plan, subscription, kept };
+}
+
+describe('a subscription', () => {
+  test('P-18 P-22 follows the provider’s states, and which of them are active', async () => {
+    const states: [string, string, boolean][] = [
+      ['incomplete', 'INCOMPLETE', false],
+      ['trialing', 'TRIALING', true],
+      ['active', 'ACTIVE', true],
+      ['past_due', 'PAST_DUE', true],
+      ['unpaid', 'UNPAID', false],
+      ['paused', 'PAUSED', false],
+      ['canceled', 'CANCELED', false],
+      ['incomplete_expired', 'INCOMPLETE_EXPIRED', false],
+    ];
+    for (const [wire, status, isActive] of states) {
+      const { subscription, kept, plan } = await world();
+      await payments.receive(subscriptionEvent('created', subscription, { status: 'incomplete' }));
+      await payments.receive(
+        subscriptionEvent('updated', subscription, { status: wire }, { created: LATER }),
+      );
+      expect(await kept()).toMatchObject({ status, isActive, planId: plan.id });
+    }
+  });
+
+  test('billing bug 7: created after updated leaves what updated said', async () => {
+    const { subscription, kept } = await world();
+    await payments.receive(
+      subscriptionEvent('updated', subscription, { status: 'active' }, { created: LATER }),
+    );
+    await payments.receive(subscriptionEvent('created', subscription, { status: 'incomplete' }));
+    expect(await kept()).toMatchObject({ status: 'ACTIVE', isActive: true });
+    // In the same second too.
+    const other = await world();
+    await payments.receive(subscriptionEvent('updated', other.subscription, { status: 'active' }));
+    await payments.receive(subscriptionEvent('created', other.subscription, { status: 'incomplete' }));
+    expect(await other.kept()).toMatchObject({ status: 'ACTIVE' });
+  });
+
+  test('billing bug 8: what has ended stays ended, whatever is told later', async () => {
+    const { subscription, kept } = await world();
+    await payments.receive(subscriptionEvent('created', subscription));
+    await payments.receive(subscriptionEvent('deleted', subscription, {}, { created: LATER }));
+    const ended = await kept();
+    expect(ended).toMatchObject({
+      status: 'CANCELED',
+      isActive: false,
+      endDate: new Date((RECORDED_AT + 5 * 86_400) * 1000),
+    });
+    payments.known.set(subscription.id, wireSubscription(subscription));
+    for (const created of [RECORDED_AT, LATER, LATER + 100]) {
+      await payments.receive(subscriptionEvent('updated', subscription, { status: 'active' }, { created }));
+      await payments.receive(subscriptionEvent('resumed', subscription, {}, { created }));
+    }
+    expect(await kept()).toEqual(ended);
+  });
+
+  test('P-22 the end counts even where the provider is older news, and before anything else was told', async () => {
+    const { subscription, kept } = await world();
+    await payments.receive(subscriptionEvent('updated', subscription, {}, { created: LATER }));
+    await payments.receive(subscriptionEvent('deleted', subscription));
+    expect(await kept()).toMatchObject({ status: 'CANCELED' });
+    const other = await world();
+    await payments.receive(subscriptionEvent('deleted', other.subscription));
+    await payments.receive(subscriptionEvent('created', other.subscription));
+    expect(await other.kept()).toMatchObject({ status: 'CANCELED', isActive: false });
+  });
+
+  test('P-22 a change of its price is a change of its plan; an unknown price leaves the plan and is told', async () => {
+    const { subscription, kept } = await world();
+    const better = await makePlan(database);
+    await payments.receive(subscriptionEvent('created', subscription));
+    await payments.receive(
+      subscriptionEvent('updated', subscription, { items: wireItems(better.priceId) }, { created: LATER }),
+    );
+    expect(await kept()).toMatchObject({ planId: better.id });
+    await payments.receive(
+      subscriptionEvent(
+        'updated',
+        subscription,
+        { items: wireItems('price_unknown') },
+        { created: LATER + 1 },
+      ),
+    );
+    expect(await kept()).toMatchObject({ planId: better.id, status: 'ACTIVE' });
+    expect(
+      payments.entries.some(({ level, context }) => level === 'error' && context.priceId === 'price_unknown'),
+    ).toBe(true);
+  });
+
+  test('P-18 one that will end with its period is active until then', async () => {
+    const { subscription, kept } = await world();
+    await payments.receive(subscriptionEvent('updated', subscription, { cancel_at_period_end: true }));
+    const end = new Date((RECORDED_AT + 31 * 86_400) * 1000);
+    expect(await kept()).toMatchObject({ isActive: true, cancelAtPeriodEnd: true, endDate: end });
+  });
+
+  test('P-23 paused is not active and not the end; resumed goes on', async () => {
+    const { subscription, kept } = await world();
+    await payments.receive(subscriptionEvent('created', subscription, { status: 'trialing' }));
+    await payments.receive(subscriptionEvent('paused', subscription, {}, { created: LATER }));
+    expect(await kept()).toMatchObject({ status: 'PAUSED', isActive: false });
+    await payments.receive(subscriptionEvent('resumed', subscription, {}, { created: LATER + 1 }));
+    expect(await kept()).toMatchObject({ status: 'ACTIVE', isActive: true });
+  });
+
+  test('P-24 two changes in the same second: the provider is asked, and its word counts', async () => {
+    const { subscription, kept } = await world();
+    await payments.receive(subscriptionEvent('updated', subscription, { status: 'active' }));
+    payments.known.set(subscription.id, wireSubscription(subscription, { status: 'past_due' }));
+    await payments.receive(
+      subscriptionEvent('updated', subscription, { status: 'unpaid' }, { previous: null }),
+    );
+    expect(payments.asked.at(-1)).toBe(subscription.id);
+    expect(await kept()).toMatchObject({ status: 'PAST_DUE' });
+  });
+
+  test('P-24 where the provider does not know it, each change says what it was made from', async () => {
+    for (const isReversed of [false, true]) {
+      const { subscription, kept } = await world();
+      const first = subscriptionEvent(
+        'updated',
+        subscription,
+        { status: 'past_due' },
+        { previous: { status: 'active' } },
+      );
+      const second = subscriptionEvent(
+        'updated',
+        subscription,
+        { status: 'unpaid' },
+        { previous: { status: 'past_due' } },
+      );
+      const order = isReversed ? [second, first] : [first, second];
+      for (const event of order)
+        expect(await payments.receive(event)).toMatchObject({ outcome: 'processed' });
+      expect(await kept()).toMatchObject({ status: 'UNPAID' });
+    }
+  });
+
+  test('P-18 a payment past due leaves it active for the grace, counted from the first news of it', async () => {
+    const { subscription, kept } = await world();
+    await payments.receive(subscriptionEvent('updated', subscription, { status: 'past_due' }));
+    expect(await kept()).toMatchObject({ status: 'PAST_DUE', isActive: true });
+    const dayMs = 24 * 60 * 60_000;
+    const later = openPayments(database);
+    await later.clock.advance(GRACE_MS + dayMs);
+    const again = { created: RECORDED_AT + (GRACE_MS + dayMs) / 1000 };
+    await later.receive(subscriptionEvent('updated', subscription, { status: 'past_due' }, again));
+    expect(await kept()).toMatchObject({ status: 'PAST_DUE', isActive: false });
+    await later.receive(
+      subscriptionEvent('updated', subscription, { status: 'active' }, { created: again.created + 1 }),
+    );
+    expect(await kept()).toMatchObject({ status: 'ACTIVE', isActive: true, pastDueSince: null });
+  });
+});

@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { handledEventKinds } from '../../src/adapters/payment-provider/sandbox/default-endpoint.ts';
+import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/verify-event.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
+import { EFFECTS } from '../../src/domain/payments/apply-event.ts';
+import { createServiceApp } from '../../src/http/service-app.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import {
+  CREDIT,
+  makeCompany,
+  makePurchase,
+  openPayments,
+  type PaymentsUnderTest,
+} from './payments-under-test.ts';
+import { paidSession } from './purchase-facts.ts';
+import { RECORDED_AT } from './recorded-events.ts';
+
+const SECRET = 'whsec_under_test';
+let database: Database;
+let payments: PaymentsUnderTest;
+let post: (body: string | Uint8Array<ArrayBuffer>, signature: string | null) => Promise<Response>;
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  payments = openPayments(database);
+  const { clock, log } = payments;
+  const bounds = { maxBodyBytes: 8 * 1024 * 1024, answerTimeoutMs: 60_000 };
+  const app = createServiceApp({ clock, log, secrets: createSystemSecrets(), ...bounds });
+  const verifyEvent = createEventVerifier({ secrets: [SECRET], clock });
+  addPaymentWebhook(app, { paymentEvents: payments.events, provider: { verifyEvent }, clock, log });
+  post = async (body, signature) => {
+    const headers = signature === null ? {} : { 'stripe-signature': signature };
+    return await app.request('/payments/webhook', { method: 'POST', body, headers });
+  };
+}, 60_000);
+afterAll(() => database.close());
+
+function sign(body: string, { secret = SECRET, at = RECORDED_AT } = {}): string {
+  const hash = new Bun.CryptoHasher('sha256', secret).update(`${at}.${body}`).digest('hex');
+  return `t=${at},v1=${hash}`;
+}
+
+async function deliver(event: ProviderEvent) {
+  const body = JSON.stringify(event.payload);
+  const answer = await post(body, sign(body));
+  return { status: answer.status, text: await answer.text() };
+}
+
+async function newPurchase() {
+  const company = await makeCompany(database);
+  const purchase = await makePurchase(database, company.id);
+  return { company, purchase, event: paidSession(company, purchase) };
+}
+
+describe('the payment webhook', () => {
+  test('P-3 a rightly signed event is applied and acknowledged, a second time too', async () => {
+    const { company, event } = await newPurchase();
+    const received = { status: 200, text: '{"received":true}' };
+    expect(await deliver(event)).toEqual(received);
+    expect(await deliver(event)).toEqual(received);
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-3 unsigned is 400 in plain text that says the header is missing, and nothing is kept', async () => {
+    const { event } = await newPurchase();
+    const answer = await post(JSON.stringify(event.payload), null);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('content-type')).toStartWith('text/plain');
+    expect(await answer.text()).toBe('Webhook Error: No stripe-signature header value was provided.');
+    expect(
+      await database.query('select 1 from provider_events where provider_event_id = $1', [event.id]),
+    ).toEqual([]);
+  });
+
+  test('P-3 wrongly signed, too old, too early, of another secret, altered or broken is 400 and has no effect', async () => {
+    const { company, event } = await newPurchase();
+    const body = JSON.stringify(event.payload);
+    const bad: [string, string][] = [
+      [body, 't=1,v1=00'],
+      [body, ''],
+      [body, 'v1=00'],
+      [body, `t=${RECORDED_AT}`],
+      [body, sign(body, { secret: 'whsec_other' })],
+      [body, sign(body, { at: RECORDED_AT - 301 })],
+      [body, sign(body, { at: RECORDED_AT + 301 })],
+      [`${body} `, sign(body)],
+      ['not json', sign('not json')],
+      ['{"object":"event"}', sign('{"object":"event"}')],
+      ['', sign('')],
+    ];
+    for (const [bytes, signature] of bad) {
+      const answer = await post(bytes, signature);
+      expect([signature, answer.status]).toEqual([signature, 400]);
+      expect(await answer.text()).toStartWith('Webhook Error: ');
+    }
+    expect(await payments.balance(company.id)).toBe(0n);
+  });
+
+  test('P-3 more than a megabyte is refused before it is looked at', async () => {
+    const body = JSON.stringify({ filler: 'x'.repeat(1024 * 1024) });
+    const answer = await post(body, sign(body));
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toBe('Webhook Error: The payload is larger than 1048576 bytes.');
+  });
+
+  test('P-3 an event with characters that a database cannot hold is taken all the same', async () => {
+    const { company, event } = await newPurchase();
+    const name = 'zero \u0000, half \ud800, written \\u0000';
+    const object = { ...event.object, customer_details: { name } };
+    expect(await deliver({ ...event, payload: { ...event.payload, data: { object } } })).toMatchObject({
+      status: 200,
+    });
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-25 an event of another API version is kept and told of, and not interpreted', async () => {
+    const { company, event } = await newPurchase();
+    const other = { ...event, payload: { ...event.payload, api_version: '2024-06-20' } };
+    expect(await deliver(other)).toMatchObject({ status: 200 });
+    const kept = await payments.found(event);
+    expect(kept).toMatchObject({ status: 'FAILED', error: expect.stringContaining('2024-06-20') });
+    expect(
+      payments.entries.some(({ level, context }) => level === 'error' && context.apiVersion === '2024-06-20'),
+    ).toBe(true);
+    expect(await payments.balance(company.id)).toBe(0n);
+    expect(await payments.events.replay(kept.id)).toMatchObject({ outcome: 'other-version' });
+    expect(await deliver(other)).toMatchObject({ status: 200 });
+  });
+
+  test('P-23 exactly these fourteen kinds have an effect; any other is acknowledged and kept', async () => {
+    expect([...EFFECTS.keys()].sort()).toEqual(
+      [
+        'checkout.session.completed',
+        ...[
+          'paid',
+          'payment_failed',
+          'finalized',
+          'finalization_failed',
+          'payment_action_required',
+          'upcoming',
+        ].map((name) => `invoice.${name}`),
+        ...['created', 'updated', 'deleted', 'trial_will_end', 'paused', 'resumed'].map(
+          (name) => `customer.subscription.${name}`,
+        ),
+        'charge.refunded',
+      ].sort(),
+    );
+    expect(EFFECTS.size).toBe(14);
+    // The sandbox sends what is handled here, and nothing else.
+    expect([...handledEventKinds].sort()).toEqual([...EFFECTS.keys()].sort());
+    const { event } = await newPurchase();
+    const other = { ...event, payload: { ...event.payload, type: 'charge.dispute.created' } };
+    expect(await deliver(other)).toMatchObject({ status: 200 });
+    expect(await payments.found(event)).toMatchObject({ status: 'IGNORED', type: 'charge.dispute.created' });
+  });
+});
+
+describe('a fault of our own', () => {
+  test('billing bug 12, 13: answers 500, keeps the event unprocessed, and the next try applies it once', async () => {
+    const { company, purchase, event } = await newPurchase();
+    await database.query('alter table plan_grants rename to hidden');
+    await database.query('alter table credit_pack_purchases rename to hidden_purchases');
+    expect(await deliver(event)).toMatchObject({ status: 500 });
+    await database.query('alter table hidden_purchases rename to credit_pack_purchases');
+    await database.query('alter table hidden rename to plan_grants');
+    expect(await payments.found(event)).toMatchObject({
+      status: 'RECEIVED',
+      attempts: 1,
+      error: expect.stringContaining('credit_pack_purchases'),
+    });
+    expect(await deliver(event)).toMatchObject({ status: 200 });
+    expect(await payments.found(event)).toMatchObject({ status: 'PROCESSED', error: null });
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+    expect(await payments.postings(company.id)).toHaveLength(1);
+    expect(purchase.id).toBeString();
+  });
+
+  test('billing bug 13: one that nobody sends again is tried again by the timer', async () => {
+    const { company, event } = await newPurchase();
+    await database.query('alter table credit_pack_purchases rename to hidden_purchases');
+    expect(await deliver(event)).toMatchObject({ status: 500 });
+    await database.query('alter table hidden_purchases rename to credit_pack_purchases');
+    await payments.events.retryDue();
+    expect(await payments.balance(company.id)).toBe(0n);
+    await payments.clock.advance(61_000);
+    await payments.events.retryDue();
+    expect(await payments.statusOf(event)).toBe('PROCESSED');
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
+  test('P-24 killed between the commit and the answer: the event again changes nothing', async () => {
+    const { company, event } = await newPurchase();
+    const dying = openPayments({
+      ...database,
+      transaction: async (work, options) => {
+        await database.transaction(work, options);
+        throw new Error('the process ends here');
+      },
+    });
+    const error = await dying.receive(event).catch((reason) => reason);
+    expect(error).toMatchObject({ message: 'the process ends here' });
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+    expect(await deliver(event)).toMatchObject({ status: 200 });
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+    expect(await payments.mails(company.id)).toEqual(['receipt']);
+  });
+
+  test('a super admin replays what has failed, and not what is done', async () => {
+    const { company, purchase } = await newPurchase();
+    const event = paidSession(company, purchase, { amount_total: 1_234 });
+    await payments.receive(event);
+    const { id } = await payments.found(event);
+    await database.query('update credit_pack_purchases set amount_minor = 1234 where id = $1', [purchase.id]);
+    expect(await payments.events.replay(id)).toMatchObject({
+      outcome: 'replayed',
+      event: { status: 'PROCESSED' },
+    });
+    expect(await payments.events.replay(id)).toMatchObject({ outcome: 'done-before' });
+    expect(await payments.events.replay('nonsense')).toEqual({ outcome: 'no-such-event' });
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+  });
+
+  test('one that waits in vain is told to a person after thirty days, and can still be replayed', async () => {
+    const { company, purchase } = await newPurchase();
+    const lost = paidSession(
+      company,
+      { ...purchase, sessionId: 'cs_gone' },
+      { client_reference_id: null, metadata: {}, payment_intent: null },
+    );
+    expect(await payments.receive(lost)).toMatchObject({ outcome: 'deferred' });
+    await payments.clock.advance(31 * 24 * 60 * 60_000);
+    while ((await payments.events.retryDue()) > 0);
+    const failed = await payments.found(lost);
+    expect(failed).toMatchObject({ status: 'FAILED', error: expect.stringContaining('session:cs_gone') });
+    await database.query(`update credit_pack_purchases set provider_session_id = 'cs_gone' where id = $1`, [
+      purchase.id,
+    ]);
+    expect(await payments.events.replay(failed.id)).toMatchObject({ event: { status: 'PROCESSED' } });
+  });
+});

@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { until } from '../doubles/until.ts';
+import { post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { givenDatabase, givenRedis } from '../services/given.ts';
+import { callMany, callOnce, expectCharged, keepCalling, notWhole, type SeenCall } from './credit-clients.ts';
+import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
+
+const missing = givenDatabase() === null || givenRedis() === null;
+const CONNECTIONS = 40;
+const DEADLINE_MS = 500;
+const CHAT = { model: 'svc/chat-default', messages: [] };
+
+describe.skipIf(missing)('G-33 under load, while a part is away', () => {
+  let world: CreditWorld;
+  let gateway: RunningGateway;
+  const seen: SeenCall[] = [];
+  const env = { COMMIT_DEADLINE_MS: String(DEADLINE_MS), REDIS_TIMEOUT_MS: '300' };
+
+  beforeAll(async () => {
+    world = await openCreditWorld();
+    world.answerAfter(() => 5);
+    gateway = await world.startGateway(env);
+    seen.push(...(await callMany(5, gateway.url, world.rawKey)));
+  });
+  afterAll(async () => {
+    gateway.signal('SIGKILL');
+    await gateway.exited;
+    await world.close();
+  });
+  /** Everything that was answered is in the books, exactly once, and nothing else is. */
+  afterEach(async () => {
+    let unseen: unknown = null;
+    const isRight = async () => {
+      unseen = await expectCharged(world, seen).catch((error: unknown) => error);
+      return unseen === 0;
+    };
+    await until(isRight).catch(() => {});
+    expect(unseen).toBe(0);
+  });
+
+  const times = (text: string) => gateway.output().split(text).length - 1;
+  const postTo = (rawKey: string, body: unknown, url = gateway.url) =>
+    post(`${url}/chat/completions`, rawKey, body);
+  async function isWholeAt({ url }: RunningGateway): Promise<boolean> {
+    const next = await callOnce(url, world.rawKey);
+    seen.push(next);
+    return next.isWhole;
+  }
+
+  async function whileAway<T>(away: () => void, back: () => void, work: () => Promise<T>): Promise<T> {
+    away();
+    try {
+      return await work();
+    } finally {
+      back();
+    }
+  }
+  const withoutDatabase = <T>(work: () => Promise<T>) =>
+    whileAway(world.toDatabase.cut, world.toDatabase.restore, work);
+
+  /** Load before, during and after; answers with how long the calls took that ended while the part was away. */
+  async function loadThrough(
+    away: () => void,
+    back: () => void,
+    during: () => Promise<void>,
+  ): Promise<number[]> {
+    const load = keepCalling(CONNECTIONS, gateway.url, world.rawKey);
+    await until(() => load.seen.length > CONNECTIONS);
+    const before = load.seen.length;
+    const calls = await whileAway(away, back, async () => {
+      await during();
+      return load.seen.slice(before);
+    });
+    const after = load.seen.length;
+    await until(() => load.seen.length > after + CONNECTIONS * 5);
+    seen.push(...(await load.stop()));
+    expect(notWhole(load.seen)).toEqual([]);
+    expect(calls.length).toBeGreaterThanOrEqual(CONNECTIONS / 2);
+    return calls.map(({ tookMs }) => tookMs).sort((one, other) => one - other);
+  }
+  async function noticedAndOn(): Promise<void> {
+    const noticed = times('the database is away');
+    await until(() => times('the database is away') > noticed);
+    await Bun.sleep(1_500);
+  }
+
+  test('PostgreSQL stopped and started: every call is answered and charged; it comes back by itself', async () => {
+    const backs = times('the database is back');
+    await loadThrough(world.toDatabase.cut, world.toDatabase.restore, noticedAndOn);
+    await until(() => times('the database is back') > backs);
+  });
+
+  test('PostgreSQL paused: a call waits for one deadline at most, most of them for none', async () => {
+    const backs = times('the database is back');
+    const tookMs = await loadThrough(world.toDatabase.hold, world.toDatabase.release, noticedAndOn);
+    expect(tookMs[tookMs.length >> 1]).toBeLessThan(DEADLINE_MS / 2);
+    expect(tookMs.at(-1)).toBeLessThan(DEADLINE_MS + 2_000);
+    await until(() => times('the database is back') > backs);
+  });
+
+  test('without PostgreSQL an unknown key gets 503, not 401; a known one goes on', async () => {
+    const unknown = await world.mint();
+    await withoutDatabase(async () => {
+      const refused = await refusalOf(postTo(unknown, CHAT));
+      expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
+      expect(await isWholeAt(gateway)).toBe(true);
+    });
+    await until(async () => (await postTo(unknown, {})).status === 400);
+  });
+
+  test('Redis stopped, paused and started: every call is answered and charged', async () => {
+    const { cut, restore, hold, release } = world.toRedis;
+    await loadThrough(cut, restore, () => Bun.sleep(1_500));
+    await loadThrough(hold, release, () => Bun.sleep(1_500));
+  });
+
+  test('both away at once: nothing is lost, nothing is doubled', async () => {
+    const away = () => {
+      world.toDatabase.hold();
+      world.toRedis.cut();
+    };
+    const back = () => {
+      world.toRedis.restore();
+      world.toDatabase.release();
+    };
+    await loadThrough(away, back, () => Bun.sleep(3_000));
+  });
+
+  test('the journal at its bound: 503 for new calls, and all is well again with the database', async () => {
+    const small = await world.startGateway({ ...env, JOURNAL_MAX_CALLS: '50' });
+    seen.push(...(await callMany(5, small.url, world.rawKey)));
+    const calls = await withoutDatabase(async () => {
+      const answered: SeenCall[] = [];
+      for (let turn = 0; turn < 12; turn += 1) answered.push(...(await callMany(5, small.url, world.rawKey)));
+      return answered;
+    });
+    seen.push(...calls);
+    expect(new Set(calls.map(({ status }) => status))).toEqual(new Set([200, 503]));
+    const whole = calls.length - notWhole(calls).length;
+    expect(whole).toBeLessThanOrEqual(50);
+    expect(whole).toBeGreaterThanOrEqual(45);
+    await until(() => isWholeAt(small));
+    small.signal('SIGTERM');
+    expect(await small.exited).toBe(0);
+  });
+
+  test('the journal’s disk full: 503 and nothing charged, until there is room', async () => {
+    const full = await world.startGateway(env);
+    seen.push(...(await callMany(5, full.url, world.rawKey)));
+    const letFilesGrowTo = (bytes: string) =>
+      Bun.spawnSync(['prlimit', '--pid', `${full.pid}`, `--fsize=${bytes}:unlimited`]).exitCode;
+    expect(letFilesGrowTo('1024')).toBe(0);
+    await withoutDatabase(async () => {
+      const calls: SeenCall[] = [];
+      for (let turn = 0; turn < 5; turn += 1) calls.push(...(await callMany(5, full.url, world.rawKey)));
+      seen.push(...calls);
+      expect(notWhole(calls)).toEqual(calls);
+      expect(full.output()).toContain('the journal takes no call');
+      const refused = await refusalOf(postTo(world.rawKey, CHAT, full.url));
+      expect(refused).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
+      letFilesGrowTo('unlimited');
+      await until(() => isWholeAt(full));
+    });
+    full.signal('SIGTERM');
+    expect(await full.exited).toBe(0);
+  });
+
+  test('SIGTERM while PostgreSQL is away: the journal stays, the next start charges what is in it', async () => {
+    // Keys are forgotten when messages about them may have been missed: while Redis was away.
+    expect(await isWholeAt(gateway)).toBe(true);
+    await withoutDatabase(async () => {
+      const answered = await callMany(20, gateway.url, world.rawKey);
+      seen.push(...answered);
+      expect(notWhole(answered)).toEqual([]);
+      gateway.signal('SIGTERM');
+      expect(await gateway.exited).toBe(0);
+    });
+    expect(gateway.output()).toContain('calls stay in the journal');
+    expect(world.journalFiles()).toHaveLength(1);
+    gateway = await world.startGateway(env);
+    await until(() => times('calls of a process that ended were charged') === 1);
+  });
+});
