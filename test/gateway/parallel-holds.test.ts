@@ -6,7 +6,7 @@ import { chatAnswer } from './scripted-upstream.ts';
 const CALLS = 500;
 const AFFORDABLE = 50;
 
-test('G-29 500 calls at once on a balance worth 50 of their estimates: 50 or 51 pass, overdraft at most one estimate', async () => {
+test('G-29, billing bug 15: 500 calls at once on a balance worth 50 of their estimates: 50 or 51 pass, overdraft at most one estimate', async () => {
   const body = { model: 'svc/chat-default', messages: [], max_tokens: 100 };
   const promptTokens = Math.ceil(JSON.stringify(body).length / 4);
   const estimateMicro = BigInt(promptTokens + 4 * body.max_tokens);

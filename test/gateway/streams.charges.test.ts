@@ -97,7 +97,7 @@ describe('recorded streams that somebody ends early', () => {
     return { id, before };
   }
 
-  test('G-31 the client leaves before the usage: the upstream is aborted, the call failed and free', async () => {
+  test('G-31, billing bug 17: the client leaves before the usage: the upstream is aborted, the call failed and free', async () => {
     const { id, before } = await leaveAfter('before usage');
     await expectFree(id, before, 'client-left');
   });
