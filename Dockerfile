@@ -1,24 +1,35 @@
-# One image for all services; the command chooses which. Not built so far: see docs/operations.md.
-FROM node:22-bookworm-slim
+# One image for all services; the command chooses which. Every base image here exists for amd64 and arm64, and npm brings
+# the runtime of the architecture that the image is built for:
+#   docker buildx build --platform linux/amd64,linux/arm64 -t turnpike .
+FROM node:22-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# The runtime comes in three copies, of which one is used.
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force \
+ && rm -rf node_modules/@oven node_modules/bun/bin/bunx.exe node_modules/.bin/bunx
 
+FROM debian:bookworm-slim
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     DATA_DIR=/data \
     BUN_CONFIG_MAX_HTTP_REQUESTS=65336
 WORKDIR /app
-
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev && npm cache clean --force
-COPY bin bin
+# Numbers, so that Kubernetes can tell that it is not root. Only /data can be written.
+RUN groupadd --gid 10001 turnpike \
+ && useradd --uid 10001 --gid turnpike --home-dir /data --no-create-home --shell /usr/sbin/nologin turnpike \
+ && install -d -o turnpike -g turnpike -m 0700 /data
+COPY --from=packages /app/node_modules node_modules
+COPY package.json bunfig.toml LICENSE ./
 COPY migrations migrations
-COPY src src
 COPY console console
-COPY bunfig.toml ./
+COPY src src
 
-RUN mkdir /data && chown node:node /data
-USER node
+USER 10001:10001
 VOLUME /data
 EXPOSE 8080 8081 8082
 STOPSIGNAL SIGTERM
-# Bun itself is process 1, so that signals reach it without a shell or npm in between.
+# Of the whole in one container, which is the default command; compose.yaml and deploy/kubernetes say their own.
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
+  CMD ["node_modules/.bin/bun", "-e", "process.exit((await fetch('http://127.0.0.1:8080/healthz')).ok ? 0 : 1)"]
+# The runtime itself is process 1, so that signals reach it without a shell or npm in between.
 CMD ["node_modules/.bin/bun", "src/start/everything.ts"]

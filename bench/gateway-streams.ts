@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startGateway, startUpstream } from './frame/contestants.ts';
 import { runLoad } from './frame/load.ts';
 import type { Measurement } from './frame/measurement.ts';
+import { residentMb } from './frame/resident-memory.ts';
 
 const STREAMS = 1_000;
 /** 30 chunks, the usage and [DONE]. */
@@ -57,8 +57,3 @@ export const gatewayStreams: Measurement = {
     ];
   },
 };
-
-function residentMb(pid: number): number {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return (Number(kibibytes) * 1024) / 1e6;
-}

@@ -5,6 +5,7 @@ import { openRedisState } from '../src/adapters/shared-state/redis.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { type StartedBackend, startBackendAlone } from './frame/backend.ts';
 import type { BenchContext, Measurement } from './frame/measurement.ts';
+import { residentMb } from './frame/resident-memory.ts';
 
 const WATCHERS = 1_000;
 const LINES_A_SECOND = 200;
@@ -85,11 +86,6 @@ async function sendLines({ signal, whenEnding }: BenchContext, { pid, redisUrl }
     await clock.sleep(5);
   }
   return { sent, highest };
-}
-
-function residentMb(pid: number): number {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return (Number(kibibytes) * 1024) / 1e6;
 }
 
 /** User and system time; the kernel counts in hundredths of a second. */

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../src/adapters/secrets/system-secrets.ts';
+import { SCORER_VERSION } from '../src/domain/matching/facts.ts';
 import type { Database } from '../src/ports/database.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
@@ -65,7 +66,7 @@ async function matchesASecond(context: BenchContext, count: number): Promise<num
 async function enqueueAll(database: Database, companyId: string): Promise<void> {
   await database.query(
     `insert into match_pairs (job_id, talent_id, company_id, job_version, talent_version, scorer_version, weights_version)
-     select j.subject_id, t.subject_id, $1, 1, 1, 1, 0 from match_subjects as j, match_subjects as t
+     select j.subject_id, t.subject_id, $1, 1, 1, ${SCORER_VERSION}, 0 from match_subjects as j, match_subjects as t
      where j.kind = 'job' and t.kind = 'talent' and j.company_id = $1 and t.company_id = $1`,
     [companyId],
   );

@@ -81,7 +81,7 @@ function Side({ person }: { person: Person }) {
                 .filter(({ name }) => name !== undefined)
                 .map((place) => (
                   <li key={place.path}>
-                    <Link href={place.path} aria-current={place.path === path ? 'page' : undefined}>
+                    <Link href={place.path} aria-current={isWithin(place.path, path) ? 'page' : undefined}>
                       {place.name}
                     </Link>
                   </li>
@@ -91,13 +91,18 @@ function Side({ person }: { person: Person }) {
         ))}
       </nav>
       <div className="who small">
-        <span>{person.email}</span>
+        <span title={person.email}>{person.email}</span>
         <button type="button" className="little" onClick={() => void session.leave()}>
           Log out
         </button>
       </div>
     </header>
   );
+}
+
+/** A job belongs to the jobs. */
+function isWithin(place: string, path: string): boolean {
+  return place === path || (place !== '/' && path.startsWith(`${place}/`));
 }
 
 function Nowhere() {

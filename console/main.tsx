@@ -3,6 +3,7 @@ import './style/tokens.css';
 import './style/layout.css';
 import './style/parts.css';
 import './style/lists.css';
+import './style/reading.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';

@@ -25,10 +25,17 @@ const Usage = page(() => import('./pages/usage.tsx'), 'Usage');
 const Keys = page(() => import('./pages/keys.tsx'), 'Keys');
 const Billing = page(() => import('./pages/billing.tsx'), 'Billing');
 const Playground = page(() => import('./pages/playground.tsx'), 'Playground');
+const Alerts = page(() => import('./pages/alerts.tsx'), 'Alerts');
+const Connect = page(() => import('./pages/connect.tsx'), 'Connect');
 const Jobs = page(() => import('./pages/jobs.tsx'), 'Jobs');
+const JobPage = page(() => import('./pages/job.tsx'), 'JobPage');
+const JobEdit = page(() => import('./pages/job.tsx'), 'JobEdit');
 const Talents = page(() => import('./pages/talents.tsx'), 'Talents');
+const TalentPage = page(() => import('./pages/talent.tsx'), 'TalentPage');
+const TalentEdit = page(() => import('./pages/talent-edit.tsx'), 'TalentEdit');
 const Matches = page(() => import('./pages/matches.tsx'), 'Matches');
 const Meetings = page(() => import('./pages/meetings.tsx'), 'Meetings');
+const MeetingPage = page(() => import('./pages/meeting.tsx'), 'MeetingPage');
 const Team = page(() => import('./pages/team.tsx'), 'Team');
 const AuditLog = page(() => import('./pages/audit-log.tsx'), 'AuditLog');
 const Profile = page(() => import('./pages/profile.tsx'), 'Profile');
@@ -39,6 +46,13 @@ const PaymentEvents = page(() => import('./admin/payment-events.tsx'), 'PaymentE
 const StaleSubscriptions = page(() => import('./admin/stale-subscriptions.tsx'), 'StaleSubscriptions');
 const LiveLogs = page(() => import('./admin/live-logs.tsx'), 'LiveLogs');
 const CapturedMails = page(() => import('./admin/captured-mails.tsx'), 'CapturedMails');
+const UnannouncedMeetings = page(() => import('./admin/unannounced-meetings.tsx'), 'UnannouncedMeetings');
+const Services = page(() => import('./operations/running-processes.tsx'), 'Services');
+const Breakers = page(() => import('./operations/breakers.tsx'), 'Breakers');
+const Queues = page(() => import('./operations/queues.tsx'), 'Queues');
+const DeadLetters = page(() => import('./operations/dead-letters.tsx'), 'DeadLetters');
+const AiOperations = page(() => import('./operations/ai-operations.tsx'), 'AiOperations');
+const Errors = page(() => import('./operations/errors.tsx'), 'Errors');
 const Generator = page(() => import('./admin/generator.tsx'), 'Generator');
 
 /** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
@@ -52,16 +66,22 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
     ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
     ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }),
+    ...when(isMember, { path: '/mcp', name: 'Agents and MCP', page: Connect }),
     ...when(isMember, { path: '/team', name: 'Team', page: Team }),
+    ...when(isAdmin, { path: '/alerts', name: 'Alerts', page: Alerts }),
     ...when(isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),
   ];
   const hiring = when(
     isMember,
     { path: '/jobs', name: 'Jobs', page: Jobs },
+    { path: '/jobs/:id', page: JobPage },
+    { path: '/jobs/:id/edit', page: JobEdit },
     { path: '/talents', name: 'Talents', page: Talents },
+    { path: '/talents/:id', page: TalentPage },
+    { path: '/talents/:id/edit', page: TalentEdit },
     { path: '/matches', name: 'Matches', page: Matches },
     { path: '/meetings', name: 'Meetings', page: Meetings },
-    { path: '/meetings/:id', page: Meetings },
+    { path: '/meetings/:id', page: MeetingPage },
   );
   const system = when(
     person.isSuperAdmin,
@@ -70,17 +90,28 @@ export function roomsOf(person: Person): readonly Room[] {
     { path: '/models', name: 'Models', page: Models },
     { path: '/payment-events', name: 'Payment events', page: PaymentEvents },
     { path: '/stale-subscriptions', name: 'Stale subscriptions', page: StaleSubscriptions },
-    { path: '/logs', name: 'Live logs', page: LiveLogs },
-    { path: '/generator', name: 'Match generator', page: Generator },
+    { path: '/unannounced-meetings', name: 'Unannounced rooms', page: UnannouncedMeetings },
     { path: '/mail', name: 'Captured mail', page: CapturedMails },
     ...when(!isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),
     ...when(!isMember, { path: '/', page: Companies }),
+  );
+  const operations = when(
+    person.isSuperAdmin,
+    { path: '/services', name: 'Services', page: Services },
+    { path: '/breakers', name: 'Breakers', page: Breakers },
+    { path: '/queues', name: 'Workers and queues', page: Queues },
+    { path: '/queues/:name', page: DeadLetters },
+    { path: '/generator', name: 'Match generator', page: Generator },
+    { path: '/ai-operations', name: 'AI operations', page: AiOperations },
+    { path: '/errors', name: 'Errors', page: Errors },
+    { path: '/logs', name: 'Live logs', page: LiveLogs },
   );
   const own = [{ path: '/profile', name: 'Password and sessions', page: Profile }];
   return [
     { name: 'Company', places: company },
     { name: 'Hiring', places: hiring },
     { name: 'System', places: system },
+    { name: 'Operations', places: operations },
     { name: 'You', places: own },
   ].filter(({ places }) => places.length > 0);
 }

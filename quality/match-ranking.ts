@@ -2,9 +2,10 @@
  * `bun quality/match-ranking.ts [FOLDER]`: how well matching orders the CVs of a folder for its jobs, beside BM25 on the
  * same texts. FOLDER (quality/matches unless told) holds jobs/*.txt, cvs/*.txt and judgements.tsv with lines of job, CV
  * and grade, 0 to 3; a pair without a line is a 0. Every document goes the way it goes in the product: read by the embedded
- * engine, made into facts, embedded by the embedded model, scored.
+ * engine, made into facts, embedded by the embedded model, scored. What is not taken for a CV has no score and comes last.
+ * Where FOLDER has a folder `held-out` of the same form, that is measured after it, by itself.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { createEmbeddedUpstream } from '../src/adapters/model-upstream/embedded.ts';
@@ -34,13 +35,25 @@ const vocabulary = createSkillVocabulary();
 const engine = createEmbeddedEngine();
 
 export async function measureMatches(folder: string): Promise<readonly string[]> {
+  const heldOut = join(folder, 'held-out');
+  if (!existsSync(heldOut)) return await measureFolder(folder);
+  const [first, second] = [await measureFolder(folder), await measureFolder(heldOut)];
+  return ['matches: tuned on', ...first, '', 'matches: held out, nothing was tuned on them', ...second];
+}
+
+async function measureFolder(folder: string): Promise<readonly string[]> {
   const jobs = textsOf(join(folder, 'jobs'));
   const cvs = textsOf(join(folder, 'cvs'));
   const grades = judgementsOf(join(folder, 'judgements.tsv'));
   const { embed, close } = openVectors();
   const talents: TalentFeatures[] = [];
+  const refused: string[] = [];
   for (const [id, text] of cvs) {
     const { profile, document } = engine.parseCv(text, TODAY);
+    if (profile === null) {
+      refused.push(id);
+      continue;
+    }
     const facts = readTalent({ profile, document }, vocabulary);
     talents.push(talentFeatures(id, 1, facts, await embed(talentText(facts))));
   }
@@ -62,11 +75,14 @@ export async function measureMatches(folder: string): Promise<readonly string[]>
   await close();
   const bare = talents.map((talent) => ({ ...talent, vector: null }));
   const rankings: readonly (readonly [string, Ranking])[] = [
-    ['matching', (job) => ranked(talents, wanted.get(job))],
-    ['matching, no vectors', (job) => ranked(bare, wanted.get(job))],
+    ['matching', (job) => [...ranked(talents, wanted.get(job)), ...refused]],
+    ['matching, no vectors', (job) => [...ranked(bare, wanted.get(job)), ...refused]],
     ['BM25 on the texts', (job) => bm25Ranking(jobs.get(job) ?? '', cvs)],
   ];
-  const lines = [`${jobs.size} jobs, ${cvs.size} CVs, ${grades.size} jobs with judgements`, ''];
+  const lines = [
+    `${jobs.size} jobs, ${cvs.size} CVs (${refused.length} not taken for CVs), ${grades.size} jobs with judgements`,
+    '',
+  ];
   lines.push(`${'ranking'.padEnd(24)}${'MAP'.padStart(8)}${'nDCG@10'.padStart(10)}`);
   for (const [name, ranking] of rankings) {
     const each = [...grades].map(([job, graded]) => {

@@ -75,12 +75,14 @@ function measureCvs(zipFile: string): void {
 }
 
 function measureSentences(file: string): void {
-  const { exact, touching, baseline } = measurePostingSkills(file);
+  const { exact, touching, listed, listedTouching, baseline } = measurePostingSkills(file);
   console.log('\nskills and knowledge in sentences of postings');
   row('spans', 'labels', 'F1', 'precision', 'recall');
   for (const [name, one] of [
     ['equal', exact],
     ['touching', touching],
+    ['word list, equal', listed],
+    ['word list, touching', listedTouching],
     ['one-line rule, equal', baseline],
   ] as const) {
     const { wanted, f1, precision, recall } = figuresOf(one);

@@ -6,6 +6,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { checkBannedWords } from './tidy/banned-words.ts';
+import { checkContractingMigrations } from './tidy/contracting-migrations.ts';
 import { checkDeadFiles, checkMigrations } from './tidy/dead-files.ts';
 import { checkDomainReadmes } from './tidy/domain-readmes.ts';
 import { checkEnvironment } from './tidy/environment.ts';
@@ -185,6 +186,7 @@ describe('the real tree', () => {
     ['7 migrations are counted', checkMigrations(tree)],
     ['8 no banned words', checkBannedWords(tree)],
     ['9 no word of other machines', checkOwnWords(tree)],
+    ['10 migrations leave the version before running', checkContractingMigrations(tree)],
   ])('keeps rule %s', (_, findings) => {
     expect(findings.map(describeFinding)).toEqual([]);
   });

@@ -40,7 +40,8 @@ export async function startGateway(
   context: BenchContext,
   upstream: string,
   parts: 'servers' | 'embedded',
-): Promise<Contestant> {
+  changes: Record<string, string> = {},
+): Promise<Contestant & { environment: Record<string, string> }> {
   const dataDir = parts === 'embedded' ? await context.embeddedFolder() : await context.freshPath();
   mkdirSync(dataDir, { recursive: true });
   const models = join(dataDir, 'models.json');
@@ -54,6 +55,7 @@ export async function startGateway(
     ...(parts === 'servers'
       ? { DATABASE_URL: await context.emptyDatabase(), REDIS_URL: await context.emptyRedis() }
       : {}),
+    ...changes,
   };
   const running = context.startProcess(parts === 'servers' ? 'gateway.ts' : 'everything.ts', env);
   await whenReady(running);
@@ -64,7 +66,8 @@ export async function startGateway(
   const key = /tpk_\w+/.exec(minting.output())?.[0];
   if (key === undefined) throw new Error(`no key was minted: ${minting.errors()}`);
   const name = parts === 'servers' ? 'Turnpike on PostgreSQL and Redis' : 'Turnpike, embedded whole';
-  return { name, url: `${readyAddress(running.output())}/chat/completions`, key, pid: running.pid };
+  const url = `${readyAddress(running.output())}/chat/completions`;
+  return { name, url, key, pid: running.pid, environment: env };
 }
 
 /** Null where the machine has no nginx. */

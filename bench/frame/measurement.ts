@@ -6,10 +6,12 @@ export interface Measurement {
   readonly name: string;
   /** Printed above its rows. */
   readonly what: string;
+  /** Where it may need longer than others. */
+  readonly withinMs?: number;
   run(context: BenchContext): Promise<readonly Row[]>;
 }
 
-export type Unit = 'µs' | 'ms' | 'MB' | '/s';
+export type Unit = 'µs' | 'ms' | 'MB' | '/s' | 'calls';
 
 export interface Row {
   readonly label: string;

@@ -17,13 +17,13 @@ const TAKE_WITHIN_MS = 120_000;
 
 /** Runs one measurement and ends what it has opened. Resolves also where it fails, takes too long or is interrupted. */
 export async function take(
-  { name, what, run }: Measurement,
+  { name, what, run, withinMs = TAKE_WITHIN_MS }: Measurement,
   servers: OwnServers,
   interruption: AbortSignal,
 ): Promise<Taken> {
   const begin = performance.now();
   const scope = createScope();
-  const tooLong = AbortSignal.timeout(TAKE_WITHIN_MS);
+  const tooLong = AbortSignal.timeout(withinMs);
   const signal = AbortSignal.any([interruption, tooLong]);
   let rows: readonly Row[] = [];
   const problems: string[] = [];

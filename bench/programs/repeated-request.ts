@@ -79,6 +79,7 @@ function isWhole(text: string): boolean {
 await Promise.all(Array.from({ length: wish.connections }, one));
 times.sort((a, b) => a - b);
 const p50Ms = times[Math.floor(times.length / 2)] ?? 0;
-process.stdout.write(`${JSON.stringify({ requests: times.length, failed, p50Ms })}\n`);
+const p99Ms = times[Math.floor(times.length * 0.99)] ?? 0;
+process.stdout.write(`${JSON.stringify({ requests: times.length, failed, p50Ms, p99Ms })}\n`);
 
 export {};

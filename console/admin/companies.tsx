@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
-import { Card, Notice, Page, Tag } from '../parts/page.tsx';
+import { Card, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
 import { credits, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
@@ -14,21 +14,28 @@ interface Company {
   readonly billingMode: 'PREPAID' | 'POSTPAID';
   readonly creditLimit: number | null;
   readonly createdAt: string;
+  readonly standing: 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE';
+  readonly balance: { readonly credits: number };
 }
 
 const COMPANIES = graphql(`query($after: ID) { companies(first: 30, after: $after) {
-  nodes { id name billingMode creditLimit createdAt } pageInfo { hasNextPage endCursor } } }`);
+  nodes { id name billingMode creditLimit createdAt standing balance { credits } } pageInfo { hasNextPage endCursor } } }`);
 const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Float) {
   setCompanyBilling(companyId: $id, billingMode: $mode, creditLimit: $limit) { id } }`);
 const ADJUST = graphql(`mutation($id: ID!, $credits: Float!, $reason: String!, $once: String!) {
   adjustCredits(companyId: $id, credits: $credits, reason: $reason, idempotencyKey: $once) { balanceAfter } }`);
+
+const MOODS: Record<Company['standing'], Mood> = { GOOD: 'good', OUT_OF_CREDITS: 'bad', OVERDUE: 'bad' };
 
 export function Companies() {
   const pages = usePages<Company>(COMPANIES, 'companies');
   const [billed, setBilled] = useState<Company | null>(null);
   const [adjusted, setAdjusted] = useState<Company | null>(null);
   return (
-    <Page title="Companies" says="All of them, and how each pays.">
+    <Page
+      title="Companies"
+      says="All of them: how each pays, what it holds, and whether its calls are answered."
+    >
       <Card>
         <List
           label="Companies"
@@ -39,8 +46,20 @@ export function Companies() {
           keyOf={({ id }) => id}
           empty={<p>The first company signs up by itself.</p>}
           columns={[
-            { name: 'Company', show: ({ name }) => name },
-            { name: 'Id', show: ({ id }) => <code className="quiet">{id}</code> },
+            {
+              name: 'Company',
+              show: ({ name, id }) => (
+                <>
+                  <div>{name}</div>
+                  <code className="quiet">{id}</code>
+                </>
+              ),
+            },
+            {
+              name: 'Standing',
+              show: ({ standing }) => <Tag mood={MOODS[standing]}>{spoken(standing)}</Tag>,
+            },
+            { name: 'Balance', isNumber: true, show: ({ balance }) => credits(balance.credits) },
             { name: 'Pays', show: ({ billingMode }) => <Tag>{spoken(billingMode)}</Tag> },
             {
               name: 'Credit limit',
@@ -65,7 +84,9 @@ export function Companies() {
         />
       </Card>
       {billed !== null && <Billing company={billed} close={() => setBilled(null)} changed={pages.reload} />}
-      {adjusted !== null && <Adjust company={adjusted} close={() => setAdjusted(null)} />}
+      {adjusted !== null && (
+        <Adjust company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
+      )}
     </Page>
   );
 }
@@ -115,7 +136,7 @@ function newMark(): string {
 }
 
 /** One dialog is one posting, however often its button is pressed. */
-function Adjust({ company, close }: { company: Company; close(): void }) {
+function Adjust({ company, close, changed }: { company: Company; close(): void; changed(): Promise<void> }) {
   const { session } = useConsole();
   const [once] = useState(() => newMark());
   const [balance, setBalance] = useState<number | null>(null);
@@ -137,6 +158,7 @@ function Adjust({ company, close }: { company: Company; close(): void }) {
             wanted,
           );
           setBalance(adjustCredits.balanceAfter);
+          await changed();
         }}
       >
         <Field

@@ -14,7 +14,7 @@ interface Line {
 }
 
 const LOG_STREAM = graphql(`subscription($minLevel: LogLevel, $contains: String) {
-  logStream(minLevel: $minLevel, contains: $contains) { timestamp level message context } }`);
+  logStream(minLevel: $minLevel, contains: $contains, announced: true) { timestamp level message context } }`);
 const MOODS: Record<Line['level'], Mood> = { DEBUG: 'plain', INFO: 'plain', WARN: 'warn', ERROR: 'bad' };
 const KEPT_LINES = 500;
 
@@ -87,7 +87,7 @@ function useLines(minLevel: string, contains: string, isPaused: boolean) {
       connectionParams: async () => ({ Authorization: `Bearer ${(await session.token()) ?? ''}` }),
       retryAttempts: Number.POSITIVE_INFINITY,
       shouldRetry: () => true,
-      on: { connected: () => setStatus('connected'), closed: () => setStatus('connecting') },
+      on: { closed: () => setStatus('connecting') },
     });
     const variables = { minLevel, ...(contains === '' ? {} : { contains }) };
     const stop = client.subscribe<{ logStream: Omit<Line, 'number'> }>(
@@ -95,6 +95,8 @@ function useLines(minLevel: string, contains: string, isPaused: boolean) {
       {
         next: ({ data }) => {
           if (data == null) return;
+          // The first line of each subscription: from now on nothing is missed.
+          if (data.logStream.context?.watching === true) return setStatus('connected');
           counter.current += 1;
           const line = { ...data.logStream, number: counter.current };
           setLines((now) => [...now.slice(1 - KEPT_LINES), line]);

@@ -1,8 +1,10 @@
+import { Facts } from '../parts/facts.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, Page } from '../parts/page.tsx';
-import { Moment } from '../parts/words.tsx';
+import { Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
 import { usePages } from '../session/use-asking.ts';
+import { objectIn } from './talent-profile.ts';
 
 interface Entry {
   readonly id: string;
@@ -36,7 +38,10 @@ export function AuditLog() {
           columns={[
             { name: 'When', show: ({ happenedAt }) => <Moment at={happenedAt} /> },
             { name: 'Who', show: ({ actorEmail }) => actorEmail ?? 'the system' },
-            { name: 'What', show: ({ action }) => <code>{action}</code> },
+            {
+              name: 'What',
+              show: ({ action }) => <span title={action}>{spoken(action.replaceAll(/[.-]/g, '_'))}</span>,
+            },
             { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
             {
               name: 'Details',
@@ -45,13 +50,15 @@ export function AuditLog() {
                   <summary>
                     {entry.objectKind} <span className="mono">…{entry.objectId.slice(-6)}</span>
                   </summary>
-                  <pre>
-                    {JSON.stringify(
-                      { object: entry.objectId, request: entry.requestId, details: entry.details },
-                      null,
-                      2,
-                    )}
-                  </pre>
+                  <Facts
+                    facts={[
+                      ...Object.entries(objectIn(entry.details)).map(
+                        ([name, value]) => [spoken(name), wordsOf(value)] as const,
+                      ),
+                      ['Object', <code key="object">{entry.objectId}</code>],
+                      ['Request id', <code key="request">{entry.requestId}</code>],
+                    ]}
+                  />
                 </details>
               ),
             },
@@ -60,4 +67,15 @@ export function AuditLog() {
       </Card>
     </Page>
   );
+}
+
+/** What was recorded of a change, in words: lists by commas, and what lies deeper as name and value. */
+function wordsOf(value: unknown): string {
+  if (value === null || value === undefined) return 'none';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value !== 'object') return String(value);
+  if (Array.isArray(value)) return value.map(wordsOf).join(', ');
+  return Object.entries(value)
+    .map(([name, inside]) => `${spoken(name)}: ${wordsOf(inside)}`)
+    .join('; ');
 }

@@ -57,7 +57,7 @@ export function Keys() {
     name: 'Do',
     show: (key) =>
       key.status === 'LIVE' && (
-        <div className="row">
+        <div className="row tight">
           <button type="button" className="little" onClick={() => setLimited(key)}>
             Limits
           </button>

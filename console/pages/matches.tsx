@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Link, useSearch } from 'wouter';
 import { Dialog } from '../parts/dialog.tsx';
+import { Chips, Score } from '../parts/facts.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, Page } from '../parts/page.tsx';
 import { count, Moment, spoken } from '../parts/words.tsx';
@@ -16,8 +17,9 @@ interface Match {
   readonly reasons: readonly string[];
   readonly missing: readonly string[];
   readonly updatedAt: string;
-  readonly job: { readonly title: string };
-  readonly talent: { readonly name: string | null };
+  readonly engine: string;
+  readonly job: { readonly id: string; readonly title: string };
+  readonly talent: { readonly id: string; readonly name: string | null };
   readonly parts: readonly MatchPart[];
 }
 
@@ -31,7 +33,8 @@ interface MatchPart {
 
 const MATCHES = graphql(`query($after: ID, $jobId: ID, $talentId: ID) {
   matches(first: 20, after: $after, jobId: $jobId, talentId: $talentId) {
-    nodes { id score jobToTalent talentToJob reasons missing updatedAt job { title } talent { name }
+    nodes { id score jobToTalent talentToJob reasons missing updatedAt engine
+      job { id title } talent { id name }
       parts { name score weight found missing } }
     pageInfo { hasNextPage endCursor } } }`);
 
@@ -69,9 +72,14 @@ export function Matches() {
             </p>
           }
           columns={[
-            { name: 'Score', isNumber: true, show: ({ score }) => <strong>{count(score)}</strong> },
-            { name: 'Talent', show: ({ talent }) => talent.name ?? 'Without a name' },
-            { name: 'Job', show: ({ job }) => job.title },
+            { name: 'Score', show: ({ score }) => <Score value={score} /> },
+            {
+              name: 'Talent',
+              show: ({ talent }) => (
+                <Link href={`/talents/${talent.id}`}>{talent.name ?? 'Without a name'}</Link>
+              ),
+            },
+            { name: 'Job', show: ({ job }) => <Link href={`/jobs/${job.id}`}>{job.title}</Link> },
             { name: 'Why', show: ({ reasons }) => reasons[0] ?? '' },
             { name: 'Scored', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
             {
@@ -92,18 +100,35 @@ export function Matches() {
 }
 
 function Reasons({ match, close }: { match: Match; close(): void }) {
-  const title = `${match.talent.name ?? 'Talent'} and ${match.job.title}: ${count(match.score)}`;
   return (
-    <Dialog title={title} close={close}>
-      <p className="quiet">
-        The talent fulfils the job to {count(match.jobToTalent)}, the job is for the talent to{' '}
-        {count(match.talentToJob)}.
-      </p>
-      <ul>
-        {match.reasons.map((reason) => (
-          <li key={reason}>{reason}</li>
-        ))}
-      </ul>
+    <Dialog title={`${match.talent.name ?? 'Talent'} for ${match.job.title}`} close={close} isWide>
+      <div className="row">
+        <Score value={match.score} />
+        <span className="quiet">
+          The talent fulfils the job to {count(match.jobToTalent)} of 100; the job is for the talent to{' '}
+          {count(match.talentToJob)}.
+        </span>
+      </div>
+      {match.reasons.length > 0 && (
+        <div>
+          <h3>Why</h3>
+          <ul className="points">
+            {match.reasons.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {match.missing.length > 0 && (
+        <div>
+          <h3>What is missing</h3>
+          <ul className="points">
+            {match.missing.map((one) => (
+              <li key={one}>{one}</li>
+            ))}
+          </ul>
+        </div>
+      )}
       <List
         label="Parts of the score"
         rows={match.parts}
@@ -111,12 +136,16 @@ function Reasons({ match, close }: { match: Match; close(): void }) {
         empty={null}
         columns={[
           { name: 'Part', show: ({ name }) => spoken(name) },
-          { name: 'Score', isNumber: true, show: ({ score }) => count(score) },
-          { name: 'Weight', isNumber: true, show: ({ weight }) => count(weight) },
-          { name: 'Found', show: ({ found }) => found.join(', ') },
-          { name: 'Missing', show: ({ missing }) => missing.join(', ') },
+          { name: 'Score', show: ({ score }) => <Score value={score} /> },
+          { name: 'Counts', isNumber: true, show: ({ weight }) => `${Math.round(weight * 100)} %` },
+          { name: 'Found', show: ({ found }) => <Chips words={found} mood="good" /> },
+          { name: 'Missing', show: ({ missing }) => <Chips words={missing} mood="warn" /> },
         ]}
       />
+      <p className="quiet small">
+        Scored <Moment at={match.updatedAt} />
+        {match.engine === 'model' && ', worded by a model'}.
+      </p>
       <div>
         <button type="button" className="main" onClick={close}>
           Close

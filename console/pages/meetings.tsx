@@ -1,12 +1,11 @@
-import { useLocation, useParams } from 'wouter';
-import { Dialog } from '../parts/dialog.tsx';
-import { Area, Field, Form } from '../parts/form.tsx';
+import { Link } from 'wouter';
+import { Choice, Field, Form } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
-import { Card, Notice, Page } from '../parts/page.tsx';
+import { Card, Page, Problem, Tag } from '../parts/page.tsx';
 import { Moment } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { usePages } from '../session/use-asking.ts';
+import { usePages, useQuery } from '../session/use-asking.ts';
 
 interface Meeting {
   readonly id: string;
@@ -14,35 +13,29 @@ interface Meeting {
   readonly startsAt: string | null;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
-  readonly briefing: unknown;
-  readonly insight: unknown;
+  readonly jobId: string | null;
 }
 
-const MEETINGS = graphql(`query($after: ID) { meetings(first: 50, after: $after) {
-  nodes { id room startsAt startedAt endedAt briefing insight } pageInfo { hasNextPage endCursor } } }`);
-const ANNOUNCE = graphql(`mutation($input: MeetingInput!) { createMeeting(input: $input) { id } }`);
-const ADD_TRANSCRIPT = graphql(`mutation($id: ID!, $text: String!) {
-  addMeetingTranscript(meetingId: $id, text: $text) { id } }`);
+interface Subjects {
+  readonly jobs: { readonly nodes: readonly { readonly id: string; readonly title: string }[] };
+  readonly talents: { readonly nodes: readonly { readonly id: string; readonly name: string | null }[] };
+}
 
-/** A mail leads to one of them by its id; then it is open. */
+const MEETINGS = graphql(`query($after: ID) { meetings(first: 20, after: $after) {
+  nodes { id room startsAt startedAt endedAt jobId } pageInfo { hasNextPage endCursor } } }`);
+const SUBJECTS = graphql(`{
+  jobs(first: 100, status: ACTIVE) { nodes { id title } }
+  talents(first: 100, status: READY) { nodes { id name } }
+}`);
+const ANNOUNCE = graphql(`mutation($input: MeetingInput!) { createMeeting(input: $input) { id } }`);
+
 export function Meetings() {
-  const { session } = useConsole();
-  const { id } = useParams<{ id?: string }>();
-  const [, navigate] = useLocation();
   const pages = usePages<Meeting>(MEETINGS, 'meetings');
-  const shown = pages.nodes?.find((meeting) => meeting.id === id);
-  const announce = async (input: object) => {
-    await session.ask(ANNOUNCE, { input });
-    await pages.reload();
-  };
   return (
     <Page
       title="Meetings"
       says="Interviews and talks in announced rooms, with what is known of them afterwards."
     >
-      {id !== undefined && pages.nodes !== null && shown === undefined && (
-        <Notice mood="warn">This meeting is not among the newest 50, or not your company’s.</Notice>
-      )}
       <Card>
         <List
           label="Meetings"
@@ -53,70 +46,66 @@ export function Meetings() {
           keyOf={(meeting) => meeting.id}
           empty={<p>Announce a room below: what happens in it is then yours to see.</p>}
           columns={[
-            { name: 'Room', show: ({ room }) => room },
+            { name: 'Room', show: ({ id, room }) => <Link href={`/meetings/${id}`}>{room}</Link> },
+            { name: 'Kind', show: ({ jobId }) => (jobId === null ? 'Meeting' : <Tag>Interview</Tag>) },
             { name: 'Planned', show: ({ startsAt }) => <Moment at={startsAt} never="—" /> },
             { name: 'Began', show: ({ startedAt }) => <Moment at={startedAt} never="not yet" /> },
             { name: 'Ended', show: ({ endedAt }) => <Moment at={endedAt} never="not yet" /> },
-            {
-              name: 'Do',
-              show: (meeting) => (
-                <button type="button" className="little" onClick={() => navigate(`/meetings/${meeting.id}`)}>
-                  Open
-                </button>
-              ),
-            },
           ]}
         />
       </Card>
-      <Card title="Announce a room">
-        <Form
-          submit="Announce"
-          clears
-          send={({ text, number }) => {
-            const startsAt = text('starts') === '' ? null : new Date(text('starts')).toISOString();
-            return announce({ room: text('room'), startsAt, plannedMinutes: number('minutes') });
-          }}
-        >
-          <div className="columns">
-            <Field label="Room" name="room" maxLength={200} required />
-            <Field label="Starts" name="starts" type="datetime-local" />
-            <Field label="Minutes" name="minutes" type="number" min={1} step={1} />
-          </div>
-        </Form>
-      </Card>
-      {shown !== undefined && (
-        <OneMeeting meeting={shown} close={() => navigate('/meetings')} changed={pages.reload} />
-      )}
+      <Announce changed={pages.reload} />
     </Page>
   );
 }
 
-function OneMeeting(props: { meeting: Meeting; close(): void; changed(): Promise<void> }) {
-  const { meeting, close, changed } = props;
+function Announce({ changed }: { changed(): Promise<void> }) {
   const { session } = useConsole();
-  const closing = (
-    <button type="button" onClick={close}>
-      Close
-    </button>
-  );
+  const { data, error, reload } = useQuery<Subjects>(SUBJECTS);
   return (
-    <Dialog title={`Room ${meeting.room}`} close={close}>
-      {meeting.briefing !== null && <pre>{JSON.stringify(meeting.briefing, null, 2)}</pre>}
-      {meeting.insight === null ? (
-        <p className="quiet">What is known of it appears when it has ended.</p>
-      ) : (
-        <pre>{JSON.stringify(meeting.insight, null, 2)}</pre>
-      )}
+    <Card title="Announce a room">
+      <p className="quiet">
+        With a job and a talent it is an interview: briefed when it begins, followed up when it ends.
+      </p>
+      <Problem error={error} retry={reload} />
       <Form
-        submit="Add the transcript"
-        beside={closing}
-        send={async ({ text }) => {
-          await session.ask(ADD_TRANSCRIPT, { id: meeting.id, text: text('text') });
+        submit="Announce"
+        clears
+        send={async ({ text, number }) => {
+          const startsAt = text('starts') === '' ? null : new Date(text('starts')).toISOString();
+          const input = {
+            room: text('room'),
+            startsAt,
+            plannedMinutes: number('minutes'),
+            jobId: text('job') === '' ? null : text('job'),
+            talentId: text('talent') === '' ? null : text('talent'),
+          };
+          await session.ask(ANNOUNCE, { input });
           await changed();
         }}
       >
-        <Area label="Transcript" name="text" rows={6} required placeholder="Ada: Welcome …" />
+        <div className="columns">
+          <Field label="Room" name="room" maxLength={200} required />
+          <Field label="Starts" name="starts" type="datetime-local" />
+          <Field label="Minutes" name="minutes" type="number" min={1} step={1} />
+          <Choice label="Job" name="job">
+            <option value="">None</option>
+            {data?.jobs.nodes.map(({ id, title }) => (
+              <option key={id} value={id}>
+                {title}
+              </option>
+            ))}
+          </Choice>
+          <Choice label="Talent" name="talent">
+            <option value="">None</option>
+            {data?.talents.nodes.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name ?? 'Without a name'}
+              </option>
+            ))}
+          </Choice>
+        </div>
       </Form>
-    </Dialog>
+    </Card>
   );
 }

@@ -6,6 +6,7 @@ import { count, credits } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 import { useQuery } from '../session/use-asking.ts';
+import { SAMPLE_ALIAS } from './key-shown-once.tsx';
 import { type ModelPrice, priceOf, type StreamedUsage, streamChat } from './stream-chat.ts';
 
 interface Alias {
@@ -33,6 +34,7 @@ export function Playground() {
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [body, setBody] = useState<string | null>(null);
   const [price, setPrice] = useState<ModelPrice | null>(null);
+  const [isRunning, setRunning] = useState(false);
   const stop = useRef<AbortController | null>(null);
 
   const send = async ({ text, number }: Typed) => {
@@ -51,11 +53,16 @@ export function Playground() {
     setAnswer({ text: '', usage: null, isStopped: false });
     const told = (part: string) =>
       setAnswer((now) => ({ usage: null, isStopped: false, text: (now?.text ?? '') + part }));
-    const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, told });
-    setAnswer((now) => ({ text: now?.text ?? '', ...ended }));
+    setRunning(true);
+    try {
+      const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, told });
+      setAnswer((now) => ({ text: now?.text ?? '', ...ended }));
+    } finally {
+      setRunning(false);
+    }
   };
   const stopButton = (
-    <button type="button" onClick={() => stop.current?.abort()}>
+    <button type="button" disabled={!isRunning} onClick={() => stop.current?.abort()}>
       Stop
     </button>
   );
@@ -68,7 +75,7 @@ export function Playground() {
       <div className="halves">
         <Card title="Ask">
           <Form submit="Send" beside={stopButton} send={send}>
-            <Choice label="Model" name="alias" required>
+            <Choice label="Model" name="alias" required key={chat.length} defaultValue={SAMPLE_ALIAS}>
               {chat.map(({ alias }) => (
                 <option key={alias}>{alias}</option>
               ))}

@@ -88,7 +88,10 @@ export function Profile() {
           keyOf={({ id }) => id}
           empty={<p>Only this page.</p>}
           columns={[
-            { name: 'Browser', show: ({ userAgent }) => userAgent.slice(0, 90) },
+            {
+              name: 'Browser',
+              show: ({ userAgent }) => <span title={userAgent}>{browserWords(userAgent)}</span>,
+            },
             { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
             { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
             { name: 'Last seen', show: ({ refreshedAt }) => <Moment at={refreshedAt} /> },
@@ -98,4 +101,27 @@ export function Profile() {
       </Card>
     </Page>
   );
+}
+
+const BROWSERS = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrom(?:e|ium)\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+] as const;
+const SYSTEMS = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/Linux/, 'Linux'],
+] as const;
+
+/** Chrome on Linux; what is no known browser is named as it names itself. */
+function browserWords(userAgent: string): string {
+  const browser = BROWSERS.find(([sign]) => sign.test(userAgent))?.[1];
+  const system = SYSTEMS.find(([sign]) => sign.test(userAgent))?.[1];
+  if (browser === undefined) return userAgent.slice(0, 60) || 'unknown';
+  return system === undefined ? browser : `${browser} on ${system}`;
 }

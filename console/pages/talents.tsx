@@ -1,48 +1,41 @@
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
-import { Act, Confirmed, Dialog } from '../parts/dialog.tsx';
-import { Area, Form } from '../parts/form.tsx';
+import { Area, Choice, Form } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
-import { Card, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
-import { saveFile } from '../parts/save-file.ts';
+import { Card, Notice, Page, Tag } from '../parts/page.tsx';
 import { Moment, spoken } from '../parts/words.tsx';
-import { useConsole, useSessionState } from '../session/console-context.ts';
+import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 import { usePages } from '../session/use-asking.ts';
 import { CvDrop } from './cv-drop.tsx';
+import { TALENT_MOODS, type TalentStatus } from './talent.tsx';
 
-export interface Talent {
+interface Talent {
   readonly id: string;
   readonly name: string | null;
   readonly headline: string | null;
   readonly email: string | null;
-  readonly status: 'PENDING' | 'READY' | 'FAILED';
+  readonly status: TalentStatus;
   readonly problem: string | null;
-  readonly profile: unknown;
-  readonly evidence: unknown;
+  readonly duplicateOf: { readonly id: string } | null;
   readonly createdAt: string;
 }
 
-const TALENTS = graphql(`query($after: ID) { talents(first: 20, after: $after) {
-  nodes { id name headline email status problem profile evidence createdAt }
-  pageInfo { hasNextPage endCursor } } }`);
+const TALENTS = graphql(`query($after: ID, $status: TalentStatus) {
+  talents(first: 20, after: $after, status: $status) {
+    nodes { id name headline email status problem createdAt duplicateOf { id } }
+    pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: TalentInput!) { createTalent(input: $input) { id } }`);
-const ERASE = graphql(`mutation($id: ID!) { eraseTalent(id: $id) }`);
-const EXPORT = graphql(`mutation($id: ID!) { exportTalent(id: $id) }`);
-const MOODS: Record<Talent['status'], Mood> = { PENDING: 'warn', READY: 'good', FAILED: 'bad' };
 const LOOK_WHILE_READING_MS = 1_500;
 
 export function Talents() {
   const { session } = useConsole();
-  const pages = usePages<Talent>(TALENTS, 'talents');
-  const [shown, setShown] = useState<Talent | null>(null);
+  const [status, setStatus] = useState('');
+  const pages = usePages<Talent>(TALENTS, 'talents', status === '' ? {} : { status }, (nodes) =>
+    nodes.some((talent) => talent.status === 'PENDING') ? LOOK_WHILE_READING_MS : null,
+  );
   const pending = pages.nodes?.filter(({ status }) => status === 'PENDING').length ?? 0;
   const { reload } = pages;
-  useEffect(() => {
-    if (pending === 0) return;
-    const timer = setInterval(() => void reload(), LOOK_WHILE_READING_MS);
-    return () => clearInterval(timer);
-  }, [pending, reload]);
   const add = async (input: object) => {
     await session.ask(CREATE, { input });
     await reload();
@@ -59,6 +52,12 @@ export function Talents() {
         </Notice>
       )}
       <Card title="Your talents">
+        <Choice label="Status" value={status} onChange={(event) => setStatus(event.target.value)}>
+          <option value="">All</option>
+          <option value="READY">Ready</option>
+          <option value="PENDING">Being read</option>
+          <option value="FAILED">Not readable</option>
+        </Choice>
         <List
           label="Talents"
           rows={pages.nodes}
@@ -69,12 +68,9 @@ export function Talents() {
           empty={<p>Drop a CV below: PDF, DOCX, HTML or plain text.</p>}
           columns={[
             { name: 'Person', show: (talent) => <PersonName {...talent} /> },
-            { name: 'Status', show: ({ status }) => <Tag mood={MOODS[status]}>{spoken(status)}</Tag> },
+            { name: 'Status', show: ({ status }) => <Tag mood={TALENT_MOODS[status]}>{spoken(status)}</Tag> },
             { name: 'Added', show: ({ createdAt }) => <Moment at={createdAt} /> },
-            {
-              name: 'Do',
-              show: (talent) => <TalentActions talent={talent} show={setShown} changed={reload} />,
-            },
+            { name: 'Matches', show: ({ id }) => <Link href={`/matches?talent=${id}`}>Matches</Link> },
           ]}
         />
       </Card>
@@ -88,75 +84,19 @@ export function Talents() {
           </Form>
         </Card>
       </div>
-      {shown !== null && <Found talent={shown} close={() => setShown(null)} />}
     </Page>
   );
 }
 
-function PersonName({ name, headline, email, problem }: Talent) {
+function PersonName({ id, name, headline, email, problem, duplicateOf }: Talent) {
   return (
     <>
-      <div>{name ?? 'Without a name yet'}</div>
+      <div>
+        <Link href={`/talents/${id}`}>{name ?? 'Without a name yet'}</Link>
+      </div>
       <span className="quiet small">{[headline, email].filter((one) => one !== null).join(' · ')}</span>
+      {duplicateOf !== null && <div className="small quiet">Somebody who was here before</div>}
       {problem !== null && <div className="small">{problem}</div>}
     </>
-  );
-}
-
-interface TalentActionsProps {
-  readonly talent: Talent;
-  show(talent: Talent): void;
-  changed(): Promise<void>;
-}
-
-function TalentActions({ talent, show, changed }: TalentActionsProps) {
-  const { session } = useConsole();
-  const state = useSessionState();
-  const isAdmin = state.status === 'in' && state.person.role === 'COMPANY_ADMIN';
-  const { id, name, status } = talent;
-  const save = async () => {
-    const { exportTalent } = await session.ask<{ exportTalent: unknown }>(EXPORT, { id });
-    saveFile(`talent-${id}.json`, 'application/json', JSON.stringify(exportTalent, null, 2));
-  };
-  const erase = async () => {
-    await session.ask(ERASE, { id });
-    await changed();
-  };
-  return (
-    <div className="row">
-      {status === 'READY' && (
-        <button type="button" className="little" onClick={() => show(talent)}>
-          What was found
-        </button>
-      )}
-      <Link href={`/matches?talent=${id}`}>Matches</Link>
-      {isAdmin && <Act name="Export" work={save} />}
-      {isAdmin && (
-        <Confirmed
-          name="Erase"
-          title={`Erase ${name ?? 'this person'}?`}
-          says="Everything that is kept of them goes: profile, files, scores. This cannot be undone."
-          work={erase}
-        />
-      )}
-    </div>
-  );
-}
-
-function Found({ talent, close }: { talent: Talent; close(): void }) {
-  return (
-    <Dialog title={talent.name ?? 'What was found'} close={close}>
-      <h3>Profile</h3>
-      <pre>{JSON.stringify(talent.profile, null, 2)}</pre>
-      <details>
-        <summary>Where each value stands in the text</summary>
-        <pre>{JSON.stringify(talent.evidence, null, 2)}</pre>
-      </details>
-      <div>
-        <button type="button" className="main" onClick={close}>
-          Close
-        </button>
-      </div>
-    </Dialog>
   );
 }

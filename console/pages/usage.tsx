@@ -1,13 +1,14 @@
 import { useMemo, useState } from 'react';
 import { Chart } from '../parts/chart.tsx';
+import { saveCsv } from '../parts/csv.ts';
 import { Choice } from '../parts/form.tsx';
 import { type Column, List } from '../parts/list.tsx';
 import { Card, Figure, Page } from '../parts/page.tsx';
-import { saveFile } from '../parts/save-file.ts';
 import { count, credits } from '../parts/words.tsx';
-import { useSessionState } from '../session/console-context.ts';
+import { useIsAdmin } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 import { useQuery } from '../session/use-asking.ts';
+import { Failures } from './failures.tsx';
 import { byDay, daysAgo, USAGE, type UsageData, type UsageRow } from './usage-data.ts';
 
 const KEY_NAMES = graphql(`{ apiKeys { id name lastFour } }`);
@@ -24,7 +25,7 @@ export function Usage() {
   const names = useKeyNames();
   const daily = useQuery<UsageData>(USAGE, { from, to, groupBy: ['DAY'] }, LOOK_EVERY_MS);
   const grouped = useQuery<UsageData>(USAGE, { from, to, groupBy: [group] }, LOOK_EVERY_MS);
-  const nameOf = (row: UsageRow) =>
+  const nameOf = (row: Pick<UsageRow, 'day' | 'alias' | 'keyId'>) =>
     row.day ?? row.alias ?? (row.keyId === null ? '—' : (names.get(row.keyId) ?? row.keyId));
   const totals = daily.data?.usage.totals;
   const chart = useMemo(() => {
@@ -35,8 +36,7 @@ export function Usage() {
     };
   }, [daily.data, from, to]);
   const rows = grouped.data?.usage.rows ?? null;
-  const save = () =>
-    saveFile(`usage-${group.toLowerCase()}.csv`, 'text/csv', asCsv(rows ?? [], GROUPS[group], nameOf));
+  const save = () => saveUsage(rows ?? [], group, nameOf);
   return (
     <Page
       title="Usage"
@@ -87,14 +87,14 @@ export function Usage() {
           columns={columns(GROUPS[group], nameOf)}
         />
       </Card>
+      <Failures from={from} to={to} nameOf={nameOf} />
     </Page>
   );
 }
 
 /** Members may see the usage, but not the keys: they see ids. */
 function useKeyNames(): ReadonlyMap<string, string> {
-  const state = useSessionState();
-  const isAdmin = state.status === 'in' && state.person.role === 'COMPANY_ADMIN';
+  const isAdmin = useIsAdmin();
   const { data } = useQuery<{ apiKeys?: readonly { id: string; name: string; lastFour: string }[] }>(
     isAdmin ? KEY_NAMES : NO_NAMES,
   );
@@ -113,17 +113,11 @@ function columns(first: string, nameOf: (row: UsageRow) => string): readonly Col
   ];
 }
 
-function asCsv(rows: readonly UsageRow[], first: string, nameOf: (row: UsageRow) => string): string {
-  const head = [first, 'Calls', 'Failures', 'Prompt tokens', 'Cached tokens', 'Completion tokens', 'Credits'];
+function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageRow) => string): void {
+  const numbers = ['Calls', 'Failures', 'Prompt tokens', 'Cached tokens', 'Completion tokens', 'Credits'];
   const lines = rows.map((row) => {
     const { calls, failures, promptTokens, cachedTokens, completionTokens } = row.totals;
     return [nameOf(row), calls, failures, promptTokens, cachedTokens, completionTokens, row.totals.credits];
   });
-  return [head, ...lines].map((line) => line.map(cell).join(',')).join('\r\n');
-}
-
-/** A leading sign would be a formula to a spreadsheet. */
-function cell(value: string | number): string {
-  const text = typeof value === 'string' && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  saveCsv(`usage-${group.toLowerCase()}.csv`, [GROUPS[group], ...numbers], lines);
 }

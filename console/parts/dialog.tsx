@@ -2,7 +2,15 @@ import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useDoing } from '../session/use-asking.ts';
 import { Problem } from './page.tsx';
 
-export function Dialog({ title, close, children }: { title: string; close(): void; children: ReactNode }) {
+interface DialogProps {
+  readonly title: string;
+  /** For what has a table in it. */
+  readonly isWide?: boolean;
+  readonly children: ReactNode;
+  close(): void;
+}
+
+export function Dialog({ title, isWide = false, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -11,7 +19,7 @@ export function Dialog({ title, close, children }: { title: string; close(): voi
     return () => shown?.close();
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby={titleId} onCancel={close}>
+    <dialog ref={dialog} aria-labelledby={titleId} className={isWide ? 'wide' : undefined} onCancel={close}>
       <div className="stack">
         <h2 id={titleId}>{title}</h2>
         {children}
@@ -25,11 +33,13 @@ interface ConfirmedProps {
   readonly title: string;
   readonly says: ReactNode;
   readonly danger?: boolean;
+  /** Among the actions of a page, where the others are of full size. */
+  readonly isBig?: boolean;
   work(): Promise<unknown>;
 }
 
 /** A button for what cannot be undone: it asks first. */
-export function Confirmed({ name, title, says, danger = true, work }: ConfirmedProps) {
+export function Confirmed({ name, title, says, danger = true, isBig = false, work }: ConfirmedProps) {
   const [isOpen, setOpen] = useState(false);
   const doing = useDoing();
   const mood = danger ? 'danger' : 'main';
@@ -38,7 +48,11 @@ export function Confirmed({ name, title, says, danger = true, work }: ConfirmedP
   };
   return (
     <>
-      <button type="button" className={`little ${danger ? 'danger' : ''}`} onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        className={`${isBig ? '' : 'little'} ${danger ? 'danger' : ''}`}
+        onClick={() => setOpen(true)}
+      >
         {name}
       </button>
       {isOpen && (
@@ -63,10 +77,12 @@ export function Confirmed({ name, title, says, danger = true, work }: ConfirmedP
 export function Act({
   name,
   main = false,
+  isBig = false,
   work,
 }: {
   name: string;
   main?: boolean;
+  isBig?: boolean;
   work(): Promise<unknown>;
 }) {
   const doing = useDoing();
@@ -74,7 +90,7 @@ export function Act({
     <>
       <button
         type="button"
-        className={main ? 'main' : 'little'}
+        className={main ? 'main' : isBig ? '' : 'little'}
         disabled={doing.isBusy}
         onClick={() => void doing.run(work)}
       >

@@ -1,6 +1,9 @@
 import type { ComponentProps, FormEvent, ReactNode } from 'react';
 import { useDoing } from '../session/use-asking.ts';
 import { Problem } from './page.tsx';
+import type { Typed } from './typed.ts';
+
+export type { Typed } from './typed.ts';
 
 interface FieldProps extends ComponentProps<'input'> {
   readonly label: string;
@@ -53,14 +56,6 @@ export function Checks(props: {
       ))}
     </fieldset>
   );
-}
-
-/** What was typed, by the fields' names. */
-export interface Typed {
-  text(name: string): string;
-  /** Null where nothing was typed. */
-  number(name: string): number | null;
-  all(name: string): readonly string[];
 }
 
 interface FormProps {

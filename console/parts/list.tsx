@@ -13,6 +13,8 @@ interface ListProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly keyOf: (row: Row) => string;
   readonly empty: ReactNode;
+  /** What an empty list is called. */
+  readonly nothing?: string;
   readonly error?: Error | null;
   readonly retry?: () => unknown;
   readonly more?: { readonly hasMore: boolean; readonly isBusy: boolean; more(): unknown };
@@ -20,12 +22,22 @@ interface ListProps<Row> {
 
 /** A table with its three other faces: still loading, nothing there, not to be had. */
 export function List<Row>(props: ListProps<Row>) {
-  const { label, rows, columns, keyOf, empty, error = null, retry, more } = props;
+  const {
+    label,
+    rows,
+    columns,
+    keyOf,
+    empty,
+    nothing = 'Nothing here yet',
+    error = null,
+    retry,
+    more,
+  } = props;
   if (error !== null && rows === null) {
     return <Problem error={error} {...(retry === undefined ? {} : { retry })} />;
   }
   if (rows === null) return <Bones />;
-  if (rows.length === 0) return <Empty title="Nothing here yet">{empty}</Empty>;
+  if (rows.length === 0) return <Empty title={nothing}>{empty}</Empty>;
   const numeric = (column: Column<Row>) => (column.isNumber === true ? 'number right' : undefined);
   return (
     <>

@@ -1,8 +1,17 @@
 import { type ReactNode, useEffect, useRef } from 'react';
+import { Link } from 'wouter';
 import { AnswerError } from '../session/answer-error.ts';
 
-export function Page(props: { title: string; says?: ReactNode; actions?: ReactNode; children: ReactNode }) {
-  const { title, says, actions, children } = props;
+interface PageProps {
+  readonly title: string;
+  readonly says?: ReactNode;
+  readonly actions?: ReactNode;
+  /** The list that it is one of. */
+  readonly back?: { readonly href: string; readonly name: string };
+  readonly children: ReactNode;
+}
+
+export function Page({ title, says, actions, back, children }: PageProps) {
   const head = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Turnpike`;
@@ -12,6 +21,11 @@ export function Page(props: { title: string; says?: ReactNode; actions?: ReactNo
     <>
       <div className="page-head">
         <div>
+          {back !== undefined && (
+            <Link className="back" href={back.href}>
+              ← {back.name}
+            </Link>
+          )}
           <h1 ref={head} tabIndex={-1}>
             {title}
           </h1>

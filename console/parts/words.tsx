@@ -45,8 +45,11 @@ export function exact(at: string): string {
   return exactForm.format(new Date(at));
 }
 
-/** SUBSCRIPTION_GRANT becomes “Subscription grant”. */
+/** SUBSCRIPTION_GRANT becomes “Subscription grant”, and creditLimit “Credit limit”. */
 export function spoken(name: string): string {
-  const words = name.replaceAll('_', ' ').toLowerCase();
+  const words = name
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

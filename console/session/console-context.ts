@@ -16,6 +16,12 @@ export function useConsole(): Console {
   return found;
 }
 
+/** For what is shown to admins of a company alone; the backend decides in any case. */
+export function useIsAdmin(): boolean {
+  const state = useSessionState();
+  return state.status === 'in' && state.person.companyId !== null && state.person.role === 'COMPANY_ADMIN';
+}
+
 export function useSessionState(): SessionState {
   const { session } = useConsole();
   return useSyncExternalStore(session.subscribe, session.state);

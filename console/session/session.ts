@@ -27,6 +27,8 @@ export interface Session {
   /** A token that is good for a while, refreshed if need be; null when nobody is logged in. */
   token(): Promise<string | null>;
   ask<Data>(query: string, variables?: object): Promise<Data>;
+  /** Told when another tab of this browser has changed something. */
+  onChangeElsewhere(changed: () => void): () => void;
 }
 
 interface Tokens {
@@ -47,6 +49,7 @@ export function createSession(): Session {
   let tokens: Tokens | null = null;
   let refreshing: Promise<void> | null = null;
   const watchers = new Set<() => void>();
+  const listeners = new Set<() => void>();
   const otherTabs = new BroadcastChannel('turnpike-session');
 
   const become = (next: SessionState) => {
@@ -79,7 +82,9 @@ export function createSession(): Session {
   const ask = async <Data>(query: string, variables: object = {}): Promise<Data> => {
     const once = async () => await post<Data>('/graphql', { query, variables }, await token());
     try {
-      return await once();
+      const answer = await once();
+      if (query.startsWith('mutation')) otherTabs.postMessage('changed');
+      return answer;
     } catch (error) {
       if (!(error instanceof AnswerError) || error.code !== 'UNAUTHENTICATED' || tokens === null) throw error;
       await refresh();
@@ -103,6 +108,10 @@ export function createSession(): Session {
 
   otherTabs.onmessage = ({ data }) => {
     if (data === 'out') return out();
+    if (data === 'changed') {
+      for (const listener of listeners) listener();
+      return;
+    }
     void open();
   };
   return {
@@ -126,6 +135,10 @@ export function createSession(): Session {
     },
     token,
     ask,
+    onChangeElsewhere(changed) {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
   };
 }
 

@@ -7,11 +7,14 @@ export interface Asked<Data> {
   reload(): Promise<void>;
 }
 
-/** Asks when it appears and when the variables change, and again every so often while the tab is seen. */
+/**
+ * Asks when it appears, when the variables change and when another tab has changed something, and again every so
+ * often while the tab is seen; how often may depend on what was answered, as long as something is still under way.
+ */
 export function useQuery<Data>(
   query: string,
   variables: object = {},
-  everyMs: number | null = null,
+  everyMs: number | null | ((data: Data | null) => number | null) = null,
 ): Asked<Data> {
   const { session } = useConsole();
   const [data, setData] = useState<Data | null>(null);
@@ -34,10 +37,14 @@ export function useQuery<Data>(
 
   useEffect(() => {
     void reload();
-    if (everyMs === null) return;
-    const timer = setInterval(() => document.visibilityState === 'visible' && void reload(), everyMs);
+    return session.onChangeElsewhere(() => void reload());
+  }, [session, reload]);
+  const beatMs = typeof everyMs === 'function' ? everyMs(data) : everyMs;
+  useEffect(() => {
+    if (beatMs === null) return;
+    const timer = setInterval(() => document.visibilityState === 'visible' && void reload(), beatMs);
     return () => clearInterval(timer);
-  }, [reload, everyMs]);
+  }, [reload, beatMs]);
   return { data, error, reload };
 }
 
@@ -73,11 +80,24 @@ interface Connection<Node> {
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
 }
 
-/** A list of pages: the first one is asked as any query, further ones when a person wants more. */
-export function usePages<Node>(query: string, field: string, variables: object = {}) {
+const LIST_EVERY_MS = 10_000;
+
+/**
+ * A list of pages: the first one is asked as any query, and again every so often, so that two tabs agree; further
+ * ones when a person wants more, and from then on the list stays as it is. `hurryMs` may ask for a shorter time.
+ */
+export function usePages<Node>(
+  query: string,
+  field: string,
+  variables: object = {},
+  hurryMs: (nodes: readonly Node[]) => number | null = () => null,
+) {
   const { session } = useConsole();
-  const first = useQuery<Record<string, Connection<Node>>>(query, variables);
   const [further, setFurther] = useState<readonly Connection<Node>[]>([]);
+  const first = useQuery<Record<string, Connection<Node>>>(query, variables, (data) => {
+    if (further.length > 0) return null;
+    return hurryMs(data?.[field]?.nodes ?? []) ?? LIST_EVERY_MS;
+  });
   const doing = useDoing();
   const page = first.data?.[field] ?? null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new first page makes the further ones old

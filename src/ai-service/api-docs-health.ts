@@ -3,7 +3,7 @@ import type { DescribedRoute } from '../http/openapi.ts';
 
 const state = z.strictObject({ status: z.enum(['healthy', 'unhealthy']), latency_ms: z.number() });
 const pool = z.strictObject({ size: z.int(), busy: z.int(), waiting: z.int() });
-const worker = z.enum(['running', 'stopped']);
+const worker = z.enum(['running', 'failing', 'stopped']);
 const named = {
   match_score_generator: worker,
   email_worker: worker,
@@ -18,7 +18,11 @@ const ready = z.union([
     components: z.strictObject({
       database: state,
       cache: state,
-      workers: z.strictObject({ status: z.string(), active: z.int(), idle: z.int() }),
+      workers: z.strictObject({
+        status: z.enum(['healthy', 'degraded', 'unhealthy']),
+        active: z.int(),
+        idle: z.int(),
+      }),
       circuit_breakers: z.record(z.string(), z.enum(['closed', 'open', 'half-open'])),
       ...named,
     }),

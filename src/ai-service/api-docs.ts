@@ -14,6 +14,7 @@ const SERVER = {
   room_jid: 'interview-42@conference.meet.example',
   is_breakout: false,
 };
+const NOT_ARRIVED = 'The body did not arrive whole or in time: send it again.';
 const SECONDS = 1_794_733_200;
 const WHO = { name: 'Ada', email: 'ada@acme.example', id: 'u1', occupant_jid: 'ada@meet.example/1' };
 
@@ -41,6 +42,7 @@ const events: readonly DescribedRoute[] = [
       { status: 409, means: 'Nobody has announced its room.', schema: errorAnswer },
       { status: 413, means: 'The body is too large.', schema: errorAnswer },
       { status: 422, means: 'Nobody says anything in it.', schema: errorAnswer },
+      { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
     ],
   },
 ];
@@ -58,6 +60,7 @@ function describedEvent(path: string, summary: string, example: unknown): Descri
       { status: 400, means: 'No JSON, or not as it should be.', schema: errorAnswer },
       { status: 413, means: 'The body is larger than 1 MiB.', schema: errorAnswer },
       { status: 422, means: 'Another route’s event, or a time that is far off.', schema: errorAnswer },
+      { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
     ],
   };
 }

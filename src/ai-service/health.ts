@@ -34,17 +34,29 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
     const states = await dependencies();
     const database = component(states.database);
     const cache = component(states.cache);
-    const named = Object.fromEntries(NAMED_WORKERS.map((name) => [name, workers.stateOf(name)]));
-    const httpStatus = database.status === 'healthy' ? 200 : 503;
-    const status = readiness(database.status, cache.status);
+    const isThere = database.status === 'healthy';
+    const httpStatus = isThere ? 200 : 503;
+    // A worker finds out at its next look. Until then it would say that it runs, without a database to take jobs from.
+    const stateOf = (name: string) => {
+      const state = workers.stateOf(name);
+      return state === 'running' && !isThere ? 'failing' : state;
+    };
+    const named = Object.fromEntries(NAMED_WORKERS.map((name) => [name, stateOf(name)]));
+    const summary = { ...workers.summary(), ...(isThere ? {} : { status: 'unhealthy' }) };
+    const breakers = circuitBreakers();
+    const isWhole =
+      cache.status === 'healthy' &&
+      summary.status === 'healthy' &&
+      Object.values(breakers).every((state) => state === 'closed');
+    const status = readiness(database.status, isWhole);
     if (context.req.query('form') === 'flat') {
       return context.json({ status, components: { database: database.status, ...named } }, httpStatus);
     }
     const components = {
       database,
       cache,
-      workers: workers.summary(),
-      circuit_breakers: circuitBreakers(),
+      workers: summary,
+      circuit_breakers: breakers,
       ...named,
     };
     return context.json({ status, components }, httpStatus);
@@ -55,8 +67,8 @@ function component(state: DependencyState | undefined) {
   return { status: state?.status === 'up' ? 'healthy' : 'unhealthy', latency_ms: state?.latencyMs ?? 0 };
 }
 
-/** Without its database the service can do nothing; without the cache it works on, worse. */
-function readiness(database: string, cache: string): string {
+/** Without its database the service can do nothing; without any other part it works on, worse. */
+function readiness(database: string, isWhole: boolean): string {
   if (database !== 'healthy') return 'unhealthy';
-  return cache === 'healthy' ? 'healthy' : 'degraded';
+  return isWhole ? 'healthy' : 'degraded';
 }

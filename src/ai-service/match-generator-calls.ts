@@ -6,6 +6,7 @@ import type {
   Answered,
   EmbedCall,
   Embedded,
+  Keep,
   PlatformModelCalls,
   Unavailable,
 } from '../domain/matching/model-calls.ts';
@@ -32,18 +33,19 @@ export interface MatchModelParts extends Omit<AskModelParts, 'breakers' | 'secre
 export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCalls {
   const { database, platformCalls, secrets, log, aliases } = parts;
 
-  async function paidCall<Result>(
+  async function paidCall<Result extends { readonly outcome: string }>(
     wanted: {
       readonly companyId: string;
       readonly alias: Alias;
       readonly endpoint: string;
       readonly bytes: number;
+      readonly keep: Keep<Result> | undefined;
     },
     work: (
       call: PlatformCall,
     ) => Promise<{ readonly result: Result | Unavailable; readonly end: CallEnd | null }>,
   ): Promise<Result | Unavailable> {
-    const { companyId, alias, endpoint, bytes: bodyBytes } = wanted;
+    const { companyId, alias, endpoint, bytes: bodyBytes, keep } = wanted;
     let call: PlatformCall | null = null;
     try {
       call = await platformCalls.begin({
@@ -54,8 +56,13 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
         bodyBytes,
       });
       const { result, end } = await work(call);
-      if (end !== null)
-        await database.transaction((transaction) => (call as PlatformCall).charge(transaction, end));
+      if (end === null) return result;
+      const { charge } = call;
+      await database.transaction(async (transaction) => {
+        if (!isUnavailable(result)) await keep?.(transaction, result);
+        // Last of all: the account that it charges is locked until the commit, and all the company's calls wait for it.
+        await charge(transaction, end);
+      });
       return result;
     } catch (error) {
       log.warn('a model call for matching failed', { companyId, alias: alias.alias, error });
@@ -67,11 +74,12 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     }
   }
 
-  async function embed({ companyId, texts, signal }: EmbedCall) {
+  async function embed({ companyId, texts, signal, keep }: EmbedCall) {
     const { embed: alias } = aliases();
     if (alias === null || alias.targets.length === 0) return NO_PROVIDER;
     const bytes = texts.reduce((sum, text) => sum + text.length, 0);
-    return await paidCall<Embedded>({ companyId, alias, endpoint: 'embeddings', bytes }, async (call) => {
+    const wanted = { companyId, alias, endpoint: 'embeddings', bytes, keep };
+    return await paidCall<Vectors>(wanted, async (call) => {
       const asked = await askForVectors(parts, alias, texts, { mayAsk: call.mayAsk, signal });
       const { outcome } = asked;
       if (outcome === 'unavailable') {
@@ -87,11 +95,12 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     });
   }
 
-  async function answer({ companyId, instruction, data, schema, signal }: AnswerCall) {
+  async function answer({ companyId, instruction, data, schema, signal, keep }: AnswerCall) {
     const { extract: alias } = aliases();
     if (alias === null || !alias.targets.some((target) => serviceOf(target) !== null)) return NO_PROVIDER;
-    const wanted = { companyId, alias, endpoint: 'match-reasons', bytes: instruction.length + data.length };
-    return await paidCall<Answered>(wanted, async (call) => {
+    const bytes = instruction.length + data.length;
+    const wanted = { companyId, alias, endpoint: 'match-reasons', bytes, keep };
+    return await paidCall<Words>(wanted, async (call) => {
       if (!call.mayAsk) return { result: NO_CREDITS, end: NOTHING_PAID };
       const messages = [
         { role: 'system', content: instruction },
@@ -130,6 +139,13 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
       return own.includes('half-open') ? 'half-open' : 'closed';
     },
   };
+}
+
+type Vectors = Exclude<Embedded, Unavailable>;
+type Words = Exclude<Answered, Unavailable>;
+
+function isUnavailable(result: { readonly outcome: string }): result is Unavailable {
+  return result.outcome === 'unavailable';
 }
 
 const NOTHING_PAID: CallEnd = { tokens: null, targetId: null, reason: null, answeredAtMs: null };

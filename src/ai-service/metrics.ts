@@ -1,17 +1,19 @@
 import { readMetrics } from '../domain/matching/generator-metrics.ts';
+import { countOutcomes } from '../domain/operations/count-operations.ts';
 import { createMetricsRoute } from '../http/metrics-route.ts';
 import type { Metric } from '../http/metrics-text.ts';
 import { processMetrics } from '../http/process-metrics.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { MatchGeneratorParts } from './match-generator.ts';
-import { type MonitoringStatsParts, operationsOf } from './monitoring-stats.ts';
+import { HOUR_MS, LOWERCASE, type MonitoringStatsParts } from './monitoring-stats.ts';
 
-export type AiMetricsParts = MonitoringStatsParts & MatchGeneratorParts & { readonly internalToken: string };
+export type AiMetricsParts = MonitoringStatsParts &
+  MatchGeneratorParts & { readonly internalTokens: readonly string[] };
 
 /** What the AI service tells Prometheus: its process, the queues, the generator and the AI operations of the last hour. */
 export function addMetrics(app: ServiceApp, parts: AiMetricsParts): void {
   const collect = async () => await metricsOf(parts);
-  const route = createMetricsRoute({ internalToken: parts.internalToken, collect });
+  const route = createMetricsRoute({ internalTokens: parts.internalTokens, collect });
   app.get('/metrics', (context) => route.fetch(context.req.raw));
 }
 
@@ -22,13 +24,18 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
   const [queues, generator, operations] = [
     await queueDepths(),
     await generatorOf(parts),
-    await operationsOf(parts, 1),
+    await countOutcomes(database, new Date(parts.clock.now() - HOUR_MS)),
   ];
   const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
     return { name, help, type: 'gauge', samples };
   };
   return [
     ...own,
+    gauge(
+      'turnpike_worker_up',
+      'Of each background worker of the process: 1 while it runs, or rests as it was wished; else 0.',
+      parts.workers.each().map(({ name: worker, isWell }) => ({ labels: { worker }, value: isWell ? 1 : 0 })),
+    ),
     gauge(
       'turnpike_queue_jobs',
       'Jobs of each queue that wait, run or are dead letters.',
@@ -48,7 +55,9 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
     gauge(
       'turnpike_ai_operations_last_hour',
       'AI operations that began in the last hour, by kind and outcome, of all processes.',
-      operations.operations.map(({ kind, outcome, count }) => ({ labels: { kind, outcome }, value: count })),
+      operations.map(({ kind, outcome, count }) => {
+        return { labels: { kind, outcome: LOWERCASE[outcome] }, value: count };
+      }),
     ),
     gauge('turnpike_match_scores', 'Matches computed since the last restart, of all processes.', [
       { labels: { outcome: 'succeeded' }, value: generator.total_processed },

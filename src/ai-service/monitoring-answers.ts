@@ -10,7 +10,11 @@ export const statsAnswer = z.strictObject({
   memory: z.strictObject({ resident_bytes: count, heap_bytes: count, external_bytes: count }),
   event_loop_delay_ms: z.strictObject({ p50: delay, p99: delay, max: delay }),
   database_pool: z.strictObject({ size: count, busy: count, waiting: count }),
-  workers: z.strictObject({ status: z.string(), active: count, idle: count }),
+  workers: z.strictObject({
+    status: z.enum(['healthy', 'degraded', 'unhealthy']),
+    active: count,
+    idle: count,
+  }),
   queues: z.array(
     z.strictObject({
       name: z.string(),

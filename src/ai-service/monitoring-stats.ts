@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Breakers } from '../domain/breakers/breakers.ts';
 import { serviceOf } from '../domain/breakers/target-service.ts';
-import { readToldView, viewKey } from '../domain/breakers/told-view.ts';
 import type { ModelDirectory } from '../domain/models/model-directory.ts';
 import { countOperations } from '../domain/operations/count-operations.ts';
 import { lastFailures } from '../domain/operations/last-failures.ts';
@@ -11,22 +10,22 @@ import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { QueueDepth } from '../ports/job-queue.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
-import type { SharedState } from '../ports/shared-state.ts';
 import type { aiServicesAnswer, operationsAnswer, statsAnswer } from './monitoring-answers.ts';
 import type { WorkerBoard } from './worker-board.ts';
 
 export interface MonitoringStatsParts {
   readonly database: Database;
   readonly clock: Clock;
-  readonly sharedState: Pick<SharedState, 'get'>;
-  readonly breakers: Pick<Breakers, 'states' | 'failuresInARow'>;
+  readonly breakers: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
   readonly models: Pick<ModelDirectory, 'all'>;
   readonly workers: WorkerBoard;
   readonly processFigures: () => ProcessFigures;
   readonly queueDepths: () => Promise<readonly QueueDepth[]>;
 }
 
-const HOUR_MS = 3_600_000;
+export const HOUR_MS = 3_600_000;
+/** As the answers tell the outcome of a call. */
+export const LOWERCASE = { SUCCEEDED: 'succeeded', FAILED: 'failed', REFUSED: 'refused' } as const;
 const FAILURES_OF_MS = 24 * HOUR_MS;
 /** One failing call in so many is worth a look. */
 const DEGRADED_SHARE = 0.1;
@@ -67,7 +66,7 @@ async function statsOf(parts: MonitoringStatsParts): Promise<z.output<typeof sta
   };
 }
 
-export async function operationsOf(
+async function operationsOf(
   { database, clock }: Pick<MonitoringStatsParts, 'database' | 'clock'>,
   hours: number,
 ): Promise<z.output<typeof operationsAnswer>> {
@@ -83,37 +82,35 @@ export async function operationsOf(
     status: tried === 0 ? 'idle' : isDegraded ? 'degraded' : 'healthy',
     totals,
     operations: counted.map(({ kind, outcome, count, latencyMs }) => {
-      const lowercase = { SUCCEEDED: 'succeeded', FAILED: 'failed', REFUSED: 'refused' } as const;
-      return { kind, outcome: lowercase[outcome], count, latency_ms: latencyMs };
+      return { kind, outcome: LOWERCASE[outcome], count, latency_ms: latencyMs };
     }),
   };
 }
 
 async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof aiServicesAnswer>> {
-  const { database, clock, sharedState, breakers, models } = parts;
+  const { database, clock, breakers, models } = parts;
   const failures = await lastFailures(database, new Date(clock.now() - FAILURES_OF_MS));
-  const services = await Promise.all(
-    Object.entries(breakers.states()).map(async ([service, state]) => {
-      const served = models
-        .all()
-        .flatMap(({ alias, targets }) =>
-          targets.filter((target) => serviceOf(target) === service).map(({ id }) => ({ alias, id })),
-        );
-      const last = failures
-        .filter(({ targetId }) => served.some(({ id }) => id === targetId))
-        .toSorted((a, b) => b.failedAt.getTime() - a.failedAt.getTime())[0];
-      // Where shared state is away nobody can say; that is no reason to say nothing of the rest.
-      const kept = state === 'closed' ? null : await sharedState.get(viewKey(service)).catch(() => null);
-      const view = kept === null ? null : (readToldView(kept)?.view ?? null);
-      return {
-        service,
-        state,
-        failures_in_a_row: breakers.failuresInARow(service),
-        aliases: [...new Set(served.map(({ alias }) => alias))].sort(),
-        last_error: last === undefined ? null : { reason: last.reason, at: last.failedAt.toISOString() },
-        next_try_at: view?.state === 'open' ? new Date(view.untilMs).toISOString() : null,
-      };
-    }),
-  );
+  const services = Object.entries(breakers.states()).map(([service, state]) => {
+    const served = models
+      .all()
+      .flatMap(({ alias, targets }) =>
+        targets.filter((target) => serviceOf(target) === service).map(({ id }) => ({ alias, id })),
+      );
+    const trouble = breakers.troubleOf(service);
+    // Processes tell each other of a breaker that opens or closes. What failed elsewhere without that is in the log.
+    const errors = failures
+      .filter(({ targetId }) => served.some(({ id }) => id === targetId))
+      .map(({ reason, failedAt }) => ({ reason, atMs: failedAt.getTime() }));
+    if (trouble?.lastError != null) errors.unshift(trouble.lastError);
+    const [last] = errors.toSorted((a, b) => b.atMs - a.atMs);
+    return {
+      service,
+      state,
+      failures_in_a_row: breakers.failuresInARow(service),
+      aliases: [...new Set(served.map(({ alias }) => alias))].sort(),
+      last_error: last === undefined ? null : { reason: last.reason, at: new Date(last.atMs).toISOString() },
+      next_try_at: trouble?.nextTryAtMs == null ? null : new Date(trouble.nextTryAtMs).toISOString(),
+    };
+  });
   return { services: services.toSorted((a, b) => (a.service < b.service ? -1 : 1)) };
 }

@@ -102,10 +102,11 @@ async function jsonOf(
   switch (read.outcome) {
     case 'too-large':
       return refuse(413, `The body is larger than ${maxBytes} bytes.`, null);
+    // No 408 and no 400: what did not arrive may be right, and is to be sent again.
     case 'too-slow':
-      return refuse(408, 'The body did not come in time.', null);
+      return refuse(503, 'The body did not come in time: send it again.', null);
     case 'broken':
-      return refuse(400, 'The body could not be read.', null);
+      return refuse(503, 'The body broke off: send it again.', null);
     case 'read':
   }
   try {
@@ -116,6 +117,7 @@ async function jsonOf(
 }
 
 function refuse(status: number, message: string, param: string | null): Response {
-  const type = status === 404 ? 'not_found_error' : 'invalid_request_error';
+  const asked = status === 404 ? 'not_found_error' : 'invalid_request_error';
+  const type = status >= 500 ? 'api_error' : asked;
   return envelopeResponse(status, errorEnvelope(type, message, null, param));
 }

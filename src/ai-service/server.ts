@@ -15,7 +15,7 @@ export type AiServiceParts = ServiceAppParts &
   MatchGeneratorParts &
   AiMetricsParts &
   RoomEventParts & {
-    readonly internalToken: string;
+    readonly internalTokens: readonly string[];
     readonly database: Database;
     readonly docsFiles: DocsFiles;
   };
@@ -25,7 +25,7 @@ export function createAiService(parts: AiServiceParts): ServiceApp {
   const app = createServiceApp(parts);
   addHealth(app, parts);
   addApiDocs(app, parts.docsFiles);
-  const guard = internalAccess(parts.internalToken);
+  const guard = internalAccess(parts.internalTokens);
   app.use('/api/*', guard);
   app.use('/monitoring/*', guard);
   addMonitoring(app, parts.database);

@@ -130,6 +130,7 @@ function pageHeaders({ gatewayUrl, consoleUrl }: ConsoleParts): Record<string, s
     "frame-ancestors 'none'",
   ];
   return {
+    ...(own.protocol === 'https:' ? { 'strict-transport-security': 'max-age=31536000' } : {}),
     'content-security-policy': policy.join('; '),
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',

@@ -1,6 +1,7 @@
 import { chargesCheck } from '../domain/calls/audit-charges.ts';
 import { keyMonthsCheck } from '../domain/calls/audit-key-months.ts';
 import { pricesCheck } from '../domain/calls/audit-prices.ts';
+import { retiredChargesCheck } from '../domain/calls/audit-retired-charges.ts';
 import { usageDaysCheck } from '../domain/calls/audit-usage-days.ts';
 import { usageMonthsCheck } from '../domain/calls/usage-report-audit.ts';
 import { balanceCheck } from '../domain/credits/audit-balances.ts';
@@ -19,6 +20,7 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   ledgerChainCheck,
   ledgerTotalCheck,
   chargesCheck,
+  retiredChargesCheck,
   pricesCheck,
   usageDaysCheck,
   usageMonthsCheck,

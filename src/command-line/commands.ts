@@ -17,6 +17,7 @@ import { aliasesCommand, setAliasCommand } from './model-commands.ts';
 import { paymentEventsCommand, replayPaymentEventCommand } from './payment-event-commands.ts';
 import { pricesCommand, setPriceCommand } from './price-commands.ts';
 import { queueCommand, redriveCommand } from './queue-commands.ts';
+import { resealKeysCommand } from './reseal-keys.ts';
 import { deactivateStaleSubscriptionsCommand } from './stale-subscriptions.ts';
 import { statementCommand } from './statement.ts';
 import { verifyDeployment } from './verify-deployment.ts';
@@ -34,6 +35,7 @@ export const COMMANDS: readonly Command[] = [
   revokeKeyCommand,
   aliasesCommand,
   setAliasCommand,
+  resealKeysCommand,
   pricesCommand,
   setPriceCommand,
   adjustCreditsCommand,

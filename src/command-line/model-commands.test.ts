@@ -14,7 +14,7 @@ import { aliasesCommand, setAliasCommand } from './model-commands.ts';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();
-const cipher = createCipher({ masterKey: 'the master key of these tests, long enough', secrets });
+const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const ALIAS = 'acme/chat-default';
 const URL = 'https://one.example/v1';
 let database: Database;

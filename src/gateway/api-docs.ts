@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DescribedAnswer, type DescribedRoute, errorAnswer, openApiDocument } from '../http/openapi.ts';
 import { REFUSALS, type RefusalName } from './refusals.ts';
-import { BASE_PATH } from './routes.ts';
+import { BASE_PATH, MCP_PATH } from './routes.ts';
 
 const ALIAS = 'svc/chat-default';
 const usage = z.looseObject({ prompt_tokens: z.int(), total_tokens: z.int() });
@@ -24,6 +24,20 @@ const chatBody = z.looseObject({
 const textBody = z.looseObject({ model: z.string(), prompt: z.unknown() });
 const embeddingsBody = z.looseObject({ model: z.string(), input: z.unknown() });
 const parseBody = z.looseObject({ text: z.string().optional(), model: z.string().optional() });
+
+/** One message of JSON-RPC 2.0; what stands in it is the protocol's. */
+const rpcBody = z.looseObject({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int()]).optional(),
+  method: z.string(),
+  params: z.looseObject({}).optional(),
+});
+const rpcAnswer = z.looseObject({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string(), z.int()]).nullable(),
+  result: z.looseObject({}).optional(),
+  error: z.looseObject({ code: z.int(), message: z.string() }).optional(),
+});
 
 const EVERY_ROUTE: readonly RefusalName[] = ['scopeDenied', 'rateLimited', 'unavailable', 'invalidRequest'];
 const CALLS: readonly RefusalName[] = [...EVERY_ROUTE, 'insufficientCredits', 'tooLarge', 'tooSlow'];
@@ -71,7 +85,21 @@ const COMPLETION = {
   usage: { prompt_tokens: 5, completion_tokens: 2, total_tokens: 7 },
 };
 
-/** Every route of the gateway's table, and its health. */
+const MCP: DescribedRoute = {
+  ...{ method: 'post', path: MCP_PATH, needsToken: true },
+  summary:
+    'The same as tools of the Model Context Protocol, over Streamable HTTP: the answer, or where the client takes ' +
+    'them server-sent events that end with it. No session is kept.',
+  body: { schema: rpcBody, example: { jsonrpc: '2.0', id: 1, method: 'tools/list' } },
+  answers: [
+    ok(rpcAnswer, { jsonrpc: '2.0', id: 1, result: { tools: [{ name: 'list_models' }] } }),
+    { status: 202, means: 'A notification was taken; there is no answer to it.', contentType: 'text/plain' },
+    { status: 405, means: 'Another method than POST.', schema: errorAnswer },
+    ...refused([...EVERY_ROUTE, 'tooLarge', 'tooSlow']),
+  ],
+};
+
+/** Every route of the gateway's table, its tools, and its health. */
 export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
   call(
     '/chat/completions',
@@ -94,6 +122,7 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
   read('/models/{model}', 'One of them.', ok(z.looseObject({ id: z.string(), object: z.literal('model') }))),
   read('/usage', 'What the company has used.', ok(z.looseObject({}))),
   read('/jobs', 'The company’s active jobs.', ok(z.looseObject({ data: z.array(z.looseObject({})) }))),
+  MCP,
   {
     ...{ method: 'get', path: '/health', summary: 'How the dependencies are.', needsToken: false },
     answers: [ok(z.looseObject({ status: z.enum(['ok', 'degraded']) }), { status: 'ok' })],

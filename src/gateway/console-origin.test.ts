@@ -21,6 +21,22 @@ describe('the console’s origin at the gateway', () => {
     );
   });
 
+  test('G-9 may send what a client of MCP sends, and read the session that it is given', () => {
+    const preflight = console.preflight(ask('OPTIONS', 'https://console.example'));
+    const named = preflight?.headers.get('access-control-allow-headers')?.split(', ') ?? [];
+    for (const header of [
+      'mcp-protocol-version',
+      'mcp-session-id',
+      'mcp-method',
+      'mcp-name',
+      'last-event-id',
+    ]) {
+      expect(named).toContain(header);
+    }
+    const answered = console.admit(ask('POST', 'https://console.example'), new Response());
+    expect(answered.headers.get('access-control-expose-headers')?.split(', ')).toContain('mcp-session-id');
+  });
+
   test('no other may, and who has none is left as they were', () => {
     for (const origin of ['https://evil.example', 'null', null]) {
       expect(console.preflight(ask('OPTIONS', origin))).toBeNull();

@@ -14,6 +14,7 @@ import type {
 import type { Secrets } from '../ports/secrets.ts';
 import type { AdmittedModelCall } from './admit.ts';
 import { gatherBody } from './gather-body.ts';
+import type { ModelCallContext } from './model-calls.ts';
 import { withoutProviderNames } from './provider-names.ts';
 import type { Refusal } from './refusals.ts';
 import { rewriteModelBody } from './rewrite-body.ts';
@@ -27,6 +28,8 @@ export interface ForwardParts {
   readonly clock: Clock;
   readonly log: Log;
 }
+
+export type ForwardContext = Pick<ModelCallContext, 'requestId' | 'forwardedHeaders' | 'trace'>;
 
 export type Forwarded =
   | { readonly outcome: 'answered'; readonly target: UpstreamTarget; readonly answer: UpstreamAnswer }
@@ -47,7 +50,7 @@ const ERROR_BODY_MS = 5_000;
 export async function forward(
   parts: ForwardParts,
   call: AdmittedModelCall,
-  clientHeaders: Readonly<Record<string, string>>,
+  { requestId, forwardedHeaders, trace = null }: ForwardContext,
   signal: AbortSignal,
 ): Promise<Forwarded> {
   const { models, upstream, secrets } = parts;
@@ -68,18 +71,21 @@ export async function forward(
     targetId = target.id;
     const body = rewriteModelBody(call.bytes, call.fields, target.model);
     let answer: UpstreamAnswer;
+    const headers =
+      trace === null ? forwardedHeaders : { ...forwardedHeaders, ...trace.trying(call, target) };
     try {
       answer = await upstream.send(target, {
         endpoint: call.route.endpoint,
         body,
-        headers: clientHeaders,
+        headers,
         signal,
       });
     } catch (error) {
       const reason = signal.aborted ? 'aborted' : ((error as UpstreamFailure).reason ?? 'broken');
       entry?.report(judgeResult({ kind: RESULTS[reason] }));
+      trace?.failed(reason);
       if (signal.aborted) return { outcome: 'client-left', targetId };
-      noteFailure(parts, call, target, reason);
+      noteFailure(parts, { call, requestId }, target, reason);
       // A provider may drop a kept connection at the very moment a call is sent on it; a second target would
       // have caught that, so where there is none the only one is asked once more.
       if (reason === 'broken' && mayRepeat && only !== undefined) targets.push(only);
@@ -91,12 +97,13 @@ export async function forward(
       models.noteSuccess(target.id);
       return { outcome: 'answered', target, answer };
     }
+    trace?.failed(String(answer.status));
     if (CLIENTS_FAULT.has(answer.status)) {
       models.noteSuccess(target.id);
       return { outcome: 'refused', targetId, refusal: await passedOn(parts, call, target, answer) };
     }
     answer.body.cancel().catch(() => {});
-    noteFailure(parts, call, target, String(answer.status));
+    noteFailure(parts, { call, requestId }, target, String(answer.status));
   }
   const resting = wasAsked || retryAfterMs === null ? {} : { retryAfterMs };
   return { outcome: 'refused', targetId, refusal: { name: 'unavailable', ...resting } };
@@ -117,7 +124,7 @@ function entered({ breakers }: ForwardParts, target: UpstreamTarget): Entry | nu
 
 function noteFailure(
   { models, log }: ForwardParts,
-  call: AdmittedModelCall,
+  { call, requestId }: { readonly call: AdmittedModelCall; readonly requestId: string },
   target: UpstreamTarget,
   reason: string,
 ): void {
@@ -127,6 +134,7 @@ function noteFailure(
     targetId: target.id,
     reason,
     callId: call.id,
+    requestId,
   });
 }
 

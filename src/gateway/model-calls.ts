@@ -9,6 +9,7 @@ import type { AdmittedModelCall, AdmittedPaidCall } from './admit.ts';
 import { answerStream } from './answer-stream.ts';
 import { answerWhole } from './answer-whole.ts';
 import { type CallEnding, recordOf, refusalReason } from './call-record.ts';
+import type { CallTrace } from './call-trace.ts';
 import { type ForwardParts, forward } from './forward.ts';
 import { type Refusal, refusalResponse, refusalStatus } from './refusals.ts';
 import type { UnpaidEndings } from './unpaid-endings.ts';
@@ -37,6 +38,8 @@ export interface ModelCallContext {
   readonly forwardedHeaders: Readonly<Record<string, string>>;
   /** What every answer to this call carries. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Null where this call is not taken down. */
+  readonly trace?: CallTrace | null;
 }
 
 /** Ends a call: its row is committed and what it reserved is settled. True where the row is written. */
@@ -69,7 +72,7 @@ async function answerForwarded(
   end: EndCall,
   upstreamAbort: AbortController,
 ): Promise<Response> {
-  const forwarded = await forward(parts, call, context.forwardedHeaders, upstreamAbort.signal);
+  const forwarded = await forward(parts, call, context, upstreamAbort.signal);
   switch (forwarded.outcome) {
     case 'client-left':
       await end(failure('client-left', 499, forwarded.targetId));
@@ -154,7 +157,9 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     const { holds } = parts;
     const { requestId, startedAtMs } = context;
     const clock = { requestId, startedAtMs, nowMs: parts.clock.now() };
+    context.trace?.ended(ending);
     const settled = await settle(recordOf(call, clock, ending), ending);
+    context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
     switch (settled.outcome) {
       case 'settled':

@@ -5,8 +5,11 @@ import type { Connection } from '../http/listen.ts';
 import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
 import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import { addServiceHealth } from '../http/service-health.ts';
+import type { Tracer } from '../ports/tracer.ts';
 import { type AdmitParts, admit } from './admit.ts';
+import type { CallMeters } from './call-meters.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay } from './call-record.ts';
+import { beginTrace } from './call-trace.ts';
 import { createConsoleOrigin } from './console-origin.ts';
 import { replay } from './idempotency.ts';
 import { answerRead, type ReadParts } from './listings.ts';
@@ -15,7 +18,7 @@ import { type McpChoices, openMcpEndpoint } from './mcp/open-endpoint.ts';
 import { answerModelCall, type ModelCallParts } from './model-calls.ts';
 import { answerParse, type ParseParts } from './parse-routes.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
-import { refusalResponse } from './refusals.ts';
+import { refusalResponse, refusalStatus } from './refusals.ts';
 import { BASE_PATH, MCP_PATH } from './routes.ts';
 
 export interface GatewayParts
@@ -32,6 +35,9 @@ export interface GatewayParts
   /** The one origin whose pages may call from a browser. */
   readonly consoleOrigin?: string;
   readonly mcp?: McpChoices;
+  readonly meters?: Pick<CallMeters, 'countUnknown'>;
+  /** Null while tracing is off. */
+  readonly tracer?: Tracer | null;
 }
 
 /** The client's headers that a provider may see; no other reaches it. */
@@ -87,16 +93,20 @@ function openMcp(parts: GatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
 }
 
 function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
-  const { clock, calls } = parts;
+  const { clock, calls, tracer = null } = parts;
   return async ({ request, path, requestId, connection }: Arrived): Promise<Response> => {
     const startedAtMs = clock.now();
     const address = parts.clientAddress(request, connection.peerAddress);
+    const trace = tracer === null ? null : beginTrace(tracer, request, path, requestId);
     const admission = await admit(admitParts, { request, path, address, startedAtMs });
+    trace?.admitted(admission);
     const callClock = () => ({ requestId, startedAtMs, nowMs: clock.now() });
     if (admission.outcome === 'refused') {
       const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
       if (record !== null) calls.note(record);
+      else parts.meters?.countUnknown(admission.refusal.name);
       const allowances = admission.allowances ?? (admission.key && (await parts.limits.look(admission.key)));
+      trace?.answered(refusalStatus(admission.refusal));
       return refusalResponse(admission.refusal, allowances === null ? {} : rateLimitHeaders(allowances));
     }
     const { call } = admission;
@@ -106,11 +116,15 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
       const answering = answerRead(parts, admission.call, { url: request.url, headers });
       const response = await answering.finally(() => call.reservation.end(0, []));
       calls.note(recordOfRead(admission.call, response.status, callClock()));
+      trace?.answered(response.status);
       return response;
     }
     if (admission.outcome === 'replay') {
       const replaying = replay(parts.idempotency, admission.call.asked, headers);
       const replayed = await replaying.finally(() => call.reservation.end(0, []));
+      trace?.answered(
+        replayed.outcome === 'refused' ? refusalStatus(replayed.refusal) : replayed.response.status,
+      );
       if (replayed.outcome === 'refused') {
         const { refusal } = replayed;
         const { id, key, route } = admission.call;
@@ -128,6 +142,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
       clientSignal: request.signal,
       forwardedHeaders: forwardedFrom(request),
       headers,
+      trace,
     };
     if (admission.outcome === 'parse') return await answerParse(parts, admission.call, context);
     return await answerModelCall(parts, admission.call, context);

@@ -8,11 +8,11 @@ const REFUSAL = errorEnvelope(
     "setting, and on the embedded default it is internal_token in the data folder's demo.json.",
 );
 
-/** Lets in who holds the internal token; everyone else gets one and the same answer. Fails closed. */
-export function internalAccess(internalToken: string): MiddlewareHandler {
+/** Lets in who holds an internal token; everyone else gets one and the same answer. Fails closed. */
+export function internalAccess(internalTokens: readonly string[]): MiddlewareHandler {
   return async (context, next) => {
     const token = bearerToken(context.req.raw);
-    if (token === null || !sameSecret(token, internalToken)) {
+    if (token === null || !internalTokens.some((internalToken) => sameSecret(token, internalToken))) {
       return envelopeResponse(401, REFUSAL, { 'www-authenticate': 'Bearer' });
     }
     return await next();

@@ -103,6 +103,21 @@ describe('a listening service', () => {
     expect(served).toEqual(['/quick', '/slow']);
   });
 
+  test('retiring: no new connections, one more answer on each kept one, which closes with it', async () => {
+    const { listening } = open(() => new Response('fine'), { reusePort: true });
+    const kept = keptConnection(listening.url);
+    kept.send('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    await kept.until('fine');
+    const retired = listening.retire();
+    expect(await (await fetch(listening.url).catch(() => new Response('refused'))).text()).toBe('refused');
+    kept.send('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
+    const answers = await kept.until('Connection: close');
+    expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(2);
+    await kept.closed;
+    await retired;
+    await listening.drain(0);
+  });
+
   test('a call that does not end is cut at the deadline, and the log says so', async () => {
     const entered = Promise.withResolvers<void>();
     const { listening, entries } = open(() => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
+import { leavePort } from './leave-port.ts';
 import { createWebSockets, type SocketService, type SocketState } from './web-socket.ts';
 
 export interface ListenOptions {
@@ -26,6 +27,11 @@ export interface Connection {
 
 export interface Listening {
   readonly url: string;
+  /**
+   * For one of several processes on a port, before `drain`: no new connections from now on; the next call on a kept
+   * connection is answered, and with it the connection closes. Resolves when none has come for a while.
+   */
+  retire(): Promise<void>;
   /** No new calls from now on; running ones may finish until the deadline, then they are cut. */
   drain(deadlineMs: number): Promise<void>;
 }
@@ -35,11 +41,25 @@ const IDLE_SECONDS = 60;
 /** So that our own limit answers, in the envelope, before the runtime's, which answers with nothing. */
 const BODY_MARGIN_BYTES = 1024 * 1024;
 const DRAIN_LOOK_MS = 20;
+/** A kept connection on which nothing has come for this long is idle, and closing it fails no call. */
+const QUIET_MS = 2_000;
+/** Clients that open no new connections and never pause: their calls get 503 after this. */
+const LONGEST_RETIREMENT_MS = 20_000;
 
 export function listen(options: ListenOptions): Listening {
   const { name, hostname, port, clock, log } = options;
   const webSockets = createWebSockets(clock);
   let draining = false;
+  let retiring = false;
+  let lastCallAt = 0;
+
+  /** With this answer the connection closes, and the client's next call goes to another process. */
+  async function lastOnItsConnection(answering: Response | Promise<Response>): Promise<Response> {
+    lastCallAt = clock.now();
+    const answer = await answering;
+    answer.headers.set('connection', 'close');
+    return answer;
+  }
 
   const server = Bun.serve<SocketState>({
     hostname,
@@ -60,7 +80,8 @@ export function listen(options: ListenOptions): Listening {
         const answer = options.sockets.answer(request, connection);
         if (answer !== null) return webSockets.upgrade(self, request, answer);
       }
-      return options.fetch(request, connection);
+      const answering = options.fetch(request, connection);
+      return retiring ? lastOnItsConnection(answering) : answering;
     },
     websocket: webSockets.handler,
     error(error) {
@@ -72,6 +93,20 @@ export function listen(options: ListenOptions): Listening {
 
   return {
     url: `http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${server.port}`,
+    async retire() {
+      retiring = true;
+      const left = await leavePort(server.port ?? port, clock);
+      if (left.outcome === 'cannot') {
+        log.warn('leaves its port as it can: a call may fail', { service: name, reason: left.reason });
+        return;
+      }
+      webSockets.closeAll();
+      const begunAt = clock.now();
+      lastCallAt = Math.max(lastCallAt, begunAt);
+      while (clock.now() - lastCallAt < QUIET_MS && clock.now() - begunAt < LONGEST_RETIREMENT_MS) {
+        await clock.sleep(DRAIN_LOOK_MS);
+      }
+    },
     async drain(deadlineMs) {
       draining = true;
       server.stop(false);

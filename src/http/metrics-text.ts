@@ -2,13 +2,15 @@
 export interface MetricSample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
+  /** What follows the name: the parts of a histogram have one. */
+  readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 
 export interface Metric {
   /** As Prometheus has them: base units, `_total` for what only grows. */
   readonly name: string;
   readonly help: string;
-  readonly type: 'counter' | 'gauge';
+  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly samples: readonly MetricSample[];
 }
 
@@ -21,9 +23,9 @@ export function metricsText(metrics: readonly Metric[]): string {
     const told = samples.filter(({ value }) => Number.isFinite(value));
     if (told.length === 0) continue;
     lines.push(`# HELP ${name} ${escaped(help, false)}`, `# TYPE ${name} ${type}`);
-    for (const { labels = {}, value } of told) {
+    for (const { labels = {}, value, suffix = '' } of told) {
       const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text, true)}"`);
-      lines.push(`${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`);
+      lines.push(`${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`);
     }
   }
   return `${lines.join('\n')}\n`;

@@ -106,16 +106,44 @@ describe('every service', () => {
   });
 });
 
+describe('what a browser is told', () => {
+  test('no answer is a page or inside of one unless its handler says so, not even a 404', async () => {
+    const { app } = appWith();
+    app.get('/thing', (context) => context.json({}));
+    app.get('/page', (context) => context.html('', 200, { 'content-security-policy': "script-src 'self'" }));
+    for (const path of ['/thing', '/nowhere']) {
+      const { headers } = await app.request(path);
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+    }
+    const page = await app.request('/page');
+    expect(page.headers.get('content-security-policy')).toBe("script-src 'self'");
+  });
+});
+
 describe('A-6 an internal route', () => {
   const token = 'k3J9xQ0vTz7LmPw2RbYc5NdHs8GfAu1E';
   const { app } = appWith();
-  app.use('/internal/*', internalAccess(token));
+  app.use('/internal/*', internalAccess([token]));
   app.get('/internal/thing', (context) => context.text('inside'));
   const ask = (authorization?: string) =>
     app.request('/internal/thing', authorization === undefined ? {} : { headers: { authorization } });
 
   test('A-6 opens with the internal token', async () => {
     expect(await (await ask(`Bearer ${token}`)).text()).toBe('inside');
+  });
+
+  test('A-6 while the token is changed both open it', async () => {
+    const { app: changing } = appWith();
+    const next = 'Qw7ErTy2UiOp9AsDfGh4JkLzXcVb1NmK';
+    changing.use('/internal/*', internalAccess([next, token]));
+    changing.get('/internal/thing', (context) => context.text('inside'));
+    const statuses = [token, next, `${token}${next}`].map(async (given) => {
+      const headers = { authorization: `Bearer ${given}` };
+      return (await changing.request('/internal/thing', { headers })).status;
+    });
+    expect(await Promise.all(statuses)).toEqual([200, 200, 401]);
   });
 
   test('A-6 is the same 401 without a token and with every wrong one, and says where it comes from', async () => {

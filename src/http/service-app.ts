@@ -25,6 +25,16 @@ export interface ServiceAppParts {
 }
 
 /**
+ * What a browser is told about an answer that says nothing itself: it is no page, is not shown inside one, and is what
+ * its type says. Pages have their own.
+ */
+const FOR_BROWSERS = [
+  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['x-content-type-options', 'nosniff'],
+  ['referrer-policy', 'no-referrer'],
+] as const;
+
+/**
  * What every surface begins with: a request id on every answer, a bound on bodies, a last resort for what nobody
  * caught, which tells the log everything and the client nothing, and 404 in the envelope.
  */
@@ -38,7 +48,9 @@ export function createServiceApp(parts: ServiceAppParts): ServiceApp {
     const requestId = requestIdOf(context.req.raw);
     context.set('requestId', requestId);
     await next();
-    context.res.headers.set(REQUEST_ID_HEADER, requestId);
+    const { headers } = context.res;
+    headers.set(REQUEST_ID_HEADER, requestId);
+    for (const [name, value] of FOR_BROWSERS) if (!headers.has(name)) headers.set(name, value);
   });
   app.use(async (context, next) => {
     if (Number(context.req.raw.headers.get('content-length') ?? 0) > maxBodyBytes)

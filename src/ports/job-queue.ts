@@ -23,13 +23,15 @@ export interface JobQueue {
   unschedule(queue: string): Promise<void>;
 
   counts(queue: string): Promise<QueueCounts>;
-  /** The newest first. */
-  deadLetters(queue: string, limit: number): Promise<readonly DeadLetter[]>;
+  /** The newest first; those after the last one of the page before, if that is told. */
+  deadLetters(queue: string, limit: number, after?: DeadLetterPlace): Promise<readonly DeadLetter[]>;
   /**
    * Gives dead letters another run under their old ids, all their tries anew; without ids, all of them. One whose
    * `dedupeKey` names a job that waits or runs stays a dead letter. Returns how many were given a run.
    */
   redrive(queue: string, ids?: readonly string[]): Promise<number>;
+  /** Gives dead letters up for good. Returns how many there were; what is no dead letter any more is left alone. */
+  discard(queue: string, ids: readonly string[]): Promise<number>;
 
   /** No new jobs; running ones may finish within `deadlineMs`, the rest are put back at once. */
   stop(deadlineMs: number): Promise<void>;
@@ -74,9 +76,20 @@ export interface Job {
 
 export type JobHandler = (job: Job) => Promise<void>;
 
+export interface QueueWorkerStatus {
+  /**
+   * `failing` while the queue cannot be reached, or has not been looked at for long: jobs wait. It goes on trying, and
+   * what it has taken runs on.
+   */
+  readonly state: 'running' | 'failing' | 'stopped';
+  /** Jobs that run now. */
+  readonly active: number;
+  /** Free places; none once it is stopped. */
+  readonly idle: number;
+}
+
 export interface QueueWorker {
-  /** Running now, and free places. */
-  status(): { readonly active: number; readonly idle: number };
+  status(): QueueWorkerStatus;
   stop(): Promise<void>;
 }
 
@@ -86,13 +99,17 @@ export interface QueueCounts {
   readonly dead: number;
 }
 
-export interface DeadLetter {
+/** Where a dead letter stands among the others: it stays the same when others are redriven or discarded. */
+export interface DeadLetterPlace {
   /** The job's. */
   readonly id: string;
+  readonly failedAt: Date;
+}
+
+export interface DeadLetter extends DeadLetterPlace {
   readonly data: JobData;
   /** Of the last run, at most 2,000 characters. */
   readonly error: string;
-  readonly failedAt: Date;
 }
 
 /** How much of a queue there is, for who watches. */

@@ -42,6 +42,8 @@ export interface SharedState {
  * `window`: at most `limit` units in `windowMs`. A window begins with the first claim after the last one ended.
  * `held`: entries of their own that end by `release` or by themselves after `ttlMs`; `fits` admits while the
  * entries' sum with this one stays within the limit, `room` while the sum before this one is below it.
+ * `held-many`: `count` new entries of `amount` each under the rule `fits`, all or none. They are named
+ * `${entry}-0` and so on, and end one by one.
  */
 export type Claim =
   | { kind: 'window'; name: string; amount: number; limit: number; windowMs: number }
@@ -53,6 +55,15 @@ export type Claim =
       ttlMs: number;
       rule: 'fits' | 'room';
       /** A number, or a level set before and not older than `maxAgeMs`. */
+      limit: number | { level: string; maxAgeMs: number };
+    }
+  | {
+      kind: 'held-many';
+      name: string;
+      entry: string;
+      count: number;
+      amount: number;
+      ttlMs: number;
       limit: number | { level: string; maxAgeMs: number };
     };
 

@@ -1,4 +1,5 @@
 /** `npm run start:ai`: the AI service and its workers alone. */
+import { NAMED_WORKERS } from '../ai-service/health.ts';
 import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
 import { documentWork } from './document-work.ts';
 import { openJobs } from './jobs.ts';
@@ -9,6 +10,7 @@ import { openPayments } from './open-payments.ts';
 import { run } from './run.ts';
 import { drainTogether, startService } from './start-service.ts';
 import { startAiService } from './surfaces.ts';
+import { tellOfProcess } from './tell-of-process.ts';
 
 await run('ai-service', (configuration) =>
   startService(configuration, async (opening) => {
@@ -22,7 +24,14 @@ await run('ai-service', (configuration) =>
       ...meetingWork(opening, modelParts, jobs.queue),
     ];
     const matching = await openMatching(opening, modelParts);
-    const server = startAiService(opening, modelParts, await jobs.startWorkers(work), matching, jobs.queue);
+    const board = await jobs.startWorkers(work);
+    const server = startAiService(opening, modelParts, board, matching, jobs.queue);
+    tellOfProcess(opening, {
+      services: ['ai-service'],
+      breakers: modelParts.breakers,
+      workers: { board, names: NAMED_WORKERS },
+      jobRates: jobs.rates,
+    });
     drainTogether(opening, [server]);
     return `AI service ${server.url}`;
   }),

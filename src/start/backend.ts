@@ -5,6 +5,7 @@ import { fillDemoCatalog, openPayments } from './open-payments.ts';
 import { run } from './run.ts';
 import { drainTogether, startService } from './start-service.ts';
 import { startBackend, startSandbox } from './surfaces.ts';
+import { tellOfProcess } from './tell-of-process.ts';
 
 await run('backend', (configuration) =>
   startService(configuration, async (opening) => {
@@ -14,6 +15,7 @@ await run('backend', (configuration) =>
     const sandbox = startSandbox(opening);
     const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
     const server = await startBackend(opening, jobs.queue, payments);
+    tellOfProcess(opening, { services: ['backend'] });
     drainTogether(opening, sandbox === null ? [server] : [server, sandbox]);
     await sandbox?.begin({ sandbox: sandbox.url, backend: server.url });
     if (sandbox !== null && demoFile !== null) await fillDemoCatalog(opening, payments);

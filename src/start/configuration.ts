@@ -15,22 +15,32 @@ export interface Configuration {
   readonly gatewayProcesses: number;
   readonly dataDir: string;
   /** Null is the embedded database. */
-  readonly postgres: { url: string; poolSize: number; connectTimeoutMs: number } | null;
+  readonly postgres: {
+    url: string;
+    /** The server itself, where `url` is a pooler. */
+    directUrl: string | null;
+    poolSize: number;
+    connectTimeoutMs: number;
+  } | null;
   readonly statementTimeoutMs: number;
   readonly databaseMaxWaiting: number;
   /** Where finished calls go while the database is away. */
   readonly journal: { commitDeadlineMs: number; maxCalls: number };
   /** What is kept of calls with an idempotency key, and how long. */
   readonly idempotency: { maxAnswerBytes: number; keepMs: number };
+  /** How long single calls are kept, in whole months (0: for good), and how they are parted. */
+  readonly calls: { keepMonths: number; span: 'month' | 'week' | 'day' };
   /** Null is this process's memory. */
   readonly redis: { url: string; timeoutMs: number } | null;
   /** Null where none was given: outside of production one is made and kept in the data folder. */
   readonly secrets: Readonly<Record<SecretName, string | null>>;
+  /** Accepted beside them, while a secret is changed. */
+  readonly secretsAlso: Readonly<Record<SecretName, string | null>>;
   /** Null where none is set: then the backend's own address. */
   readonly consoleUrl: string | null;
   /** Where browsers reach the gateway. Null where none is set: then the gateway's own address. */
   readonly gatewayUrl: string | null;
-  readonly payments: { secretKey: string | null; url: string };
+  readonly payments: { secretKey: string | null; url: string; eventsKeepDays: number };
   readonly mail: { smtpUrl: string | null; from: string; fromName: string };
   readonly demoWorld: boolean;
   readonly demoCredits: number;
@@ -39,8 +49,16 @@ export interface Configuration {
   readonly aliasPrefix: string;
   /** 0 is no limit. */
   readonly addressRequestsPerMinute: number;
+  /** What a process grants of each limit while it limits by itself. */
+  readonly limitShareAlone: number;
   readonly trustedProxies: readonly string[];
-  readonly upstream: { connectTimeoutMs: number; firstByteTimeoutMs: number; idleTimeoutMs: number };
+  readonly upstream: {
+    readonly connectTimeoutMs: number;
+    readonly firstByteTimeoutMs: number;
+    readonly idleTimeoutMs: number;
+    /** Inside of which providers may stand. */
+    readonly privateNetworks: readonly string[] | 'all';
+  };
   readonly breakers: { failures: number; cooldownMs: number };
   /** What a POSTPAID company pays for a credit, and within how many days. */
   readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
@@ -50,6 +68,12 @@ export interface Configuration {
   readonly maxBodyBytes: number;
   readonly answerTimeoutMs: number;
   readonly shutdownTimeoutMs: number;
+  /** No endpoint, no traces. */
+  readonly traces: {
+    readonly endpoint: string | null;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly sampledPart: number;
+  };
   readonly log: { level: LogLevel; format: 'auto' | 'json' | 'text'; keepRows: number; keepMs: number };
 }
 
@@ -61,6 +85,13 @@ const SECRET_SETTINGS: Record<SecretName, SettingName> = {
   masterKey: 'MASTER_KEY',
   webhookSecret: 'WEBHOOK_SECRET',
 };
+
+const SECRETS_ALSO: readonly SettingName[] = [
+  'JWT_SECRET_ALSO',
+  'INTERNAL_TOKEN_ALSO',
+  'MASTER_KEY_ALSO',
+  'WEBHOOK_SECRET_ALSO',
+];
 
 const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
   everything: ['jwtSecret', 'internalToken', 'masterKey', 'webhookSecret'],
@@ -141,7 +172,7 @@ const LEAST_LENGTH = 32;
 const LEAST_VARIETY = 10;
 
 function refuseWeakSecrets(values: SettingValues, problems: string[]): void {
-  for (const setting of Object.values(SECRET_SETTINGS)) {
+  for (const setting of [...Object.values(SECRET_SETTINGS), ...SECRETS_ALSO]) {
     const value = values[setting];
     if (typeof value !== 'string') continue;
     if (value.length >= LEAST_LENGTH && new Set(value).size >= LEAST_VARIETY) continue;
@@ -150,6 +181,9 @@ function refuseWeakSecrets(values: SettingValues, problems: string[]): void {
 }
 
 function refuseMissingParts(role: Role, values: SettingValues, problems: string[]): void {
+  if (values.DATABASE_DIRECT_URL !== null && values.DATABASE_URL === null) {
+    problems.push('DATABASE_DIRECT_URL stands beside DATABASE_URL, the address of a pooler: set that too');
+  }
   const single = role === 'gateway' || role === 'backend' || role === 'ai-service';
   const several = role === 'everything' && values.GATEWAY_PROCESSES > 1;
   if (!single && !several) return;

@@ -11,7 +11,7 @@ import type { SharedState } from '../ports/shared-state.ts';
 import { readConfiguration } from './configuration.ts';
 import { askThroughSocket, openControlSocket } from './control-socket.ts';
 import { isDataFolderHeld, lockDataFolder } from './data-folder.ts';
-import { needed, secretsInUse } from './kept-secrets.ts';
+import { accepted, needed, secretsInUse } from './kept-secrets.ts';
 
 let parent: string;
 beforeAll(() => {
@@ -61,7 +61,7 @@ describe('kept secrets', () => {
     const random = createSystemSecrets();
     const file = join(folder, 'secrets.json');
     const made = secretsInUse(configurationOf(folder), random);
-    const { masterKey: _, ...older } = made;
+    const { masterKey: _, also: __, ...older } = made;
     writeFileSync(file, JSON.stringify(older));
     const completed = secretsInUse(configurationOf(folder), random);
     expect(completed).toMatchObject(older);
@@ -73,15 +73,19 @@ describe('kept secrets', () => {
     const folder = join(parent, 'production');
     lockDataFolder(folder).release();
     const keys = secretsInUse(configurationOf(folder, { NODE_ENV: 'production' }), createSystemSecrets());
-    expect(keys).toEqual({
-      jwtSecret: null,
-      internalToken: null,
-      masterKey: null,
-      webhookSecret: null,
-      demoSeed: null,
-    });
+    const none = { jwtSecret: null, internalToken: null, masterKey: null, webhookSecret: null };
+    expect(keys).toEqual({ ...none, demoSeed: null, also: none });
     expect(existsSync(join(folder, 'secrets.json'))).toBe(false);
     expect(() => needed(keys, 'jwtSecret')).toThrow('JWT_SECRET is missing');
+  });
+
+  test('while a secret is changed both are accepted, and the first is used', () => {
+    const folder = join(parent, 'changing');
+    lockDataFolder(folder).release();
+    const both = configurationOf(folder, { JWT_SECRET: 'new', JWT_SECRET_ALSO: 'old' });
+    const keys = secretsInUse(both, createSystemSecrets());
+    expect(accepted(keys, 'jwtSecret')).toEqual(['new', 'old']);
+    expect(accepted(keys, 'masterKey')).toEqual([keys.masterKey ?? '']);
   });
 
   test('a damaged file is refused with what to do, and left as it is', () => {

@@ -1,9 +1,9 @@
 /** `npm start`: the three services and the payment sandbox in one process. */
+import { NAMED_WORKERS } from '../ai-service/health.ts';
 import { openCommandsForOthers } from './commands-for-others.ts';
 import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
 import { documentWork } from './document-work.ts';
 import { keepEmbeddedDatabaseTidy } from './embedded-upkeep.ts';
-import { startGatewayProcesses } from './gateway-processes.ts';
 import { startGateway } from './gateway-surface.ts';
 import { openJobs } from './jobs.ts';
 import { openMatching } from './matching.ts';
@@ -11,12 +11,14 @@ import { meetingWork } from './meeting-work.ts';
 import { type ModelParts, openModelParts } from './open-models.ts';
 import { fillDemoCatalog, openPayments } from './open-payments.ts';
 import { run } from './run.ts';
-import { drainTogether, type Opening, startService } from './start-service.ts';
+import { drainTogether, type ServiceOpening, startService } from './start-service.ts';
+import { superviseGateways } from './supervise-gateways.ts';
 import { startAiService, startBackend, startSandbox } from './surfaces.ts';
+import { tellOfProcess } from './tell-of-process.ts';
 
 await run('everything', (configuration) => startService(configuration, openEverything));
 
-async function openEverything(opening: Opening): Promise<string> {
+async function openEverything(opening: ServiceOpening): Promise<string> {
   const { configuration } = opening;
   const configured = configuredAddresses(configuration);
   const modelParts = await openModelParts(opening);
@@ -30,9 +32,16 @@ async function openEverything(opening: Opening): Promise<string> {
     ...meetingWork(opening, modelParts, jobs.queue),
   ];
   const matching = await openMatching(opening, modelParts);
-  const ai = startAiService(opening, modelParts, await jobs.startWorkers(work), matching, jobs.queue);
+  const board = await jobs.startWorkers(work);
+  const ai = startAiService(opening, modelParts, board, matching, jobs.queue);
   const gateway = await openGateway(opening, modelParts);
   const servers = [backend, ai, sandbox, gateway].filter((server) => server !== null);
+  tellOfProcess(opening, {
+    services: gateway === null ? ['backend', 'ai-service'] : ['gateway', 'backend', 'ai-service'],
+    breakers: modelParts.breakers,
+    workers: { board, names: NAMED_WORKERS },
+    jobRates: jobs.rates,
+  });
   drainTogether(opening, servers);
   if (configuration.postgres === null) {
     openCommandsForOthers(opening, jobs.queue);
@@ -59,10 +68,9 @@ async function openEverything(opening: Opening): Promise<string> {
 }
 
 /** In this process, or several of its own. */
-async function openGateway(opening: Opening, modelParts: ModelParts) {
+async function openGateway(opening: ServiceOpening, modelParts: ModelParts) {
   const { gatewayProcesses } = opening.configuration;
   if (gatewayProcesses === 1) return await startGateway(opening, modelParts, { reusePort: false });
-  const several = await startGatewayProcesses(gatewayProcesses, opening.clock, opening.log);
-  opening.whenClosing('gateway processes', several.stop);
+  await superviseGateways(opening);
   return null;
 }

@@ -1,74 +1,122 @@
-import { fileURLToPath } from 'node:url';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { type Ending, GATEWAY_PROGRAM, type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 import { StartProblem } from './start-problem.ts';
 
-/** The word that tells a gateway process that it is one of several and has a parent. */
-export const ONE_OF_SEVERAL = '--one-of-several';
-const PROGRAM = fileURLToPath(new URL('./gateway.ts', import.meta.url));
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
+/** Who was ready for this long and ended then did not fail to start. */
+const SETTLED_MS = 10_000;
+const SILENT_SECONDS = 15;
 
 export interface GatewayProcesses {
+  /** One after the other: a new one is ready before the old one leaves. Resolves with whether all were replaced. */
+  replaceAll(): Promise<'replaced' | 'kept'>;
   /** Tells all of them to stop and waits until they have. */
   stop(): Promise<void>;
+  pids(): number[];
+}
+
+export interface SupervisorOptions {
+  readonly count: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Another one than the gateway, for tests of this file. */
+  readonly program?: string;
+  readonly silentSeconds?: number;
 }
 
 /**
- * Several gateway processes on one port. One that dies is started again, after a pause that doubles while it
- * keeps dying; the others go on. Resolves once all of them answer.
+ * Several gateway processes on one port, each at its place. A process is starting, ready, or leaving; a place belongs to
+ * one process, and what has left its place is only waited for.
+ *
+ * One that dies is started again, after a pause that doubles while it keeps dying; the others go on. On SIGUSR2 all are
+ * replaced, place by place: the new process takes the place when it is ready, and only then the old one leaves the port.
+ * Where a new one does not become ready, the old one keeps its place and the rest are left alone: a broken deployment
+ * costs no call. Resolves once all answer.
  */
-export async function startGatewayProcesses(
-  count: number,
-  clock: Clock,
-  log: Log,
-): Promise<GatewayProcesses> {
-  const running = new Set<Bun.Subprocess>();
+export async function startGatewayProcesses(options: SupervisorOptions): Promise<GatewayProcesses> {
+  const { count, clock, log, program = GATEWAY_PROGRAM, silentSeconds = SILENT_SECONDS } = options;
+  const places: (GatewayProcess | null)[] = Array.from({ length: count }, () => null);
+  const running = new Set<GatewayProcess>();
   let isStopping = false;
+  let replacing: Promise<'replaced' | 'kept'> | null = null;
 
-  function spawn(place: number, pauseMs: number, onFirstReady: (outcome: 'ready' | 'ended') => void): void {
-    let wasReady = false;
-    const child = Bun.spawn([process.execPath, PROGRAM, ONE_OF_SEVERAL], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      ipc(message) {
-        if (message !== 'ready') return;
-        wasReady = true;
-        onFirstReady('ready');
-      },
-      onExit(_, exitCode, signalCode) {
-        running.delete(child);
-        onFirstReady('ended');
-        if (isStopping) return;
-        const nextPauseMs = wasReady ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-        log.error('a gateway process ended and is started again', {
-          place,
-          exitCode,
-          signalCode,
-          nextPauseMs,
-        });
-        clock.after(nextPauseMs, () => {
-          if (!isStopping) spawn(place, nextPauseMs, () => {});
-        });
-      },
+  function start(): GatewayProcess {
+    const started = startGatewayProcess(program, clock, silentSeconds, (pid) =>
+      log.error('a gateway process answers nothing and is killed', { pid, silentSeconds }),
+    );
+    running.add(started);
+    started.ended.then(() => running.delete(started));
+    return started;
+  }
+
+  function take(place: number, taker: GatewayProcess, pauseMs: number): void {
+    places[place] = taker;
+    taker.ended.then((ending) => {
+      if (isStopping || places[place] !== taker) return;
+      places[place] = null;
+      startAgain(place, ending, pauseMs);
     });
-    running.add(child);
+  }
+
+  function startAgain(place: number, { exitCode, signalCode, readyForMs }: Ending, pauseMs: number): void {
+    const hadSettled = readyForMs !== null && readyForMs >= SETTLED_MS;
+    const nextPauseMs = hadSettled ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+    log.error('a gateway process ended and is started again', {
+      ...{ place, exitCode, signalCode, readyForMs, afterMs: pauseMs },
+    });
+    clock.after(pauseMs, () => {
+      if (isStopping || places[place] !== null) return;
+      take(place, start(), nextPauseMs);
+    });
+  }
+
+  async function replaceOne(place: number): Promise<boolean> {
+    const next = start();
+    if ((await next.began) === 'ended' || isStopping) return false;
+    const old = places[place] ?? null;
+    take(place, next, FIRST_PAUSE_MS);
+    old?.retire();
+    // With its calls: two of them at a place is all the memory that a replacement takes.
+    await old?.ended;
+    return !isStopping;
+  }
+
+  async function replaceEach(): Promise<'replaced' | 'kept'> {
+    log.info('the gateway processes are replaced, one after the other', { count });
+    for (let place = 0; place < count; place += 1) {
+      if (await replaceOne(place)) continue;
+      if (!isStopping) {
+        log.error('a new gateway process did not start: its own line says why; the old ones go on', {
+          place,
+        });
+      }
+      return 'kept';
+    }
+    log.info('the gateway processes are replaced', { count });
+    return 'replaced';
+  }
+
+  function replaceAll(): Promise<'replaced' | 'kept'> {
+    // A second wish while one is carried out comes after it: what was deployed in between is wanted too.
+    const before = replacing ?? Promise.resolve();
+    const own = before.then(replaceEach);
+    replacing = own;
+    return own;
   }
 
   async function stop(): Promise<void> {
     isStopping = true;
-    for (const child of running) child.kill('SIGTERM');
-    await Promise.all([...running].map((child) => child.exited));
+    for (const one of running) one.signal('SIGTERM');
+    await Promise.all([...running].map(({ ended }) => ended));
   }
 
-  const outcomes = await Promise.all(
-    Array.from(
-      { length: count },
-      (_, place) => new Promise<'ready' | 'ended'>((resolve) => spawn(place, FIRST_PAUSE_MS, resolve)),
-    ),
-  );
+  for (let place = 0; place < count; place += 1) take(place, start(), FIRST_PAUSE_MS);
+  const outcomes = await Promise.all(places.map((taker) => taker?.began));
   if (outcomes.includes('ended')) {
     await stop();
     throw new StartProblem('a gateway process could not start: its own line says why');
   }
-  return { stop };
+  return { replaceAll, stop, pids: () => [...running].map(({ pid }) => pid) };
 }

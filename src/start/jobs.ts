@@ -1,6 +1,16 @@
 import { openJobQueue } from '../adapters/job-queue/pg-boss.ts';
 import { createWorkerBoard, type WorkerBoard } from '../ai-service/worker-board.ts';
 import {
+  ACCOUNTS_UPKEEP_CRON,
+  ACCOUNTS_UPKEEP_QUEUE,
+  createAccountsUpkeepHandler,
+} from '../domain/accounts/forget-tokens.ts';
+import {
+  CALLS_UPKEEP_CRON,
+  CALLS_UPKEEP_QUEUE,
+  createCallsUpkeepHandler,
+} from '../domain/calls/calls-upkeep.ts';
+import {
   createIdempotencyUpkeepHandler,
   IDEMPOTENCY_UPKEEP_CRON,
   IDEMPOTENCY_UPKEEP_QUEUE,
@@ -31,6 +41,7 @@ import { createMailWorker } from '../domain/mail/mail-worker.ts';
 import { MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../domain/mail/queues.ts';
 import { MEETING_QUEUE, MEETING_UPKEEP_QUEUE } from '../domain/meetings/queues.ts';
 import { PAYMENT_QUEUES } from '../domain/payments/payment-work.ts';
+import { createJobRates, type JobRates } from '../domain/processes/job-rates.ts';
 import { CV_QUEUE } from '../domain/talents/cv-queue.ts';
 import type { JobHandler, JobQueue, QueueDefinition, QueueWorker } from '../ports/job-queue.ts';
 import type { Mail } from '../ports/mail.ts';
@@ -40,6 +51,7 @@ import type { Opening } from './start-service.ts';
 
 export interface Jobs {
   readonly queue: JobQueue;
+  readonly rates: JobRates;
   /** This process takes jobs from now on, and does this work too. */
   startWorkers(more: readonly Work[]): Promise<WorkerBoard>;
 }
@@ -66,6 +78,8 @@ const QUEUES: readonly QueueDefinition[] = [
   INVOICE_ISSUED_QUEUE,
   USAGE_MONTHS_QUEUE,
   IDEMPOTENCY_UPKEEP_QUEUE,
+  CALLS_UPKEEP_QUEUE,
+  ACCOUNTS_UPKEEP_QUEUE,
   ...PAYMENT_QUEUES,
   CV_QUEUE,
   DOCUMENT_QUEUE,
@@ -77,11 +91,13 @@ export async function openJobs(opening: Opening): Promise<Jobs> {
   const { database, log, configuration, whenClosing } = opening;
   const mail = await openMail(opening);
   whenClosing('mail', () => mail.close(MAIL_CLOSES_WITHIN_MS));
-  const queue = await openJobQueue({ database, log });
+  const rates = createJobRates(opening.clock);
+  const queue = rates.counted(await openJobQueue({ database, log }));
   whenClosing('job queue', () => queue.stop(configuration.shutdownTimeoutMs));
   for (const definition of QUEUES) await queue.define(definition);
   return {
     queue,
+    rates,
     async startWorkers(more) {
       const board = createWorkerBoard();
       board.add('email_worker', await startMailWorker(opening, queue, mail));
@@ -125,6 +141,18 @@ function creditWork(opening: Opening, jobQueue: JobQueue): readonly Work[] {
       concurrency: 1,
       cron: IDEMPOTENCY_UPKEEP_CRON,
       handler: createIdempotencyUpkeepHandler({ ...opening, keepMs: configuration.idempotency.keepMs }),
+    },
+    {
+      queue: CALLS_UPKEEP_QUEUE,
+      concurrency: 1,
+      cron: CALLS_UPKEEP_CRON,
+      handler: createCallsUpkeepHandler({ ...opening, ...configuration.calls }),
+    },
+    {
+      queue: ACCOUNTS_UPKEEP_QUEUE,
+      concurrency: 1,
+      cron: ACCOUNTS_UPKEEP_CRON,
+      handler: createAccountsUpkeepHandler(opening),
     },
   ];
 }

@@ -27,15 +27,20 @@ const keptSecrets = z.strictObject({
 export type KeptSecrets = z.output<typeof keptSecrets>;
 
 /** Null only in production, for what this process does not need and nobody gave. */
-export type SecretsInUse = Readonly<Record<SecretName | 'demoSeed', string | null>>;
+export type SecretsInUse = Readonly<Record<SecretName | 'demoSeed', string | null>> & {
+  readonly also?: Configuration['secretsAlso'];
+};
+
+/** The first is used for what is new, all of them open what is there: so a secret is changed without an outage. */
+export type AcceptedSecrets = readonly [string, ...string[]];
 
 /**
  * The secrets of the settings; outside of production, what is missing there comes from `secrets.json` in the data
  * folder, which is made once.
  */
 export function secretsInUse(configuration: Configuration, random: Secrets): SecretsInUse {
-  const given = configuration.secrets;
-  if (configuration.isProduction) return { ...given, demoSeed: null };
+  const { secrets: given, secretsAlso: also } = configuration;
+  if (configuration.isProduction) return { ...given, demoSeed: null, also };
   const kept = readOrMake(join(configuration.dataDir, 'secrets.json'), random);
   return {
     jwtSecret: given.jwtSecret ?? kept.jwtSecret,
@@ -43,6 +48,7 @@ export function secretsInUse(configuration: Configuration, random: Secrets): Sec
     masterKey: given.masterKey ?? kept.masterKey,
     webhookSecret: given.webhookSecret ?? kept.webhookSecret,
     demoSeed: kept.demoSeed,
+    also,
   };
 }
 
@@ -52,6 +58,11 @@ export function needed(keys: SecretsInUse, name: SecretName): string {
   if (secret !== null) return secret;
   const setting = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   throw new StartProblem(`${setting} is missing: give this process the same one as the services`);
+}
+
+export function accepted(keys: SecretsInUse, name: SecretName): AcceptedSecrets {
+  const also = keys.also?.[name] ?? null;
+  return also === null ? [needed(keys, name)] : [needed(keys, name), also];
 }
 
 function readOrMake(file: string, random: Secrets): KeptSecrets {

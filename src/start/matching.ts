@@ -46,18 +46,17 @@ export async function openMatching(opening: Opening, modelParts: ModelParts): Pr
   return { generator, modelCalls };
 }
 
-/** The board with the generator on it: what readiness tells of it is its state, not that its loop runs. */
+/** The board with the generator on it: stopped where it is wished so, failing where its last turn ended in a fault. */
 export function withGenerator(board: WorkerBoard, { generator }: Matching): WorkerBoard {
-  const isStopped = () => generator.own().state === 'stopped';
   board.add('match_score_generator', {
+    mayRest: true,
     status() {
-      const active = generator.own().state === 'processing' ? 1 : 0;
-      return { active, idle: isStopped() ? 0 : 1 - active };
+      const { state } = generator.own();
+      if (generator.isFailing()) return { state: 'failing', active: 0, idle: 0 };
+      if (state === 'stopped') return { state, active: 0, idle: 0 };
+      const active = state === 'processing' ? 1 : 0;
+      return { state: 'running', active, idle: 1 - active };
     },
-    stop: () => generator.close(0),
   });
-  return {
-    ...board,
-    stateOf: (name) => (name === 'match_score_generator' && isStopped() ? 'stopped' : board.stateOf(name)),
-  };
+  return board;
 }

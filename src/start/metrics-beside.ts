@@ -1,28 +1,30 @@
 import type { ListenOptions } from '../http/listen.ts';
 import { createMetricsRoute } from '../http/metrics-route.ts';
+import type { Metric } from '../http/metrics-text.ts';
 import { processMetrics } from '../http/process-metrics.ts';
-import type { Parts } from './connect.ts';
+import { accepted } from './kept-secrets.ts';
 import type { ModelParts } from './open-models.ts';
-import { openProcessFigures } from './process-figures.ts';
+import type { ServiceOpening } from './start-service.ts';
 
 /**
  * `/metrics` beside a surface that knows nothing of it. Every other request is passed on as it is, for the price of
  * looking at how its address ends.
  */
 export function withMetrics(
-  parts: Parts,
+  opening: Pick<ServiceOpening, 'ownSecrets' | 'database' | 'processFigures'>,
   modelParts: Pick<ModelParts, 'breakers'> | null,
   fetch: ListenOptions['fetch'],
+  own: () => readonly Metric[] = () => [],
 ): ListenOptions['fetch'] {
-  const { internalToken } = parts.ownSecrets;
+  const { ownSecrets, database, processFigures } = opening;
   // Only the AI service refuses to start without one. Nobody can read figures that no token guards.
-  if (internalToken === null || internalToken === undefined) return fetch;
-  const figures = openProcessFigures(parts.clock);
+  if ((ownSecrets.internalToken ?? null) === null) return fetch;
   const route = createMetricsRoute({
-    internalToken,
+    internalTokens: accepted(ownSecrets, 'internalToken'),
     async collect() {
       const circuitBreakers = modelParts?.breakers.states() ?? null;
-      return processMetrics({ figures: figures(), pool: parts.database.pool(), circuitBreakers });
+      const ofProcess = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });
+      return [...ofProcess, ...own()];
     },
   });
   return (request, connection) => {

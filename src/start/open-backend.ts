@@ -1,3 +1,4 @@
+import { readQueueDepths } from '../adapters/job-queue/queue-depths.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import type { BackendParts } from '../backend/server.ts';
 import { createAccessTokens } from '../domain/accounts/access-token.ts';
@@ -9,7 +10,7 @@ import { buildConsole } from './build-console.ts';
 import type { Configuration } from './configuration.ts';
 import { configuredAddresses } from './demo-file.ts';
 import { openDraftPosting } from './draft-posting.ts';
-import { needed } from './kept-secrets.ts';
+import { accepted } from './kept-secrets.ts';
 import { consoleUrl, mailOutbox, openMailFolder } from './open-mail.ts';
 import { catalogueParts } from './open-models.ts';
 import type { Payments } from './open-payments.ts';
@@ -36,10 +37,11 @@ export async function openBackendParts(
     answerTimeoutMs,
     aliasPrefix,
     ownState: createInProcessState({ clock, log }),
-    accessTokens: await createAccessTokens(needed(ownSecrets, 'jwtSecret'), clock),
+    accessTokens: await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     mailOutbox: mailOutbox(opening, jobQueue),
     ...(configuration.mail.smtpUrl === null ? { capturedMail: await openMailFolder(opening) } : {}),
     jobQueue,
+    queues: { ...jobQueue, depths: () => readQueueDepths(database) },
     draftPosting: openDraftPosting(opening),
     logWatchers,
     provider,

@@ -1,16 +1,20 @@
 import { join } from 'node:path';
 import { openSqliteJournal } from '../adapters/journal/sqlite-journal.ts';
+import { createOtlpTracer } from '../adapters/tracer/otlp.ts';
 import { createAnswerCipher } from '../domain/calls/idempotent-answer-cipher.ts';
 import { createIdempotentCalls } from '../domain/calls/idempotent-calls.ts';
 import { createCallBook } from '../domain/calls/settle-call.ts';
 import { createHeldCredits } from '../domain/credits/held-credits.ts';
 import { createKeyDirectory } from '../domain/keys/key-directory.ts';
+import { type CallMeters, createCallMeters, withMeters } from '../gateway/call-meters.ts';
 import { createRunningCalls } from '../gateway/mcp/running-calls.ts';
 import type { GatewayParts } from '../gateway/server.ts';
 import { createUnpaidEndings } from '../gateway/unpaid-endings.ts';
 import { createClientAddress } from '../http/client-address.ts';
+import type { Log } from '../ports/log.ts';
+import type { Tracer } from '../ports/tracer.ts';
 import type { Configuration } from './configuration.ts';
-import { needed } from './kept-secrets.ts';
+import { accepted } from './kept-secrets.ts';
 import { consoleUrl } from './open-mail.ts';
 import type { ModelParts } from './open-models.ts';
 import type { Opening } from './start-service.ts';
@@ -19,7 +23,7 @@ import type { Opening } from './start-service.ts';
 export async function openGatewayParts(
   opening: Opening,
   modelParts: ModelParts,
-): Promise<Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'>> {
+): Promise<Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & { readonly meters: CallMeters }> {
   const { configuration, clock, secrets, database, sharedState } = opening;
   const log = opening.log.with({ service: 'gateway' });
   const unserved = modelParts.models.all().filter(({ targets }) => targets.length === 0);
@@ -35,9 +39,10 @@ export async function openGatewayParts(
   const folder = join(configuration.dataDir, 'journal');
   const journal = openSqliteJournal({ folder, maxEntries: maxCalls, newId: secrets.newId, log });
   opening.whenClosing('journal', journal.close);
-  const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs });
+  const meters = createCallMeters();
+  const calls = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
   opening.whenClosing('call book', calls.close);
-  const cipher = createAnswerCipher({ masterKey: needed(opening.ownSecrets, 'masterKey'), secrets });
+  const cipher = createAnswerCipher({ masterKeys: accepted(opening.ownSecrets, 'masterKey'), secrets });
   const { maxAnswerBytes } = configuration.idempotency;
   const idempotency = createIdempotentCalls({ database, clock, log, cipher, maxAnswerBytes });
   opening.whenClosing('idempotent calls', async () => idempotency.close());
@@ -50,6 +55,8 @@ export async function openGatewayParts(
     ...modelParts,
     keys,
     calls,
+    meters,
+    tracer: openTracer(opening, log),
     idempotency,
     heldCredits: createHeldCredits({ sharedState, log }),
     database,
@@ -60,6 +67,17 @@ export async function openGatewayParts(
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },
   };
+}
+
+/** Null while tracing is off. */
+function openTracer(opening: Opening, log: Log): Tracer | null {
+  const { configuration, clock, secrets } = opening;
+  const { endpoint, headers, sampledPart } = configuration.traces;
+  if (endpoint === null) return null;
+  const own = { serviceName: 'turnpike-gateway', clock, secrets, log };
+  const tracer = createOtlpTracer({ endpoint, headers, sampledPart, ...own });
+  opening.whenClosing('traces', tracer.close);
+  return tracer;
 }
 
 /** On loopback with nobody in between, so that every honest request names this machine as its host. */

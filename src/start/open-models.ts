@@ -1,5 +1,6 @@
 import { createDocumentReader } from '../adapters/document-reader/in-processes.ts';
 import { createHttpUpstream } from '../adapters/model-upstream/http.ts';
+import { createReachableHosts } from '../adapters/model-upstream/reachable-hosts.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { type Breakers, createBreakers } from '../domain/breakers/breakers.ts';
 import { serviceOf } from '../domain/breakers/target-service.ts';
@@ -13,7 +14,7 @@ import { createModelDirectory, type ModelDirectory } from '../domain/models/mode
 import type { DocumentReader } from '../ports/document-reader.ts';
 import type { ModelUpstream } from '../ports/model-upstream.ts';
 import type { Parts } from './connect.ts';
-import { needed } from './kept-secrets.ts';
+import { accepted } from './kept-secrets.ts';
 import { openEngine } from './open-engine.ts';
 import { StartProblem } from './start-problem.ts';
 import type { Opening } from './start-service.ts';
@@ -58,14 +59,22 @@ export async function openModelParts(opening: Opening): Promise<ModelParts> {
   const engine = openEngine(opening);
   const asking = { models, upstream, breakers, secrets, clock, log, answerTimeoutMs: idleTimeoutMs };
   const ownState = createInProcessState({ clock, log });
-  const { addressRequestsPerMinute } = configuration;
+  const { addressRequestsPerMinute, limitShareAlone: ownShare } = configuration;
   return {
     models,
     upstream,
     breakers,
     standings,
     holds: createCreditHolds({ database, clock, log }),
-    limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
+    limits: createLimits({
+      sharedState,
+      ownState,
+      clock,
+      log,
+      ownShare,
+      addressRequestsPerMinute,
+      countsAhead: configuration.redis !== null,
+    }),
     reader,
     parser: createTextParser({ ...asking, engine, countTokens: openTokenCount() }),
   };
@@ -73,7 +82,7 @@ export async function openModelParts(opening: Opening): Promise<ModelParts> {
 
 /** What reading and changing the aliases needs. */
 export function catalogueParts({ configuration, database, sharedState, secrets, ownSecrets, log }: Parts) {
-  const cipher = createCipher({ masterKey: needed(ownSecrets, 'masterKey'), secrets });
+  const cipher = createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets });
   return { database, sharedState, secrets, cipher, log, prefix: configuration.aliasPrefix };
 }
 
@@ -90,7 +99,9 @@ function openUpstream(opening: Opening): ModelUpstream {
   const { configuration, clock, log } = opening;
   // Through a proxy a direct connection to the provider proves nothing.
   const trial = configuration.hasHttpProxy ? { connect: null } : {};
-  const http = createHttpUpstream({ clock, log, ...configuration.upstream, ...trial });
+  const { privateNetworks: allowed, ...timeouts } = configuration.upstream;
+  const mayReach = allowed === 'all' ? null : createReachableHosts({ clock, allowed });
+  const http = createHttpUpstream({ clock, log, ...timeouts, ...trial, mayReach });
   opening.whenClosing('providers', http.close);
   let embedded: Promise<ModelUpstream & { close(): Promise<void> }> | null = null;
   opening.whenClosing('embedded models', async () => await (await embedded)?.close());

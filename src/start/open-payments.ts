@@ -8,7 +8,7 @@ import type { JobQueue } from '../ports/job-queue.ts';
 import type { PaymentProvider } from '../ports/payment-provider.ts';
 import type { Parts } from './connect.ts';
 import { configuredAddresses } from './demo-file.ts';
-import { needed } from './kept-secrets.ts';
+import { accepted, needed } from './kept-secrets.ts';
 import { mailOutbox } from './open-mail.ts';
 import type { Opening } from './start-service.ts';
 
@@ -37,7 +37,12 @@ export function openPayments(opening: Opening, jobQueue: JobQueue, sandboxUrl: s
   return {
     provider,
     paymentEvents,
-    work: paymentWork({ ...parts, paymentEvents, pastDueGraceMs: PAST_DUE_GRACE_MS }),
+    work: paymentWork({
+      ...parts,
+      paymentEvents,
+      pastDueGraceMs: PAST_DUE_GRACE_MS,
+      eventsKeepDays: opening.configuration.payments.eventsKeepDays,
+    }),
   };
 }
 
@@ -45,8 +50,11 @@ export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentPr
   const { configuration, clock, log, secrets, ownSecrets } = parts;
   const { payments, paymentSandbox } = configuration;
   // Workers verify no event: where they were given no secret, one that nobody knows refuses all of them.
-  const webhookSecret = ownSecrets.webhookSecret ?? secrets.randomBytes(32).toHex();
-  const options = { webhookSecrets: [webhookSecret], clock, log };
+  const webhookSecrets =
+    ownSecrets.webhookSecret === null
+      ? [secrets.randomBytes(32).toHex()]
+      : accepted(ownSecrets, 'webhookSecret');
+  const options = { webhookSecrets, clock, log };
   if (paymentSandbox) {
     const apiUrl = sandboxUrl ?? configuredAddresses(configuration).sandbox;
     return createStripeProvider({ ...options, secretKey: SANDBOX_KEY, apiUrl });

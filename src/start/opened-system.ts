@@ -3,7 +3,7 @@ import { createAccessTokens } from '../domain/accounts/access-token.ts';
 import { createCipher } from '../domain/models/cipher.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import type { Parts } from './connect.ts';
-import { needed } from './kept-secrets.ts';
+import { accepted } from './kept-secrets.ts';
 
 /** What commands work on, wherever they run. */
 export function openedSystem(
@@ -20,9 +20,9 @@ export function openedSystem(
     jobQueue,
     migrate,
     aliasPrefix: configuration.aliasPrefix,
-    accessTokens: async () => await createAccessTokens(needed(ownSecrets, 'jwtSecret'), clock),
+    accessTokens: async () => await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     // Loaded by those commands alone that ask the provider.
     paymentProvider: async () => (await import('./open-payments.ts')).openProvider(parts, null),
-    cipher: async () => createCipher({ masterKey: needed(ownSecrets, 'masterKey'), secrets }),
+    cipher: async () => createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
   };
 }

@@ -107,6 +107,43 @@ export function networks(meaning: string) {
   return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
 }
 
+export function part(fallback: string, meaning: string) {
+  const schema = z
+    .string()
+    .regex(/^(0|1|0?\.\d{1,9}|1\.0{1,9}|0\.\d{1,9})$/, 'must be a number from 0 to 1')
+    .optional();
+  return { schema: schema.transform((value) => Number(value ?? fallback)), fallback, meaning };
+}
+
+/** They may hold a token, so they are never shown. */
+export function headerPairs(meaning: string) {
+  const complaint = 'must be pairs such as name=value, with commas between them';
+  const schema = z
+    .string()
+    .max(4_096)
+    .transform((value) => value.split(',').map((pair) => pair.trim()))
+    .refine((pairs) => pairs.every((pair) => /^[\w!#$%&'*+.^`|~-]+=[\x21-\x7e]+$/.test(pair)), complaint)
+    .transform((pairs) => Object.fromEntries(pairs.map(pairOf)))
+    .optional();
+  return {
+    schema: schema.transform((value): Readonly<Record<string, string>> => value ?? {}),
+    fallback: null,
+    meaning,
+    isSecret: true as const,
+  };
+}
+
+/** Values are escaped as in a URL, as OpenTelemetry has it. */
+function pairOf(pair: string): [string, string] {
+  const at = pair.indexOf('=');
+  const value = pair.slice(at + 1);
+  try {
+    return [pair.slice(0, at).toLowerCase(), decodeURIComponent(value)];
+  } catch {
+    return [pair.slice(0, at).toLowerCase(), value];
+  }
+}
+
 export function secret(meaning: string) {
   const schema = z.string().optional();
   return {

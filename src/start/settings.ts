@@ -2,9 +2,11 @@ import type { z } from 'zod';
 import {
   currency,
   flag,
+  headerPairs,
   httpUrl,
   networks,
   oneOf,
+  part,
   port,
   price,
   secret,
@@ -28,6 +30,7 @@ export interface Setting<T> {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const WHILE_CHANGED = 'For the time in which a secret is changed.';
 
 export const SETTINGS = {
   NODE_ENV: oneOf(
@@ -49,7 +52,16 @@ export const SETTINGS = {
     ['postgres:', 'postgresql:'],
     'PostgreSQL 15 or newer, as `postgres://user:password@host:5432/name`. Without it, the embedded database.',
   ),
-  DATABASE_POOL_SIZE: whole(1, 500, 10, 'Connections to PostgreSQL of each process.'),
+  DATABASE_DIRECT_URL: url(
+    ['postgres:', 'postgresql:'],
+    'PostgreSQL itself, where `DATABASE_URL` is a pooler in transaction mode such as PgBouncer: notices are heard there, one connection a process. docs/scaling.md.',
+  ),
+  DATABASE_POOL_SIZE: whole(
+    1,
+    500,
+    10,
+    'Connections to PostgreSQL of each process; one more of those that hear notices. docs/scaling.md has the arithmetic.',
+  ),
   DATABASE_MAX_WAITING: whole(
     1,
     100_000,
@@ -87,17 +99,38 @@ export const SETTINGS = {
     DAY_MS,
     'How long at least an Idempotency-Key and its answer are kept.',
   ),
+  CALLS_KEEP_MONTHS: whole(
+    0,
+    1_200,
+    0,
+    'Whole months, beside the running one, for which the single calls are kept; 0 keeps all. What they sum up to, and every charge, is kept for good.',
+  ),
+  CALLS_PARTITION: oneOf(
+    ['month', 'week', 'day'],
+    'month',
+    'How much time a partition of the table of calls takes in, from the next one on: smaller ones from about a hundred million calls a month.',
+  ),
+  PAYMENT_EVENTS_KEEP_DAYS: whole(
+    60,
+    36_500,
+    400,
+    "How long the payment provider's events are kept once they are done with.",
+  ),
   REDIS_URL: url(
     ['redis:', 'rediss:'],
     "Redis 6.2 or newer, as `redis://user:password@host:6379`. Without it, this process's memory.",
   ),
   REDIS_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long connecting to Redis or one command may take.'),
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
+  JWT_SECRET_ALSO: secret(`A second one whose tokens are taken too. ${WHILE_CHANGED}`),
   INTERNAL_TOKEN: secret('Opens the internal routes of the AI service. Needed by it.'),
+  INTERNAL_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
   MASTER_KEY: secret(
     'Encrypts provider keys and kept answers in the database. Needed by all three services.',
   ),
+  MASTER_KEY_ALSO: secret(`A second one that opens what was encrypted under it. ${WHILE_CHANGED}`),
   WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),
+  WEBHOOK_SECRET_ALSO: secret(`A second one whose events are taken too. ${WHILE_CHANGED}`),
   PAYMENT_PROVIDER_KEY: secret(
     "The payment provider's secret key. Without it and without the sandbox nothing can be bought.",
   ),
@@ -135,8 +168,17 @@ export const SETTINGS = {
     600,
     'Requests a minute of one client address; 0 is no limit.',
   ),
+  LIMIT_SHARE_WITHOUT_REDIS: whole(
+    0,
+    100,
+    0,
+    'The part of each limit, in percent, that a process grants while Redis is away and it limits by itself. 0 is 100 divided by GATEWAY_PROCESSES.',
+  ),
   TRUSTED_PROXIES: networks(
     'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
+  ),
+  UPSTREAM_PRIVATE_NETWORKS: networks(
+    'Networks inside of which providers may stand, such as 10.0.0.0/8, with commas. In production, or where it is set, every other address that is not of the internet is refused.',
   ),
   UPSTREAM_CONNECT_TIMEOUT_MS: whole(10, 600_000, 5_000, 'How long connecting to a provider may take.'),
   UPSTREAM_FIRST_BYTE_TIMEOUT_MS: whole(10, 3_600_000, 120_000, "How long a provider's first byte may take."),
@@ -160,6 +202,17 @@ export const SETTINGS = {
     'How long the backend and the AI service may take to begin an answer.',
   ),
   SHUTDOWN_TIMEOUT_MS: whole(0, 600_000, 15_000, 'How long running calls may take to finish after SIGTERM.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl(
+    null,
+    'An OpenTelemetry collector, as `http://127.0.0.1:4318`: the gateway sends traces of its calls there. Without it there are none.',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: headerPairs(
+    'What is sent to it besides, as `name=value` with commas between them.',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: part(
+    '1',
+    'The part of the traces that begin here which is taken down, from 0 to 1. Who calls with a `traceparent` decides for their own.',
+  ),
   LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error'], 'info', 'The least level that is logged.'),
   LOG_FORMAT: oneOf(
     ['auto', 'json', 'text'],

@@ -1,11 +1,18 @@
 import type { Listening } from '../http/listen.ts';
+import type { ProcessFigures } from '../ports/process-figures.ts';
 import type { Configuration } from './configuration.ts';
 import { connect, type Parts } from './connect.ts';
+import { openProcessFigures } from './process-figures.ts';
 import { type Closing, closeAll, closeOnSignal } from './shutdown.ts';
 
 export interface Opening extends Parts {
   /** What is opened later is closed earlier. */
   whenClosing(name: string, close: Closing['close']): void;
+}
+
+export interface ServiceOpening extends Opening {
+  /** Of the process, whatever services run in it. */
+  readonly processFigures: () => ProcessFigures;
 }
 
 /**
@@ -14,13 +21,13 @@ export interface Opening extends Parts {
  */
 export async function startService(
   configuration: Configuration,
-  open: (opening: Opening) => Promise<string>,
+  open: (opening: ServiceOpening) => Promise<string>,
 ): Promise<void> {
   const parts = await connect(configuration);
   const closings = [...parts.closings];
   const whenClosing: Opening['whenClosing'] = (name, close) => void closings.unshift({ name, close });
   try {
-    const line = await open({ ...parts, whenClosing });
+    const line = await open({ ...parts, whenClosing, processFigures: openProcessFigures(parts.clock) });
     closeOnSignal(parts, closings, configuration.shutdownTimeoutMs);
     process.stdout.write(`ready: ${line}\n`);
   } catch (error) {

@@ -4,20 +4,18 @@ import type { WorkerBoard } from '../ai-service/worker-board.ts';
 import { createBackend } from '../backend/server.ts';
 import type { Listening } from '../http/listen.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
-import type { Parts } from './connect.ts';
 import { docsFiles } from './docs-files.ts';
-import { needed } from './kept-secrets.ts';
+import { accepted } from './kept-secrets.ts';
 import { type Matching, withGenerator } from './matching.ts';
 import { withMetrics } from './metrics-beside.ts';
 import { openBackendParts } from './open-backend.ts';
 import type { ModelParts } from './open-models.ts';
 import { type OpenedSandbox, openSandbox, type Payments } from './open-payments.ts';
 import { checksOf, openServer } from './open-server.ts';
-import { openProcessFigures } from './process-figures.ts';
-import type { Opening } from './start-service.ts';
+import type { Opening, ServiceOpening } from './start-service.ts';
 
 export async function startBackend(
-  opening: Opening,
+  opening: ServiceOpening,
   jobQueue: JobQueue,
   payments: Payments,
 ): Promise<Listening> {
@@ -38,7 +36,7 @@ export async function startBackend(
 }
 
 export function startAiService(
-  parts: Parts,
+  parts: ServiceOpening,
   { breakers, models }: Pick<ModelParts, 'breakers' | 'models'>,
   workers: WorkerBoard,
   matching: Matching,
@@ -51,7 +49,6 @@ export function startAiService(
     breakers,
     docsFiles: docsFiles(),
     models,
-    processFigures: openProcessFigures(parts.clock),
     queueDepths: () => readQueueDepths(parts.database),
     log: parts.log.with({ service: 'ai-service' }),
     maxBodyBytes: parts.configuration.maxBodyBytes,
@@ -60,7 +57,7 @@ export function startAiService(
     pool: () => parts.database.pool(),
     workers: withGenerator(workers, matching),
     circuitBreakers: breakers.states,
-    internalToken: needed(parts.ownSecrets, 'internalToken'),
+    internalTokens: accepted(parts.ownSecrets, 'internalToken'),
   });
   return openServer(parts, 'ai-service', 'AI_PORT', parts.configuration.ports.ai, app.fetch);
 }

@@ -204,9 +204,14 @@ describe('P-24 the switches', () => {
     const { session } = await shop.buy('payment', 900n);
     sandbox.received.length = 0;
     await set({ delay_ms: 60_000 });
+    const before = (await deliveries()).filter(({ state }) => state === 'delivered').length;
     await refund(String(session.payment_intent), 2);
     await until(() => sandbox.received.length === 1);
     expect(refunded()).toEqual([200]);
+    // Until its delivery is noted, a clock that moves on has it sent again.
+    await until(
+      async () => (await deliveries()).filter(({ state }) => state === 'delivered').length > before,
+    );
     await sandbox.clock.advance(60_000);
     await until(() => sandbox.received.length === 2);
     expect(refunded()).toEqual([200, 100]);

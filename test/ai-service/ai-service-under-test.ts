@@ -6,7 +6,9 @@ import { createAiService } from '../../src/ai-service/server.ts';
 import { createWorkerBoard } from '../../src/ai-service/worker-board.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { startGenerator } from '../../src/domain/matching/generator.ts';
+import type { PlatformModelCalls } from '../../src/domain/matching/model-calls.ts';
 import { MEETING_QUEUE } from '../../src/domain/meetings/queues.ts';
+import type { DependencyState } from '../../src/http/dependency-checks.ts';
 import type { ProcessFigures } from '../../src/ports/process-figures.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
@@ -22,13 +24,13 @@ export const FIGURES: ProcessFigures = {
 };
 
 /** The AI service with a real queue, breakers and a generator, on a database in memory, without a socket. */
-export async function openAiService() {
+export async function openAiService(changes: { modelCalls?: PlatformModelCalls } = {}) {
   const clock = createManualClock();
   const log = createSilentLog();
   const secrets = createSystemSecrets();
   const database = await openMemoryDatabase();
   const sharedState = createInProcessState({ clock, log });
-  const world = await openMatchingWorld(database, { clock });
+  const world = await openMatchingWorld(database, { clock, ...changes });
   const generator = await startGenerator(world.parts);
   const breakers = await createBreakers({ sharedState, clock, log });
   const jobQueue = await openJobQueue({ database, log });
@@ -38,7 +40,7 @@ export async function openAiService() {
   breakers.known(SERVICE);
   const up = { status: 'up', latencyMs: 1 } as const;
   const board = createWorkerBoard();
-  const state = { database: up as { status: 'up' | 'down'; latencyMs: number } };
+  const state: Record<'database' | 'cache', DependencyState> = { database: up, cache: up };
   const app = createAiService({
     ...{ clock, log, secrets, database, sharedState, generator, breakers, jobQueue },
     modelCalls: { ...letterVectors, breakerState: () => 'closed' },
@@ -46,16 +48,16 @@ export async function openAiService() {
     workers: board,
     maxBodyBytes: 4_000_000,
     answerTimeoutMs: null,
-    dependencies: async () => ({ database: state.database, cache: up }),
+    dependencies: async () => ({ ...state }),
     pool: () => database.pool(),
     circuitBreakers: breakers.states,
     processFigures: () => FIGURES,
     queueDepths: () => readQueueDepths(database),
-    internalToken: TOKEN,
+    internalTokens: [TOKEN],
     docsFiles: { style: new Blob(['body {}']), script: new Blob(['function SwaggerUIBundle() {}']) },
   });
   return {
-    ...{ app, clock, database, breakers, board, state, companyId: world.companyId },
+    ...{ app, clock, database, breakers, board, state, jobQueue, world, companyId: world.companyId },
     async ask(path: string, { method = 'GET', body, token = TOKEN }: Asked = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const init = body === undefined ? {} : { body: JSON.stringify(body) };

@@ -9,15 +9,16 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service.close());
 
-async function addCalls(endpoint: string, outcome: string, durations: readonly number[]) {
+async function addCalls(endpoint: string, outcome: string, durations: readonly number[], hoursAgo = 0) {
   const { database, companyId, clock } = service;
+  const atMs = clock.now() - hoursAgo * 3_600_000;
   for (const durationMs of durations) {
-    const hex = clock.now().toString(16).padStart(12, '0');
+    const hex = atMs.toString(16).padStart(12, '0');
     const id = `${hex.slice(0, 8)}-${hex.slice(8)}${createSystemSecrets().newId().slice(13)}`;
     await database.query(
       `insert into calls (id, company_id, request_id, endpoint, outcome, http_status, streamed, estimated_tokens,
          started_at, duration_ms) values ($1, $2, 'r', $3, $4, 200, false, 0, $5, $6)`,
-      [id, companyId, endpoint, outcome, new Date(clock.now()), durationMs],
+      [id, companyId, endpoint, outcome, new Date(atMs), durationMs],
     );
   }
 }
@@ -44,8 +45,7 @@ describe('A-8 monitoring', () => {
       status: 'idle',
       operations: [],
     });
-    await addCalls('parse/cv', 'SUCCEEDED', [100, 200, 300]);
-    await service.clock.advance(2 * 3_600_000);
+    await addCalls('parse/cv', 'SUCCEEDED', [100, 200, 300], 2);
     await addCalls('chat/completions', 'FAILED', [50]);
     const { body } = await service.ask('/monitoring/operations');
     expect(body).toMatchObject({ status: 'degraded', totals: { succeeded: 0, failed: 1, refused: 0 } });
@@ -54,6 +54,9 @@ describe('A-8 monitoring', () => {
       { kind: 'chat/completions', outcome: 'failed', count: 1, latency_ms: { p50: 50, p95: 50, p99: 50 } },
       { kind: 'parse/cv', outcome: 'succeeded', count: 3, latency_ms: { p50: 200, p95: 290, p99: 298 } },
     ]);
+    expect((await service.ask('/metrics')).text).toContain(
+      'turnpike_ai_operations_last_hour{kind="chat/completions",outcome="failed"} 1\n',
+    );
     for (const query of ['hours=0', 'hours=x', 'hours=169', 'days=1']) {
       expect((await service.ask(`/monitoring/operations?${query}`)).status).toBe(400);
     }
@@ -68,18 +71,22 @@ describe('A-8 monitoring', () => {
     ]);
     for (let failure = 0; failure < 5; failure += 1) {
       const entry = await service.breakers.enter(SERVICE);
-      if (entry.outcome === 'enter') entry.report('failure');
+      if (entry.outcome === 'enter') entry.report({ failure: '503' });
     }
-    await service.database.query(
-      `insert into log_entries (timestamp, level, message, context)
-       values ($1, 'warn', 'a model target failed', '{"targetId":"t1","reason":"503"}')`,
-      [new Date(service.clock.now())],
-    );
     await service.clock.advance(1_000);
     const now = service.clock.now();
-    const [told] = (await service.ask('/monitoring/ai-services')).body.services;
-    expect(told).toMatchObject({ state: 'open', last_error: { reason: '503' } });
+    const services = async () => (await service.ask('/monitoring/ai-services')).body.services;
+    const [told] = await services();
+    const at = new Date(now - 1_000).toISOString();
+    expect(told).toMatchObject({ state: 'open', last_error: { reason: '503', at } });
     expect(Date.parse(told.next_try_at) - now).toBe(59_000);
+    // What failed in another process, which has not opened its breaker for it.
+    await service.database.query(
+      `insert into log_entries (timestamp, level, message, context)
+       values ($1, 'warn', 'a model target failed', '{"targetId":"t1","reason":"late"}')`,
+      [new Date(now)],
+    );
+    expect((await services())[0].last_error.reason).toBe('late');
     const { text } = await service.ask('/metrics');
     expect(text).toContain(`turnpike_circuit_breaker_state{service="${SERVICE}"} 2\n`);
     expect(text).toContain('turnpike_queue_jobs{queue="meeting",state="waiting"} 1\n');
@@ -87,16 +94,50 @@ describe('A-8 monitoring', () => {
     expect((await service.ask('/metrics', { token: 'wrong' })).status).toBe(401);
   });
 
-  test('A-2 readiness tells the truth of each part by itself', async () => {
-    const before = (await service.ask('/health/ready')).body.components;
-    expect(before).toMatchObject({ cv_worker: 'stopped', document_worker: 'stopped' });
-    expect(before.circuit_breakers).toEqual({ [SERVICE]: 'open' });
-    service.board.add('cv_worker', { status: () => ({ active: 1, idle: 1 }), stop: async () => {} });
-    const after = (await service.ask('/health/ready')).body.components;
-    expect(after).toMatchObject({ cv_worker: 'running', workers: { active: 1, idle: 1 } });
+  test('A-2 readiness tells the truth while each part is broken in turn, and when it is mended', async () => {
+    const ready = async () => (await service.ask('/health/ready')).body;
+    const { status, components } = await ready();
+    expect(components).toMatchObject({ cv_worker: 'stopped', workers: { status: 'unhealthy', active: 0 } });
+    expect([status, components.circuit_breakers]).toEqual(['degraded', { [SERVICE]: 'open' }]);
+    await service.clock.advance(60_000);
+    const entry = await service.breakers.enter(SERVICE);
+    if (entry.outcome === 'enter') entry.report('success');
+
+    type State = 'running' | 'failing' | 'stopped';
+    const states: Record<string, State> = { cv_worker: 'running', match_score_generator: 'stopped' };
+    for (const name of Object.keys(states)) {
+      const seen = () => ({ state: states[name] ?? 'stopped', active: 1, idle: 1 });
+      service.board.add(name, { status: seen, mayRest: name === 'match_score_generator' });
+    }
+    const workers = async () => {
+      const { status: whole, components: shown } = await ready();
+      const { cv_worker, match_score_generator, workers: summary } = shown;
+      return [whole, summary.status, cv_worker, match_score_generator];
+    };
+    // Resting as an operator wished is no fault; not being able to is one.
+    expect(await workers()).toEqual(['healthy', 'healthy', 'running', 'stopped']);
+    states.match_score_generator = 'failing';
+    expect(await workers()).toEqual(['degraded', 'degraded', 'running', 'failing']);
+    const { text } = await service.ask('/metrics');
+    expect(text).toContain('turnpike_worker_up{worker="cv_worker"} 1\n');
+    expect(text).toContain('turnpike_worker_up{worker="match_score_generator"} 0\n');
+    states.cv_worker = 'stopped';
+    expect(await workers()).toEqual(['degraded', 'unhealthy', 'stopped', 'failing']);
+    Object.assign(states, { cv_worker: 'running', match_score_generator: 'running' });
+    expect(await workers()).toEqual(['healthy', 'healthy', 'running', 'running']);
+
+    service.state.cache = { status: 'down', latencyMs: 1_000 };
+    expect((await service.ask('/health/ready')).status).toBe(200);
+    expect((await ready()).status).toBe('degraded');
     service.state.database = { status: 'down', latencyMs: 2_000 };
     expect((await service.ask('/health/ready')).status).toBe(503);
+    expect((await service.ask('/health/ready?form=flat')).body).toMatchObject({
+      ...{ status: 'unhealthy', components: { database: 'unhealthy', cv_worker: 'failing' } },
+    });
     expect((await service.ask('/health/live')).status).toBe(200);
+    Object.assign(service.state, { database: { status: 'up', latencyMs: 1 } });
+    Object.assign(service.state, { cache: { status: 'up', latencyMs: 1 } });
+    expect((await ready()).status).toBe('healthy');
   });
 });
 

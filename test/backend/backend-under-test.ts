@@ -29,6 +29,13 @@ export interface Person extends GraphqlClient {
   readonly token: string;
 }
 
+const NO_QUEUES: BackendParts['queues'] = {
+  depths: async () => [],
+  deadLetters: async () => [],
+  redrive: async () => 0,
+  discard: async () => 0,
+};
+
 /**
  * The real backend on a database in memory, with a clock that the test moves, without a socket. `changes` replaces
  * parts of it, such as the database by PostgreSQL or a part of another capability by a double.
@@ -50,7 +57,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     database,
     sharedState,
     ownState: createInProcessState({ clock, log }),
-    accessTokens: await createAccessTokens(JWT_SECRET, clock),
+    accessTokens: await createAccessTokens([JWT_SECRET], clock),
     mailOutbox: {
       async send(mail) {
         mails.push(mail);
@@ -58,7 +65,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
       },
     },
     jobQueue: { enqueue: async (queue, data) => String(queued.push({ queue, data })) },
-    provider,
+    ...{ queues: NO_QUEUES, provider },
     paymentEvents: createPaymentEvents({
       ...{ database, sharedState: changes.sharedState ?? sharedState, provider, secrets, clock, log },
       mail: { send: async () => ({ outcome: 'duplicate' }) },
@@ -66,7 +73,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     }),
     consoleUrl: 'https://console.example',
     draftPosting: async (text) => (text.includes('TIG') ? { mustHave: ['TIG'] } : {}),
-    cipher: createCipher({ masterKey: 'a master key of sufficient length', secrets }),
+    cipher: createCipher({ masterKeys: ['a master key of sufficient length'], secrets }),
     heldCredits: createHeldCredits({ sharedState: changes.sharedState ?? sharedState, log }),
     logWatchers: createLogWatchers({ sharedState: changes.sharedState ?? sharedState, clock }),
     aliasPrefix: 'svc',

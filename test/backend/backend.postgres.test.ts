@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { tellProcess } from '../../src/domain/processes/process-board.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
@@ -108,7 +109,7 @@ describe.skipIf(givenDatabase() === null)('the backend on PostgreSQL', () => {
     expect(succeeded(await Promise.all(tries))).toBe(1);
   });
 
-  test('P-15 keys, aliases and the audit log work as on the embedded engine', async () => {
+  test('P-15 keys, aliases, operations and the audit log work as on the embedded engine', async () => {
     const { admin, superAdmin } = backend.people;
     const mint =
       'mutation { createApiKey(input: { name: "k", monthlySpendingLimit: 1.5 }) { apiKey { id } } }';
@@ -134,6 +135,21 @@ describe.skipIf(givenDatabase() === null)('the backend on PostgreSQL', () => {
       'key.limits-changed',
       'key.minted',
     ]);
+    const operations = `{ serviceProcesses { id services version isReady parts { name status } } workQueues { name }
+      circuitBreakers { service state aliases } aiOperations(kind: "x") { nodes { id } } aiOperationStats { kind }
+      errorGroups { message } logEntries { nodes { message } } companies(first: 1) { nodes { standing } } }`;
+    const report = {
+      ...{ parts: [{ name: 'database', status: 'up', latencyMs: 1 } as const], workers: null, jobRates: {} },
+      ...{ cpuSeconds: 1, residentBytes: 1, eventLoopDelayMs: 1, breakers: {} },
+    };
+    const [at, pid] = [new Date(backend.clock.now()), 7];
+    const name = { id, services: ['gateway'] as const, host: 'h', pid, version: '1', startedAt: at };
+    for (const _again of [1, 2]) await tellProcess(database, name, report, at.getTime());
+    expect(await superAdmin.ask(operations)).toMatchObject({
+      serviceProcesses: [{ id, services: ['gateway'], isReady: true, parts: [{ status: 'UP' }] }],
+      circuitBreakers: [{ service: 'provider.example', state: 'CLOSED', aliases: ['svc/chat-cheap'] }],
+      companies: { nodes: [{ standing: 'OUT_OF_CREDITS' }] },
+    });
     const failed = await database.query('delete from audit_log').catch((error: Error) => error.message);
     expect(failed).toContain('append-only');
   });

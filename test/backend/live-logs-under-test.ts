@@ -72,6 +72,18 @@ export async function openLiveLogs(changes: Partial<BackendParts> = {}) {
     },
     /** Lines gather for a moment before they go out. */
     pass: async (ms = 25) => await backend.clock.advance(ms),
+    /** Looks at the rights are taken again only after the one before has come back from the database, so a single step of the clock may meet none that waits. */
+    async end(watching: Watch) {
+      let hasEnded = false;
+      void watching.ended.then(() => {
+        hasEnded = true;
+      });
+      await until(async () => {
+        if (!hasEnded) await backend.clock.advance(5_000);
+        return hasEnded;
+      });
+      return await watching.ended;
+    },
     drain: () => listening.drain(0),
     async close() {
       for (const { stop } of watches) stop();

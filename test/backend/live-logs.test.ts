@@ -88,6 +88,20 @@ describe('the live log', () => {
     expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
   });
 
+  test('P-13 who asks for it is told when the watching begins, also where nothing is logged', async () => {
+    const query = 'subscription { logStream(announced: true, minLevel: ERROR) { message context } }';
+    const watching = watch(live.people.superAdmin.token, {}, query);
+    await until(() => watching.lines.length === 1);
+    expect(watching.lines[0]?.context).toEqual({ watching: true });
+    expect(live.parts.logWatchers.count()).toBe(1);
+    live.say('error', 'and then the rest');
+    await live.pass();
+    await until(() => watching.lines.length === 2);
+    expect(watching.lines[1]?.message).toBe('and then the rest');
+    watching.stop();
+    await live.watchers(0);
+  });
+
   test('P-13 a watcher that leaves is forgotten', async () => {
     const watching = watch(live.people.superAdmin.token);
     await live.watchers(1);
@@ -98,7 +112,7 @@ describe('the live log', () => {
 
 describe('a right to watch that ends', () => {
   test('P-13 when the token expires the socket is closed with 4403', async () => {
-    const shortLived = await createAccessTokens(JWT_SECRET, live.clock, 7);
+    const shortLived = await createAccessTokens([JWT_SECRET], live.clock, 7);
     const { token } = await shortLived.issue(live.people.superAdmin);
     const watching = watch(token);
     await live.watchers(1);
@@ -106,8 +120,7 @@ describe('a right to watch that ends', () => {
     live.say('info', 'still there');
     await live.pass();
     await until(() => watching.lines.length === 1);
-    await live.pass(5_000);
-    expect(await watching.ended).toEqual({ code: 4403 });
+    expect(await live.end(watching)).toEqual({ code: 4403 });
   });
 
   test('P-13 when the right is withdrawn the socket is closed with 4403 within seconds', async () => {
@@ -115,8 +128,7 @@ describe('a right to watch that ends', () => {
     const watching = watch(root.token);
     await live.watchers(1);
     await live.database.query('update users set is_super_admin = false where id = $1', [root.userId]);
-    await live.pass(5_000);
-    expect(await watching.ended).toEqual({ code: 4403 });
+    expect(await live.end(watching)).toEqual({ code: 4403 });
     await live.watchers(0);
   });
 
@@ -126,8 +138,7 @@ describe('a right to watch that ends', () => {
       const watching = watch(root.token);
       await live.watchers(1);
       await live.database.query(`update users set ${change} where id = $1`, [root.userId]);
-      await live.pass(5_000);
-      expect(await watching.ended).toEqual({ code: 4403 });
+      expect(await live.end(watching)).toEqual({ code: 4403 });
       await live.watchers(0);
     }
   });

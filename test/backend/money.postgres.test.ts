@@ -81,10 +81,13 @@ describe.skipIf(givenDatabase() === null)('money operations on PostgreSQL', () =
     const admin = await backend.person(await backend.company('Reader'), { role: 'COMPANY_ADMIN' });
     expect(
       await admin.ask(`{ usage(groupBy: [DAY, ALIAS, KEY]) { totals { calls credits } rows { day } }
+        usageFailures(groupBy: [DAY, ALIAS, KEY]) { rows { day } countedFrom latest { id } } creditAlerts { kind }
         invoices { nodes { id } } creditTransactions { nodes { id } } creditPackPurchases { nodes { id } }
         subscription { id } creditPacks { id } creditStatement(from: "2020-01-01", to: "2021-01-01") }`),
     ).toMatchObject({
       usage: { totals: { calls: 0, credits: 0 }, rows: [] },
+      usageFailures: { rows: [], countedFrom: null, latest: [] },
+      creditAlerts: [],
       creditStatement: expect.stringContaining('OPENING_BALANCE,,0,,'),
     });
   });

@@ -30,11 +30,14 @@ export interface BrowserSystem {
 
 const WAIT_MS = 20_000;
 
-/** The whole system on an empty database, and a real browser beside it. */
-export async function openBrowserSystem(): Promise<BrowserSystem> {
+/** The whole system on an empty database, and a real browser beside it. `prepare` fills the data folder before. */
+export async function openBrowserSystem(
+  prepare: (dataFolder: string) => Promise<void> = async () => {},
+): Promise<BrowserSystem> {
   const program = givenChromium();
   if (program === null) throw new Error('these tests are skipped where there is no Chromium');
   const data = await preparedDataFolder();
+  await prepare(data.folder);
   const [gateway, backend, ai, sandbox] = await freePorts(4);
   const system = await startSystem(data.folder, {
     GATEWAY_PORT: String(gateway),

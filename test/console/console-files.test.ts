@@ -53,7 +53,9 @@ describe('the console’s files', () => {
     }
     expect((await get('/keys', { accept: 'application/json' })).status).toBe(404);
     expect((await get('/health', asPage)).headers.get('content-type')).toStartWith('application/json');
-    expect((await get('/graphql', asPage)).headers.get('content-security-policy')).toBeNull();
+    expect((await get('/graphql', asPage)).headers.get('content-security-policy')).not.toContain(
+      'script-src',
+    );
   });
 
   test('the policy allows no inline script and no place but the backend and the gateway', async () => {

@@ -1,5 +1,6 @@
 /** Who sees what, and how somebody comes in: in a real browser on a fresh start. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
 import { type BrowserSystem, logIn, openBrowserSystem } from './browser-system.ts';
 
@@ -7,11 +8,33 @@ const NOT_FOR_MEMBERS = [
   '/keys',
   '/billing',
   '/playground',
+  '/alerts',
   '/audit',
   '/companies',
+  '/catalogue',
+  '/models',
+  '/payment-events',
+  '/stale-subscriptions',
   '/logs',
   '/mail',
   '/generator',
+  '/services',
+  '/breakers',
+  '/queues/mail',
+  '/ai-operations',
+  '/errors',
+  '/unannounced-meetings',
+];
+const NOT_FOR_SUPER_ADMINS = [
+  '/keys',
+  '/usage',
+  '/billing',
+  '/mcp',
+  '/alerts',
+  '/team',
+  '/jobs',
+  '/talents/019a0000-0000-7000-8000-00000000dead',
+  '/meetings',
 ];
 const PASSWORD = 'a password of the invited';
 
@@ -34,12 +57,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
 
     const superAdmin = await world.visit();
     await logIn(superAdmin.page, world.demo.super_admin);
-    await superAdmin.page.goto('/mail');
-    const row = superAdmin.page.getByRole('row').filter({ hasText: 'invited@people.example' });
-    await row.getByRole('button', { name: 'Read' }).click();
-    const text = await superAdmin.page.getByRole('dialog').locator('pre').innerText();
-    const link = /http\S+\/invitation#token=\S+/.exec(text)?.[0] ?? '';
-    expect(link).toStartWith(world.demo.console_url);
+    const link = await mailedLink(superAdmin.page, 'invited@people.example', 'invitation');
 
     const invited = await world.visit();
     await invited.page.goto(link);
@@ -51,6 +69,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     expect(links).toEqual([
       'Overview',
       'Usage',
+      'Agents and MCP',
       'Team',
       'Jobs',
       'Talents',
@@ -58,12 +77,44 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
       'Meetings',
       'Password and sessions',
     ]);
-    for (const path of NOT_FOR_MEMBERS) {
-      await invited.page.goto(path);
-      await invited.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    }
+    await findsNothingAt(invited.page, NOT_FOR_MEMBERS);
+    await findsNothingAt(superAdmin.page, NOT_FOR_SUPER_ADMINS);
+    await findsNothingAt(admin.page, ['/companies', '/services']);
+    await invited.page.goto('/jobs/019a0000-0000-7000-8000-00000000dead');
+    await invited.page.getByRole('alert').getByText('There is no such job.').waitFor();
+
+    await admin.page.goto('/team');
+    const person = admin.page.getByRole('row').filter({ hasText: 'invited@people.example' });
+    await person.getByRole('button', { name: 'Make an admin' }).click();
+    await person.getByText('Company admin').waitFor();
+    await invited.page.goto('/keys');
+    await invited.page.getByRole('heading', { name: 'API keys' }).waitFor();
+    await person.getByRole('button', { name: 'Make a member' }).click();
+    await person.getByText('Member', { exact: true }).waitFor();
+    await person.getByRole('button', { name: 'Remove' }).click();
+    await admin.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+    await person.waitFor({ state: 'detached' });
+    await invited.page.goto('/');
+    await invited.page.getByRole('heading', { name: 'Log in' }).waitFor();
     for (const visitor of [admin, superAdmin, invited]) expect(visitor.complaints).toEqual([]);
   }, 90_000);
+
+  /** The first by a load of its own, the others as a link would lead there, which is the same router. */
+  async function findsNothingAt(page: Page, [first = '', ...others]: readonly string[]): Promise<void> {
+    await page.goto(first);
+    await page.getByRole('heading', { name: 'There is no such page' }).waitFor();
+    const found = await page.evaluate(async (paths) => {
+      const pages: string[] = [];
+      for (const path of paths) {
+        history.pushState(null, '', path);
+        // React answers within this turn; a page that has yet to be loaded shows bones and no heading.
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        if (document.querySelector('h1')?.textContent !== 'There is no such page') pages.push(path);
+      }
+      return pages;
+    }, others);
+    expect(found).toEqual([]);
+  }
 
   test('a wrong password is said in words, with the request id', async () => {
     const { page, complaints } = await world.visit();
@@ -108,4 +159,34 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByText('There are no credits').waitFor();
     expect(complaints).toEqual([]);
   }, 60_000);
+
+  test('P-8 a forgotten password is set anew by the mailed link', async () => {
+    const { page, complaints } = await world.visit();
+    const email = 'first@newcomers.example';
+    await page.goto('/forgotten-password');
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByRole('button', { name: 'Mail me a link' }).click();
+    await page.getByText('a mail with a link is on its way').waitFor();
+    const superAdmin = await world.visit();
+    await logIn(superAdmin.page, world.demo.super_admin);
+    const link = await mailedLink(superAdmin.page, email, 'reset-password');
+    await page.goto(link);
+    await page.getByLabel('Password').fill(`${PASSWORD}, another`);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await page.goto('/reset-password');
+    await page.getByText('This link is not whole.').waitFor();
+    for (const visitor of [{ complaints }, superAdmin]) expect(visitor.complaints).toEqual([]);
+  }, 60_000);
+
+  /** Out of the newest mail that was kept for the address. */
+  async function mailedLink(page: Page, email: string, way: string): Promise<string> {
+    await page.goto('/mail');
+    const row = page.getByRole('row').filter({ hasText: email }).first();
+    await row.getByRole('button', { name: 'Read' }).click();
+    const text = await page.getByRole('dialog').locator('pre').innerText();
+    const link = new RegExp(`http\\S+/${way}#token=\\S+`).exec(text)?.[0] ?? '';
+    expect(link).toStartWith(world.demo.console_url);
+    return link;
+  }
 });

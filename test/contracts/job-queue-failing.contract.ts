@@ -139,6 +139,24 @@ function deadLettersAreGivenAnotherRun(given: () => JobQueuePair): void {
     expect(await queue.deadLetters(name, 1)).toHaveLength(1);
   });
 
+  test('dead letters come page by page, and what is discarded is gone for good', async () => {
+    const { queue } = given();
+    const { name, ids } = await buried(5);
+    const seen: string[] = [];
+    for (let page = await queue.deadLetters(name, 2); page.length > 0; ) {
+      seen.push(...page.map((letter) => letter.id));
+      const last = page.at(-1);
+      // What goes away meanwhile shifts nothing.
+      if (seen.length === 2) expect(await queue.discard(name, [String(seen[1])])).toBe(1);
+      page = last === undefined ? [] : await queue.deadLetters(name, 2, last);
+    }
+    expect(seen.toSorted()).toEqual(ids.toSorted());
+    expect(await queue.discard(name, [String(seen[1]), crypto.randomUUID(), 'no such job'])).toBe(0);
+    expect(await queue.discard(name, ids.slice(0, 5))).toBe(4);
+    expect(await queue.counts(name)).toEqual({ waiting: 0, active: 0, dead: 0 });
+    expect(await queue.redrive(name)).toBe(0);
+  });
+
   test('a dead letter whose key is taken stays one until the key is free', async () => {
     const { queue } = given();
     const { name, ids } = await buried(2);

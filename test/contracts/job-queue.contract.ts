@@ -89,7 +89,7 @@ function jobsAreDone(given: () => JobQueuePair): void {
     expect(most).toBe(3);
     expect(done.toSorted()).toEqual(ids.map(String).toSorted());
     await until(() => worker.status().active === 0);
-    expect(worker.status()).toEqual({ active: 0, idle: 3 });
+    expect(worker.status()).toEqual({ state: 'running', active: 0, idle: 3 });
   });
 
   test('a job of a transaction exists if and only if that commits, and is not seen before', async () => {

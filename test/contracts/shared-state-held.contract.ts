@@ -6,6 +6,7 @@ type Given = () => SharedStateUnderTest;
 
 export function heldContract(given: Given): void {
   heldEntriesSumUp(given);
+  manyEntriesAtOnce(given);
   heldEntriesEnd(given);
   levelsLimit(given);
 }
@@ -54,6 +55,68 @@ function heldEntriesSumUp(given: Given): void {
       'reserved reserved',
     );
     expect(await usedBy(state, 'again', claim('a', 0))).toBe(10);
+  });
+}
+
+function manyEntriesAtOnce(given: Given): void {
+  const many = (entry: string, count: number, changes: object = {}) =>
+    ({
+      kind: 'held-many',
+      name: 'many',
+      entry,
+      count,
+      amount: 2,
+      limit: 10,
+      ttlMs: HOUR,
+      ...changes,
+    }) as const;
+
+  test('many entries are taken all or none, end one by one, and one that is gone is not counted', async () => {
+    const { state } = given();
+    expect(await state.reserve('many', [many('a', 3)])).toEqual({
+      outcome: 'reserved',
+      standings: [{ limit: 10, used: 6, windowStart: 0, resetMs: 0 }],
+    });
+    expect(await outcomes(state, 'many', [many('b', 3), many('b', 2)])).toBe('refused reserved');
+    const release = (entry: string) => ({ kind: 'release', name: 'many', entry }) as const;
+    await state.settle('many', [release('a-1'), release('a-1'), release('b-2'), release('a')]);
+    expect(await usedBy(state, 'many', heldClaim('many', 'x'))).toBe(8);
+    // A single one among them is judged by the same sum.
+    const single = (amount: number) => heldClaim('many', 'single', { amount, limit: 10 });
+    expect(await outcomes(state, 'many', [single(3), single(2)])).toBe('refused reserved');
+    await state.settle('many', [
+      release('a-0'),
+      release('a-2'),
+      release('b-0'),
+      release('b-1'),
+      release('single'),
+    ]);
+    expect(await usedBy(state, 'many', heldClaim('many', 'x'))).toBe(0);
+  });
+
+  test('many entries are held against a level as one is, and end by themselves', async () => {
+    const { state, advance } = given();
+    const against = (count: number, changes: object = {}) =>
+      many('l', count, { limit: { level: 'money', maxAgeMs: HOUR }, ...changes });
+    expect(await state.reserve('many-level', [against(1)])).toEqual({
+      outcome: 'level-unknown',
+      level: 'money',
+    });
+    await state.settle('many-level', [{ kind: 'level', name: 'money', value: 7, version: 1, ttlMs: HOUR }]);
+    expect(await outcomes(state, 'many-level', [against(4), against(3)])).toBe('refused reserved');
+    await advance(HOUR + SLACK);
+    await state.settle('many-level', [{ kind: 'level', name: 'money', value: 7, version: 2, ttlMs: HOUR }]);
+    expect(await outcomes(state, 'many-level', [against(3)])).toBe('reserved');
+  });
+
+  test('none, too many or a broken number of entries is refused before anything is touched', async () => {
+    const { state } = given();
+    for (const count of [0, 101, 1.5, Number.NaN]) {
+      const failure = await state.reserve('many', [many('z', count)]).catch((error) => error);
+      expect(failure).toMatchObject({ name: 'SharedStateFailure', reason: 'refused' });
+    }
+    const twice = await state.reserve('many', [many('z', 1), heldClaim('many', 'z')]).catch((error) => error);
+    expect(twice).toMatchObject({ name: 'SharedStateFailure', reason: 'refused' });
   });
 }
 

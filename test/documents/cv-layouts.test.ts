@@ -136,7 +136,17 @@ describe('G-7 a CV becomes a record, whatever its layout', () => {
   test('gaps are not counted and overlaps are counted once', () => {
     // 2016-01 to 2020-12 with an overlap of six months, and two years from 2010-03.
     expect(profileOf(cvText('gaps-and-overlaps')).total_months_experience).toBe(60 + 24);
-    expect(profileOf(cvText('gaps-and-overlaps')).current_title).toBe('Consultor de logística');
+  });
+
+  test('a job that has ended is not the current one', () => {
+    expect(profileOf(cvText('gaps-and-overlaps'))).toMatchObject({
+      current_title: null,
+      current_company: null,
+    });
+    expect(profileOf(cvText('career-change'))).toMatchObject({
+      current_title: 'Junior Web Developer',
+      current_company: 'Rosewood Learning, Inc.',
+    });
   });
 });
 

@@ -78,6 +78,46 @@ describe('G-8 a posting becomes its requirements', () => {
   });
 });
 
+test('G-8 what a posting wants somebody to know is a skill, also where no word list has its name', () => {
+  const text = `Claims Analyst
+Harbour Mutual is looking for a claims analyst to join our team in Leeds.
+
+Requirements:
+- Strong knowledge of marine reinsurance
+- Experience with Java and Kubernetes
+- You have a degree in mathematics
+
+We offer a competitive salary. Apply now.`;
+  const { posting, evidence } = engine.parsePosting(text);
+  const names = posting?.skills.map(({ name }) => name) ?? [];
+  expect(names).toEqual(expect.arrayContaining(['marine reinsurance', 'Java', 'Kubernetes']));
+  const places = evidence.filter(({ path }) => path.startsWith('skills['));
+  expect(places.map(({ start, end }) => text.slice(start, end))).toEqual(names);
+});
+
+test('G-8 a posting printed in two columns is read column after column, and its values stand where they stood', () => {
+  const text = `Warehouse Operative wanted: apply now
+
+What you will do              What we offer
+- Pick and pack orders        - 25 days of holiday
+- Drive a forklift truck      - Free parking on site
+- Keep the stock records      - A pension scheme
+
+Requirements                  How to apply
+- Forklift licence            Send your CV to
+- Two years of experience     jobs@example.com
+- Basic Excel                 before 1 March 2025
+`;
+  const { posting, evidence } = engine.parsePosting(text);
+  expect(posting).toMatchObject({
+    description: text.trim(),
+    must_have: ['Forklift licence', 'Two years of experience', 'Basic Excel'],
+    jobBenefits: ['25 days of holiday', 'Free parking on site', 'A pension scheme'],
+  });
+  const benefits = evidence.filter(({ path }) => path.startsWith('jobBenefits['));
+  expect(benefits.map(({ start, end }) => text.slice(start, end))).toEqual(posting?.jobBenefits ?? []);
+});
+
 describe('G-7 G-8 what a document is is said', () => {
   test('a CV is no posting, and a posting no CV', () => {
     expect(engine.parsePosting(cvText('one-column'))).toMatchObject({
@@ -89,6 +129,15 @@ describe('G-7 G-8 what a document is is said', () => {
       document: { kind: 'job_posting' },
       profile: null,
       evidence: [],
+    });
+  });
+
+  test('the shortest CV is one: who somebody is, and one job with its time', () => {
+    const text =
+      'Ivo Blagoev\nPlovdiv, Bulgaria\nivo@example.com\nFreelance web developer, 2014 - present: themes, page speed, search engines and shops for small firms';
+    expect(engine.parseCv(text, TODAY)).toMatchObject({
+      document: { kind: 'cv' },
+      profile: { basics: { name: 'Ivo Blagoev' }, work: [{ startDate: '2014', endDate: null }] },
     });
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { z } from 'zod';
 import { GATEWAY_ROUTES, gatewayDocument } from '../../src/gateway/api-docs.ts';
-import { routeOf } from '../../src/gateway/routes.ts';
+import { MCP_PATH, routeOf } from '../../src/gateway/routes.ts';
 import { docsFiles } from '../../src/start/docs-files.ts';
 import { type GatewayUnderTest, openGateway } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
@@ -20,7 +20,8 @@ afterAll(() => gateway.close());
 
 describe('A-5 the documents of the gateway', () => {
   test('A-5 every described route is one, and every kind of route is described', () => {
-    const routes = GATEWAY_ROUTES.filter(({ path }) => path.startsWith('/llm/v1')).map(({ method, path }) =>
+    const called = GATEWAY_ROUTES.filter(({ path }) => path.startsWith('/llm/v1') && path !== MCP_PATH);
+    const routes = called.map(({ method, path }) =>
       routeOf(method.toUpperCase(), path.replace('{model}', 'svc%2Fchat-default')),
     );
     expect(routes).not.toContain(null);
@@ -49,6 +50,28 @@ describe('A-5 the documents of the gateway', () => {
       if (body === undefined && path !== '/healthz') expect(response.status).toBe(200);
     });
   }
+
+  test('A-5 G-9 the MCP tools are described: the example lists them, and each refusal is in the document', async () => {
+    const described = GATEWAY_ROUTES.find(({ path }) => path === MCP_PATH);
+    const address = new URL(MCP_PATH, gateway.url).href;
+    const statuses = new Set(described?.answers.map(({ status }) => status));
+    async function ask(method: string, body: unknown, key = rawKey) {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+      const init = method === 'GET' ? {} : { body: JSON.stringify(body) };
+      const response = await fetch(address, { method, headers, ...init });
+      return { status: response.status, text: await response.text() };
+    }
+    const listed = await ask('POST', described?.body?.example);
+    expect(JSON.parse(listed.text).result.tools.length).toBe(6);
+    const refusals = [
+      await ask('GET', null),
+      await ask('POST', { jsonrpc: '2.0', method: 'notifications/initialized' }),
+      await ask('POST', 'no message'),
+    ];
+    expect(refusals.map(({ status }) => status)).toEqual([405, 202, 400]);
+    expect(refusals.every(({ status }) => statuses.has(status))).toBe(true);
+    expect((await ask('POST', described?.body?.example, 'tpk_wrong')).status).toBe(401);
+  });
 
   test('A-5 the page’s files are in this package, whole', async () => {
     const { style, script } = docsFiles();

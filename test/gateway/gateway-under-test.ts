@@ -26,6 +26,7 @@ import { createClientAddress } from '../../src/http/client-address.ts';
 import { listen } from '../../src/http/listen.ts';
 import type { Database, Row } from '../../src/ports/database.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
+import type { Tracer } from '../../src/ports/tracer.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { until } from '../doubles/until.ts';
@@ -34,6 +35,7 @@ import { openParsing } from './parsing-under-test.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from './scripted-upstream.ts';
 
 export const PROVIDER_MODEL = 'provider-model-x';
+const MASTER_KEY = 'a master key of sufficient length';
 
 export interface GatewayOptions {
   readonly addressRequestsPerMinute?: number;
@@ -51,6 +53,7 @@ export interface GatewayOptions {
   /** 0 is a journal that takes nothing. */
   readonly journalMaxCalls?: number;
   readonly maxAnswerBytes?: number;
+  readonly tracer?: Tracer;
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
@@ -62,8 +65,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const outage = { isAway: false };
   const database = breakable(real, outage);
   const sharedState = createInProcessState({ clock, log });
-  const masterKey = 'a master key of sufficient length';
-  const cipher = createCipher({ masterKey, secrets });
+  const cipher = createCipher({ masterKeys: [MASTER_KEY], secrets });
   const catalogue = { database, sharedState, secrets, cipher, log, prefix: 'svc' };
   const { embeddedAllowed = false, addressRequestsPerMinute = 0, maxBodyBytes = 1024 * 1024 } = options;
   const models = await createModelDirectory({ ...catalogue, clock, embeddedAllowed });
@@ -74,7 +76,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const journal = openSqliteJournal({ folder, maxEntries, newId: secrets.newId, log });
   const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
   const breakers = await createBreakers({ sharedState, clock, log, failures });
-  const idempotency = openIdempotency({ database, clock, log, secrets }, masterKey, options);
+  const idempotency = openIdempotency({ database, clock, log, secrets }, options);
   const ownState = createInProcessState({ clock, log });
   const parsing = openParsing({ models, breakers, secrets, clock, log }, options);
   const app = createGateway({
@@ -98,6 +100,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     bodyTimeoutMs: options.bodyTimeoutMs ?? 5_000,
     maxBodyBytes,
     dependencies: async () => ({}),
+    tracer: options.tracer ?? null,
   });
   const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
   const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, maxBodyBytes, clock, log });
@@ -190,10 +193,9 @@ export async function refusalOf(response: Response | Promise<Response>) {
 
 function openIdempotency(
   parts: Pick<IdempotentCallParts, 'database' | 'clock' | 'log'> & { secrets: Secrets },
-  masterKey: string,
   { maxAnswerBytes = 1024 * 1024 }: GatewayOptions,
 ) {
-  const cipher = createAnswerCipher({ masterKey, secrets: parts.secrets });
+  const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets: parts.secrets });
   return createIdempotentCalls({ ...parts, cipher, maxAnswerBytes });
 }
 

@@ -34,7 +34,7 @@ beforeEach(async () => {
     maxBodyBytes: 1_000,
     answerTimeoutMs: null,
   });
-  app.use('/api/*', internalAccess(TOKEN));
+  app.use('/api/*', internalAccess([TOKEN]));
   const modelCalls = { ...letterVectors, breakerState: () => 'half-open' as const };
   addMatchGenerator(app, { database, clock, generator, modelCalls });
   ask = async (method, name, token = TOKEN) => {

@@ -17,10 +17,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => gateway.close());
 
-async function conformanceOf(mcp: Parameters<typeof openGatewayBeside>[1], revision: Revision, what: string) {
+async function conformanceOf(
+  mcp: Parameters<typeof openGatewayBeside>[1],
+  revision: Revision,
+  baseline: string | null,
+) {
   const beside = await openGatewayBeside(gateway, mcp);
   const proxy = startForwardingProxy([beside.url], rawKey);
-  const baseline = join(import.meta.dir, `${what}-${revision}.yml`);
   const ran = await runConformance(`${proxy.url}/mcp`, revision, baseline);
   proxy.close();
   await beside.close();
@@ -29,14 +32,16 @@ async function conformanceOf(mcp: Parameters<typeof openGatewayBeside>[1], revis
 
 for (const revision of REVISIONS) {
   test(`G-46 the gateway’s own tools conform to ${revision}, but for what a server of tools alone lacks`, async () => {
-    const { exitCode, report } = await conformanceOf({ mcp: { checksHost: true } }, revision, 'tools-alone');
+    const baseline = join(import.meta.dir, `tools-alone-${revision}.yml`);
+    const { exitCode, report } = await conformanceOf({ mcp: { checksHost: true } }, revision, baseline);
     if (exitCode !== 0) console.log(report.slice(report.indexOf('=== SUMMARY')));
     expect(exitCode).toBe(0);
   }, 120_000);
 
-  test(`G-46 the same HTTP stack with the fixtures of the suite conforms to ${revision}`, async () => {
+  test(`G-46 the same HTTP stack with the fixtures of the suite conforms to ${revision} without exception`, async () => {
     const mcp = { checksHost: true, toolServer: suiteServer };
-    const { exitCode, report } = await conformanceOf({ mcp }, revision, 'fixtures');
+    const { exitCode, report } = await conformanceOf({ mcp }, revision, null);
+    // Scenarios that the suite itself calls pending, or an extension that is not declared, do not count.
     if (exitCode !== 0) console.log(report.slice(report.indexOf('=== SUMMARY')));
     expect(exitCode).toBe(0);
   }, 120_000);

@@ -36,7 +36,7 @@ export interface BesideOptions {
 export async function openGatewayBeside(first: GatewayUnderTest, options: BesideOptions = {}) {
   const { database, sharedState, secrets, clock } = first.parts;
   const { log } = createRecordingLog();
-  const cipher = createCipher({ masterKey: MASTER_KEY, secrets });
+  const cipher = createCipher({ masterKeys: [MASTER_KEY], secrets });
   const common = { database, sharedState, clock, secrets, log };
   const models = await createModelDirectory({ ...common, cipher, prefix: 'svc', embeddedAllowed: false });
   const keys = await createKeyDirectory(common);
@@ -44,7 +44,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const breakers = await createBreakers({ sharedState, clock, log });
   const journal = createMemoryJournal();
   const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
-  const answers = createAnswerCipher({ masterKey: MASTER_KEY, secrets });
+  const answers = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets });
   const idempotency = createIdempotentCalls({ ...common, cipher: answers, maxAnswerBytes: MAX_BODY_BYTES });
   const upstream = createHttpUpstream({ clock, log, firstByteTimeoutMs: TIMEOUT_MS });
   const reader = createDocumentReader({ clock, log });

@@ -7,11 +7,20 @@ import {
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ToolServer } from '../../src/gateway/mcp/tool-server.ts';
+import { addSuiteQuestions, joinAnswers } from './suite-questions.ts';
 import { addSuiteRounds, askFor, suiteState } from './suite-rounds.ts';
 import { addSuiteHandlers, addSuiteTools, PICTURE } from './suite-tools.ts';
 
+/** Like the gateway's own, no list changes while somebody listens: the library would say otherwise by itself. */
+const FIXED = { listChanged: false };
 const OPTIONS = {
-  capabilities: { tools: {}, resources: { subscribe: true }, prompts: {}, logging: {}, completions: {} },
+  capabilities: {
+    tools: FIXED,
+    resources: { subscribe: true, ...FIXED },
+    prompts: FIXED,
+    logging: {},
+    completions: {},
+  },
   requestState: { verify: suiteState.verify },
 };
 
@@ -26,6 +35,8 @@ export const suiteServer: ToolServer = {
     addResources(server);
     addPrompts(server);
     addSuiteHandlers(server);
+    addSuiteQuestions(server);
+    joinAnswers(server.server);
     return server.server;
   },
 };

@@ -1,4 +1,4 @@
-import type { CallToolResult, McpServer } from '@modelcontextprotocol/server';
+import { type CallToolResult, fromJsonSchema, type McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 /** A picture of one pixel and a sound of one sample: the suite looks at their kinds. */
@@ -25,11 +25,36 @@ const PLAIN: Readonly<Record<string, CallToolResult>> = {
   test_streaming_elicitation: said('Nothing but a result.'),
 };
 
+/** A schema with what is new in its draft, which must reach the client as it is. */
+const DRAFT_2020 = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  $defs: {
+    address: {
+      $anchor: 'addressDef',
+      type: 'object',
+      properties: { street: { type: 'string' }, city: { type: 'string' } },
+    },
+  },
+  properties: { name: { type: 'string' }, address: { $ref: '#/$defs/address' } },
+  allOf: [{ anyOf: [{ required: ['name'] }, { required: ['address'] }] }],
+  if: { required: ['address'] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, which nobody awaits.
+  then: { properties: { name: { minLength: 1 } } },
+  else: { properties: { name: { minLength: 0 } } },
+  additionalProperties: false,
+};
+
 /** The tools that the suite calls by these names, besides those that ask the client for something. */
 export function addSuiteTools(server: McpServer): void {
   for (const [name, result] of Object.entries(PLAIN)) {
     server.registerTool(name, { description: name, inputSchema: NOTHING }, async () => result);
   }
+  const drafted = {
+    description: 'Has a schema of the newest draft',
+    inputSchema: fromJsonSchema(DRAFT_2020),
+  };
+  server.registerTool('json_schema_2020_12_tool', drafted, async () => said('Taken.'));
   server.registerTool('test_error_handling', { description: 'Fails', inputSchema: NOTHING }, async () => {
     throw new Error('This tool intentionally returns an error for testing');
   });

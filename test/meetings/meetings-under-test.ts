@@ -47,7 +47,7 @@ export async function openMeetings(database: Database, model?: MeetingModel) {
   const parts = { database, clock, log, secrets, jobQueue };
   const upkeep = createMeetingUpkeepHandler(parts);
   const app = createServiceApp({ ...parts, maxBodyBytes: 4_000_000, answerTimeoutMs: null });
-  app.use('/api/*', internalAccess(TOKEN));
+  app.use('/api/*', internalAccess([TOKEN]));
   addRoomEvents(app, parts);
   const { signal } = new AbortController();
 

@@ -100,7 +100,7 @@ describe('reconciliation', () => {
 describe('the jobs', () => {
   const run = async (name: string, data: Job['data'] = {}) => {
     const { provider } = shop.sandbox;
-    const work = paymentWork({ ...parts(), ...shop.payments.parts, provider });
+    const work = paymentWork({ ...parts(), ...shop.payments.parts, provider, eventsKeepDays: 400 });
     const found = work.find(({ queue }) => queue.name === name);
     if (found === undefined) throw new Error(`no work on ${name}`);
     await found.handler({ id: 'job', data, attempt: 1, signal: new AbortController().signal });

@@ -7,6 +7,7 @@ import { balanceCheck } from '../../src/domain/credits/audit-balances.ts';
 import { runCheck } from '../../src/domain/credits/audit-check.ts';
 import { ledgerChainCheck } from '../../src/domain/credits/audit-ledger-chain.ts';
 import { ledgerTotalCheck } from '../../src/domain/credits/audit-ledger-total.ts';
+import type { Database } from '../../src/ports/database.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { done } from '../gateway/scripted-upstream.ts';
 import { CHARGE_MICRO, type CreditWorld, GRANTED_MICRO } from './credit-world.ts';
@@ -132,8 +133,13 @@ export async function expectCharged(
     [companyId],
   );
   expect(account?.balance).toBe(GRANTED_MICRO - CHARGE_MICRO * BigInt(paid));
+  await expectAgreeingBooks(database);
+  return paid - whole.length;
+}
+
+/** Balances, ledger, charges, prices and the sums kept of them. */
+export async function expectAgreeingBooks(database: Database): Promise<void> {
   for (const check of CHECKS) {
     expect((await runCheck(database, check)).faults).toEqual([]);
   }
-  return paid - whole.length;
 }

@@ -15,6 +15,7 @@ import {
   chatAnswer,
   chunk,
   done,
+  type ScriptedUpstream,
   startScriptedUpstream,
   streamOf,
   usageChunk,
@@ -36,8 +37,12 @@ export interface CreditWorld {
   readonly companyId: string;
   /** How long the provider takes for its next answers. */
   answerAfter(delayMs: () => number): void;
+  /** What the provider answers from now on, in place of its usual answer. */
+  readonly upstream: ScriptedUpstream;
+  /** The settings of every process of this world. */
+  readonly environment: Readonly<Record<string, string>>;
   startGateway(env?: Record<string, string>): Promise<RunningGateway>;
-  mint(): Promise<string>;
+  mint(changes?: { requestsPerMinute?: number }): Promise<string>;
   /** The files of the journal, whoever has them. */
   journalFiles(): string[];
   close(): Promise<void>;
@@ -79,10 +84,10 @@ export async function openCreditWorld(): Promise<CreditWorld> {
   await database.transaction((transaction) =>
     postTransaction(transaction, { ...granted, accountId: companyId, amountMicro: GRANTED_MICRO }),
   );
-  async function mint(): Promise<string> {
+  async function mint(changes: { requestsPerMinute?: number } = {}): Promise<string> {
     const wanted = { companyId, createdBy: null, name: 'test', maxCallsInFlight: 100_000 };
     const rates = { requestsPerMinute: 1_000_000, tokensPerMinute: 10_000_000 };
-    const minted = await mintKey({ database, secrets, clock }, { ...wanted, ...rates });
+    const minted = await mintKey({ database, secrets, clock }, { ...wanted, ...rates, ...changes });
     if (minted.outcome !== 'minted') throw new Error(`not minted: ${JSON.stringify(minted)}`);
     return minted.rawKey;
   }
@@ -100,7 +105,7 @@ export async function openCreditWorld(): Promise<CreditWorld> {
     LOG_LEVEL: 'info',
   };
   return {
-    ...{ database, toDatabase, toRedis, companyId, mint },
+    ...{ database, toDatabase, toRedis, companyId, mint, upstream, environment: env },
     dataDir: data.folder,
     rawKey: await mint(),
     answerAfter(next) {

@@ -32,7 +32,7 @@ describe('kill -9', () => {
       await startsWell(folder);
       await remove();
     }
-  }, 180_000);
+  }, 240_000);
 
   test('again and again on one folder: the last start works, and the demo world is the same', async () => {
     const { folder, remove } = await preparedDataFolder();
@@ -40,7 +40,7 @@ describe('kill -9', () => {
     for (const moment of MOMENTS_OF_A_WARM_START) await killAfter(folder, moment);
     expect(await startsWell(folder)).toBe(before);
     await remove();
-  }, 120_000);
+  }, 240_000);
 
   test('after an acknowledged row: the next start has it', async () => {
     const { folder, remove } = await preparedDataFolder();
@@ -61,7 +61,7 @@ describe('kill -9', () => {
     // And without a running process the command line opens the database itself.
     expect(await turnpike('kept1@x.example')).toContain('has an account already');
     await remove();
-  }, 120_000);
+  }, 240_000);
 });
 
 describe('signals', () => {

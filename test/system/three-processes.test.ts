@@ -58,15 +58,43 @@ describe.skipIf(missing)('three processes on PostgreSQL and Redis', () => {
     expect(logs.status).toBe(200);
   });
 
+  test('P-15 an operator sees each of them, as ready', async () => {
+    const demo = JSON.parse(readFileSync(join(data.folder, 'demo.json'), 'utf8'));
+    const backend = `${await urlOf('backend.ts')}/graphql`;
+    const ask = async (query: string, token?: string) => {
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${token ?? ''}` };
+      const body = JSON.stringify({ query });
+      return (await (await fetch(backend, { method: 'POST', headers, body })).json()).data;
+    };
+    const { email, password } = demo.super_admin;
+    const { login } = await ask(
+      `mutation { login(email: "${email}", password: "${password}") { accessToken } }`,
+    );
+    await until(async () => {
+      const { serviceProcesses } = await ask(
+        '{ serviceProcesses { services pid isReady } }',
+        login.accessToken,
+      );
+      const ready = (serviceProcesses as { services: string[]; pid: number; isReady: boolean }[])
+        .filter(({ isReady }) => isReady)
+        .map(({ services, pid }) => `${services} ${pid}`);
+      const expected = [...running].map(([file, { pid }]) => `${file.replace('.ts', '')} ${pid}`);
+      return ready.toSorted().join() === expected.toSorted().join();
+    });
+  });
+
   test('the command line works beside them', async () => {
     const words = ['create-super-admin', 'root@x.example'];
     const turnpike = startProcess('turnpike.ts', words, env);
     expect(await turnpike.exited).toBe(0);
   });
 
-  test('each ends with 0 on SIGTERM', async () => {
+  test('each ends with 0 on SIGTERM, and is not missed', async () => {
     for (const process of running.values()) process.signal('SIGTERM');
     for (const process of running.values()) expect(await process.exited).toBe(0);
+    const sql = new SQL(database.url);
+    expect((await sql`select id from service_processes`).length).toBe(0);
+    await sql.close();
   });
 });
 

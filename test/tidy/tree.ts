@@ -27,9 +27,9 @@ export function isCode(path: string): boolean {
   return /\.(?:[cm]?[jt]sx?)$/.test(path);
 }
 
-/** Test code may know everything, also where it stands beside the rule it tests. */
+/** Test code may know everything, also where it stands beside the rule it tests; so may what builds a deployment. */
 export function isTestCode(path: string): boolean {
-  return /^(?:test|bench|quality)\//.test(path) || /\.test\.[jt]sx?$/.test(path);
+  return /^(?:test|bench|quality|faults|deploy)\//.test(path) || /\.test\.[jt]sx?$/.test(path);
 }
 
 export function lineAt(text: string, index: number): number {

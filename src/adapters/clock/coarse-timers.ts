@@ -3,7 +3,7 @@ import type { Timer } from '../../ports/clock.ts';
 /**
  * Time-outs are set for every call and nearly always cancelled: setTimeout, unref and clearTimeout took 1.35 µs
  * for each, this takes 0.1. Work runs up to a tick late, never early, which a time-out of a second or more can
- * bear.
+ * bear. It counts by the machine's uptime: a time-out ends when it should also where somebody sets the clock back.
  */
 export interface CoarseTimers {
   after(delayMs: number, work: () => void): Timer;
@@ -16,7 +16,7 @@ export function createCoarseTimers(): CoarseTimers {
   let ticking: ReturnType<typeof setInterval> | null = null;
 
   function tick(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const [at, works] of due) {
       if (at > now) continue;
       due.delete(at);
@@ -29,7 +29,7 @@ export function createCoarseTimers(): CoarseTimers {
 
   return {
     after(delayMs, work) {
-      const at = Math.ceil((Date.now() + delayMs) / TICK_MS) * TICK_MS;
+      const at = Math.ceil((performance.now() + delayMs) / TICK_MS) * TICK_MS;
       const existing = due.get(at);
       const works = existing ?? new Set();
       if (existing === undefined) due.set(at, works);

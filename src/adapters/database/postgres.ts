@@ -6,6 +6,11 @@ import { createWaitingLine } from './waiting-line.ts';
 
 export interface PostgresOptions {
   readonly url: string;
+  /**
+   * The server itself, where `url` is a pooler in transaction mode: there each transaction may get another of the
+   * server's connections, so nothing is prepared, no session is set up, and notices are heard here.
+   */
+  readonly directUrl?: string | null;
   readonly log: Log;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
@@ -63,7 +68,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
     transaction: (work, { timeoutMs = statementTimeoutMs } = {}) =>
       run(timeoutMs, (used) => transactionOn(used, timeoutMs, statementTimeoutMs, work)),
     async listen(channel, onMessage, onReconnect) {
-      listening ??= connect(options, 1);
+      listening ??= connect({ ...options, url: options.directUrl ?? options.url, directUrl: null }, 1);
       const subscription = await listening.listen(channel, onMessage, onReconnect).catch((error) => {
         throw toFailure(error);
       });
@@ -77,6 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Database> 
   };
   try {
     await refuseOldServer(database, options.oldestVersion ?? OLDEST_VERSION);
+    if (isPooled(options)) await warnOfEndlessStatements(database, options);
   } catch (error) {
     await database.close();
     throw error;
@@ -92,11 +98,35 @@ function connect(options: PostgresOptions, max: number): Client {
     bigint: true,
     idleTimeout: 0,
     connectionTimeout: Math.ceil(options.connectTimeoutMs / 1000),
+    prepare: !isPooled(options),
     connection: {
       application_name: options.applicationName,
-      statement_timeout: String(options.statementTimeoutMs),
-      idle_in_transaction_session_timeout: String(options.statementTimeoutMs),
+      ...(isPooled(options)
+        ? {}
+        : {
+            statement_timeout: String(options.statementTimeoutMs),
+            idle_in_transaction_session_timeout: String(options.statementTimeoutMs),
+          }),
     },
+  });
+}
+
+function isPooled({ directUrl }: PostgresOptions): boolean {
+  return directUrl !== undefined && directUrl !== null;
+}
+
+/** A pooler takes no settings of a connection: the role must have them, or nobody ends a statement that hangs. */
+async function warnOfEndlessStatements(
+  database: Database,
+  { log, statementTimeoutMs }: PostgresOptions,
+): Promise<void> {
+  const [row] = await database.query<{ statement: string; idle: string }>(
+    `select current_setting('statement_timeout') as statement,
+       current_setting('idle_in_transaction_session_timeout') as idle`,
+  );
+  if (row?.statement !== '0' && row?.idle !== '0') return;
+  log.warn('behind a pooler the database ends no statement by itself: set both time-outs for its role', {
+    todo: `alter role … set statement_timeout = ${statementTimeoutMs}; alter role … set idle_in_transaction_session_timeout = ${statementTimeoutMs}`,
   });
 }
 

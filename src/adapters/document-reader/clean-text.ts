@@ -15,8 +15,15 @@ const FONT_BULLETS = /[\uf0a7\uf0b7\uf076\uf0d8\uf0fc\u25cf\u25aa\u25a0\u2023\u2
 const LIGATURES = /[\ufb00-\ufb06]/g;
 const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 
-export function cleanText(text: string): string {
-  return text
+/** A shorter indent is for looks; a longer one may be an empty cell of the column before it. */
+const COLUMN_INDENT = 8;
+
+/**
+ * `keepsGaps` for plain text: there the blanks between words are all that tells two columns, or lines whose ends were
+ * lost, from running text. Other kinds say by themselves what stands apart.
+ */
+export function cleanText(text: string, { keepsGaps }: { readonly keepsGaps: boolean }): string {
+  const clean = text
     .toWellFormed()
     .replace(LINE_ENDS, '\n')
     .replace(FONT_BULLETS, '\u2022')
@@ -25,9 +32,9 @@ export function cleanText(text: string): string {
     .replace(SPACES, ' ')
     .normalize('NFC')
     .replace(/ *\t[\t ]*/g, '\t')
-    .replace(/ {2,}/g, ' ')
-    .replace(/[ \t]+$/gm, '')
-    .replace(/^[ ]+/gm, '')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
+    .replace(/[ \t]+$/gm, '');
+  const spaced = keepsGaps
+    ? clean.replace(/^ +/gm, (indent) => (indent.length < COLUMN_INDENT ? '' : indent))
+    : clean.replace(/ {2,}/g, ' ').replace(/^ +/gm, '');
+  return spaced.replace(/\n{3,}/g, '\n\n').trim();
 }

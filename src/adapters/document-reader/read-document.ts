@@ -76,7 +76,7 @@ function readText(bytes: Uint8Array, limits: DocumentLimits): DocumentReading {
 }
 
 function finished({ kind, text, pages, warnings }: Found, limits: DocumentLimits): DocumentReading {
-  const clean = cleanText(text);
+  const clean = cleanText(text, { keepsGaps: kind === 'text' });
   if (clean.length > limits.maxCharacters) return tooManyCharacters(limits);
   if (!/[\p{L}\p{N}]/u.test(clean)) {
     const message =

@@ -1,5 +1,5 @@
 import type { Db } from 'pg-boss';
-import type { QueueCounts } from '../../ports/job-queue.ts';
+import type { DeadLetterPlace, QueueCounts } from '../../ports/job-queue.ts';
 import { deadLetterQueueOf } from './accepted.ts';
 
 /** How a run's claim is named: a job that was claimed anew has a higher count. */
@@ -68,8 +68,11 @@ const COUNTS = `select
 const DEAD_LETTER_COLUMNS = `id as "rowId", source_id as "jobId", data, singleton_key as "singletonKey",
   source_output as output, created_on as "failedAt"`;
 
+/** By the millisecond, which is what a Date can name. */
 const DEAD_LETTERS = `select ${DEAD_LETTER_COLUMNS} from pgboss.job
-  where name = $1 and state < 'active' order by created_on desc, id limit $2::integer`;
+  where name = $1 and state < 'active' and ($3::timestamptz is null
+    or (date_trunc('milliseconds', created_on), source_id::text) < ($3::timestamptz, $4::text))
+  order by date_trunc('milliseconds', created_on) desc, source_id::text desc limit $2::integer`;
 
 /** As many as one redrive takes; their numbers alone, since each may carry 256 KiB. */
 const DEAD_LETTER_ROWS = `select id from pgboss.job
@@ -101,8 +104,13 @@ export function createBossTables(db: Db) {
       const [row] = await rowsOn<QueueCounts>(db, COUNTS, [queue, deadLetterQueueOf(queue)]);
       return row ?? { waiting: 0, active: 0, dead: 0 };
     },
-    deadLetters: (queue: string, limit: number) =>
-      rowsOn<StoredDeadLetter>(db, DEAD_LETTERS, [deadLetterQueueOf(queue), limit]),
+    deadLetters: (queue: string, limit: number, after: DeadLetterPlace | null) =>
+      rowsOn<StoredDeadLetter>(db, DEAD_LETTERS, [
+        deadLetterQueueOf(queue),
+        limit,
+        after?.failedAt ?? null,
+        after?.id ?? null,
+      ]),
     async deadLetterRows(queue: string, jobIds: readonly string[] | null): Promise<string[]> {
       const rows = await rowsOn<{ id: string }>(db, DEAD_LETTER_ROWS, [deadLetterQueueOf(queue), jobIds]);
       return rows.map((row) => row.id);

@@ -12,6 +12,8 @@ const LOOK_WITHOUT_NOTICES_EVERY_MS = 2_000;
  */
 const NOTICES_IN_DOUBT_MS = 120_000;
 const SHORTEST_MS = 20;
+/** Two looks and what a statement may take at most: who has not looked for this long does not look any more. */
+const SILENT_MS = 2 * LOOK_EVERY_MS + 60_000;
 
 export interface Lookout {
   /** From now on `wake` is called whenever there may be a job. */
@@ -23,6 +25,8 @@ export interface Lookout {
   noticesArrive(): void;
   /** Something could not be had from the database: looks again soon. */
   lookAfterFailure(error: unknown): void;
+  /** The tables could not be reached a moment ago, or were not looked at for long. */
+  isFailing(): boolean;
   stop(): void;
 }
 
@@ -45,6 +49,7 @@ export function createLookout({ boss, tables, clock, log, isListening }: Lookout
   let looking = false;
   let again = false;
   let failing = false;
+  let lookedAtMs = clock.now();
   let inDoubtUntil = 0;
   let stopped = false;
 
@@ -102,6 +107,7 @@ export function createLookout({ boss, tables, clock, log, isListening }: Lookout
   function recovered(): void {
     if (failing) log.info('the job queue works again');
     failing = false;
+    lookedAtMs = clock.now();
   }
 
   function lookAfterFailure(error: unknown): void {
@@ -118,6 +124,7 @@ export function createLookout({ boss, tables, clock, log, isListening }: Lookout
 
   return {
     watch(queue, waker) {
+      if (wakers.size === 0) lookedAtMs = clock.now();
       const others = wakers.get(queue) ?? new Set();
       wakers.set(queue, others.add(waker));
       look();
@@ -132,6 +139,7 @@ export function createLookout({ boss, tables, clock, log, isListening }: Lookout
     look,
     noticesArrive,
     lookAfterFailure,
+    isFailing: () => failing || clock.now() - lookedAtMs > SILENT_MS,
     stop() {
       stopped = true;
       lookIn(0);

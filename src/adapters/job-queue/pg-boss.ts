@@ -8,7 +8,7 @@ import { createBossTables } from './boss-tables.ts';
 import { createEnqueue, LOOK_NOTICE } from './enqueue.ts';
 import { textOfOutput } from './error-text.ts';
 import { createLookout } from './lookout.ts';
-import { redriveDeadLetters } from './redrive.ts';
+import { discardDeadLetters, redriveDeadLetters } from './redrive.ts';
 import { createBoss, defineQueue, startBoss } from './start-boss.ts';
 import { createWorkers } from './workers.ts';
 
@@ -75,9 +75,9 @@ export async function openJobQueue({
       acceptName(queue);
       return await tables.counts(queue);
     },
-    async deadLetters(queue, limit) {
+    async deadLetters(queue, limit, after) {
       acceptName(queue);
-      const stored = await tables.deadLetters(queue, Math.min(limit, MAX_LISTED));
+      const stored = await tables.deadLetters(queue, Math.min(limit, MAX_LISTED), after ?? null);
       return stored.map(({ jobId, data, output, failedAt }) => {
         return { id: jobId, data: { ...data }, error: textOfOutput(output), failedAt };
       });
@@ -85,6 +85,10 @@ export async function openJobQueue({
     async redrive(queue, ids) {
       acceptDefined(queue);
       return await redriveDeadLetters({ boss, bossDatabase, database, tables }, queue, ids ?? null);
+    },
+    async discard(queue, ids) {
+      acceptName(queue);
+      return await discardDeadLetters({ bossDatabase, database, tables }, queue, ids);
     },
     stop: workers.stop,
   };

@@ -46,6 +46,27 @@ export async function redriveDeadLetters(
   return redriven;
 }
 
+/** Out of the dead letters and out of the failed jobs: nothing of them is left. */
+export async function discardDeadLetters(
+  { bossDatabase, database, tables }: Omit<Redriving, 'boss'>,
+  queue: string,
+  jobIds: readonly string[],
+): Promise<number> {
+  const rowIds = await tables.deadLetterRows(queue, jobIds);
+  let discarded = 0;
+  for (let next = 0; next < rowIds.length; next += AT_ONCE) {
+    discarded += await database.transaction(async (transaction) => {
+      const db = bossDatabase.within(transaction);
+      const dead = await tables.lockDeadLetters(db, queue, rowIds.slice(next, next + AT_ONCE));
+      const ids = (which: 'jobId' | 'rowId') => dead.map((letter) => letter[which]);
+      await tables.forgetFailed(db, queue, ids('jobId'));
+      await tables.forgetDeadLetters(db, queue, ids('rowId'));
+      return dead.length;
+    });
+  }
+  return discarded;
+}
+
 function asJob({ jobId, data, singletonKey }: StoredDeadLetter) {
   return { id: jobId, data, singletonKey };
 }

@@ -117,7 +117,11 @@ export function startWorker(options: WorkerOptions): Worker {
 
   const watching = lookout.watch(queue, take);
   return {
-    status: () => ({ active: runs.size, idle: concurrency - runs.size }),
+    status() {
+      const active = runs.size;
+      if (stopped) return { state: 'stopped', active, idle: 0 };
+      return { state: lookout.isFailing() ? 'failing' : 'running', active, idle: concurrency - active };
+    },
     stop,
     async stopWithin(deadlineMs) {
       const stopping = stop();

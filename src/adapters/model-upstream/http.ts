@@ -8,6 +8,7 @@ import type {
 } from '../../ports/model-upstream.ts';
 import { reasonOf, upstreamFailure } from './http-failure.ts';
 import { type Connect, createFirstContact, tcpConnect } from './http-first-contact.ts';
+import type { MayReach } from './reachable-hosts.ts';
 
 /**
  * An idle connection is kept for a minute. Balancers drop idle ones without a word after four minutes or so, and
@@ -24,6 +25,8 @@ export interface HttpUpstreamParts {
   readonly firstByteTimeoutMs?: number;
   /** Null where Bun's fetch goes through a proxy (HTTPS_PROXY and the like): a direct connection proves nothing. */
   readonly connect?: Connect | null;
+  /** Left out where calls may go anywhere. */
+  readonly mayReach?: MayReach | null;
 }
 
 export interface HttpUpstream extends ModelUpstream {
@@ -42,6 +45,7 @@ export function createHttpUpstream({
   connectTimeoutMs = 5_000,
   firstByteTimeoutMs = 120_000,
   connect = tcpConnect,
+  mayReach = null,
 }: HttpUpstreamParts): HttpUpstream {
   const session = new Bun.FetchSession({ keepAlive: { idleTimeout: KEEP_IDLE_SECONDS } });
   const firstContact =
@@ -52,6 +56,7 @@ export function createHttpUpstream({
       const { baseUrl } = target;
       if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
       if (signal.aborted) throw upstreamFailure('aborted', signal.reason);
+      if (mayReach !== null) await refuseInside(mayReach, baseUrl);
       const ours = new AbortController();
       let endedBy: UpstreamFailure['reason'] | null = null;
       const end = (reason: UpstreamFailure['reason']) => {
@@ -85,6 +90,15 @@ export function createHttpUpstream({
     },
     close: () => session.close(),
   };
+}
+
+async function refuseInside(mayReach: MayReach, baseUrl: string): Promise<void> {
+  const { hostname } = new URL(baseUrl);
+  if (await mayReach(hostname)) return;
+  throw upstreamFailure(
+    'connect',
+    new Error(`${hostname} is inside the network: allow its network with UPSTREAM_PRIVATE_NETWORKS`),
+  );
 }
 
 function answerOf(response: Response): UpstreamAnswer {

@@ -58,6 +58,10 @@ function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reserva
 function fits({ windows, held }: Stores, tag: string, claim: Claim, limit: number): boolean {
   const key = keyOf(tag, claim.name);
   if (claim.kind === 'window') return (windows.running(key)?.used ?? 0) + claim.amount <= limit;
+  if (claim.kind === 'held-many') {
+    const all = held.standing(key, claim.entry).sum + claim.amount * claim.count;
+    return all <= Math.min(limit, Number.MAX_SAFE_INTEGER);
+  }
   const { sum, ofEntry } = held.standing(key, claim.entry);
   // What the entry holds already was admitted before: asking for no more than that takes nothing.
   if (ofEntry !== null && claim.amount <= ofEntry) return true;
@@ -69,13 +73,20 @@ function fits({ windows, held }: Stores, tag: string, claim: Claim, limit: numbe
 
 function take({ windows, held }: Stores, tag: string, claim: Claim): void {
   const key = keyOf(tag, claim.name);
-  if (claim.kind === 'held') held.hold(key, claim.entry, claim.amount, claim.ttlMs);
-  else windows.count(key, claim.amount, claim.windowMs);
+  if (claim.kind === 'window') {
+    windows.count(key, claim.amount, claim.windowMs);
+  } else if (claim.kind === 'held') {
+    held.hold(key, claim.entry, claim.amount, claim.ttlMs);
+  } else {
+    for (let at = 0; at < claim.count; at += 1) {
+      held.hold(key, `${claim.entry}-${at}`, claim.amount, claim.ttlMs);
+    }
+  }
 }
 
 function standing({ now, windows, held }: Stores, tag: string, claim: Claim, limit: number): Standing {
   const key = keyOf(tag, claim.name);
-  if (claim.kind === 'held') {
+  if (claim.kind !== 'window') {
     return { limit, used: held.standing(key, claim.entry).sum, windowStart: 0, resetMs: 0 };
   }
   const window = windows.running(key);
@@ -85,7 +96,7 @@ function standing({ now, windows, held }: Stores, tag: string, claim: Claim, lim
 
 /** Null where no wait helps: what is held ends when its owner says, and more than the limit never fits. */
 function retryAfterMs({ now, windows }: Stores, tag: string, claim: Claim): number | null {
-  if (claim.kind === 'held' || claim.amount > claim.limit) return null;
+  if (claim.kind !== 'window' || claim.amount > claim.limit) return null;
   const window = windows.running(keyOf(tag, claim.name));
   return window ? window.end - now() : null;
 }

@@ -8,6 +8,7 @@ import { sharedStateFailure } from './failure.ts';
 
 const MAX_CLAIMS = 32;
 const MAX_SETTLEMENTS = 256;
+const MAX_ENTRIES = 100;
 const MAX_NAME_LENGTH = 1_024;
 const MAX_MESSAGE_BYTES = 256 * 1024;
 /** Ten years. Times stay far below 2^53, where milliseconds would stop being exact. */
@@ -28,15 +29,26 @@ export function checkClaims(tag: string, claims: readonly Claim[]): void {
       checkName('an entry', claim.entry);
       checkDuration(claim.name, 'ttlMs', claim.ttlMs);
       checkHeldLimit(claim.name, claim.limit);
+      if (claim.kind === 'held-many') checkEntryCount(claim.name, claim.count);
     }
     // Two claims on one counter would each be judged without the other.
     for (let earlier = 0; earlier < place; earlier += 1) {
       const other = claims[earlier];
-      if (other?.name === claim.name && other.kind === claim.kind) {
+      if (other?.name === claim.name && isWindow(other) === isWindow(claim)) {
         refuse(`"${claim.name}" is claimed twice in one call: join the two claims.`);
       }
     }
   }
+}
+
+function isWindow({ kind }: Claim): boolean {
+  return kind === 'window';
+}
+
+function checkEntryCount(name: string, count: number): void {
+  checkWhole(name, 'count', count);
+  if (count < 1 || count > MAX_ENTRIES)
+    refuse(`"${name}" has count ${count}: 1 to ${MAX_ENTRIES} are taken.`);
 }
 
 function checkHeldLimit(name: string, limit: number | { level: string; maxAgeMs: number }): void {

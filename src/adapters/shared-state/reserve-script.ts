@@ -13,7 +13,7 @@ import { CLEAR_UP_AFTER_MS, defineScript } from './redis-script.ts';
  *
  * Arguments after the offset, for each claim: 'w' amount limit windowMs, with one key; or the rule ('f' fits,
  * 'r' room), entry, amount, ttlMs, limit, with one key; or the rule as a capital with maxAgeMs for the limit,
- * and the level's key after the first.
+ * and the level's key after the first; or 'm' ('M' with a level), entry, amount, ttlMs, limit, count.
  * The reply is flat: outcome (0 reserved, 1 refused, 2 level unknown), the claim's place, the wait (-1 none),
  * then for each claim: used, start, wait until the end for a window; used, limit, 0 for what is held.
  */
@@ -64,12 +64,20 @@ end
 local function readHeld()
   local set, rule, entry, amount = KEYS[key], ARGV[arg], ARGV[arg + 1], tonumber(ARGV[arg + 2])
   local limit = tonumber(ARGV[arg + 4])
-  if rule == 'F' or rule == 'R' then
+  if rule == 'F' or rule == 'R' or rule == 'M' then
     key = key + 1
     limit = readLevel(KEYS[key], limit)
     if not limit then return false end
   end
   dropEnded(set)
+  if rule == 'm' or rule == 'M' then
+    local sum, count = -(redis.call('ZSCORE', set, 's') or 0), tonumber(ARGV[arg + 5])
+    if sum + amount * count > math.min(limit, MOST) then refuse(-1) end
+    takings[#takings + 1] = {set = set, entry = entry, amount = amount, ttl = tonumber(ARGV[arg + 3]), sum = sum,
+      others = sum, limit = limit, count = count}
+    key, arg = key + 1, arg + 6
+    return true
+  end
   local scores = redis.call('ZMSCORE', set, 's', 'a' .. entry)
   local sum = -(scores[1] or 0)
   local own = scores[2] and -scores[2]
@@ -99,9 +107,19 @@ local function takeWindow(it)
 end
 
 local function takeHeld(it)
-  it.sum = it.others + it.amount
+  it.sum = it.others + it.amount * (it.count or 1)
   local expires, amount, sum = text(now + it.ttl), text(-it.amount), text(-it.sum)
-  redis.call('ZADD', it.set, expires, 'x' .. it.entry, amount, 'a' .. it.entry, sum, 's')
+  if it.count then
+    local members = {sum, 's'}
+    for at = 0, it.count - 1 do
+      local name, last = it.entry .. '-' .. at, #members
+      members[last + 1], members[last + 2] = expires, 'x' .. name
+      members[last + 3], members[last + 4] = amount, 'a' .. name
+    end
+    redis.call('ZADD', it.set, unpack(members))
+  else
+    redis.call('ZADD', it.set, expires, 'x' .. it.entry, amount, 'a' .. it.entry, sum, 's')
+  end
   if redis.call('PTTL', it.set) < it.ttl + ${CLEAR_UP_AFTER_MS / 2} then
     redis.call('PEXPIRE', it.set, text(it.ttl + ${CLEAR_UP_AFTER_MS}))
   end
@@ -139,20 +157,16 @@ export function reserveCall(keys: TagKeys, claims: readonly Claim[]): { keys: st
       continue;
     }
     names.push(keys.held(claim.name));
-    const { limit, rule } = claim;
+    const { limit } = claim;
+    const letter = claim.kind === 'held-many' ? 'm' : claim.rule === 'fits' ? 'f' : 'r';
+    const { entry, amount, ttlMs } = claim;
     if (typeof limit === 'number') {
-      args.push(
-        rule === 'fits' ? 'f' : 'r',
-        claim.entry,
-        String(claim.amount),
-        String(claim.ttlMs),
-        String(limit),
-      );
+      args.push(letter, entry, String(amount), String(ttlMs), String(limit));
     } else {
       names.push(keys.level(limit.level));
-      const letter = rule === 'fits' ? 'F' : 'R';
-      args.push(letter, claim.entry, String(claim.amount), String(claim.ttlMs), String(limit.maxAgeMs));
+      args.push(letter.toUpperCase(), entry, String(amount), String(ttlMs), String(limit.maxAgeMs));
     }
+    if (claim.kind === 'held-many') args.push(String(claim.count));
   }
   return { keys: names, args };
 }
@@ -171,6 +185,6 @@ export function readReservation(reply: readonly number[], claims: readonly Claim
 function readStanding(reply: readonly number[], claim: Claim, from: number): Standing {
   const used = reply[from] ?? 0;
   const second = reply[from + 1] ?? 0;
-  if (claim.kind === 'held') return { limit: second, used, windowStart: 0, resetMs: 0 };
+  if (claim.kind !== 'window') return { limit: second, used, windowStart: 0, resetMs: 0 };
   return { limit: claim.limit, used, windowStart: second, resetMs: reply[from + 2] ?? 0 };
 }

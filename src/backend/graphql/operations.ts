@@ -1,11 +1,14 @@
 import { acceptInvitation } from './operations/accept-invitation.ts';
 import { addMeetingTranscript } from './operations/add-meeting-transcript.ts';
 import { adjustCredits } from './operations/adjust-credits.ts';
+import { aiOperationStats, aiOperations } from './operations/ai-operations.ts';
+import { alertSettings, setAlertSettings } from './operations/alert-settings.ts';
 import { apiKeys } from './operations/api-keys.ts';
 import { auditLog } from './operations/audit-log.ts';
 import { capturedMails } from './operations/captured-mails.ts';
 import { changePassword } from './operations/change-password.ts';
 import { changeRole } from './operations/change-role.ts';
+import { circuitBreakers, resetCircuitBreaker } from './operations/circuit-breakers.ts';
 import { closeJob } from './operations/close-job.ts';
 import { companies } from './operations/companies.ts';
 import { company } from './operations/company.ts';
@@ -18,18 +21,22 @@ import { createMeeting } from './operations/create-meeting.ts';
 import { createPlan } from './operations/create-plan.ts';
 import { createSubscriptionCheckout } from './operations/create-subscription-checkout.ts';
 import { createTalent } from './operations/create-talent.ts';
+import { creditAlerts } from './operations/credit-alerts.ts';
 import { creditBalance } from './operations/credit-balance.ts';
 import { creditPackPurchases } from './operations/credit-pack-purchases.ts';
 import { creditPacks } from './operations/credit-packs.ts';
 import { creditStatement } from './operations/credit-statement.ts';
 import { creditTransactions } from './operations/credit-transactions.ts';
 import { deactivateStaleSubscriptions } from './operations/deactivate-stale-subscriptions.ts';
+import { deadLetters, deleteDeadLetters, redriveDeadLetters } from './operations/dead-letters.ts';
 import { endSession } from './operations/end-session.ts';
 import { eraseTalent } from './operations/erase-talent.ts';
+import { errorGroups, logEntries } from './operations/errors.ts';
 import { exportTalent } from './operations/export-talent.ts';
 import { invitations } from './operations/invitations.ts';
 import { inviteMember } from './operations/invite-member.ts';
 import { invoices } from './operations/invoices.ts';
+import { job } from './operations/job.ts';
 import { jobs } from './operations/jobs.ts';
 import { leaveCompany } from './operations/leave-company.ts';
 import { logStream } from './operations/log-stream.ts';
@@ -38,6 +45,7 @@ import { logout } from './operations/logout.ts';
 import { matchGenerator, startMatchGenerator, stopMatchGenerator } from './operations/match-generator.ts';
 import { matchWeights, setMatchWeights } from './operations/match-weights.ts';
 import { matches } from './operations/matches.ts';
+import { meeting } from './operations/meeting.ts';
 import { meetings, unannouncedMeetings } from './operations/meetings.ts';
 import { members } from './operations/members.ts';
 import { modelAliases } from './operations/model-aliases.ts';
@@ -50,6 +58,7 @@ import { requestPasswordReset } from './operations/request-password-reset.ts';
 import { resetPassword } from './operations/reset-password.ts';
 import { revokeApiKey } from './operations/revoke-api-key.ts';
 import { rotateApiKey } from './operations/rotate-api-key.ts';
+import { serviceProcesses } from './operations/service-processes.ts';
 import { sessions } from './operations/sessions.ts';
 import { setAliasPrice } from './operations/set-alias-price.ts';
 import { setAliasTargets } from './operations/set-alias-targets.ts';
@@ -57,14 +66,17 @@ import { setCompanyBilling } from './operations/set-company-billing.ts';
 import { signUp } from './operations/sign-up.ts';
 import { subscription } from './operations/subscription.ts';
 import { syncAllPlansProviderPricing } from './operations/sync-plan-pricing.ts';
+import { talent } from './operations/talent.ts';
 import { talents } from './operations/talents.ts';
 import { updateApiKeyLimits } from './operations/update-api-key-limits.ts';
 import { updateCompany } from './operations/update-company.ts';
 import { updateJob } from './operations/update-job.ts';
 import { updateTalent } from './operations/update-talent.ts';
 import { usage } from './operations/usage.ts';
+import { usageFailures } from './operations/usage-failures.ts';
 import { whoAmI } from './operations/who-am-i.ts';
 import { withdrawInvitation } from './operations/withdraw-invitation.ts';
+import { workQueues } from './operations/work-queues.ts';
 import type { Declaration } from './schema-builder.ts';
 
 /** Every operation, one file each: a new one is a file in operations/ and a line here. */
@@ -101,6 +113,10 @@ export const operations: readonly Declaration[] = [
   creditTransactions,
   creditStatement,
   usage,
+  usageFailures,
+  creditAlerts,
+  alertSettings,
+  setAlertSettings,
   invoices,
   creditPacks,
   plans,
@@ -122,10 +138,12 @@ export const operations: readonly Declaration[] = [
   logStream,
   capturedMails,
   jobs,
+  job,
   createJob,
   updateJob,
   closeJob,
   talents,
+  talent,
   createTalent,
   updateTalent,
   exportTalent,
@@ -137,7 +155,19 @@ export const operations: readonly Declaration[] = [
   startMatchGenerator,
   stopMatchGenerator,
   meetings,
+  meeting,
   createMeeting,
   addMeetingTranscript,
   unannouncedMeetings,
+  serviceProcesses,
+  circuitBreakers,
+  resetCircuitBreaker,
+  workQueues,
+  deadLetters,
+  redriveDeadLetters,
+  deleteDeadLetters,
+  aiOperations,
+  aiOperationStats,
+  errorGroups,
+  logEntries,
 ];

@@ -8,7 +8,7 @@ import type { Cipher } from '../../domain/models/cipher.ts';
 import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
-import type { JobQueue } from '../../ports/job-queue.ts';
+import type { JobQueue, QueueDepth } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { CapturedMail } from '../../ports/mail.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
@@ -30,6 +30,8 @@ export interface GraphqlParts {
   readonly capturedMail?: CapturedMail;
   /** Where documents wait to be read. */
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  /** The background work of all processes, for operators. */
+  readonly queues: QueueDesk;
   readonly draftPosting: DraftPosting;
   /** Seals providers' keys. */
   readonly cipher: Cipher;
@@ -41,6 +43,11 @@ export interface GraphqlParts {
   readonly consoleUrl: string;
   /** What stands before the slash of every model alias. */
   readonly aliasPrefix: string;
+}
+
+/** What operators see and do of queues. */
+export interface QueueDesk extends Pick<JobQueue, 'deadLetters' | 'redrive' | 'discard'> {
+  depths(): Promise<readonly QueueDepth[]>;
 }
 
 /** Where a request came from and with what. A WebSocket makes one for each of its subscriptions. */

@@ -4,11 +4,21 @@ import type { Invitation } from '../../domain/accounts/invitations.ts';
 import type { SessionTokens } from '../../domain/accounts/session.ts';
 import type { Role, User } from '../../domain/accounts/user.ts';
 import type { AuditEntry } from '../../domain/audit/audit-log.ts';
+import type {
+  CountedFailures,
+  FailedCall,
+  FailureGroup,
+  FailureOutcome,
+  FailuresQuestion,
+} from '../../domain/calls/usage-failures.ts';
 import type { UsageDimension, UsageGroup, UsageTotals } from '../../domain/calls/usage-report.ts';
 import type { CreditPack } from '../../domain/catalog/credit-pack.ts';
 import type { BillingInterval, Plan } from '../../domain/catalog/plan.ts';
+import type { AlertSettings } from '../../domain/credits/alert-settings.ts';
 import type { CompanyBalance } from '../../domain/credits/company-balance.ts';
+import type { StandingWord } from '../../domain/credits/company-standing.ts';
 import type { Invoice, InvoiceKind, InvoiceStatus } from '../../domain/credits/invoice.ts';
+import type { AlertKind, RaisedAlert } from '../../domain/credits/list-alerts.ts';
 import type { CreditTransaction } from '../../domain/credits/list-transactions.ts';
 import type { TransactionType } from '../../domain/credits/post-transaction.ts';
 import type { Job, JobParsing, JobStatus } from '../../domain/jobs/job.ts';
@@ -21,13 +31,20 @@ import type { Meeting } from '../../domain/meetings/meeting.ts';
 import type { AliasName } from '../../domain/models/aliases.ts';
 import type { AliasPrice } from '../../domain/models/prices.ts';
 import type { StoredTarget } from '../../domain/models/stored-targets.ts';
+import type { OperationCount } from '../../domain/operations/count-operations.ts';
+import type { ErrorGroup } from '../../domain/operations/error-groups.ts';
+import type { AiOperation } from '../../domain/operations/list-operations.ts';
 import type { OpenedPage } from '../../domain/payments/checkout-parts.ts';
 import type { PaymentEvent, PaymentEventStatus } from '../../domain/payments/payment-event.ts';
 import type { CreditPackPurchase, PurchaseStatus } from '../../domain/payments/purchase.ts';
+import type { JobRate, ReadinessPart, ServiceProcess } from '../../domain/processes/process-report.ts';
 import type { Subscription, SubscriptionStatus } from '../../domain/subscriptions/subscription.ts';
 import type { Talent, TalentStatus } from '../../domain/talents/talent.ts';
+import type { TalentVersion } from '../../domain/talents/talent-history.ts';
+import type { DeadLetter, QueueDepth } from '../../ports/job-queue.ts';
 import type { LogEntry, LogLevel } from '../../ports/log.ts';
 import type { CapturedHead } from '../../ports/mail.ts';
+import type { AiService } from './ai-services.ts';
 import type { Page } from './paging.ts';
 
 /**
@@ -55,6 +72,11 @@ export interface SchemaObjects {
   UsageTotals: UsageTotals;
   UsageRow: UsageGroup;
   UsageReport: { readonly totals: UsageTotals; readonly rows: readonly UsageGroup[] };
+  UsageFailures: CountedFailures & { readonly question: Omit<FailuresQuestion, 'by'> };
+  UsageFailureRow: FailureGroup;
+  FailedCall: FailedCall;
+  CreditAlert: RaisedAlert;
+  AlertSettings: AlertSettings;
   AuditEntry: AuditEntry;
   AuditEntryConnection: Page<AuditEntry>;
   Company: Company;
@@ -69,6 +91,17 @@ export interface SchemaObjects {
   PaymentEvent: PaymentEvent;
   PaymentEventConnection: Page<PaymentEvent>;
   LogEntry: LogEntry;
+  LogEntryConnection: Page<LogEntry>;
+  ServiceProcess: ServiceProcess;
+  ReadinessPart: ReadinessPart;
+  CircuitBreaker: AiService;
+  WorkQueue: QueueDepth & JobRate & { readonly processes: number };
+  DeadLetter: DeadLetter;
+  DeadLetterConnection: Page<DeadLetter>;
+  AiOperation: AiOperation;
+  AiOperationConnection: Page<AiOperation>;
+  AiOperationStats: OperationCount;
+  ErrorGroup: ErrorGroup;
   CapturedMail: CapturedHead;
   CapturedMailConnection: Page<CapturedHead>;
   Job: Job;
@@ -76,6 +109,7 @@ export interface SchemaObjects {
   JobVersion: JobVersion;
   Talent: Talent;
   TalentConnection: Page<Talent>;
+  TalentVersion: TalentVersion;
   Match: Match;
   MatchConnection: Page<Match>;
   MatchPart: MatchPart;
@@ -110,6 +144,8 @@ export type SchemaScalars = {
   InvoiceStatus: Named<InvoiceStatus>;
   InvoiceKind: Named<InvoiceKind>;
   UsageGroup: Named<UsageDimension>;
+  FailureOutcome: Named<FailureOutcome>;
+  CreditAlertKind: Named<AlertKind>;
   LogLevel: Named<LogLevel>;
   BillingInterval: Named<BillingInterval>;
   PurchaseStatus: Named<PurchaseStatus>;
@@ -119,4 +155,8 @@ export type SchemaScalars = {
   JobParsing: Named<JobParsing>;
   TalentStatus: Named<TalentStatus>;
   GeneratorState: Named<GeneratorState>;
+  CompanyStanding: Named<StandingWord>;
+  ReadinessStatus: Named<ReadinessPart['status']>;
+  BreakerState: Named<AiService['state']>;
+  OperationOutcome: Named<OperationCount['outcome']>;
 };

@@ -13,7 +13,7 @@ function decode(part: string | undefined): Record<string, unknown> {
 
 describe('access tokens', () => {
   test('P-8 a token is HS256 with exactly the claims sub, email, iat and exp', async () => {
-    const tokens = await createAccessTokens(secret, createManualClock(start), 900);
+    const tokens = await createAccessTokens([secret], createManualClock(start), 900);
     const { token, expiresAt } = await tokens.issue(subject);
     const [header, payload] = token.split('.').slice(0, 2).map(decode);
     expect(header).toEqual({ alg: 'HS256', typ: 'JWT' });
@@ -24,7 +24,7 @@ describe('access tokens', () => {
 
   test('a token is good until it expires, and not a second longer', async () => {
     const clock = createManualClock(start);
-    const tokens = await createAccessTokens(secret, clock, 900);
+    const tokens = await createAccessTokens([secret], clock, 900);
     const { token } = await tokens.issue(subject);
     await clock.advance(899_000);
     expect(await tokens.verify(token)).toEqual({ ...subject, issuedAt: expect.any(Date) });
@@ -32,9 +32,25 @@ describe('access tokens', () => {
     expect(await tokens.verify(token)).toBeNull();
   });
 
+  test('while the secret is changed both sign for people; then the old one is worth nothing', async () => {
+    const clock = createManualClock(start);
+    const next = 'a new secret of at least thirty-two characters';
+    const [old, both, renewed] = await Promise.all([
+      createAccessTokens([secret], clock),
+      createAccessTokens([next, secret], clock),
+      createAccessTokens([next], clock),
+    ]);
+    const { token: before } = await old.issue(subject);
+    const { token: after } = await both.issue(subject);
+    expect(await both.verify(before)).toMatchObject(subject);
+    expect(await both.verify(after)).toMatchObject(subject);
+    expect(await renewed.verify(after)).toMatchObject(subject);
+    expect([await renewed.verify(before), await old.verify(after)]).toEqual([null, null]);
+  });
+
   test('forged, altered, foreign and incomplete tokens are nobody', async () => {
     const clock = createManualClock(start);
-    const tokens = await createAccessTokens(secret, clock);
+    const tokens = await createAccessTokens([secret], clock);
     const { token } = await tokens.issue(subject);
     const [header, payload, signature] = token.split('.');
     const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');

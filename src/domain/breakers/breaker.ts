@@ -19,7 +19,18 @@ import type { Clock, Timer } from '../../ports/clock.ts';
  * later epoch holds; in one epoch the open one.
  */
 export type BreakerState = 'closed' | 'open' | 'half-open';
-export type CallResult = 'success' | 'failure' | 'ignored';
+export type CallResult = 'success' | 'failure' | 'ignored' | NamedFailure;
+
+/** A failure in a word, as 503, time-out or network. */
+export interface NamedFailure {
+  readonly failure: string;
+}
+
+/** The last failure of a service that counted, in this process or in another one. */
+export interface LastError {
+  readonly reason: string;
+  readonly atMs: number;
+}
 
 export type Entry =
   | {
@@ -60,6 +71,10 @@ export interface Breaker {
   state(): BreakerState;
   view(): BreakerView;
   failuresInARow(): number;
+  /** Null while nothing has failed. It stays when the breaker closes. */
+  lastError(): LastError | null;
+  /** Takes over the last error of another process, if it is the later one. */
+  noteError(error: LastError): void;
   /** Takes over what another process knows, if it is news. */
   adopt(view: BreakerView): 'adopted' | 'known' | 'outdated';
   close(): void;
@@ -71,6 +86,7 @@ export const TRIAL_PAUSE_MS = 500;
 export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange }: BreakerParts): Breaker {
   let view: BreakerView = { state: 'closed', epoch: 0, untilMs: 0 };
   let inARow = 0;
+  let lastError: LastError | null = null;
   /** Set by a timer too, so that a wall clock set back by an hour does not keep a service shut for an hour. */
   let isCooled = false;
   let cooling: Timer | null = null;
@@ -95,6 +111,10 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     });
   }
 
+  function failed(reason: string): void {
+    lastError = { reason, atMs: clock.now() };
+  }
+
   function open(cause: 'failures' | 'trial-failed' | 'trial-timed-out'): void {
     become({ state: 'open', epoch: nextEpoch(), untilMs: clock.now() + rules.cooldownMs });
     onChange(cause);
@@ -102,21 +122,23 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
 
   function noteResult(result: CallResult): void {
     if (result === 'success') inARow = 0;
-    if (result !== 'failure') return;
+    if (result === 'success' || result === 'ignored') return;
+    failed(reasonOf(result));
     inARow += 1;
     if (inARow >= rules.failures) open('failures');
   }
 
   function noteTrial(result: CallResult): void {
-    if (result === 'failure') {
-      open('trial-failed');
-    } else if (result === 'success') {
+    if (result === 'success') {
       become({ state: 'closed', epoch: nextEpoch(), untilMs: 0 });
       onChange('trial-succeeded');
-    } else {
+    } else if (result === 'ignored') {
       trial?.cancel();
       trial = null;
       releaseTrial(view.epoch);
+    } else {
+      failed(reasonOf(result));
+      open('trial-failed');
     }
   }
 
@@ -140,7 +162,10 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
   async function enterAsTrial(): Promise<Entry> {
     const { epoch } = view;
     // It counts from before the claim, so that it ends before the claim does: then nobody else's test overlaps it.
-    trial = clock.after(rules.trialTimeoutMs, () => open('trial-timed-out'));
+    trial = clock.after(rules.trialTimeoutMs, () => {
+      failed('time-out');
+      open('trial-timed-out');
+    });
     const claimed = await claimTrial(epoch);
     if (view.epoch !== epoch) return enter();
     if (claimed === 'granted') return entered(noteTrial);
@@ -168,6 +193,10 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     state: () => (isHalfOpen() ? 'half-open' : view.state),
     view: () => view,
     failuresInARow: () => inARow,
+    lastError: () => lastError,
+    noteError(error) {
+      if (lastError === null || error.atMs > lastError.atMs) lastError = error;
+    },
     adopt(other) {
       if (other.epoch === view.epoch && other.state === view.state) return 'known';
       const isNews = other.epoch > view.epoch || (other.epoch === view.epoch && other.state === 'open');
@@ -181,4 +210,8 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
       trial?.cancel();
     },
   };
+}
+
+function reasonOf(result: 'failure' | NamedFailure): string {
+  return result === 'failure' ? 'unknown' : result.failure;
 }

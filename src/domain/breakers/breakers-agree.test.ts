@@ -43,6 +43,33 @@ describe('A-14 processes that share state', () => {
     expect(states()).toEqual(['closed', 'closed']);
   });
 
+  test('A-15 all know the last error and the next try of what one of them opened, also who comes later', async () => {
+    const { one, two, clock, parts } = await twoProcesses();
+    const beganAtMs = clock.now();
+    expect(two.troubleOf(MODEL)).toEqual({ lastError: null, nextTryAtMs: null });
+    await call(one, MODEL, ...FIVE_FAILURES.slice(1));
+    await clock.advance(1_000);
+    await call(one, MODEL, { failure: '503' });
+    await clock.advance(500);
+    const lastError = { reason: '503', atMs: beganAtMs + 1_000 };
+    const later = await createBreakers(parts);
+    later.known(MODEL);
+    await clock.advance(0);
+    for (const process of [one, two, later]) {
+      expect(process.troubleOf(MODEL)).toEqual({ lastError, nextTryAtMs: beganAtMs + 61_000 });
+    }
+    await clock.advance(60_000);
+    await call(two, MODEL, { failure: 'time-out' });
+    await clock.advance(0);
+    expect(one.troubleOf(MODEL)).toEqual(two.troubleOf(MODEL));
+    expect(one.troubleOf(MODEL)?.lastError?.reason).toBe('time-out');
+    await clock.advance(60_000);
+    await call(one, MODEL, 'success');
+    await clock.advance(0);
+    expect(two.troubleOf(MODEL)).toMatchObject({ lastError: { reason: 'time-out' }, nextTryAtMs: null });
+    expect(two.troubleOf('nobody.example')).toBeNull();
+  });
+
   test('A-14 each process counts for itself: four failures in each open nothing', async () => {
     const { one, two, states } = await twoProcesses();
     for (const process of [one, two]) await call(process, MODEL, ...FIVE_FAILURES.slice(1));

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { type Breaker, type BreakerState, createBreaker, type Entry } from './breaker.ts';
+import { type Breaker, type BreakerState, createBreaker, type Entry, type LastError } from './breaker.ts';
 import {
   BREAKERS_TOPIC,
   LONGEST_NAME,
@@ -33,11 +33,20 @@ export interface Breakers {
   states(): Readonly<Record<string, BreakerState>>;
   /** How many of a service's calls have failed in a row in this process; 0 while it is not closed. */
   failuresInARow(name: string): number;
+  /** For who watches; null for a service that is not known. */
+  troubleOf(name: string): ServiceTrouble | null;
   /** Makes a service known before its first call: reported as closed, or as the other processes see it. */
   known(name: string): void;
   /** Leaves out a service that is not used any more. */
   forget(name: string): void;
   close(): Promise<void>;
+}
+
+export interface ServiceTrouble {
+  /** The later of what this process saw and what the others told when they opened or closed it. */
+  readonly lastError: LastError | null;
+  /** When the one test may be made; past while it is half-open, null while it is closed. */
+  readonly nextTryAtMs: number | null;
 }
 
 const FAILURES = 5;
@@ -128,10 +137,11 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
       const kept = await sharedState.get(viewKey(name));
       const told = kept === null ? null : readToldView(kept);
       const news = told === null ? 'outdated' : breaker.adopt(told.view);
+      if (told?.lastError != null) breaker.noteError(told.lastError);
       const view = breaker.view();
       // Epoch 0 is a service nobody has opened yet: there is nothing to tell.
       if (news === 'outdated' && view.epoch > 0) {
-        const text = writeToldView({ name, view, toldAtMs: clock.now() });
+        const text = writeToldView({ name, view, toldAtMs: clock.now(), lastError: breaker.lastError() });
         await sharedState.set(viewKey(name), text, VIEW_TTL_MS);
         await sharedState.publish(BREAKERS_TOPIC, text);
       }
@@ -146,6 +156,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     // By how long the cool-down still takes, not by what the teller's clock said: clocks of machines differ.
     const untilMs = Math.max(0, clock.now() + told.view.untilMs - told.toldAtMs);
     const news = service.breaker.adopt({ ...told.view, untilMs });
+    if (told.lastError !== null) service.breaker.noteError(told.lastError);
     if (news === 'outdated') compareSoon(told.name, service, 0);
     if (news === 'adopted') compareSoon(told.name, service, REFRESH_MS);
   }
@@ -165,6 +176,12 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     enter: (name) => (services.get(name) ?? add(name)).breaker.enter(),
     states: () => Object.fromEntries([...services].map(([name, { breaker }]) => [name, breaker.state()])),
     failuresInARow: (name) => services.get(name)?.breaker.failuresInARow() ?? 0,
+    troubleOf(name) {
+      const breaker = services.get(name)?.breaker;
+      if (breaker === undefined) return null;
+      const { state, untilMs } = breaker.view();
+      return { lastError: breaker.lastError(), nextTryAtMs: state === 'open' ? untilMs : null };
+    },
     known: (name) => void (services.get(name) ?? add(name)),
     forget(name) {
       end(services.get(name));

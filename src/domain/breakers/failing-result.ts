@@ -28,10 +28,10 @@ const ASKS_FOR_A_PAUSE = new Set([408, 425, 429]);
  */
 export function judgeResult(result: ServiceResult): CallResult {
   if (result.kind === 'aborted') return 'ignored';
-  if (result.kind !== 'answered') return 'failure';
+  if (result.kind !== 'answered') return { failure: result.kind };
   const { status } = result;
   if (status >= 200 && status < 300) return 'success';
   const isOurs =
     status >= 400 && status < 500 && !REFUSES_EVERY_CALL.has(status) && !ASKS_FOR_A_PAUSE.has(status);
-  return isOurs ? 'ignored' : 'failure';
+  return isOurs ? 'ignored' : { failure: String(status) };
 }

@@ -6,6 +6,8 @@ import { PGlite } from '@electric-sql/pglite';
 const MIGRATIONS = join(import.meta.dir, '../../../migrations');
 const COMPANY = '00000000-0000-7000-8000-000000000001';
 const KEY = '00000000-0000-7000-8000-000000000002';
+const OLD_CALL = '019c0000-0000-7000-8000-000000000001';
+const STRANGE_CALL = 'f0000000-0000-4000-8000-000000000001';
 let database: PGlite;
 
 beforeAll(async () => {
@@ -19,8 +21,8 @@ beforeAll(async () => {
   await database.exec(
     `insert into calls (request_id, endpoint, alias, http_status, streamed, estimated_tokens, started_at, duration_ms,
        id, company_id, key_id, outcome, prompt_tokens, cached_tokens, completion_tokens) values
-     (${common}, gen_random_uuid(), '${COMPANY}', '${KEY}', 'SUCCEEDED', 10, 4, 20),
-     (${common}, gen_random_uuid(), '${COMPANY}', null, 'SUCCEEDED', 1, 0, 2),
+     (${common}, '${OLD_CALL}', '${COMPANY}', '${KEY}', 'SUCCEEDED', 10, 4, 20),
+     (${common}, '${STRANGE_CALL}', '${COMPANY}', null, 'SUCCEEDED', 1, 0, 2),
      (${common}, gen_random_uuid(), '${COMPANY}', '${KEY}', 'FAILED', 5, 0, 0),
      (${common}, gen_random_uuid(), '${COMPANY}', '${KEY}', 'REFUSED', null, null, null)`,
   );
@@ -67,4 +69,22 @@ test('P-19 a company from before there were credits has an account with its line
     'select owner, balance_micro, line_micro, version from credit_accounts',
   );
   expect(rows).toEqual([{ owner: 'COMPANY', balance_micro: 0, line_micro: 500, version: 0 }]);
+});
+
+test('G-33 calls from before there were partitions are all there, and their ids are taken', async () => {
+  const files = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort();
+  for (const name of files.filter((file) => file >= '0007')) await apply(name);
+  const { rows } = await database.query(
+    `select id, tableoid::regclass::text as place from calls where id in ('${OLD_CALL}', '${STRANGE_CALL}') order by id`,
+  );
+  // An id that tells no time of ours lies with the rest.
+  expect(rows).toEqual([
+    { id: OLD_CALL, place: 'calls_first' },
+    { id: STRANGE_CALL, place: 'calls_other' },
+  ]);
+  expect((await database.query('select 1 from calls')).rows).toHaveLength(4);
+  const again = await database.query(
+    `insert into calls select * from calls where id in ('${OLD_CALL}', '${STRANGE_CALL}') on conflict (id) do nothing returning 1`,
+  );
+  expect(again.rows).toEqual([]);
 });

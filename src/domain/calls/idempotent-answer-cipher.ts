@@ -15,7 +15,8 @@ export interface AnswerCipher {
 }
 
 export interface AnswerCipherParts {
-  readonly masterKey: string;
+  /** The first seals, all of them open. */
+  readonly masterKeys: readonly [string, ...string[]];
   readonly secrets: Pick<Secrets, 'randomBytes'>;
 }
 
@@ -26,11 +27,14 @@ const HEAD_BYTES = 1 + SALT_BYTES;
 const NONCE = new Uint8Array(12);
 const PURPOSE = utf8('turnpike: stored answers at rest, version 1');
 
-export function createAnswerCipher({ masterKey, secrets }: AnswerCipherParts): AnswerCipher {
-  let material: Promise<CryptoKey> | null = null;
+export function createAnswerCipher({ masterKeys, secrets }: AnswerCipherParts): AnswerCipher {
+  const materials = new Map<string, Promise<CryptoKey>>();
 
-  async function keyOf(salt: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
-    material ??= crypto.subtle.importKey('raw', utf8(masterKey), 'HKDF', false, ['deriveKey']);
+  async function keyOf(masterKey: string, salt: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+    const material =
+      materials.get(masterKey) ??
+      crypto.subtle.importKey('raw', utf8(masterKey), 'HKDF', false, ['deriveKey']);
+    materials.set(masterKey, material);
     const derivation = { name: 'HKDF', hash: 'SHA-256', salt, info: PURPOSE };
     const aes = { name: 'AES-GCM', length: 256 };
     return await crypto.subtle.deriveKey(derivation, await material, aes, false, ['encrypt', 'decrypt']);
@@ -41,7 +45,7 @@ export function createAnswerCipher({ masterKey, secrets }: AnswerCipherParts): A
       const salt = secrets.randomBytes(SALT_BYTES);
       const sealed = await crypto.subtle.encrypt(
         gcm(boundTo),
-        await keyOf(salt),
+        await keyOf(masterKeys[0], salt),
         answer as Uint8Array<ArrayBuffer>,
       );
       const bytes = new Uint8Array(HEAD_BYTES + sealed.byteLength);
@@ -53,12 +57,15 @@ export function createAnswerCipher({ masterKey, secrets }: AnswerCipherParts): A
     async open(given, boundTo) {
       if (given[0] !== VERSION || given.length < HEAD_BYTES + TAG_BYTES) return null;
       const bytes = new Uint8Array(given);
-      const key = await keyOf(bytes.subarray(1, HEAD_BYTES));
-      try {
-        return new Uint8Array(await crypto.subtle.decrypt(gcm(boundTo), key, bytes.subarray(HEAD_BYTES)));
-      } catch {
-        return null;
+      for (const masterKey of masterKeys) {
+        const key = await keyOf(masterKey, bytes.subarray(1, HEAD_BYTES));
+        try {
+          return new Uint8Array(await crypto.subtle.decrypt(gcm(boundTo), key, bytes.subarray(HEAD_BYTES)));
+        } catch {
+          // The tag tells that it was another one.
+        }
       }
+      return null;
     },
   };
 }

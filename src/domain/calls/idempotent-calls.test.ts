@@ -17,7 +17,8 @@ import type { Settled } from './settle-call.ts';
 
 const secrets = createSystemSecrets();
 const { newId } = secrets;
-const cipher = createAnswerCipher({ masterKey: 'a master key of more than thirty-two characters', secrets });
+const MASTER_KEY = 'a master key of more than thirty-two characters';
+const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets });
 const bytes = (text: string) => new TextEncoder().encode(text);
 let database: Database;
 beforeAll(async () => {
@@ -129,8 +130,12 @@ describe('kept answers', () => {
     expect((await cipher.seal(answer, 'call 1')).toHex()).not.toBe(sealed.toHex());
     expect(new TextDecoder('latin1').decode(sealed)).not.toContain('Hello');
     expect(await cipher.open(sealed, 'call 2')).toBeNull();
-    const elsewhere = createAnswerCipher({ masterKey: 'another master key, just as long as it', secrets });
+    const elsewhere = createAnswerCipher({ masterKeys: ['another master key, just as long as it'], secrets });
     expect(await elsewhere.open(sealed, 'call 1')).toBeNull();
+    const changing: [string, string] = ['another master key, just as long as it', MASTER_KEY];
+    const both = createAnswerCipher({ masterKeys: changing, secrets });
+    expect(await both.open(sealed, 'call 1')).toEqual(answer);
+    expect(await elsewhere.open(await both.seal(answer, 'call 1'), 'call 1')).toEqual(answer);
     for (let at = 0; at < sealed.length; at += 1) {
       const changed = sealed.slice();
       changed[at] = (changed[at] ?? 0) ^ 1;

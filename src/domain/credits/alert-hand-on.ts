@@ -6,11 +6,16 @@ import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 export interface AlertName {
   readonly companyId: string;
   readonly kind: 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE';
-  /** The key's id; empty where the company itself is meant. */
+  /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
   readonly subject: string;
   readonly thresholdPercent: number;
   /** What it can be passed once in: a top-up, a month. */
   readonly episode: string;
+}
+
+/** The balance that the company set itself, where it is about one. */
+export function ownBalanceMicro({ kind, subject }: Pick<AlertName, 'kind' | 'subject'>): bigint | null {
+  return kind === 'LOW_BALANCE' && subject !== '' ? BigInt(subject) : null;
 }
 
 /** Looks for alerts that wait. */

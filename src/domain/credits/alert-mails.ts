@@ -1,4 +1,5 @@
 import type { Transaction } from '../../ports/database.ts';
+import { ownBalanceMicro } from './alert-hand-on.ts';
 import type { AlertNotice, AlertReceiver } from './alert-notice.ts';
 
 /** The two mails that alerts become. */
@@ -34,13 +35,13 @@ export interface AlertOutbox {
   send(mail: AlertMail, within: Transaction): Promise<unknown>;
 }
 
-/** Mails every alert to the admins of its company. */
+/** Mails every alert to those whom its company wants to be told. */
 export function createAlertMails(outbox: AlertOutbox): AlertReceiver {
   return async (notice, within) => {
     const content = contentOf(notice);
     if (content === null) return;
     const { companyId, kind, subject, thresholdPercent, episode } = notice;
-    for (const to of notice.admins) {
+    for (const to of notice.receivers) {
       const dedupeKey = ['alert', companyId, kind, subject, thresholdPercent, episode, to].join(':');
       await outbox.send({ to, companyId, dedupeKey, ...content }, within);
     }
@@ -53,7 +54,7 @@ function contentOf(notice: AlertNotice): AlertContent | null {
   const percent = BigInt(notice.thresholdPercent);
   switch (kind) {
     case 'LOW_BALANCE': {
-      const thresholdMicro = (toppedUpMicro * percent) / 100n;
+      const thresholdMicro = ownBalanceMicro(notice) ?? (toppedUpMicro * percent) / 100n;
       return { kind: 'low-balance', data: { companyName, balanceMicro, thresholdMicro } };
     }
     case 'CREDIT_LINE': {

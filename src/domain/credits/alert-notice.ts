@@ -6,8 +6,8 @@ import type { AlertName } from './alert-hand-on.ts';
 /** An alert with what there is to say about it, as it stands when it is told. */
 export interface AlertNotice extends AlertName {
   readonly companyName: string;
-  /** The addresses of the company's admins. */
-  readonly admins: readonly string[];
+  /** The addresses of those who are told: whom the company chose and still has, else its admins. */
+  readonly receivers: readonly string[];
   readonly balanceMicro: bigint;
   /** 0 where prepaid, null for no end. */
   readonly lineMicro: bigint | null;
@@ -31,7 +31,7 @@ export interface KeyInNotice {
  */
 export type AlertReceiver = (notice: AlertNotice, within: Transaction) => Promise<void>;
 
-const MOST_ADMINS = 100;
+const MOST_RECEIVERS = 100;
 
 const alertName = z.object({
   companyId: z.uuid(),
@@ -50,20 +50,24 @@ export function createAlertHandler(parts: {
     const alert = alertName.parse(data satisfies JobData);
     await parts.database.transaction(async (transaction) => {
       const notice = await readNotice(transaction, alert);
-      // A user's own account has no company whose admins could be told.
       if (notice !== null) await parts.receive(notice, transaction);
     });
   };
 }
 
+/** Null where nobody is to be told: a user's own account has no company, and a company may have switched alerts off. */
 async function readNotice(transaction: Transaction, alert: AlertName): Promise<AlertNotice | null> {
   const [company] = await transaction.query<Omit<AlertNotice, keyof AlertName | 'key'>>(
     `select company.name as "companyName", account.balance_micro as "balanceMicro", account.line_micro as "lineMicro",
        account.topped_up_micro as "toppedUpMicro",
-       array(select email from users where company_id = company.id and role = 'COMPANY_ADMIN' and removed_at is null
-         order by created_at, id limit ${MOST_ADMINS}) as admins
+       array(select email from users where company_id = company.id and removed_at is null
+           and case when chosen.count > 0 then id = any (own.receiver_ids) else role = 'COMPANY_ADMIN' end
+         order by created_at, id limit ${MOST_RECEIVERS}) as receivers
      from companies as company join credit_accounts as account on account.id = company.id
-     where company.id = $1`,
+     left join alert_settings as own on own.company_id = company.id
+     cross join lateral (select count(*) from users
+       where company_id = company.id and removed_at is null and id = any (own.receiver_ids)) as chosen
+     where company.id = $1 and coalesce(own.is_on, true)`,
     [alert.companyId],
   );
   if (company === undefined) return null;

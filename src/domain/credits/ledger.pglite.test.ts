@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'bun:test';
+import { alertSettingsContract } from '../../../test/contracts/alert-settings.contract.ts';
 import { ledgerContract } from '../../../test/contracts/ledger.contract.ts';
 import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import type { Database } from '../../ports/database.ts';
@@ -10,3 +11,4 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 ledgerContract('PGlite', () => database);
+alertSettingsContract('PGlite', () => database);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { alertSettingsContract } from '../../../test/contracts/alert-settings.contract.ts';
 import { ledgerContract } from '../../../test/contracts/ledger.contract.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
@@ -28,6 +29,7 @@ describe.skipIf(givenDatabase() === null)('with a server', () => {
   });
 
   ledgerContract('PostgreSQL', () => database);
+  alertSettingsContract('PostgreSQL', () => database);
 
   async function companies(count: number): Promise<string[]> {
     const ids = Array.from({ length: count }, newId);

@@ -31,15 +31,23 @@ export function createEmbeddedEngine(): EmbeddedEngine {
       const laidOut = layOut(unfolded.text);
       const document = factsOf(laidOut, text.length);
       if (document.kind !== 'cv') return { document, profile: null, evidence: [] };
-      const { profile, evidence } = readProfile(laidOut, weights, today);
+      const { profile, evidence } = readProfile(laidOut, weights.cv, today);
       const placed = evidence.map((one) => ({ ...one, ...foldedPlace(unfolded, one.start, one.end) }));
       return { document, profile, evidence: placed };
     },
     parsePosting: (text) => {
-      const laidOut = layOut(text);
+      const unfolded = unfoldColumns(text);
+      const laidOut = layOut(unfolded.text);
       const document = factsOf(laidOut, text.length);
       if (document.kind !== 'job_posting') return { document, posting: null, evidence: [] };
-      return { document, ...readPosting(laidOut, weights) };
+      const { posting, evidence } = readPosting(laidOut, weights, {
+        whole: text,
+        language: document.language,
+      });
+      const placed = evidence.map((one) =>
+        one.path === 'description' ? one : { ...one, ...foldedPlace(unfolded, one.start, one.end) },
+      );
+      return { document, posting, evidence: placed };
     },
     describe: (text) => factsOf(layOut(text), text.length),
   };

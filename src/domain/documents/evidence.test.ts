@@ -82,7 +82,7 @@ describe('G-7 evidence: a value stands in the text, or it is not in the record',
     expect(profile).toMatchObject({
       total_months_experience: 27,
       highest_degree_level: null,
-      current_title: 'Developer',
+      current_title: null,
     });
     expect(profile.skills[0]?.canonical).toBe('JavaScript');
   });

@@ -50,7 +50,11 @@ function open(script: Script, targets = [target('one')], rejected: readonly stri
       enter: (name) =>
         rejected.includes(name)
           ? { outcome: 'rejected', retryAfterMs: 1 }
-          : { outcome: 'enter', report: (result) => void reported.push(`${name} ${result}`) },
+          : {
+              outcome: 'enter',
+              report: (result) =>
+                void reported.push(`${name} ${typeof result === 'string' ? result : 'failure'}`),
+            },
     },
     secrets: createSystemSecrets(),
     clock,

@@ -64,8 +64,10 @@ export async function listJobVersions(
   jobId: string,
 ): Promise<readonly JobVersion[]> {
   return await statements.query<JobVersion>(
-    `select own.version, own.what, own.fields, own.changed_by as "changedBy", own.changed_at as "changedAt"
+    `select own.version, own.what, own.fields, own.changed_by as "changedBy", person.email as "changedByEmail",
+       own.changed_at as "changedAt"
      from job_versions as own join jobs as job on job.id = own.job_id
+     left join users as person on person.id = own.changed_by
      where own.job_id = $1 and job.company_id = $2 order by own.version desc limit ${MOST_VERSIONS}`,
     [jobId, companyId],
   );

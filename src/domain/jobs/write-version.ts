@@ -27,5 +27,7 @@ export interface JobVersion {
   readonly what: JobChange;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly changedBy: string | null;
+  /** As it is today. */
+  readonly changedByEmail: string | null;
   readonly changedAt: Date;
 }

@@ -25,7 +25,16 @@ export interface ReservationParts {
   /** Null where the key has no such limit. */
   readonly callInFlight: HeldEntry | null;
   readonly credits: readonly HeldEntry[];
-  readonly estimate: { readonly name: string; readonly windowStart: number; readonly tokens: number };
+  readonly estimate: {
+    readonly name: string;
+    readonly windowStart: number;
+    /** What the window has for it. */
+    readonly counted: number;
+    /** What it was estimated at, which stays where nobody tells what it used. */
+    readonly own: number;
+    /** Is told what the window is put right by. */
+    readonly onCorrected?: ((delta: number) => void) | undefined;
+  };
   readonly clock: Clock;
   readonly noteUnsettled: UnsettledNotice;
   readonly settleTogether: SettleTogether;
@@ -86,10 +95,10 @@ export function createReservation(parts: ReservationParts): CallReservation {
   return {
     async end(tokens, levels) {
       const once: Settlement[] = [];
-      if (tokens !== null && tokens !== estimate.tokens) {
-        const { name, windowStart } = estimate;
-        once.push({ kind: 'window', name, windowStart, delta: tokens - estimate.tokens });
-      }
+      const { name, windowStart, counted, own } = estimate;
+      const delta = (tokens ?? own) - counted;
+      if (delta !== 0) once.push({ kind: 'window', name, windowStart, delta });
+      estimate.onCorrected?.(delta);
       const repeatable: Settlement[] = callInFlight === null ? [] : [released(callInFlight)];
       if (levels instanceof Promise) {
         void giveBackCredits(levels);

@@ -14,7 +14,9 @@ const key: KeyLimits = {
   maxCallsInFlight: null,
 };
 
-function given(addressRequestsPerMinute = 5, broken?: () => boolean) {
+const LEVEL = { name: 'balance', value: 1_000, version: 1, ttlMs: 60_000 };
+
+function given(addressRequestsPerMinute = 5, broken?: () => boolean, ownShare = 1) {
   const clock = createManualClock(1_000_000);
   const { log, entries } = createRecordingLog();
   const real = createInProcessState({ clock, log });
@@ -23,7 +25,7 @@ function given(addressRequestsPerMinute = 5, broken?: () => boolean) {
     reserve: async (...words) => (broken?.() ? Promise.reject(new Error('away')) : real.reserve(...words)),
   };
   const ownState = createInProcessState({ clock, log });
-  const limits = createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute });
+  const limits = createLimits({ sharedState, ownState, clock, log, ownShare, addressRequestsPerMinute });
   return { limits, clock, entries };
 }
 
@@ -125,6 +127,46 @@ test('while shared state is away each process limits by itself, says so once, an
   isAway = true;
   await limits.look(key);
   expect(entries.filter(({ level }) => level === 'error')).toHaveLength(2);
+});
+
+test('while shared state is away a process grants its share of the limits, at least one, and all of the credits', async () => {
+  let isAway = true;
+  const { limits, clock, entries } = given(6, () => isAway, 0.5);
+  const holds = [{ name: 'balance', amount: 900, maxAgeMs: 1_000, graceMs: 1_000, read: async () => LEVEL }];
+  const wide = { ...key, requestsPerMinute: 6, maxCallsInFlight: 1 };
+  expect((await limits.reserve(wide, 'c1', 10, holds)).outcome).toBe('admitted');
+  expect(await limits.reserve(wide, 'c2', 10, [])).toMatchObject({
+    outcome: 'refused',
+    by: 'calls in flight',
+  });
+  const open = { ...wide, maxCallsInFlight: null };
+  for (const id of ['c3', 'c4']) expect((await limits.reserve(open, id, 10, [])).outcome).toBe('admitted');
+  expect(await limits.reserve(open, 'c5', 10, [])).toMatchObject({ outcome: 'refused', by: 'requests' });
+  for (let n = 0; n < 3; n += 1) expect((await limits.countAddress('a')).outcome).toBe('admitted');
+  expect((await limits.countAddress('a')).outcome).toBe('refused');
+  expect(limits.isAlone()).toBe(true);
+  isAway = false;
+  await clock.advance(1_000);
+  for (const id of ['c6', 'c7', 'c8', 'c9']) await limits.reserve(open, id, 10, []);
+  expect((await limits.reserve(open, 'c10', 10, [])).outcome).toBe('admitted');
+  expect(limits.isAlone()).toBe(false);
+  expect(entries.map(({ message }) => message)).toContain('limits are kept by all processes together again');
+});
+
+test('G-29 with shared state and the database both away, what the last commits left is held against', async () => {
+  let isAway = false;
+  const { limits } = given(0, () => isAway);
+  const unread = { name: 'balance', amount: 600, maxAgeMs: 60_000, graceMs: 60_000, read: async () => LEVEL };
+  const before = await limits.reserve(key, 'c1', 10, [unread]);
+  if (before.outcome !== 'admitted') throw new Error(before.outcome);
+  await before.reservation.end(10, [{ ...LEVEL, value: 900, version: 2 }]);
+  isAway = true;
+  const holds = [{ ...unread, read: async () => null }];
+  expect((await limits.reserve(key, 'c2', 10, holds)).outcome).toBe('admitted');
+  expect((await limits.reserve(key, 'c3', 10, holds)).outcome).toBe('admitted');
+  expect(await limits.reserve(key, 'c4', 10, holds)).toMatchObject({ outcome: 'not-payable', level: 900 });
+  const other = { ...key, companyId: 'company-2' };
+  expect((await limits.reserve(other, 'c5', 10, holds)).outcome).toBe('unknown-level');
 });
 
 test('the estimate is cheap: bytes by four and what may be answered, for each choice', () => {

@@ -37,7 +37,7 @@ export function explainPair(
   scored: PairScore,
   weights: Weights,
 ): Explanation {
-  const shares = appliedWeights(scored.parts, weights);
+  const shares = appliedWeights(scored.parts, weights, job);
   const skills = explainSkills(talent, job);
   const words: Readonly<Record<PartName, FoundAndMissing>> = {
     skills,
@@ -73,12 +73,13 @@ export function explainPair(
 }
 
 function explainTitles(talent: TalentFeatures, job: JobFeatures): FoundAndMissing {
-  const fit = titleFits(talent.titles, job)?.forJob ?? null;
+  const fit = titleFits(talent, job)?.forJob ?? null;
   if (fit === null) return NOTHING;
+  if (talent.titles.length === 0) return { found: [], missing: ['The CV names no position.'] };
   let best = talent.facts.roles[0]?.title ?? '';
   let most = -1;
   talent.titles.forEach((title, at) => {
-    const one = titleFits([title], job)?.forJob ?? 0;
+    const one = titleFits({ titles: [title] }, job)?.forJob ?? 0;
     if (one > most) [most, best] = [one, talent.facts.roles[at]?.title ?? best];
   });
   if (fit >= 0.85) return { found: [`Has worked as ${best}, which is this kind of job.`], missing: [] };

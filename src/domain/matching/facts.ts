@@ -83,4 +83,4 @@ export interface SkillVocabulary {
 }
 
 /** Raised with every change of how facts are read or scores computed: everything is then scored anew, in the background. */
-export const SCORER_VERSION = 1;
+export const SCORER_VERSION = 2;

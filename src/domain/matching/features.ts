@@ -2,7 +2,7 @@ import type { JobFacts, Requirement, TalentFacts } from './facts.ts';
 import { isSoft, type NearSkill, nearTo } from './near-skills.ts';
 import { shapeOfTitle, type TitleShape } from './titles.ts';
 import type { StoredVector } from './vectors.ts';
-import { hashedWords, stem, wordsOf } from './words-of.ts';
+import { stem, type WeighedWords, weighedWords, wordsOf } from './words-of.ts';
 
 /** Facts made ready for scoring, once a version: a pair then costs look-ups and one walk over words. */
 export interface TalentFeatures {
@@ -15,7 +15,7 @@ export interface TalentFeatures {
   readonly titles: readonly TitleShape[];
   readonly months: number | null;
   readonly languages: ReadonlyMap<string, number>;
-  readonly words: Uint32Array;
+  readonly words: WeighedWords;
   readonly wordSet: ReadonlySet<string>;
   readonly certificateWords: ReadonlySet<string>;
   readonly areaWords: readonly string[];
@@ -28,6 +28,8 @@ export interface JobFeatures {
   readonly facts: JobFacts;
   readonly title: TitleShape;
   readonly asked: readonly AskedItem[];
+  /** 0 to 1: a posting that names one skill by the way says little about skills. Their weight is taken by so much. */
+  readonly skillSureness: number;
   /** Every skill that is asked for or mentioned, and those that are near one. */
   readonly wanted: ReadonlySet<string>;
   readonly wantedCount: number;
@@ -36,7 +38,7 @@ export interface JobFeatures {
   readonly degree: Extract<Requirement, { kind: 'degree' }> | null;
   readonly isDegreeMust: boolean;
   readonly speech: readonly SpeechItem[];
-  readonly words: Uint32Array;
+  readonly words: WeighedWords;
   readonly wordSet: ReadonlySet<string>;
   readonly vector: StoredVector | null;
 }
@@ -59,8 +61,10 @@ export interface SpeechItem {
 }
 
 const MOST_WEIGHED = 25;
+/** Three must-haves are enough to go by. */
+const SURE_FROM_WEIGHT = 3;
 const CERTIFICATE_WORDS = 8;
-const WEIGHT = { must: 1, nice: 0.5, mentioned: 0.1, words: 0.3 } as const;
+const WEIGHT = { must: 1, nice: 0.5, mentioned: 0.2, words: 0.3 } as const;
 /** Said of every certificate. */
 const OF_CERTIFICATES = new Set(
   [
@@ -91,10 +95,10 @@ export function talentFeatures(
     facts,
     skills: new Set(facts.skills),
     weighed: facts.skills.filter((skill) => !isSoft(skill)).slice(0, MOST_WEIGHED),
-    titles: facts.roles.slice(0, 3).map(({ title }) => shapeOfTitle(title)),
+    titles: facts.roles.slice(0, 4).map(({ title }) => shapeOfTitle(title)),
     months: facts.totalMonths ?? (ofRoles > 0 ? ofRoles : null),
     languages: new Map(facts.languages.map(({ code, level }) => [code, level ?? 0])),
-    words: hashedWords(facts.terms),
+    words: weighedWords(facts.terms),
     wordSet: new Set(facts.terms),
     certificateWords: new Set(facts.certificates.flatMap((name) => wordsOf([name], 30))),
     areaWords: wordsOf(facts.areas, 20),
@@ -126,6 +130,7 @@ export function jobFeatures(
     facts,
     title: shapeOfTitle(facts.title),
     asked,
+    skillSureness: Math.min(1, asked.reduce((sum, { weight }) => sum + weight, 0) / SURE_FROM_WEIGHT),
     wanted,
     wantedCount,
     months: facts.minMonths ?? years,
@@ -136,7 +141,7 @@ export function jobFeatures(
       ...facts.must.flatMap((one) => speechItem(one, true)),
       ...facts.nice.flatMap((one) => speechItem(one, false)),
     ],
-    words: hashedWords(facts.terms),
+    words: weighedWords(facts.terms),
     wordSet: new Set(facts.terms),
     vector,
   };

@@ -26,6 +26,8 @@ export interface Generator {
   /** For all processes. Harmless when repeated; false where it was so already. */
   wish(wish: GeneratorWish): Promise<boolean>;
   own(): GeneratorProcess;
+  /** Its last turn ended in a fault; it goes on trying. */
+  isFailing(): boolean;
   /** Ends the batch; past `deadlineMs` calls to models are broken off. */
   close(deadlineMs: number): Promise<void>;
 }
@@ -73,6 +75,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   let waking = new AbortController();
   let sweptAtMs = 0;
   let toldAtMs = 0;
+  let hasFailed = false;
 
   const own = (): GeneratorProcess => ({ id, state, counts: counts.read(), runningSinceMs });
   const claim = (limit: number) => ({
@@ -146,7 +149,6 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   }
 
   async function run(): Promise<void> {
-    let hasFailed = false;
     while (!isClosed) {
       try {
         await turn();
@@ -172,6 +174,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   const running = run();
   return {
     own,
+    isFailing: () => hasFailed,
     async wish(wish) {
       const isChanged = await setWish(database, wish, new Date(clock.now()));
       // A batch ends first; what only waits becomes what it is wished to be at once.

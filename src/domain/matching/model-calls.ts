@@ -1,3 +1,5 @@
+import type { Transaction } from '../../ports/database.ts';
+
 /**
  * Model calls that the platform makes for a company (G-28): the company's credit is asked before, and it is charged
  * after, as for a call of its own; what the embedded models do in a failing provider's place costs nothing. Whoever
@@ -16,7 +18,14 @@ export interface EmbedCall {
   readonly companyId: string;
   readonly texts: readonly string[];
   readonly signal: AbortSignal;
+  readonly keep?: Keep<{ readonly vectors: readonly (readonly number[])[]; readonly model: string }>;
 }
+
+/**
+ * Writes down what a call was for, in the transaction that charges it: a process that dies has done both or neither, and
+ * nobody pays twice. Not run where nothing is charged; then who asked writes it down alone.
+ */
+export type Keep<Result> = (transaction: Transaction, result: Result) => Promise<void>;
 
 export type Embedded =
   | {
@@ -33,6 +42,7 @@ export interface AnswerCall {
   readonly data: string;
   readonly schema: Readonly<Record<string, unknown>>;
   readonly signal: AbortSignal;
+  readonly keep?: Keep<{ readonly text: string }>;
 }
 
 export type Answered = { readonly outcome: 'answered'; readonly text: string } | Unavailable;

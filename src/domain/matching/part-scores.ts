@@ -2,12 +2,12 @@ import type { AskedItem, JobFeatures, SpeechItem, TalentFeatures } from './featu
 import { placeCloseness } from './places.ts';
 import { titleCloseness } from './titles.ts';
 import { cosine } from './vectors.ts';
-import { commonCount } from './words-of.ts';
+import { commonWeight } from './words-of.ts';
 
 /** Every part is 0 to 1, or null where it does not apply to the pair. */
 
 /** A newer title tells more about what somebody does today. */
-const RECENCY = [1, 0.95, 0.88] as const;
+const RECENCY = [1, 0.95, 0.88, 0.8] as const;
 /** For each rank that the job stands above the title, or below it. */
 const RANK_UP = 0.12;
 const RANK_DOWN = 0.12;
@@ -17,8 +17,13 @@ const LONG_EXPERIENCE_MONTHS = 60;
 /** Of the embedded sentence encoder: below, texts have nothing to do with each other; above, they say the same. */
 const FAR = 0.35;
 const NEAR = 0.9;
-/** Two texts about one job have about a third of their words in common. */
+/** Two texts about one job have about a third of their words in common, by weight. */
 const WORDS_IN_COMMON = 3;
+/** A long CV has more of any job's words: what it has in common counts less, but not by the whole of its length. */
+const USUAL_WEIGHT = 60;
+const BY_LENGTH = 0.8;
+const SHORTEST = 15;
+const WORDS_SHARE = 0.75;
 
 export function skillCredit(
   { name, near }: AskedItem['skills'][number],
@@ -84,14 +89,22 @@ export interface TitleFits {
   readonly forTalent: number;
 }
 
-export function titleFits(titles: TalentFeatures['titles'], job: JobFeatures): TitleFits | null {
-  if (titles.length === 0 || job.title.words.length === 0) return null;
+/** A CV without titles may still come from somebody who has done the work, but that is the exception. */
+const NO_TITLES: TitleFits = { forJob: 0.2, forTalent: 0.2 };
+
+export function titleFits(
+  { titles }: Pick<TalentFeatures, 'titles'>,
+  job: JobFeatures,
+  near: readonly number[] = nearTitles(titles, job),
+): TitleFits | null {
+  if (job.title.words.length === 0) return null;
+  if (titles.length === 0) return NO_TITLES;
   let [forJob, forTalent] = [0, 0];
   for (let at = 0; at < titles.length; at += 1) {
     const title = titles[at];
     if (title === undefined) continue;
     const up = job.title.rank - title.rank;
-    const fit = titleCloseness(title, job.title) * (RECENCY[at] ?? 0);
+    const fit = (near[at] ?? 0) * (RECENCY[at] ?? 0);
     // A step up asks more of somebody; a step down is what they would not want.
     forJob = Math.max(forJob, fit * Math.max(0.4, 1 - Math.max(0, up) * RANK_UP));
     forTalent = Math.max(forTalent, fit * Math.max(0.4, 1 - Math.max(0, -up) * RANK_DOWN));
@@ -99,19 +112,27 @@ export function titleFits(titles: TalentFeatures['titles'], job: JobFeatures): T
   return { forJob, forTalent };
 }
 
+/** How close each title is to the job's: for the titles and for the experience, so it is looked at once a pair. */
+export function nearTitles(titles: TalentFeatures['titles'], job: JobFeatures): readonly number[] {
+  return titles.map((title) => titleCloseness(title, job.title));
+}
+
 /** More than asked is as good as asked: how long somebody has worked beyond that would only tell their age. */
-export function experienceFit(talent: TalentFeatures, job: JobFeatures): number | null {
+export function experienceFit(
+  talent: TalentFeatures,
+  job: JobFeatures,
+  near: readonly number[],
+): number | null {
   if (job.months === null || job.months === 0) return null;
   if (talent.months === null) return 0.3;
   const all = Math.min(1, talent.months / job.months);
   let same = 0;
   let isDated = false;
   for (let at = 0; at < talent.titles.length; at += 1) {
-    const title = talent.titles[at];
     const months = talent.facts.roles[at]?.months ?? null;
-    if (title === undefined || months === null) continue;
+    if (months === null) continue;
     isDated = true;
-    same += months * Math.min(1, titleCloseness(title, job.title) / SAME_WORK);
+    same += months * Math.min(1, (near[at] ?? 0) / SAME_WORK);
   }
   return isDated ? 0.4 * all + 0.6 * Math.min(1, same / job.months) : all;
 }
@@ -171,14 +192,19 @@ export function placeFit(talent: TalentFeatures, job: JobFeatures): number | nul
   return best;
 }
 
-/** Half of it by the vectors of the embed alias, half by words; by words alone where one of the vectors is missing. */
+/** Three quarters by words, one by the vectors of the embed alias; by words alone where one of the vectors is missing. */
 export function closeness(talent: TalentFeatures, job: JobFeatures): number | null {
-  const [ofTalent, ofJob] = [talent.words.length, job.words.length];
-  const isWorded = ofTalent > 0 && ofJob > 0;
-  const common = isWorded ? commonCount(talent.words, job.words) / Math.sqrt(ofTalent * ofJob) : 0;
-  const byWords = isWorded ? Math.min(1, common * WORDS_IN_COMMON) : null;
+  const byWords = closenessOfWords(talent, job);
   const cos = talent.vector === null || job.vector === null ? null : cosine(talent.vector, job.vector);
   if (cos === null) return byWords;
   const byVectors = Math.min(1, Math.max(0, (cos - FAR) / (NEAR - FAR)));
-  return byWords === null ? byVectors : (byWords + byVectors) / 2;
+  return byWords === null ? byVectors : WORDS_SHARE * byWords + (1 - WORDS_SHARE) * byVectors;
+}
+
+function closenessOfWords(talent: TalentFeatures, job: JobFeatures): number | null {
+  const [ofTalent, ofJob] = [talent.words.total, job.words.total];
+  if (ofTalent === 0 || ofJob === 0) return null;
+  const long = USUAL_WEIGHT ** (1 - BY_LENGTH) * ofTalent ** BY_LENGTH;
+  const common = commonWeight(job.words, talent.words) / Math.sqrt(ofJob * Math.max(SHORTEST, long));
+  return Math.min(1, common * WORDS_IN_COMMON);
 }

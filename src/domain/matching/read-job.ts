@@ -20,7 +20,7 @@ export interface StoredJob {
 
 const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 220 } as const;
 const EMBEDDED_TEXT = 900;
-const LONGEST_LINE = 200;
+const LONGEST_LINE = 300;
 const BULLET = /^[\s\-–—*•·▪●]+/u;
 /** The part of a description that is about the work; firms write about themselves at the end. */
 const READ_DESCRIPTION = 12_000;
@@ -68,13 +68,13 @@ export function jobText(facts: JobFacts): string {
 }
 
 /**
- * Where nobody has listed what is asked for, the lines of the description are the list: those that name something that we
- * know. None of them is taken for a must-have, because a description also says what the job is about.
+ * Where nobody has listed what is asked for, the lines and sentences of the description are the list: those that name
+ * something that we know. None of them is taken for a must-have, because a description also says what the job is about.
  */
 function described(description: string, vocabulary: SkillVocabulary): readonly Requirement[] {
   const lines = description
     .slice(0, READ_DESCRIPTION)
-    .split(/\r?\n/)
+    .split(/\r?\n|(?<=[.;!?])\s+(?=\p{Lu})|;\s/u)
     .map((one) => one.replace(BULLET, ''));
   const short = lines.filter((one) => one.length <= LONGEST_LINE);
   return requirements(short, vocabulary).filter(({ kind }) => kind !== 'words');

@@ -97,10 +97,14 @@ function rolesOf(record: Fields, work: readonly Fields[]): readonly Role[] {
       : [{ title: withoutProtected(title), months: monthsBetween(startDate, endDate) }];
   });
   openEnded(roles, months(record.total_months_experience));
-  const current = line(record.current_title) ?? line(object(record.basics).label);
-  if (current !== null && !roles.some(({ title }) => title.toLowerCase() === current.toLowerCase())) {
-    roles.unshift({ title: withoutProtected(current), months: null });
+  const isNew = (named: string) => !roles.some(({ title }) => title.toLowerCase() === named.toLowerCase());
+  const current = line(record.current_title);
+  const label = line(object(record.basics).label);
+  // What somebody calls themselves at the top of the CV, after what they do today.
+  if (label !== null && isNew(label)) {
+    roles.splice(current === null ? 0 : 1, 0, { title: withoutProtected(label), months: null });
   }
+  if (current !== null && isNew(current)) roles.unshift({ title: withoutProtected(current), months: null });
   return roles;
 }
 

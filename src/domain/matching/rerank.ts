@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Database } from '../../ports/database.ts';
+import type { Database, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SkillVocabulary } from './facts.ts';
 import type { PlatformModelCalls } from './model-calls.ts';
@@ -69,17 +69,34 @@ export async function rerankBest(
     const best = pairs.toSorted((one, other) => other.score - one.score).slice(0, MOST_RERANKED);
     const data = JSON.stringify(best.map((pair, at) => shownPair(pair, at)));
     const call = { companyId, instruction: INSTRUCTION, data, schema: SCHEMA, signal };
-    const answered = await parts.modelCalls.answer(call);
-    if (answered.outcome !== 'answered') continue;
-    const read = readAnswer(answered.text);
-    if (read === null) {
-      parts.log.warn('a model’s words for matches cannot be read: the scores stand', { companyId });
-      continue;
-    }
-    for (const [at, pair] of best.entries()) {
-      const said = read.matches.find(({ key }) => key === keyOf(at));
-      if (said !== undefined) await storeReranked(parts, pair, said);
-    }
+    let isKept = false;
+    const answered = await parts.modelCalls.answer({
+      ...call,
+      async keep(transaction, { text }) {
+        await keepWords(parts, transaction, companyId, best, text);
+        isKept = true;
+      },
+    });
+    if (answered.outcome !== 'answered' || isKept) continue;
+    await keepWords(parts, parts.database, companyId, best, answered.text);
+  }
+}
+
+async function keepWords(
+  parts: RerankParts,
+  statements: Statements,
+  companyId: string,
+  best: readonly ScoredPair[],
+  text: string,
+): Promise<void> {
+  const read = readAnswer(text);
+  if (read === null) {
+    parts.log.warn('a model’s words for matches cannot be read: the scores stand', { companyId });
+    return;
+  }
+  for (const [at, pair] of best.entries()) {
+    const said = read.matches.find(({ key }) => key === keyOf(at));
+    if (said !== undefined) await storeReranked(parts, statements, pair, said);
   }
 }
 
@@ -110,7 +127,8 @@ function readAnswer(text: string): z.output<typeof answerSchema> | null {
 type Said = z.output<typeof answerSchema>['matches'][number];
 
 async function storeReranked(
-  { database, vocabulary }: RerankParts,
+  { vocabulary }: RerankParts,
+  statements: Statements,
   pair: ScoredPair,
   said: Said,
 ): Promise<void> {
@@ -121,7 +139,7 @@ async function storeReranked(
   const moved = Math.max(-MOST_MOVED, Math.min(MOST_MOVED, Math.round(said.adjust)));
   const score = rounded(Math.max(0, Math.min(100, pair.score + moved)));
   const missing = grounded(said.missing, grounds, vocabulary);
-  await database.query(
+  await statements.query(
     `update match_scores set score = $3, reasons = $4::text[], missing = $5::text[], engine = 'model'
      where job_id = $1 and talent_id = $2 and job_version = $6 and talent_version = $7 and weights_version = $8`,
     [

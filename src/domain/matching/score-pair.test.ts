@@ -132,8 +132,17 @@ describe('A-12 a score', () => {
   });
 
   test('A-12 weights are shared out over the parts that apply', () => {
-    const shares = appliedWeights([0.5, null, null, 1, null, null, null], DEFAULT_WEIGHTS);
-    expect(shares).toEqual([35 / 43, 0, 0, 8 / 43, 0, 0, 0]);
+    const { skills: ofSkills, education } = DEFAULT_WEIGHTS;
+    const shares = (skillSureness: number) =>
+      appliedWeights([0.5, null, null, 1, null, null, null], DEFAULT_WEIGHTS, { skillSureness });
+    expect(shares(1)).toEqual([
+      ofSkills / (ofSkills + education),
+      ...[0, 0],
+      education / (ofSkills + education),
+      ...[0, 0, 0],
+    ]);
+    // One skill that is named by the way does not decide.
+    expect(shares(0.1)[0] as number).toBeLessThan(shares(0.1)[3] as number);
     const nothing = scorePair(talent({}), job({ title: '' }), DEFAULT_WEIGHTS);
     expect(nothing).toMatchObject({ score: 0, jobToTalent: 0, talentToJob: 0 });
   });

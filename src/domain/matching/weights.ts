@@ -15,17 +15,17 @@ export type PartName = (typeof PARTS)[number];
 export type Weights = Readonly<Record<PartName, number>>;
 
 /**
- * What a company begins with. Skills and the kind of work decide most; place and closeness of the texts are hints. A
+ * What a company begins with. Skills, the kind of work and the closeness of the texts decide most. A
  * part that a job says nothing about does not count at all, so a posting without a degree gives education no weight.
  */
 export const DEFAULT_WEIGHTS: Weights = {
-  skills: 35,
-  titles: 20,
-  experience: 12,
-  education: 8,
-  'languages and certificates': 7,
+  skills: 28,
+  titles: 22,
+  experience: 6,
+  education: 6,
+  'languages and certificates': 10,
   'place and mode': 8,
-  closeness: 10,
+  closeness: 20,
 };
 
 /** A company's weights as they are stored; version 0 are the defaults. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { Database } from '../../ports/database.ts';
+import type { Database, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import { candidateJobs, candidateTalents } from './candidates.ts';
 import { type Claim, type ClaimedChange, claimChanges, finishChanges, putBackChange } from './claims.ts';
@@ -73,10 +73,8 @@ export async function workOffChanges(
     live.filter((change) => !isKnown(change)),
     found,
   );
-  const vectors = await embedAll(parts, read, signal);
-  for (const [at, { text: _text, change: _change, ...subject }] of read.entries()) {
-    await storeSubject(database, { ...subject, vector: vectors[at] ?? null }, new Date(clock.now()));
-  }
+  const unkept = await embedAll(parts, read, signal);
+  for (const [subject, vector] of unkept) await store(parts, database, subject, vector);
   const done = changes.filter(isGone);
   const unread = new Set(failures.map(({ change }) => change));
   for (const change of live.filter((one) => !unread.has(one))) {
@@ -138,23 +136,45 @@ function readAll(
   return { read, failures };
 }
 
-/** One call for each company of the batch. Without an answer there is no vector; the sweep asks again later. */
+/**
+ * One call for each company of the batch, whose vectors are stored with its charge. Without an answer there is no vector;
+ * the sweep asks again later. Returns what is not stored yet.
+ */
 async function embedAll(
-  { modelCalls }: WorkParts,
+  parts: WorkParts,
   read: readonly ReadSubject[],
   signal: AbortSignal,
-): Promise<readonly (StoredVector | null)[]> {
-  const vectors = new Map<ReadSubject, StoredVector | null>();
+): Promise<ReadonlyMap<ReadSubject, StoredVector | null>> {
+  const unkept = new Map<ReadSubject, StoredVector | null>(read.map((subject) => [subject, null]));
   const worded = read.filter(({ text }) => text !== '');
   for (const [companyId, subjects] of Map.groupBy(worded, (one) => one.companyId)) {
     const texts = subjects.map(({ text }) => text);
-    const answer = await modelCalls.embed({ companyId, texts, signal });
-    if (answer.outcome !== 'embedded' || answer.vectors.length !== texts.length) continue;
-    subjects.forEach((subject, at) => {
-      vectors.set(subject, storedVector(answer.model, answer.vectors[at] ?? []));
+    let isKept = false;
+    const answer = await parts.modelCalls.embed({
+      ...{ companyId, texts, signal },
+      async keep(transaction, { vectors, model }) {
+        for (const [at, subject] of subjects.entries()) {
+          await store(parts, transaction, subject, storedVector(model, vectors[at] ?? []));
+        }
+        isKept = true;
+      },
     });
+    if (answer.outcome !== 'embedded' || answer.vectors.length !== texts.length) continue;
+    for (const [at, subject] of subjects.entries()) {
+      if (isKept) unkept.delete(subject);
+      else unkept.set(subject, storedVector(answer.model, answer.vectors[at] ?? []));
+    }
   }
-  return read.map((subject) => vectors.get(subject) ?? null);
+  return unkept;
+}
+
+async function store(
+  { clock }: WorkParts,
+  statements: Statements,
+  { text: _text, change: _change, ...subject }: ReadSubject,
+  vector: StoredVector | null,
+): Promise<void> {
+  await storeSubject(statements, { ...subject, vector }, new Date(clock.now()));
 }
 
 /** Null where it went well. */

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../ports/database.ts';
 import { type LockedRoom, type RefoldParts, refoldRoom } from './refold-room.ts';
-import { dedupeKeyOf, type RoomEvent } from './room-event.ts';
+import { dedupeKeyOf, type Occupant, type RoomEvent } from './room-event.ts';
 import { findMeetingOfEvent, insertEvent } from './room-events-kept.ts';
 
 export interface ReceivedEvent extends RoomEvent {
@@ -28,8 +28,8 @@ export async function receiveEvent(
   event: ReceivedEvent,
 ): Promise<Reception> {
   const nowMs = parts.clock.now();
-  const times = [event.happenedAtMs, event.beganAtMs ?? event.happenedAtMs];
-  if (times.some((ms) => ms < nowMs - OLDEST_MS || ms > nowMs + NEWEST_MS)) {
+  const isFarOff = (ms: number) => ms < nowMs - OLDEST_MS || ms > nowMs + NEWEST_MS;
+  if (isFarOff(event.happenedAtMs) || isFarOff(event.beganAtMs ?? event.happenedAtMs)) {
     const message =
       'The time is more than 7 days ago or more than 10 minutes ahead: check the sender’s clock.';
     return { outcome: 'far-off', message };
@@ -39,14 +39,24 @@ export async function receiveEvent(
   }
   const { room, roomJid: jid, breakoutId } = event;
   const dedupeKey = dedupeKeyOf(event, { jid, breakoutId });
+  const occupants = event.occupants.map((occupant) => withoutFarOff(occupant, isFarOff));
   return await database.transaction(async (transaction) => {
     const locked = await lockRoom(transaction, room);
-    const added = await insertEvent(transaction, room, { ...event, dedupeKey, receivedAt: new Date(nowMs) });
+    const added = await insertEvent(transaction, room, {
+      ...event,
+      ...{ occupants, dedupeKey, receivedAt: new Date(nowMs) },
+    });
     if (added !== null) await refoldRoom(transaction, parts, locked);
     const meetingId = await findMeetingOfEvent(transaction, room, dedupeKey);
     if (meetingId === null) throw new Error('an event of a room belongs to no meeting');
     return { outcome: 'received', meetingId, isNew: added !== null };
   });
+}
+
+/** Of who is in a list beside the event only the time is dropped: what the room did is still true. */
+function withoutFarOff(occupant: Occupant, isFarOff: (ms: number) => boolean): Occupant {
+  const near = (ms: number | null) => (ms === null || isFarOff(ms) ? null : ms);
+  return { ...occupant, joinedAtMs: near(occupant.joinedAtMs), leftAtMs: near(occupant.leftAtMs) };
 }
 
 /** Makes the room known, too. Whoever else comes waits for this transaction's end. */

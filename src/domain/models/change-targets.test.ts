@@ -13,7 +13,7 @@ import type { WantedTarget } from './wanted-target.ts';
 
 const secrets = createSystemSecrets();
 const sharedState = createInProcessState({ clock: createManualClock() });
-const cipher = createCipher({ masterKey: 'the master key of these tests, long enough', secrets });
+const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const ALIAS = 'svc/chat-default';
 const TARGET: WantedTarget = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 1 };
 let database: Database;
@@ -187,7 +187,7 @@ describe('MODEL_CONFIG at a start', () => {
   });
 
   test('keys of another master key are replaced by those of the file', async () => {
-    const old = createCipher({ masterKey: 'the master key that was lost, just as long', secrets });
+    const old = createCipher({ masterKeys: ['the master key that was lost, just as long'], secrets });
     const file = { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] } };
     await applyModelConfig({ ...parts(), cipher: old }, file);
     expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });

@@ -3,7 +3,7 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { type CipherFailure, createCipher } from './cipher.ts';
 
 const secrets = createSystemSecrets();
-const cipherUnder = (masterKey: string) => createCipher({ masterKey, secrets });
+const cipherUnder = (masterKey: string) => createCipher({ masterKeys: [masterKey], secrets });
 const cipher = cipherUnder('a master key of more than thirty-two characters');
 const ADDRESS = 'https://provider.example/v1';
 const KEY = 'sk-provider-0123456789';

@@ -33,20 +33,32 @@ interface DerivedKeys {
 }
 
 export interface CipherParts {
-  /** At least 32 random characters: HKDF makes a key of it and does not make a weak one strong. */
-  readonly masterKey: string;
+  /**
+   * Each at least 32 random characters: HKDF makes a key of it and does not make a weak one strong. The first
+   * seals, all of them open.
+   */
+  readonly masterKeys: readonly [string, ...string[]];
   readonly secrets: Secrets;
 }
 
-export function createCipher({ masterKey, secrets }: CipherParts): Cipher {
-  let derived: Promise<DerivedKeys> | null = null;
-  const keys = () => {
-    derived ??= deriveKeys(masterKey);
-    return derived;
+export function createCipher({ masterKeys, secrets }: CipherParts): Cipher {
+  const derived = new Map<string, Promise<DerivedKeys>>();
+  const keysOf = (masterKey: string) => {
+    const keys = derived.get(masterKey) ?? deriveKeys(masterKey);
+    derived.set(masterKey, keys);
+    return keys;
   };
+  /** Null where none of ours has sealed it. */
+  async function sealerOf(bytes: Uint8Array): Promise<CryptoKey | null> {
+    for (const masterKey of masterKeys) {
+      const { id, sealing } = await keysOf(masterKey);
+      if (id.every((byte, at) => bytes[1 + at] === byte)) return sealing;
+    }
+    return null;
+  }
   return {
     async encrypt(text, boundTo) {
-      const { sealing, id } = await keys();
+      const { sealing, id } = await keysOf(masterKeys[0]);
       const nonce = secrets.randomBytes(NONCE_BYTES);
       const sealed = await crypto.subtle.encrypt(sealedWith(nonce, boundTo), sealing, utf8(text));
       const bytes = new Uint8Array(HEAD_BYTES + NONCE_BYTES + sealed.byteLength);
@@ -58,10 +70,10 @@ export function createCipher({ masterKey, secrets }: CipherParts): Cipher {
     },
 
     async decrypt(given, boundTo) {
-      const { sealing, id } = await keys();
       const bytes = new Uint8Array(given);
       if (bytes[0] !== VERSION || bytes.length < HEAD_BYTES + NONCE_BYTES + TAG_BYTES) throw damaged();
-      if (!id.every((byte, at) => bytes[1 + at] === byte)) throw anotherMasterKey();
+      const sealing = await sealerOf(bytes);
+      if (sealing === null) throw anotherMasterKey();
       const nonce = bytes.subarray(HEAD_BYTES, HEAD_BYTES + NONCE_BYTES);
       const sealed = bytes.subarray(HEAD_BYTES + NONCE_BYTES);
       try {

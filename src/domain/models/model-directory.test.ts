@@ -12,7 +12,7 @@ import { createCipher } from './cipher.ts';
 import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
 
 const secrets = createSystemSecrets();
-const cipherUnder = (masterKey: string) => createCipher({ masterKey, secrets });
+const cipherUnder = (masterKey: string) => createCipher({ masterKeys: [masterKey], secrets });
 const cipher = cipherUnder('the master key of these tests, long enough');
 const wrongCipher = cipherUnder('some other master key, which is as long');
 const ALIAS = 'svc/chat-default';

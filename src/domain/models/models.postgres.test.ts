@@ -23,7 +23,7 @@ const PROVIDER = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-
 describe.skipIf(givenDatabase() === null)('models on PostgreSQL', () => {
   const secrets = createSystemSecrets();
   const clock = createManualClock();
-  const cipher = createCipher({ masterKey: 'the master key of these tests, long enough', secrets });
+  const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
   let fresh: FreshDatabase;
   let database: Database;
   let parts: CatalogueParts;

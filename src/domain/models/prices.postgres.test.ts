@@ -29,7 +29,7 @@ describe.skipIf(givenDatabase() === null)('with a server', () => {
 
   function parts() {
     const secrets = createSystemSecrets();
-    const cipher = createCipher({ masterKey: 'the master key of these tests, long enough', secrets });
+    const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
     const sharedState = createInProcessState({ clock: createManualClock() });
     return { database, sharedState, secrets, cipher, prefix: 'svc' };
   }

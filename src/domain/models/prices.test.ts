@@ -13,7 +13,7 @@ import { priceAt } from './price-of.ts';
 import { type PriceToSet, readPrices, setPrice } from './prices.ts';
 
 const secrets = createSystemSecrets();
-const cipher = createCipher({ masterKey: 'the master key of these tests, long enough', secrets });
+const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const clock = createManualClock();
 const sharedState = createInProcessState({ clock });
 const ALIAS = 'svc/chat-default';

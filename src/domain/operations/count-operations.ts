@@ -33,8 +33,20 @@ export async function countOperations(
   });
 }
 
+/** How many alone, for who asks often: latencies would have all of them sorted. */
+export async function countOutcomes(
+  statements: Statements,
+  since: Date,
+): Promise<readonly Pick<OperationCount, 'kind' | 'outcome' | 'count'>[]> {
+  return await statements.query(
+    `select endpoint as kind, outcome, count(*)::integer as count from calls
+     where id >= $1::uuid and started_at >= $2 group by endpoint, outcome order by endpoint, outcome`,
+    [leastIdAt(since), since],
+  );
+}
+
 /** A minute of room: an id is made a little before the call's own first moment. */
-function leastIdAt(since: Date): string {
+export function leastIdAt(since: Date): string {
   const hex = Math.max(0, since.getTime() - 60_000)
     .toString(16)
     .padStart(12, '0');

@@ -1,6 +1,7 @@
 import type { JobHandler, QueueDefinition } from '../../ports/job-queue.ts';
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoice-queues.ts';
 import { endGrace } from '../subscriptions/end-grace.ts';
+import { forgetEvents } from './forget-events.ts';
 import { createInvoiceIssuer, type IssueInvoiceParts } from './issue-invoice.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { type ReconcileParts, reconcile } from './reconcile.ts';
@@ -9,6 +10,7 @@ export interface PaymentWorkParts extends ReconcileParts, IssueInvoiceParts {
   readonly provider: ReconcileParts['provider'] & IssueInvoiceParts['provider'];
   readonly paymentEvents: PaymentEvents;
   readonly pastDueGraceMs: number;
+  readonly eventsKeepDays: number;
 }
 
 /** A queue with what is done there; with `cron`, by the clock. */
@@ -36,10 +38,14 @@ export const SUBSCRIPTION_UPKEEP_QUEUE: QueueDefinition = {
   ...bounds,
 };
 
+/** Events past their age. */
+export const PAYMENT_UPKEEP_QUEUE: QueueDefinition = { name: 'payment-upkeep', runSeconds: 600, ...bounds };
+
 export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
   PAYMENT_EVENTS_QUEUE,
   PAYMENT_RECONCILE_QUEUE,
   SUBSCRIPTION_UPKEEP_QUEUE,
+  PAYMENT_UPKEEP_QUEUE,
 ];
 
 /** INVOICE_ISSUED_QUEUE is defined by `credits`, which fills it, and worked off here. */
@@ -66,6 +72,12 @@ export function paymentWork(parts: PaymentWorkParts): readonly PaymentWork[] {
         const ended = await endGrace(database, { now: new Date(clock.now()), graceMs: pastDueGraceMs });
         if (ended.length > 0) log.warn('subscriptions are past due for longer than the grace', { ended });
       },
+    },
+    {
+      queue: PAYMENT_UPKEEP_QUEUE,
+      concurrency: 1,
+      cron: '12 4 * * *',
+      handler: async ({ signal }) => void (await forgetEvents(parts, signal)),
     },
     { queue: INVOICE_ISSUED_QUEUE, concurrency: 2, handler: createInvoiceIssuer(parts) },
   ];

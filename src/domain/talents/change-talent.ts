@@ -1,5 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Transaction } from '../../ports/database.ts';
+import { keptEvidence } from './kept-evidence.ts';
 import { checkProfile, fieldsOfProfile } from './profile-fields.ts';
 import type { Talent } from './talent.ts';
 import { lockTalent, writeTalent } from './write-talent.ts';
@@ -18,8 +19,8 @@ export type ChangedTalent =
   | { readonly outcome: 'invalid'; readonly message: string };
 
 /**
- * A person's word counts more than a reading: whoever was PENDING or FAILED is READY with it, and evidence, which
- * pointed into a text, is gone. The reading that was under way then finds nothing to do.
+ * A person's word counts more than a reading: whoever was PENDING or FAILED is READY with it, and evidence of
+ * what they changed is gone. The reading that was under way then finds nothing to do.
  */
 export async function changeTalent(
   transaction: Transaction,
@@ -36,7 +37,7 @@ export async function changeTalent(
     status: 'READY',
     profile,
     ...fieldsOfProfile(profile),
-    evidence: null,
+    evidence: keptEvidence(old.evidence, old.profile, profile),
     problem: null,
   } as const;
   const change = { what: 'edited', changedBy, at: new Date(clock.now()) } as const;

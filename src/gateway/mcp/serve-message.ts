@@ -1,6 +1,5 @@
 import {
   createMcpHandler,
-  isLegacyRequest,
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
@@ -8,6 +7,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { PeekedMessage } from './message.ts';
+import { eraOf } from './message-era.ts';
 import type { CallName, RunningCalls } from './running-calls.ts';
 import type { McpCaller, ToolServer } from './tool-server.ts';
 
@@ -70,7 +70,7 @@ export function createServeMessage({ toolServer, running, secrets, clock, log }:
       (toolServer.sendsUnasked || messages.some(({ hasProgressToken }) => hasProgressToken));
     if (messages[0]?.method === SUBSCRIBE) return await subscribe(arrived);
     arrivals.set(request, arrived);
-    if (streams || !(await isLegacyRequest(request, body))) {
+    if (streams || (await eraOf(request, body)) === '2026') {
       return withSession(arrived, await handler.fetch(request, { parsedBody: body }));
     }
     return withSession(arrived, await answerInOnePiece(serverOf(arrived, true), request, body));

@@ -11,6 +11,11 @@ type Schema = Readonly<Record<string, unknown>>;
 const text = (description: string): Schema => ({ type: 'string', description });
 const count = (description: string): Schema => ({ type: 'integer', minimum: 0, description });
 const listOf = (items: Schema, description: string): Schema => ({ type: 'array', items, description });
+/** In two branches, each of one type: clients that translate schemas for their model may know no list of types. */
+const textOrNull = (description: string): Schema => ({
+  anyOf: [{ type: 'string' }, { type: 'null' }],
+  description,
+});
 const anyObject = (description: string): Schema => ({ type: 'object', description });
 
 const ERROR: Schema = {
@@ -19,8 +24,8 @@ const ERROR: Schema = {
   properties: {
     message: text('What went wrong and what to do.'),
     type: text('The kind of failure.'),
-    code: { type: ['string', 'null'], description: 'For programs; null where the kind says it all.' },
-    param: { type: ['string', 'null'], description: 'The argument at fault.' },
+    code: textOrNull('For programs; null where the kind says it all.'),
+    param: textOrNull('The argument at fault.'),
   },
 };
 
@@ -47,7 +52,10 @@ const MESSAGE: Schema = {
   type: 'object',
   properties: {
     role: { type: 'string', enum: ['system', 'developer', 'user', 'assistant'] },
-    content: { description: 'A text, or a list of parts as in the chat API.' },
+    content: {
+      anyOf: [{ type: 'string' }, { type: 'array', items: anyObject('A part.') }],
+      description: 'A text, or a list of parts as in the chat API.',
+    },
   },
   required: ['role', 'content'],
 };
@@ -66,7 +74,7 @@ export const CHAT = {
   outputSchema: output({
     model: text('The alias that answered.'),
     text: text('The answer.'),
-    finish_reason: { type: ['string', 'null'], description: 'stop, length, …' },
+    finish_reason: textOrNull('stop, length, …'),
     usage: USAGE,
   }),
 };
@@ -115,7 +123,7 @@ export const LIST_JOBS = {
     object: text('list'),
     data: listOf(anyObject('One job: title, description, requirements, place, dates.'), 'The newest first.'),
     has_more: { type: 'boolean', description: 'Whether there is another page.' },
-    next_cursor: { type: ['string', 'null'], description: 'To be given as after.' },
+    next_cursor: textOrNull('To be given as after.'),
   }),
 };
 
@@ -140,7 +148,8 @@ function parseOutput(name: string, description: string): Tool['outputSchema'] {
     model: text('The alias that was used.'),
     engine: text('What read the document: a model, or the embedded engine.'),
     document: anyObject('Language, kind and warnings.'),
-    [name]: anyObject(description),
+    // Null for a document of another kind, such as a bill.
+    [name]: { anyOf: [{ type: 'object' }, { type: 'null' }], description },
     evidence: listOf(anyObject('A field and where it stands in the text.'), 'Where each value was found.'),
     usage: USAGE,
   });

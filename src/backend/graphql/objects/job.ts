@@ -51,6 +51,7 @@ export const jobObjects: Declaration = (builder) => {
       what: t.exposeString('what'),
       fields: t.expose('fields', { type: 'JSON' }),
       changedBy: t.exposeID('changedBy', { nullable: true, description: 'Null for the document worker.' }),
+      changedByEmail: t.exposeString('changedByEmail', { nullable: true }),
       changedAt: t.expose('changedAt', { type: 'DateTime' }),
     }),
   });

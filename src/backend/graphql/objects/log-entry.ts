@@ -1,3 +1,4 @@
+import { defineConnection } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 export const logEntryObject: Declaration = (builder) => {
@@ -18,4 +19,5 @@ export const logEntryObject: Declaration = (builder) => {
       context: t.expose('context', { type: 'JSON', nullable: true }),
     }),
   });
+  defineConnection(builder, 'LogEntry');
 };

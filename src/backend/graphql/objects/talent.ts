@@ -1,5 +1,6 @@
 import { findTalents } from '../../../domain/talents/list-talents.ts';
 import type { Talent } from '../../../domain/talents/talent.ts';
+import { listTalentVersions, readTalentText } from '../../../domain/talents/talent-history.ts';
 import { member } from '../access.ts';
 import { defineConnection } from '../paging.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -47,9 +48,36 @@ export const talentObjects: Declaration = (builder) => {
         load: loadTalents,
         resolve: ({ duplicateOf }) => duplicateOf,
       }),
+      text: t.string({
+        nullable: true,
+        description: 'What was read out of the CV: the evidence points into it, in UTF-16 code units.',
+        async resolve({ id }, _args, context) {
+          const { companyId } = await member(context);
+          return await readTalentText(context.parts.database, companyId, id);
+        },
+      }),
       version: t.exposeInt('version'),
+      versions: t.field({
+        type: ['TalentVersion'],
+        description: 'The last hundred versions, the newest first.',
+        async resolve({ id }, _args, context) {
+          const { companyId } = await member(context);
+          return [...(await listTalentVersions(context.parts.database, companyId, id))];
+        },
+      }),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
       updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    }),
+  });
+  builder.objectType('TalentVersion', {
+    description: 'A talent as they were after a change, with who made it and when.',
+    fields: (t) => ({
+      version: t.exposeInt('version'),
+      what: t.exposeString('what'),
+      profile: t.expose('profile', { type: 'JSON', nullable: true }),
+      changedBy: t.exposeID('changedBy', { nullable: true, description: 'Null for the CV worker.' }),
+      changedByEmail: t.exposeString('changedByEmail', { nullable: true }),
+      changedAt: t.expose('changedAt', { type: 'DateTime' }),
     }),
   });
   defineConnection(builder, 'Talent');

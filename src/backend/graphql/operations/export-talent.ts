@@ -1,4 +1,4 @@
-import { listMatches } from '../../../domain/matching/list-matches.ts';
+import { toldOfTalent } from '../../../domain/matching/told-of-talent.ts';
 import { exportTalent as exportOne } from '../../../domain/talents/export-talent.ts';
 import { member } from '../access.ts';
 import { idOf } from '../bounded-input.ts';
@@ -6,15 +6,13 @@ import { recordedChange } from '../recorded-change.ts';
 import { notFound } from '../refusals.ts';
 import type { Declaration } from '../schema-builder.ts';
 
-const MOST_MATCHES = 1_000;
-
 /** A mutation, because that somebody took a person's data out is itself written down. */
 export const exportTalent: Declaration = (builder) =>
   builder.mutationField('exportTalent', (t) =>
     t.field({
       type: 'JSON',
       description:
-        'Everything that is kept of a person, files in base64, and the best thousand of their matches. That it was exported is recorded.',
+        'Everything that is kept of a person: files in base64, what matching knows of them, and their matches with reasons. That it was exported is recorded.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
@@ -24,9 +22,8 @@ export const exportTalent: Declaration = (builder) =>
           const exported = await exportOne(transaction, { companyId, talentId });
           if (exported.outcome === 'no-such-talent') throw notFound('talent');
           await record({ action: 'talent.exported', objectKind: 'talent', objectId: talentId });
-          const wish = { limit: MOST_MATCHES, after: null, jobId: null, talentId };
-          const matches = await listMatches(transaction, companyId, wish);
-          return { ...exported.export, matches };
+          const { facts, matches } = await toldOfTalent(transaction, { companyId, talentId });
+          return { ...exported.export, matchFacts: facts, matches };
         });
       },
     }),

@@ -1,4 +1,5 @@
 import type { LogWatcher } from '../../../domain/logs/log-watchers.ts';
+import type { Clock } from '../../../ports/clock.ts';
 import type { LogEntry } from '../../../ports/log.ts';
 import { boundedOrNull } from '../bounded-input.ts';
 import { refusal } from '../refusals.ts';
@@ -24,6 +25,10 @@ export const logStream: Declaration = (builder) => {
         contains: t.arg.string({
           description: 'In the message or the context, whatever the case of its letters.',
         }),
+        announced: t.arg.boolean({
+          description:
+            'The first line then says that the log is watched from now on, with `watching: true` in its context.',
+        }),
       },
       async subscribe(_root, args, { parts }) {
         const contains = args.contains === '' ? null : boundedOrNull('line', 'contains', args.contains);
@@ -31,12 +36,29 @@ export const logStream: Declaration = (builder) => {
         if (watching.outcome === 'too-many') {
           throw refusal('RATE_LIMITED', `The log has ${watching.most} watchers already. Try again later.`);
         }
-        return watchedLog(watching.watcher);
+        const { watcher } = watching;
+        return watchedLog(args.announced === true ? announced(watcher, parts.clock) : watcher);
       },
       resolve: (entry) => entry,
     }),
   );
 };
+
+/** GraphQL over WebSocket has no word for a subscription that has begun, and a quiet log would not tell. */
+function announced(watcher: LogWatcher, clock: Clock): LogWatcher {
+  const timestamp = new Date(clock.now()).toISOString();
+  let first: LogEntry | null = {
+    ...{ timestamp, level: 'debug', message: 'the log is watched from now on', context: { watching: true } },
+  };
+  return {
+    ...watcher,
+    async next() {
+      const line = first;
+      first = null;
+      return line === null ? await watcher.next() : [line];
+    },
+  };
+}
 
 function watchedLog(watcher: LogWatcher): WatchedLog {
   return {

@@ -87,7 +87,7 @@ function locationOf(
 
 const LONGEST_HEADLINE = 12;
 
-/** The headline: a title on a short line at the top, before the first job. */
+/** The headline: a title on a short line at the top, before the first job; without one, what the summary calls them. */
 function labelOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Traced | null): Traced | null {
   const { text, sections, tokens, tokenStarts } = laidOut;
   const label = mentions.find(({ kind, segment, start }) => {
@@ -97,7 +97,11 @@ function labelOf(laidOut: LaidOutText, mentions: readonly Mention[], name: Trace
     // A line with a date is a job's, not a headline.
     return to - from <= LONGEST_HEADLINE && !tokens.slice(from, to).some((token) => token.kind === 'date');
   });
-  return label === undefined ? null : traced(text, label.start, label.end, label.confidence);
+  const isEarly = (section: string | undefined, segment: number) =>
+    section === 'summary' || (segment < 25 && (section === 'top' || section === 'contact'));
+  const chosen =
+    label ?? mentions.find(({ kind, segment }) => kind === 'title' && isEarly(sections[segment], segment));
+  return chosen === undefined ? null : traced(text, chosen.start, chosen.end, chosen.confidence);
 }
 
 function summaryOf({ segments, sections, headings, text }: LaidOutText): Traced | null {

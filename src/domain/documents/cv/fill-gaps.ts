@@ -3,6 +3,7 @@ import type { LaidOutText } from '../text/lay-out.ts';
 import type { Token } from '../text/tokens.ts';
 import { titleHeads, titleModifiers } from '../words/single-words.ts';
 import type { Entry } from './entries.ts';
+import { isLabel, type SeenMentions } from './mentions.ts';
 
 const SMALL = /^(?:of|and|&|for|the|de|di|du|des|der|für|und|e|y|et|\.|'|’|-|\/|\(|\))$/iu;
 const JOINT = /^(?:,|-|–|—|at|@|\||:|bei|chez|\/|with|for)$/i;
@@ -10,12 +11,13 @@ const MOST_TOKENS = 9;
 
 /**
  * An entry that has a position and a span of time names its employer too, and one with an employer its position: on the
- * same line, or on the line before or behind. What stands there in capitals and is nothing else is taken for it.
+ * same line, or on the line before or behind. What stands there in capitals, is nothing else and seems likely to the
+ * tagger is taken for it.
  */
 export function fillGaps(
   laidOut: LaidOutText,
   entries: readonly Entry[],
-  mentions: readonly Mention[],
+  { mentions, isLikely }: SeenMentions,
 ): void {
   const taken = [...mentions]
     .filter(({ kind }) => kind !== 'skill')
@@ -26,6 +28,11 @@ export function fillGaps(
     if (run === null || used.has(run.from)) return null;
     const [first, last] = [laidOut.tokens[run.from], laidOut.tokens[run.to - 1]];
     if (first === undefined || last === undefined) return null;
+    if (isLabel(laidOut, { start: first.start, end: last.end })) return null;
+    // A school is an employer too; what is likely to be neither is a word that begins a line.
+    const isPossible =
+      isLikely(kind, run.from, run.to) || (kind === 'company' && isLikely('school', run.from, run.to));
+    if (!isPossible) return null;
     used.add(run.from);
     return { kind, ...run, start: first.start, end: last.end, segment: first.segment, confidence: 0.4 };
   };

@@ -1,24 +1,44 @@
-import { type Mention, type TaggerWeights, tagMentions } from '../tagger/decode.ts';
+import { type Mention, type Tagged, type TaggerWeights, tagMentions } from '../tagger/decode.ts';
 import { looksLikeDegree } from '../tagger/flags.ts';
 import type { MentionKind } from '../tagger/labels.ts';
 import type { SectionKind } from '../text/headings.ts';
+import { guessLanguage } from '../text/language.ts';
 import type { LaidOutText } from '../text/lay-out.ts';
 import type { PlaceSeen } from '../text/places.ts';
 import type { Token } from '../text/tokens.ts';
 import { companySuffixes, degreeBook, schoolHeads, titleHeads } from '../words/single-words.ts';
 
+export interface SeenMentions {
+  /** In the order of the text. */
+  readonly mentions: readonly Mention[];
+  isLikely: Tagged['isLikely'];
+}
+
 /**
  * All names, titles, companies, schools, degrees, places and skills of a text: what the tagger saw, mended at wrapped
- * lines, and what plain rules see where it saw nothing.
+ * lines, and what plain rules see where it was not sure.
  */
-export function mentionsIn(laidOut: LaidOutText, weights: TaggerWeights): Mention[] {
-  const tagged = tagMentions(laidOut, weights);
+export function mentionsIn(laidOut: LaidOutText, weights: TaggerWeights): SeenMentions {
+  const { mentions: tagged, isLikely: isLikelyInEnglish } = tagMentions(laidOut, weights);
+  // The tagger learnt from English alone: elsewhere rules and word lists need no leave of it.
+  const language = guessLanguage(laidOut.tokens);
+  const isLikely = language === 'en' || language === 'und' ? isLikelyInEnglish : () => true;
   const joined = joinWrapped(laidOut, tagged)
     .flatMap((mention) => trimmed(laidOut, mention) ?? [])
-    .filter((mention) => !isLabel(laidOut, mention))
+    .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
     .map((mention) => widened(laidOut, mention));
-  const added = byRules(laidOut, joined).filter((mention) => !isLabel(laidOut, mention));
-  return [...joined, ...added].sort((one, other) => one.from - other.from);
+  const added = byRules(laidOut, joined).filter(
+    (mention) => isPossible(isLikely, mention) && !isLabel(laidOut, mention),
+  );
+  return { mentions: [...joined, ...added].sort((one, other) => one.from - other.from), isLikely };
+}
+
+/** A school is an employer too, so either will do for the other. */
+function isPossible(isLikely: Tagged['isLikely'], { kind, from, to }: Mention): boolean {
+  const isOrganisation = kind === 'company' || kind === 'school';
+  return isOrganisation
+    ? isLikely('company', from, to) || isLikely('school', from, to)
+    : isLikely(kind, from, to);
 }
 
 /** "University" at the end of a line and "of Pune" at the beginning of the next are one school. */
@@ -42,18 +62,33 @@ function joinWrapped({ tokens }: LaidOutText, mentions: readonly Mention[]): Men
   return joined;
 }
 
-const EDGE = /^(?:[^\p{L}\p{N}+#)]|and|or|the|at|with|a|an|to|as|in)$/iu;
+const EDGE = /^(?:[^\p{L}\p{N}+#)]|and|or|the|at|with|a|an|to|as|in|for|of|from|since|by|is|was|on)$/iu;
 
 /** Marks and small words at the edges belong to the sentence, not to the name. */
 function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
   let { from, to } = mention;
   while (from < to && /^(?:[^\p{L}\p{N}.(]|and|or|the|at|with|a|an|to|as)$/iu.test(tokens[from]?.text ?? ''))
     from++;
+  // "Client: Blue Harbour" is Blue Harbour.
+  while (from + 2 < to && isLabelWord(tokens[from]?.text ?? '') && tokens[from + 1]?.text === ':') from += 2;
   while (to > from && EDGE.test(tokens[to - 1]?.text ?? '')) to--;
   const [first, last] = [tokens[from], tokens[to - 1]];
   if (from >= to || first === undefined || last === undefined || last.end - first.start > 160) return null;
   const hasLetters = tokens.slice(from, to).some((token) => token.kind === 'word');
   return hasLetters ? { ...mention, from, to, start: first.start, end: last.end } : null;
+}
+
+const MOST_TITLE = 8;
+const MOST_NAME = 14;
+
+/** What is too long for a name or a position, begins small, or stands in a bullet without a position's word is prose. */
+function isSentence({ tokens, segments }: LaidOutText, { kind, from, to, segment }: Mention): boolean {
+  const isName = kind === 'company' || kind === 'school';
+  if (isName)
+    return to - from > MOST_NAME || (to - from > 3 && !/^[\p{Lu}\p{N}]/u.test(tokens[from]?.text ?? ''));
+  if (kind !== 'title') return false;
+  const isNamed = tokens.slice(from, to).some(({ lower }) => titleHeads.has(lower));
+  return to - from > MOST_TITLE + (isNamed ? 3 : 0) || (!isNamed && segments[segment]?.isBulleted === true);
 }
 
 const TAIL = /^(?:of|for|de|del|della|für|di|da|do|van|voor|des|du|der|-|\/|&|and|und|et|y|e)$/i;
@@ -129,8 +164,12 @@ const LABEL_WORDS =
   /^(?:company|employer|organi[sz]ation|position|designation|title|role|job title|period|duration|dates?|institution|institute|university|college|school|degree|course|qualification|year|location|place|name|skills?|responsibilities|project|client|board|percentage|marks|address|mobile|phone|email|references?)$/i;
 
 /** The heads of a table's columns and the labels before values are no values. */
-function isLabel({ text }: LaidOutText, { start, end }: Mention): boolean {
-  return LABEL_WORDS.test(text.slice(start, end).trim());
+export function isLabel({ text }: LaidOutText, { start, end }: { start: number; end: number }): boolean {
+  return isLabelWord(text.slice(start, end).trim());
+}
+
+function isLabelWord(text: string): boolean {
+  return LABEL_WORDS.test(text);
 }
 
 const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|;)$/i;
@@ -194,6 +233,9 @@ function kindByWords(words: readonly Token[], section: SectionKind): MentionKind
       ? 'degree'
       : null;
   }
+  // A school that stands among jobs is the employer.
+  if (words.length > 1 && words.some(({ lower }) => schoolHeads.has(lower) || lower.includes('universit')))
+    return 'school';
   if (
     words.length > 1 &&
     words.some(({ lower, text }) => companySuffixes.has(lower) && /^\p{Lu}/u.test(text))

@@ -22,13 +22,14 @@ export interface ReadProfile {
 
 export function readProfile(laidOut: LaidOutText, weights: TaggerWeights, today: Month): ReadProfile {
   const notes = createEvidenceNotes();
-  const mentions = mentionsIn(laidOut, weights);
+  const seen = mentionsIn(laidOut, weights);
+  const { mentions } = seen;
   const basics = readBasics(laidOut, mentions, notes);
-  const work = findWork(laidOut, mentions).map((found, at) => workOf(found, `work[${at}]`, notes));
+  const work = findWork(laidOut, seen).map((found, at) => workOf(found, `work[${at}]`, notes));
   const studies = findEducation(laidOut, mentions);
   const education = studies.map((found, at) => educationOf(found, `education[${at}]`, notes));
   const languages = findLanguages(laidOut);
-  const skills = findSkills(laidOut, mentions).filter(({ value }) => languageName(value) === null);
+  const skills = findSkills(laidOut, seen).filter(({ value }) => languageName(value) === null);
   const now = currentPosition(work);
   const profile: CvProfile = {
     basics,

@@ -1,9 +1,9 @@
 import { type Traced, traced } from '../evidence-notes.ts';
 import { MOST } from '../parsed-cv.ts';
-import type { Mention } from '../tagger/decode.ts';
 import { isTaken } from '../text/found.ts';
 import type { LaidOutText } from '../text/lay-out.ts';
 import { canonicalSkill } from '../words/skill-names.ts';
+import type { SeenMentions } from './mentions.ts';
 
 export interface FoundSkill extends Traced {
   readonly canonical: string | null;
@@ -14,13 +14,15 @@ const NO_SKILL =
   /^(?:one|two|three|four|five|six|seven|eight|nine|ten|years?|months?|skills?|tools?|languages?|and|or|etc|other|various|including|experience|knowledge|less than \d+ years?|.)$/i;
 
 /** Skills by name, skills that the tagger saw, and the short items of a list under a heading for skills. */
-export function findSkills(laidOut: LaidOutText, mentions: readonly Mention[]): FoundSkill[] {
+export function findSkills(laidOut: LaidOutText, { mentions, isLikely }: SeenMentions): FoundSkill[] {
   const { text } = laidOut;
   const others = mentions
     .filter(({ kind }) => kind !== 'skill' && kind !== 'degree')
     .sort((one, other) => one.start - other.start);
   const found: FoundSkill[] = [];
-  for (const { start, end, from, value } of laidOut.skills) {
+  for (const { start, end, from, to, value } of laidOut.skills) {
+    // Names of products and everyday words alike stand in texts about other things: the tagger has a say.
+    if (!isLikely('skill', from, to)) continue;
     if (isTaken(others, start, end) || !isClaimed(laidOut, from, value.family)) continue;
     found.push({ ...traced(text, start, end, 0.9), canonical: value.canonical });
   }

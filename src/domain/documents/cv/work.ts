@@ -6,6 +6,7 @@ import type { SectionKind } from '../text/headings.ts';
 import type { LaidOutText } from '../text/lay-out.ts';
 import { type Anchor, type Entry, groupEntries } from './entries.ts';
 import { fillGaps } from './fill-gaps.ts';
+import type { SeenMentions } from './mentions.ts';
 import { segmentAt } from './segment-at.ts';
 
 export interface FoundWork {
@@ -17,7 +18,7 @@ export interface FoundWork {
   readonly highlights: readonly Traced[];
 }
 
-/** Sections of other things: a job among them has a title, and an employer or a span of time. */
+/** Sections of other things: a job among them has a title, and an employer or a time. */
 const CLOSED_SECTIONS: ReadonlySet<SectionKind> = new Set([
   'education',
   'skills',
@@ -25,12 +26,12 @@ const CLOSED_SECTIONS: ReadonlySet<SectionKind> = new Set([
   'certificates',
 ]);
 
-export function findWork(laidOut: LaidOutText, mentions: readonly Mention[]): FoundWork[] {
-  const anchors = anchorsOf(laidOut, mentions);
+export function findWork(laidOut: LaidOutText, seen: SeenMentions): FoundWork[] {
+  const anchors = anchorsOf(laidOut, seen.mentions);
   const entries = groupEntries(laidOut, anchors)
     .filter((entry) => isJob(laidOut, entry))
     .slice(0, MOST.work);
-  fillGaps(laidOut, entries, mentions);
+  fillGaps(laidOut, entries, seen);
   return entries.map((entry, at) => {
     const next = entries[at + 1];
     return {
@@ -81,9 +82,11 @@ function isJob(laidOut: LaidOutText, entry: Entry): boolean {
   const section = laidOut.sections[entry.firstSegment] ?? 'top';
   if (section === 'work') return true;
   if (CLOSED_SECTIONS.has(section))
-    return entry.part !== null && (entry.head !== null || entry.date?.isRange === true);
+    return entry.part !== null && (entry.head !== null || entry.date !== null);
   // Under a heading that nobody knows, or none at all.
-  return entry.date?.isRange === true || (entry.date !== null && entry.head !== null && entry.part !== null);
+  return (
+    entry.date?.isRange === true || (entry.part !== null && (entry.date !== null || entry.head !== null))
+  );
 }
 
 function namesOf({ text }: LaidOutText, { head, part, place }: Entry) {

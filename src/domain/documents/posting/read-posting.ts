@@ -4,13 +4,15 @@ import type { Evidence } from '../document-facts.ts';
 import { createEvidenceNotes, type EvidenceNotes, type Traced, traced } from '../evidence-notes.ts';
 import { MOST } from '../parsed-cv.ts';
 import type { Posting } from '../parsed-posting.ts';
-import type { Mention, TaggerWeights } from '../tagger/decode.ts';
+import type { Mention } from '../tagger/decode.ts';
 import { looksLikeDegree } from '../tagger/flags.ts';
+import type { EngineWeights } from '../tagger/weights.ts';
 import { isTaken } from '../text/found.ts';
 import type { LaidOutText } from '../text/lay-out.ts';
 import { degreeBook } from '../words/single-words.ts';
 import { findEmploymentType, findExperience, findRemote } from './employment.ts';
 import { findOrganisation, findTitle } from './headline.ts';
+import { findPhrases, type PostingPhrase } from './phrases.ts';
 import { findPostingDates } from './posting-dates.ts';
 import { itemsOf, sortItems } from './requirement-items.ts';
 import { findSalary } from './salary.ts';
@@ -21,11 +23,14 @@ const MOST_LOOKED_AT = 200;
 
 export function readPosting(
   laidOut: LaidOutText,
-  weights: TaggerWeights,
+  weights: EngineWeights,
+  { whole, language }: { whole: string; language: string },
 ): { posting: Posting; evidence: Evidence[] } {
   const notes = createEvidenceNotes();
   const { text } = laidOut;
-  const mentions = mentionsIn(laidOut, weights);
+  const { mentions } = mentionsIn(laidOut, weights.cv);
+  // The tagger for postings learnt from English sentences; elsewhere the word list alone speaks.
+  const phrases = language === 'en' ? findPhrases(laidOut, weights.posting) : [];
   const sorted = sortItems(itemsOf(laidOut));
   const organisation = notes.note('hiringOrganization.name', findOrganisation(laidOut, mentions));
   const salary = findSalary(text);
@@ -44,7 +49,7 @@ export function readPosting(
   const monthsOfExperience = found('experienceRequirements.monthsOfExperience', months);
   const posting: Posting = {
     title: notes.note('title', findTitle(laidOut)),
-    description: notes.note('description', descriptionOf(text)),
+    description: notes.note('description', descriptionOf(whole)),
     hiringOrganization: organisation === null ? null : { name: organisation },
     jobLocation: locationsOf(laidOut, notes),
     jobLocationType: found('jobLocationType', remote),
@@ -52,7 +57,7 @@ export function readPosting(
     baseSalary: found('baseSalary', salary),
     must_have: listOf('must_have', sorted.must, notes),
     nice_to_have: listOf('nice_to_have', sorted.nice, notes),
-    skills: skillsOf(laidOut, mentions, organisation, notes),
+    skills: skillsOf(laidOut, phrases, mentions, organisation, notes),
     responsibilities: listOf('responsibilities', sorted.tasks, notes),
     experienceRequirements: monthsOfExperience === null ? null : { monthsOfExperience },
     educationRequirements: listOf('educationRequirements', degreesOf(laidOut), notes),
@@ -108,9 +113,13 @@ function locationsOf(
   return locations;
 }
 
-/** Known names, and what the tagger sees; a posting's own company and place are none. */
+/** More words than this are a duty, which stands among the requirements and cannot be matched as a skill. */
+const MOST_WORDS = 4;
+
+/** Known names anywhere, and short phrases that the tagger sees; a posting's own company and place are none. */
 function skillsOf(
   { skills, text }: LaidOutText,
+  phrases: readonly PostingPhrase[],
   mentions: readonly Mention[],
   organisation: string | null,
   notes: EvidenceNotes,
@@ -119,12 +128,18 @@ function skillsOf(
   const others = mentions
     .filter(({ kind }) => kind === 'company' || kind === 'place')
     .sort((one, other) => one.start - other.start);
+  const known = skills.map(({ start, end, value }) => ({ ...traced(text, start, end, 0.85), ...value }));
+  const seen = phrases.filter(
+    ({ kind, value, start, end }) =>
+      kind === 'knowledge' && value.split(' ').length <= MOST_WORDS && !isTaken(known, start, end),
+  );
   const kept = new Map<string, Traced & { canonical: string | null }>();
-  for (const { start, end, value } of skills) {
-    const one = traced(text, start, end, 0.85);
+  for (const one of [...known, ...seen].sort((left, right) => left.start - right.start)) {
+    const { start, end, canonical } = one;
     if (isTaken(ownNames, start, end) || isTaken(others, start, end) || languageName(one.value) !== null)
       continue;
-    if (!kept.has(value.canonical)) kept.set(value.canonical, { ...one, canonical: value.canonical });
+    const key = (canonical ?? one.value).toLowerCase();
+    if (!kept.has(key)) kept.set(key, one);
   }
   return [...kept.values()].slice(0, MOST.skills).map(({ canonical, ...one }, at) => ({
     name: notes.note(`skills[${at}].name`, one) ?? one.value,

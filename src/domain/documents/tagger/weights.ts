@@ -1,20 +1,44 @@
+import cvWeights from './cv-weights.json' with { type: 'json' };
 import type { TaggerWeights } from './decode.ts';
-import { LABEL_COUNT } from './labels.ts';
-import stored from './weights.json' with { type: 'json' };
+import type { FeatureReach } from './features.ts';
+import { CV_KINDS, labelCount, type MentionKind, POSTING_KINDS, type PostingKind } from './labels.ts';
+import postingWeights from './posting-weights.json' with { type: 'json' };
 
-/**
- * The weights as quality/train.ts wrote them: hashes of features in order, then a row of signed bytes for each. They
- * are looked up in an open table twice their number, because a look-up is made some sixty times a token.
- */
-export function readWeights(): TaggerWeights {
+/** Weights as quality/train.ts wrote them: hashes of features in order, then a row of signed bytes for each. */
+export interface StoredWeights {
+  readonly features: number;
+  readonly scale: number;
+  readonly steps: readonly number[];
+  readonly rows: string;
+}
+
+export interface EngineWeights {
+  readonly cv: TaggerWeights<MentionKind>;
+  readonly posting: TaggerWeights<PostingKind>;
+}
+
+export function readWeights(): EngineWeights {
+  return {
+    cv: weightsOf(cvWeights, CV_KINDS, 'document'),
+    posting: weightsOf(postingWeights, POSTING_KINDS, 'line'),
+  };
+}
+
+/** Rows are looked up in an open table more than twice their number, because a look-up is made some ninety times a token. */
+export function weightsOf<Kind extends string>(
+  stored: StoredWeights,
+  kinds: readonly Kind[],
+  reach: FeatureReach,
+): TaggerWeights<Kind> {
+  const labels = labelCount(kinds);
   const binary = atob(stored.rows);
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at);
   const view = new DataView(bytes.buffer);
   const count = stored.features;
-  const weights = new Float32Array(count * LABEL_COUNT);
-  for (let at = 0; at < weights.length; at++) weights[at] = view.getInt8(count * 4 + at) * stored.scale;
+  const weights = new Int8Array(bytes.buffer, count * 4, count * labels);
   let size = 1;
-  while (size < count * 3) size *= 2;
+  while (size < count * 2.5) size *= 2;
   const keys = new Int32Array(size).fill(-1);
   const rows = new Int32Array(size);
   for (let at = 0; at < count; at++) {
@@ -22,11 +46,14 @@ export function readWeights(): TaggerWeights {
     let slot = feature & (size - 1);
     while (keys[slot] !== -1) slot = (slot + 1) & (size - 1);
     keys[slot] = feature;
-    rows[slot] = at * LABEL_COUNT;
+    rows[slot] = at * labels;
   }
   return {
+    kinds,
+    reach,
     weights,
-    steps: stored.steps,
+    scale: stored.scale,
+    steps: { labels, weights: Float32Array.from(stored.steps) },
     rowOf: (feature) => {
       let slot = feature & (size - 1);
       for (let key = keys[slot]; key !== -1; key = keys[slot]) {

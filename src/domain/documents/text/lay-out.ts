@@ -5,6 +5,7 @@ import { type Heading, headingOf, type SectionKind } from './headings.ts';
 import { findLinks, type Link } from './links.ts';
 import { findPhones } from './phones.ts';
 import { knownPlacesIn, type PlaceSeen } from './places.ts';
+import { sectionsOf } from './sections.ts';
 import { type Segment, segmentsOf } from './segments.ts';
 import { knownSkillsIn, type SkillSeen } from './skills-seen.ts';
 import { type Token, tokensOf, type WholePlace } from './tokens.ts';
@@ -43,7 +44,7 @@ export function layOut(whole: string): LaidOutText {
   const tokens = tokensOf(segments, wholePlaces(emails, links, phones, dates));
   const tokenStarts = startsOf(segments, tokens);
   const headings = segments.map(headingOf);
-  const sections = sectionsOf(headings);
+  const sections = sectionsOf({ segments, headings, tokens, tokenStarts, dates });
   const skills = knownSkillsIn({ tokens, sections, segments });
   const places = knownPlacesIn(tokens);
   return {
@@ -90,12 +91,4 @@ function startsOf(segments: readonly Segment[], tokens: readonly Token[]): numbe
   }
   starts.push(tokens.length);
   return starts;
-}
-
-function sectionsOf(headings: readonly (Heading | null)[]): SectionKind[] {
-  let section: SectionKind = 'top';
-  return headings.map((heading) => {
-    if (heading !== null) section = heading.kind;
-    return section;
-  });
 }

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Contestant } from './frame/contestants.ts';
+
+/** One request that is sent over and over. */
+export interface Asked {
+  readonly label: string;
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface LoadBounds {
+  readonly connections: number;
+  readonly requests: number;
+}
+
+const PROGRAM = join(import.meta.dir, 'programs/repeated-request.ts');
+/** The kernel counts in ticks of ten milliseconds. */
+const MICROS_PER_TICK = 10_000;
+
+const accept = 'application/json, text/event-stream';
+const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 };
+
+export const restChat = rest('chat over REST', 'POST', '/chat/completions', JSON.stringify(CHAT));
+export const restModels = rest('the list of models over REST', 'GET', '/models', '');
+export const chat2025 = tool2025('chat', CHAT);
+export const chat2026 = tool2026('chat', CHAT);
+export const models2025 = tool2025('list_models', {});
+export const models2026 = tool2026('list_models', {});
+
+/** So many requests, each of which must succeed. */
+export async function load(gateway: Contestant, asked: Asked, bounds: LoadBounds) {
+  const { method, body } = asked;
+  const url = gateway.url.replace('/chat/completions', asked.path);
+  const headers = { authorization: `Bearer ${gateway.key}`, ...asked.headers };
+  const words = JSON.stringify({ url, method, headers, body, ...bounds });
+  const before = cpuMicros(gateway.pid);
+  const child = Bun.spawn([process.execPath, PROGRAM, words], { stdout: 'pipe', stderr: 'inherit' });
+  const output = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the load of ${asked.label} failed`);
+  const told = JSON.parse(output) as Record<'requests' | 'failed' | 'p50Ms' | 'p99Ms', number>;
+  const { requests, failed, p50Ms, p99Ms } = told;
+  if (failed > 0 || requests < bounds.requests) {
+    throw new Error(`${bounds.requests - requests + failed} of ${bounds.requests} failed: ${asked.label}`);
+  }
+  return { p50Ms, p99Ms, cpuMicros: (cpuMicros(gateway.pid) - before) / requests };
+}
+
+function rest(label: string, method: Asked['method'], path: string, body: string): Asked {
+  return { label, method, path, headers: { 'content-type': 'application/json' }, body };
+}
+
+function tool2025(name: string, given: object): Asked {
+  const body = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: given },
+  });
+  const headers = { 'content-type': 'application/json', accept, 'mcp-protocol-version': '2025-11-25' };
+  return { label: `${name} as a tool, 2025-11-25`, method: 'POST', path: '/mcp', headers, body };
+}
+
+function tool2026(name: string, given: object): Asked {
+  const version = '2026-07-28';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': version,
+    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+  };
+  const params = { name, arguments: given, _meta };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  const protocol = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': name };
+  const headers = { 'content-type': 'application/json', accept, ...protocol };
+  return { label: `${name} as a tool, ${version}`, method: 'POST', path: '/mcp', headers, body };
+}
+
+/** User and system time so far; the name in brackets may hold spaces. */
+function cpuMicros(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK;
+}

@@ -1,0 +1,153 @@
+import { listCompanies } from '../src/domain/accounts/company.ts';
+import { listSessions } from '../src/domain/accounts/end-sessions.ts';
+import { listMembers } from '../src/domain/accounts/members.ts';
+import { listAuditEntries } from '../src/domain/audit/audit-log.ts';
+import { countFailures, latestFailures } from '../src/domain/calls/usage-failures.ts';
+import { usageReport } from '../src/domain/calls/usage-report.ts';
+import { readCompanyStandings } from '../src/domain/credits/company-standing.ts';
+import { listInvoices } from '../src/domain/credits/invoice.ts';
+import { listAlerts } from '../src/domain/credits/list-alerts.ts';
+import { listTransactions } from '../src/domain/credits/list-transactions.ts';
+import { statementLines } from '../src/domain/credits/statement.ts';
+import { findLiveKeys } from '../src/domain/keys/find-live-keys.ts';
+import { listKeys } from '../src/domain/keys/list-keys.ts';
+import { findEntries } from '../src/domain/logs/find-entries.ts';
+import { countOperations } from '../src/domain/operations/count-operations.ts';
+import { listOperations } from '../src/domain/operations/list-operations.ts';
+import { listPaymentEvents } from '../src/domain/payments/payment-event.ts';
+import { listPurchases } from '../src/domain/payments/purchase.ts';
+import type { Statements } from '../src/ports/database.ts';
+import type { World } from './world-generator.ts';
+
+export interface Question {
+  readonly label: string;
+  ask(statements: Statements): Promise<unknown>;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PAGE = 50;
+
+/** What the surfaces ask of tables that grow, by the very functions that ask it. */
+export function questionsTo(world: World): readonly Question[] {
+  const nowMs = Date.now();
+  return [...pagesOf(world, nowMs), ...reportsOf(world, nowMs), ...callsOf(world, nowMs)];
+}
+
+function pagesOf({ companyId, hotCompanyId, userId }: World, nowMs: number): readonly Question[] {
+  return [
+    { label: 'companies: a page', ask: (on) => listCompanies(on, { limit: PAGE, after: companyId }) },
+    {
+      label: 'companies: how 50 of them stand',
+      ask: async (on) => {
+        const page = await listCompanies(on, { limit: PAGE, after: companyId });
+        return await readCompanyStandings(
+          on,
+          page.map(({ id }) => id),
+          nowMs,
+        );
+      },
+    },
+    { label: 'members of a company', ask: (on) => listMembers(on, companyId, { limit: PAGE, after: null }) },
+    { label: 'sessions of a person', ask: (on) => listSessions(on, userId, new Date(nowMs)) },
+    { label: 'keys: a key by its hash', ask: (on) => findLiveKeys(on, ['00'.repeat(32)], nowMs) },
+    { label: 'keys of a company', ask: (on) => listKeys(on, companyId, { limit: PAGE }) },
+    {
+      label: 'keys of the largest company: a page',
+      ask: (on) => listKeys(on, hotCompanyId, { limit: PAGE }),
+    },
+    {
+      label: 'audit log of a company',
+      ask: (on) => listAuditEntries(on, companyId, { limit: PAGE, after: null }),
+    },
+    { label: 'audit log of all', ask: (on) => listAuditEntries(on, null, { limit: PAGE, after: null }) },
+    { label: 'payment events: a page', ask: (on) => listPaymentEvents(on, { limit: PAGE }) },
+    {
+      label: 'payment events that failed',
+      ask: (on) => listPaymentEvents(on, { limit: PAGE, status: 'FAILED' }),
+    },
+    {
+      label: 'payment events that wait, of which there are none',
+      ask: (on) => listPaymentEvents(on, { limit: PAGE, status: 'DEFERRED' }),
+    },
+    { label: 'invoices of a company', ask: (on) => listInvoices(on, companyId, { limit: PAGE }) },
+    { label: 'purchases of a company', ask: (on) => listPurchases(on, companyId, { limit: PAGE }) },
+    { label: 'alerts of a company', ask: (on) => listAlerts(on, companyId) },
+    { label: 'log: errors, a page', ask: (on) => findEntries(on, { level: 'error', limit: PAGE }) },
+    { label: 'log: a request', ask: (on) => findEntries(on, { requestId: 'req_4711', limit: PAGE }) },
+  ];
+}
+
+function reportsOf({ companyId, hotCompanyId, keyId }: World, nowMs: number): readonly Question[] {
+  const day = daysBefore(nowMs);
+  const year = { from: day(364), to: day(0) };
+  const month = { from: day(30), to: day(0) };
+  const statement = async (statements: Statements, accountId: string) => {
+    const period = { accountId, from: new Date(nowMs - 60 * DAY_MS), to: new Date(nowMs - 30 * DAY_MS) };
+    let lines = 0;
+    for await (const _ of statementLines(statements, period)) lines += 1;
+    return lines;
+  };
+  return [
+    {
+      label: 'transactions of the largest company: a page',
+      ask: (on) => listTransactions(on, hotCompanyId, { first: PAGE }),
+    },
+    { label: 'statement of a month', ask: (on) => statement(on, companyId) },
+    { label: 'statement of a month of the largest company', ask: (on) => statement(on, hotCompanyId) },
+    {
+      label: 'usage: a month of a key, by day',
+      ask: (on) => usageReport(on, { companyId, keyId, ...month, by: [['day']] }),
+    },
+    {
+      label: 'usage: a year of a company, by model and by day',
+      ask: (on) => usageReport(on, { companyId, keyId: null, ...year, by: [[], ['model'], ['day']] }),
+    },
+    {
+      label: 'usage: a year of the largest company, by model and by day',
+      ask: (on) =>
+        usageReport(on, { companyId: hotCompanyId, keyId: null, ...year, by: [[], ['model'], ['day']] }),
+    },
+    {
+      label: 'usage: a month of the largest company, by key',
+      ask: (on) => usageReport(on, { companyId: hotCompanyId, keyId: null, ...month, by: [['key']] }),
+    },
+  ];
+}
+
+function callsOf({ companyId, hotCompanyId }: World, nowMs: number): readonly Question[] {
+  const day = daysBefore(nowMs);
+  const month = { from: day(30), to: day(0) };
+  const hour = { from: new Date(nowMs - DAY_MS / 24), to: new Date(nowMs) };
+  return [
+    {
+      label: 'failures: a month of a company',
+      ask: (on) => countFailures(on, { companyId, ...month, by: ['model'] }),
+    },
+    {
+      label: 'failures: the latest of the largest company',
+      ask: (on) => latestFailures(on, { companyId: hotCompanyId, ...month }),
+    },
+    {
+      label: 'failures: a month of the largest company',
+      ask: (on) => countFailures(on, { companyId: hotCompanyId, ...month, by: ['model'] }),
+    },
+    { label: 'operations: counts of an hour', ask: (on) => countOperations(on, hour.from) },
+    { label: 'operations: counts of a day', ask: (on) => countOperations(on, new Date(nowMs - DAY_MS)) },
+    {
+      label: 'operations: a page',
+      ask: (on) => listOperations(on, { ...hour, kind: null, outcome: null, limit: PAGE, after: null }),
+    },
+    {
+      label: 'operations: refusals of a month, of which there are none',
+      ask: (on) =>
+        listOperations(on, {
+          ...{ from: new Date(nowMs - 30 * DAY_MS), to: new Date(nowMs), kind: null },
+          ...{ outcome: 'REFUSED', limit: PAGE, after: null },
+        }),
+    },
+  ];
+}
+
+function daysBefore(nowMs: number): (ago: number) => string {
+  return (ago) => new Date(nowMs - ago * DAY_MS).toISOString().slice(0, 10);
+}

@@ -1,0 +1,96 @@
+import { SQL } from 'bun';
+import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
+import { migrate } from '../src/adapters/database/migrate.ts';
+import { openPostgres } from '../src/adapters/database/postgres.ts';
+import { addUpUsageMonths } from '../src/domain/calls/usage-report-months.ts';
+import type { Database, SqlValue, Statements } from '../src/ports/database.ts';
+import { createSilentLog } from '../test/doubles/silent-log.ts';
+import type { Measurement, Row } from './frame/measurement.ts';
+import { medianOf } from './frame/median.ts';
+import { makeWorld, sizeOf } from './world-generator.ts';
+import { type Question, questionsTo } from './world-questions.ts';
+
+/** `WORLD_CALLS=10000000 npm run bench -- world` is the year that docs/scaling.md tells of. */
+const CALLS = Number(process.env.WORLD_CALLS ?? 100_000);
+/** Past five PostgreSQL may keep one plan for all values, which is the one to be afraid of. */
+const WARM_UP = 7;
+const ROUNDS = 9;
+/** What a page may wait for its statement. */
+const AIM_MS = 100;
+/** A table of fewer rows is read whole at any time. */
+const MANY_ROWS = 5_000;
+
+/** Every statement of the surfaces on tables that grow, with a year of data. */
+export const world: Measurement = {
+  name: 'world',
+  what: `what the surfaces ask, in a year of ${CALLS.toLocaleString('en')} calls on PostgreSQL; WORLD_CALLS sets how many`,
+  withinMs: 120_000 + CALLS / 5,
+  async run(context) {
+    const url = await context.emptyDatabase();
+    const log = createSilentLog();
+    const bounds = { poolSize: 1, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 60_000 };
+    const database = await openPostgres({ ...bounds, url, log, applicationName: 'bench' });
+    context.whenEnding(database.close);
+    await migrate(database);
+    const sql = new SQL({ url, max: 1, idleTimeout: 0 });
+    context.whenEnding(() => sql.close({ timeout: 0 }));
+    const begun = performance.now();
+    const made = await makeWorld(sql, sizeOf(CALLS), context.signal);
+    const madeMs = performance.now() - begun;
+    // The running month and the one before it stay as days.
+    await addUpUsageMonths({ database, log, clock: createSystemClock() }, context.signal);
+    await database.script('analyze usage_months; analyze usage_months_done');
+    const rows: Row[] = [{ label: 'to make this world', unit: 'ms', value: madeMs }];
+    for (const question of questionsTo(made)) {
+      context.signal.throwIfAborted();
+      rows.push(await answered(database, question));
+    }
+    return rows;
+  },
+};
+
+export async function answered(database: Database, { label, ask }: Question): Promise<Row> {
+  for (let round = 0; round < WARM_UP; round += 1) await ask(database);
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const begun = performance.now();
+    await ask(database);
+    times.push(performance.now() - begun);
+  }
+  const whole = await tablesReadWhole(database, ask);
+  const note = whole.length === 0 ? '' : ` (reads all of ${whole.join(', ')})`;
+  return { label: `${label}${note}`, unit: 'ms', ...medianOf(times), aim: { below: AIM_MS } };
+}
+
+/** The large tables that a question's statements read from end to end, by the plans they have. */
+async function tablesReadWhole(database: Database, ask: Question['ask']): Promise<readonly string[]> {
+  const found = new Set<string>();
+  const explaining: Statements = {
+    ...database,
+    async query<R>(text: string, values: readonly SqlValue[] = []) {
+      const [row] = await database.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>(
+        `explain (analyze, timing off, format json) ${text}`,
+        values,
+      );
+      for (const { Plan } of row?.['QUERY PLAN'] ?? []) collect(Plan, found);
+      return await database.query<R>(text, values);
+    },
+  };
+  await ask(explaining);
+  return [...found];
+}
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows'?: number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+function collect(plan: Plan, found: Set<string>): void {
+  const passed = (plan['Actual Rows'] ?? 0) + (plan['Rows Removed by Filter'] ?? 0);
+  const isWhole = plan['Node Type'] === 'Seq Scan' || (plan['Rows Removed by Filter'] ?? 0) > MANY_ROWS;
+  if (isWhole && passed > MANY_ROWS) found.add(plan['Relation Name'] ?? plan['Node Type']);
+  for (const part of plan.Plans ?? []) collect(part, found);
+}

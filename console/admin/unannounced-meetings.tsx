@@ -1,0 +1,51 @@
+import { List } from '../parts/list.tsx';
+import { Card, Page, Tag } from '../parts/page.tsx';
+import { Moment } from '../parts/words.tsx';
+import { graphql } from '../session/graphql.ts';
+import { usePages } from '../session/use-asking.ts';
+
+interface Meeting {
+  readonly id: string;
+  readonly room: string;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly createdAt: string;
+}
+
+const MEETINGS = graphql(`query($after: ID) { unannouncedMeetings(first: 30, after: $after) {
+  nodes { id room startedAt endedAt createdAt } pageInfo { hasNextPage endCursor } } }`);
+
+export function UnannouncedMeetings() {
+  const pages = usePages<Meeting>(MEETINGS, 'unannouncedMeetings');
+  return (
+    <Page
+      title="Unannounced rooms"
+      says="Meetings in rooms that no company had announced, as the meeting server told of them. Kept for 30 days, and no model is asked about them."
+    >
+      <Card>
+        <List
+          label="Unannounced rooms"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          nothing="No unannounced rooms"
+          empty={<p>Every room of which the meeting server told belongs to a company.</p>}
+          columns={[
+            { name: 'Room', show: ({ room }) => <code>{room}</code> },
+            { name: 'State', show: (meeting) => <State {...meeting} /> },
+            { name: 'Began', show: ({ startedAt }) => <Moment at={startedAt} never="not known" /> },
+            { name: 'Ended', show: ({ endedAt }) => <Moment at={endedAt} never="not yet" /> },
+            { name: 'First heard of', show: ({ createdAt }) => <Moment at={createdAt} /> },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+function State({ startedAt, endedAt }: Meeting) {
+  if (endedAt !== null) return <Tag>Over</Tag>;
+  return <Tag mood="good">{startedAt === null ? 'Expected' : 'Under way'}</Tag>;
+}

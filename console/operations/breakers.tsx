@@ -1,0 +1,118 @@
+import { Link } from 'wouter';
+import { Confirmed } from '../parts/dialog.tsx';
+import { List } from '../parts/list.tsx';
+import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
+import { count, Moment, spoken } from '../parts/words.tsx';
+import { useConsole } from '../session/console-context.ts';
+import { graphql } from '../session/graphql.ts';
+import { useQuery } from '../session/use-asking.ts';
+import { lasting, secondsUntil } from './lasting.ts';
+import { Nil } from './nil.tsx';
+
+interface Breaker {
+  readonly service: string;
+  readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
+  readonly failuresInARow: number;
+  readonly aliases: readonly string[];
+  readonly lastErrorReason: string | null;
+  readonly lastErrorAt: string | null;
+  readonly nextTryAt: string | null;
+}
+
+const BREAKERS = graphql(`{ circuitBreakers { service state failuresInARow aliases lastErrorReason lastErrorAt
+  nextTryAt } }`);
+const RESET = graphql(`mutation($service: String!) { resetCircuitBreaker(service: $service) { state } }`);
+const LOOK_EVERY_MS = 2_000;
+const MOODS: Record<Breaker['state'], Mood> = { CLOSED: 'good', OPEN: 'bad', HALF_OPEN: 'warn' };
+
+export function Breakers() {
+  const { session } = useConsole();
+  const asked = useQuery<{ circuitBreakers: readonly Breaker[] }>(BREAKERS, {}, LOOK_EVERY_MS);
+  const reset = async (service: string) => {
+    await session.ask(RESET, { service });
+    await asked.reload();
+  };
+  return (
+    <Page
+      title="Breakers"
+      says="Whether each external AI service is called. One that fails over and over is left alone for a while, and then tried once."
+    >
+      <Card>
+        <List
+          label="Breakers"
+          rows={asked.data?.circuitBreakers ?? null}
+          error={asked.error}
+          retry={asked.reload}
+          keyOf={({ service }) => service}
+          nothing="No external AI service"
+          empty={
+            <p>
+              The embedded models answer for every alias. <Link href="/models">Set targets</Link> to call
+              providers.
+            </p>
+          }
+          columns={[
+            { name: 'Service', show: ({ service }) => <code>{service}</code> },
+            {
+              name: 'State',
+              show: ({ state }) => (
+                <span role="status">
+                  <Tag mood={MOODS[state]}>{spoken(state)}</Tag>
+                </span>
+              ),
+            },
+            { name: 'Serves', show: ({ aliases }) => <Aliases aliases={aliases} /> },
+            {
+              name: 'Failures in a row',
+              isNumber: true,
+              // Counting ends with the opening.
+              show: ({ state, failuresInARow }) => (state === 'CLOSED' ? count(failuresInARow) : <Nil />),
+            },
+            {
+              name: 'Last error',
+              show: ({ lastErrorReason, lastErrorAt }) =>
+                lastErrorReason !== null && (
+                  <>
+                    <div>{lastErrorReason}</div>
+                    <div className="quiet small">
+                      <Moment at={lastErrorAt} />
+                    </div>
+                  </>
+                ),
+            },
+            { name: 'Next try', show: (breaker) => <NextTry {...breaker} /> },
+            {
+              name: 'Do',
+              show: ({ service, state }) =>
+                state !== 'CLOSED' && (
+                  <Confirmed
+                    name="Reset"
+                    title={`Call ${service} again?`}
+                    says="All processes call it again at once. If it still fails, it is left alone anew."
+                    danger={false}
+                    work={() => reset(service)}
+                  />
+                ),
+            },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+function Aliases({ aliases }: { aliases: readonly string[] }) {
+  if (aliases.length === 0) return <span className="quiet">nothing any more</span>;
+  return aliases.map((alias) => (
+    <div key={alias}>
+      <code>{alias}</code>
+    </div>
+  ));
+}
+
+function NextTry({ state, nextTryAt }: Breaker) {
+  if (state === 'CLOSED' || nextTryAt === null) return null;
+  const seconds = secondsUntil(nextTryAt);
+  if (state === 'HALF_OPEN' || seconds <= 0) return 'with the next call';
+  return `in ${lasting(seconds)}`;
+}

@@ -1,0 +1,146 @@
+import { useEffect, useState } from 'react';
+import { useParams } from 'wouter';
+import { Act, Confirmed } from '../parts/dialog.tsx';
+import { List } from '../parts/list.tsx';
+import { Bones, Card, Figure, Notice, Page } from '../parts/page.tsx';
+import { count, Moment } from '../parts/words.tsx';
+import { useConsole } from '../session/console-context.ts';
+import { graphql } from '../session/graphql.ts';
+import { usePages } from '../session/use-asking.ts';
+import { lasting } from './lasting.ts';
+import { type Queue, useQueues } from './queues.tsx';
+
+interface Letter {
+  readonly id: string;
+  readonly error: string;
+  readonly failedAt: string;
+  readonly data: Readonly<Record<string, string | number | boolean>>;
+}
+
+const LETTERS =
+  graphql(`query($queue: String!, $after: ID) { deadLetters(queue: $queue, first: 30, after: $after) {
+  nodes { id error failedAt data } pageInfo { hasNextPage endCursor } } }`);
+const REDRIVE = graphql(
+  `mutation($queue: String!, $ids: [ID!]) { redriveDeadLetters(queue: $queue, ids: $ids) }`,
+);
+const DELETE = graphql(
+  `mutation($queue: String!, $ids: [ID!]!) { deleteDeadLetters(queue: $queue, ids: $ids) }`,
+);
+
+export function DeadLetters() {
+  const { session } = useConsole();
+  const { name = '' } = useParams<{ name: string }>();
+  const queues = useQueues();
+  const queue = queues.data?.workQueues.find((one) => one.name === name);
+  const pages = usePages<Letter>(LETTERS, 'deadLetters', { queue: name });
+  const [said, setSaid] = useState<string | null>(null);
+  const dead = queue?.dead ?? null;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another number of letters means other letters
+  useEffect(() => void pages.reload(), [dead]);
+  const redrive = async (ids: readonly string[] | null) => {
+    const answer = await session.ask<{ redriveDeadLetters: number }>(REDRIVE, { queue: name, ids });
+    setSaid(redriven(answer.redriveDeadLetters));
+    await Promise.all([pages.reload(), queues.reload()]);
+  };
+  const remove = async (ids: readonly string[]) => {
+    const answer = await session.ask<{ deleteDeadLetters: number }>(DELETE, { queue: name, ids });
+    setSaid(
+      answer.deleteDeadLetters === 1
+        ? 'One letter is deleted.'
+        : `${count(answer.deleteDeadLetters)} letters are deleted.`,
+    );
+    await Promise.all([pages.reload(), queues.reload()]);
+  };
+  const shown = pages.nodes ?? [];
+  const actions = shown.length > 0 && (
+    <>
+      <Confirmed
+        name="Redrive all"
+        title={`Give all dead letters of ${name} another run?`}
+        says={`${count(dead ?? shown.length)} jobs wait again, all tries anew.`}
+        danger={false}
+        isBig
+        work={() => redrive(null)}
+      />
+      <Confirmed
+        name="Delete those shown"
+        title={`Delete ${count(shown.length)} dead letters for good?`}
+        says="What these jobs were to do is then not done. This cannot be undone."
+        isBig
+        work={() => remove(shown.map(({ id }) => id))}
+      />
+    </>
+  );
+  return (
+    <Page
+      title={`Queue ${name}`}
+      says="Its dead letters: jobs that failed as often as they may. They are kept for 90 days."
+      back={{ href: '/queues', name: 'Workers and queues' }}
+      actions={actions}
+    >
+      {queue !== undefined ? <QueueFigures queue={queue} /> : queues.data === null && <Bones lines={2} />}
+      {said !== null && <Notice mood="good">{said}</Notice>}
+      <Card title="Dead letters">
+        <List
+          label="Dead letters"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          nothing="No dead letters"
+          empty={<p>Every job was done, or is tried again by itself.</p>}
+          columns={[
+            { name: 'Failed', show: ({ failedAt }) => <Moment at={failedAt} /> },
+            { name: 'Error', show: ({ error }) => <span className="said">{error}</span> },
+            { name: 'About', show: ({ data }) => <About data={data} /> },
+            {
+              name: 'Do',
+              show: ({ id }) => (
+                <div className="row">
+                  <Act name="Redrive" work={() => redrive([id])} />
+                  <Confirmed
+                    name="Delete"
+                    title="Delete this dead letter for good?"
+                    says="What the job was to do is then not done. This cannot be undone."
+                    work={() => remove([id])}
+                  />
+                </div>
+              ),
+            },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+function redriven(number: number): string {
+  if (number === 0) return 'None was moved: the same job may wait already.';
+  return number === 1 ? 'One job runs again.' : `${count(number)} jobs run again.`;
+}
+
+function QueueFigures({ queue }: { queue: Queue }) {
+  const { waiting, oldestWaitingSeconds: oldest, active, dead, donePerMinute, failedPerMinute } = queue;
+  return (
+    <div className="columns">
+      <Figure
+        name="Waiting"
+        value={count(waiting)}
+        says={oldest === null ? 'nothing is late' : `the oldest for ${lasting(oldest)}`}
+      />
+      <Figure name="Running" value={count(active)} says={`${count(donePerMinute)} done a minute`} />
+      <Figure name="Dead" value={count(dead)} says={`${count(failedPerMinute)} runs fail a minute`} />
+    </div>
+  );
+}
+
+function About({ data }: { data: Letter['data'] }) {
+  const fields = Object.entries(data);
+  if (fields.length === 0) return <span className="quiet">nothing</span>;
+  return fields.map(([name, value]) => (
+    <div key={name} className="small">
+      <span className="quiet">{name}</span> <code>{String(value)}</code>
+    </div>
+  ));
+}

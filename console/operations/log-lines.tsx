@@ -1,0 +1,90 @@
+import { List } from '../parts/list.tsx';
+import { type Mood, Tag } from '../parts/page.tsx';
+import { exact } from '../parts/words.tsx';
+import { graphql } from '../session/graphql.ts';
+import { usePages } from '../session/use-asking.ts';
+
+interface Line {
+  readonly timestamp: string;
+  readonly level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
+  readonly message: string;
+  readonly context: Readonly<Record<string, unknown>> | null;
+}
+
+const LINES = graphql(`query($after: ID, $minLevel: LogLevel, $contains: String, $requestId: String) {
+  logEntries(first: 20, after: $after, minLevel: $minLevel, contains: $contains, requestId: $requestId) {
+    nodes { timestamp level message context } pageInfo { hasNextPage endCursor } } }`);
+const MOODS: Record<Line['level'], Mood> = { DEBUG: 'plain', INFO: 'plain', WARN: 'warn', ERROR: 'bad' };
+
+export interface LinesWanted {
+  readonly minLevel?: string;
+  readonly contains?: string;
+  readonly requestId?: string;
+}
+
+/** Kept lines of the log, the newest first. */
+export function LogLines({ wanted }: { wanted: LinesWanted }) {
+  const pages = usePages<Line>(LINES, 'logEntries', wanted);
+  return (
+    <List
+      label="Lines of the log"
+      rows={pages.nodes?.map((line, at) => ({ ...line, key: String(at) })) ?? null}
+      error={pages.error}
+      retry={pages.reload}
+      more={pages}
+      // Two lines may say the same in the same millisecond.
+      keyOf={({ key }) => key}
+      nothing="No such line"
+      empty={<p>The log may not reach back that far.</p>}
+      columns={[
+        { name: 'When', show: ({ timestamp }) => <span className="number">{exact(timestamp)}</span> },
+        { name: 'Level', show: ({ level }) => <Tag mood={MOODS[level]}>{level}</Tag> },
+        {
+          name: 'What',
+          show: ({ message, context }) => (
+            <>
+              <div>{message}</div>
+              {context !== null && <Context context={context} />}
+            </>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+/** Fields beside each other. Of an error its words, and where it happened behind a click. */
+function Context({ context }: { context: NonNullable<Line['context']> }) {
+  const fields = Object.entries(context).flatMap(([name, value]) => fieldsOf(name, value));
+  const stack = fields.find(({ name }) => name === 'error stack');
+  return (
+    <>
+      <div className="row small">
+        {fields
+          .filter((field) => field !== stack)
+          .map(({ name, text }) => (
+            <span key={name} className="said">
+              <span className="quiet">{name}</span> <code>{text}</code>
+            </span>
+          ))}
+      </div>
+      {stack !== undefined && (
+        <details>
+          <summary>Where it happened</summary>
+          <pre className="small">{stack.text}</pre>
+        </details>
+      )}
+    </>
+  );
+}
+
+function fieldsOf(name: string, value: unknown): readonly { name: string; text: string }[] {
+  if (name === 'error' && typeof value === 'object' && value !== null) {
+    return Object.entries(value).map(([inner, text]) => ({ name: `error ${inner}`, text: textOf(text) }));
+  }
+  return [{ name, text: textOf(value) }];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,172 @@
+import { List } from '../parts/list.tsx';
+import { Bones, Card, Figure, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
+import { count, exact } from '../parts/words.tsx';
+import { graphql } from '../session/graphql.ts';
+import { useQuery } from '../session/use-asking.ts';
+import { lasting, secondsUntil, took } from './lasting.ts';
+
+interface Part {
+  readonly name: string;
+  readonly status: 'UP' | 'DOWN' | 'RUNNING' | 'FAILING' | 'STOPPED';
+  readonly latencyMs: number | null;
+}
+
+interface Process {
+  readonly id: string;
+  readonly services: readonly string[];
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly startedAt: string;
+  readonly seenAt: string;
+  readonly uptimeSeconds: number;
+  readonly isStale: boolean;
+  readonly isReady: boolean;
+  readonly parts: readonly Part[];
+  readonly residentBytes: number;
+  readonly eventLoopDelayMs: number;
+  readonly activeJobs: number | null;
+  readonly idleWorkers: number | null;
+}
+
+const PROCESSES =
+  graphql(`{ serviceProcesses { id services host pid version startedAt seenAt uptimeSeconds isStale
+  isReady parts { name status latencyMs } residentBytes eventLoopDelayMs activeJobs idleWorkers } }`);
+const LOOK_EVERY_MS = 3_000;
+const SERVICES = [
+  ['gateway', 'Gateway'],
+  ['backend', 'Backend'],
+  ['ai-service', 'AI service'],
+] as const;
+const MOODS: Record<Part['status'], Mood> = {
+  UP: 'good',
+  RUNNING: 'good',
+  DOWN: 'bad',
+  FAILING: 'bad',
+  STOPPED: 'warn',
+};
+const MEGABYTE = 1024 * 1024;
+
+export function Services() {
+  const asked = useQuery<{ serviceProcesses: readonly Process[] }>(PROCESSES, {}, LOOK_EVERY_MS);
+  const processes = asked.data?.serviceProcesses ?? null;
+  const versions = [
+    ...new Set((processes ?? []).filter(({ isStale }) => !isStale).map((one) => one.version)),
+  ];
+  return (
+    <Page
+      title="Services"
+      says="Every process of every service, as it tells of itself every five seconds. Who falls silent is shown for an hour."
+    >
+      {processes === null ? (
+        asked.error === null && <Bones />
+      ) : (
+        <div className="columns">
+          {SERVICES.map(([service, name]) => (
+            <ServiceFigure
+              key={service}
+              name={name}
+              all={processes.filter((one) => one.services.includes(service))}
+            />
+          ))}
+        </div>
+      )}
+      {versions.length > 1 && (
+        <Notice mood="warn">Different versions run side by side: {versions.join(', ')}.</Notice>
+      )}
+      <Card title="Processes">
+        <List
+          label="Processes"
+          rows={processes}
+          error={asked.error}
+          retry={asked.reload}
+          keyOf={({ id }) => id}
+          nothing="No process has told of itself"
+          empty={<p>They do within seconds of their start.</p>}
+          columns={[
+            { name: 'Process', show: (process) => <Who {...process} /> },
+            { name: 'State', show: (process) => <State {...process} /> },
+            { name: 'Parts', show: ({ parts }) => <Parts parts={parts} /> },
+            {
+              name: 'Up',
+              isNumber: true,
+              show: ({ startedAt, uptimeSeconds }) => (
+                <span title={exact(startedAt)}>{lasting(uptimeSeconds)}</span>
+              ),
+            },
+            { name: 'Load', show: (process) => <Load {...process} /> },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+function ServiceFigure({ name, all }: { name: string; all: readonly Process[] }) {
+  const live = all.filter(({ isStale }) => !isStale);
+  const ready = live.filter(({ isReady }) => isReady).length;
+  const stale = all.length - live.length;
+  const word = live.length === 0 ? 'Not running' : ready === live.length ? 'Ready' : 'In trouble';
+  const mood = live.length === 0 || ready === 0 ? 'bad' : ready === live.length ? 'good' : 'warn';
+  const processes = live.length === 1 ? 'one process' : `${count(live.length)} processes`;
+  return (
+    <Figure
+      name={name}
+      value={<span className={`word ${mood}`}>{word}</span>}
+      says={`${processes}${stale === 0 ? '' : `, ${count(stale)} silent`}`}
+    />
+  );
+}
+
+function Who({ services, host, pid, version }: Process) {
+  return (
+    <>
+      <div className="names">
+        {SERVICES.flatMap(([service, name]) => (services.includes(service) ? name : [])).join(', ')}
+      </div>
+      <div className="quiet small">
+        {host}, process {pid}, version {version}
+      </div>
+    </>
+  );
+}
+
+function State({ isStale, isReady, seenAt }: Process) {
+  const since = <div className="quiet small">heard of {lasting(-secondsUntil(seenAt))} ago</div>;
+  if (isStale) {
+    return (
+      <>
+        <Tag mood="bad">Stale</Tag>
+        {since}
+      </>
+    );
+  }
+  return <Tag mood={isReady ? 'good' : 'bad'}>{isReady ? 'Ready' : 'Not ready'}</Tag>;
+}
+
+function Load({ residentBytes, eventLoopDelayMs, activeJobs, idleWorkers }: Process) {
+  return (
+    <>
+      <div className="number">{count(Math.round(residentBytes / MEGABYTE))} MB</div>
+      <div className="quiet small number">timers {took(eventLoopDelayMs)} late</div>
+      {activeJobs !== null && (
+        <div className="quiet small number">
+          {count(activeJobs)} of {count(activeJobs + (idleWorkers ?? 0))} busy
+        </div>
+      )}
+    </>
+  );
+}
+
+function Parts({ parts }: { parts: readonly Part[] }) {
+  return (
+    <div className="row parts">
+      {parts.map(({ name, status, latencyMs }) => (
+        <Tag key={name} mood={MOODS[status]}>
+          {name.replaceAll('_', ' ')}: {status.toLowerCase()}
+          {latencyMs !== null && `, ${took(latencyMs)}`}
+        </Tag>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,78 @@
+import type { Socket } from 'bun';
+
+export interface Link {
+  readonly port: number;
+  /** From now on every piece of the way back comes this much later. */
+  delay(ms: number): void;
+  close(): void;
+}
+
+interface Side {
+  peer: Socket<Side> | null;
+  waiting: Uint8Array[];
+  readonly isBack: boolean;
+}
+
+/** A TCP connection to a server of this machine that can be made slow. It keeps the order of what passes. */
+export function startLink(targetPort: number, hostname = '127.0.0.1'): Link {
+  const sides = new Set<Socket<Side>>();
+  let delayMs = 0;
+
+  function pass(socket: Socket<Side>): void {
+    const { peer, waiting } = socket.data;
+    if (peer === null) return;
+    for (let bytes = waiting[0]; bytes !== undefined; bytes = waiting[0]) {
+      const written = peer.write(bytes);
+      if (written < bytes.byteLength) {
+        waiting[0] = bytes.subarray(Math.max(0, written));
+        return;
+      }
+      waiting.shift();
+    }
+  }
+  const handlers = {
+    data(socket: Socket<Side>, bytes: Uint8Array) {
+      const copy = bytes.slice();
+      const add = () => {
+        socket.data.waiting.push(copy);
+        pass(socket);
+      };
+      if (delayMs > 0 && socket.data.isBack) setTimeout(add, delayMs);
+      else add();
+    },
+    drain(socket: Socket<Side>) {
+      if (socket.data.peer !== null) pass(socket.data.peer);
+    },
+    close(socket: Socket<Side>) {
+      sides.delete(socket);
+      socket.data.peer?.end();
+    },
+    error() {},
+  };
+  const listener = Bun.listen<Side>({
+    hostname,
+    port: 0,
+    socket: {
+      ...handlers,
+      async open(socket) {
+        socket.data = { peer: null, waiting: [], isBack: false };
+        sides.add(socket);
+        const data: Side = { peer: socket, waiting: [], isBack: true };
+        const target = { hostname: '127.0.0.1', port: targetPort, data, socket: handlers };
+        socket.data.peer = await Bun.connect<Side>(target);
+        sides.add(socket.data.peer);
+        pass(socket);
+      },
+    },
+  });
+  return {
+    port: listener.port,
+    delay(ms) {
+      delayMs = ms;
+    },
+    close() {
+      listener.stop(true);
+      for (const socket of sides) socket.terminate();
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { Span, SpanAttributes, SpanKind, Tracer } from '../../ports/tracer.ts';
+import { type EndedSpan, otlpMessage } from './otlp-message.ts';
+
+export interface OtlpTracerParts {
+  /** Of a collector, such as http://127.0.0.1:4318; `/v1/traces` follows. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly serviceName: string;
+  /** Of the traces that begin here, from 0 to 1. Those that come with a caller's decision follow that. */
+  readonly sampledPart: number;
+  readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'randomBytes'>;
+  readonly log: Log;
+}
+
+const GATHER_MS = 1_000;
+const MOST_AT_ONCE = 512;
+/** What waits for the collector; past it spans are dropped and counted. */
+const MOST_WAITING = 4_096;
+const SEND_TIMEOUT_MS = 5_000;
+const MOST_DRIFT_MS = 100;
+/** version, trace, parent, flags; a trace or a parent of zeros is none. */
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+interface Place {
+  readonly traceId: string;
+  readonly parentSpanId: string | null;
+}
+
+/**
+ * Spans to an OpenTelemetry collector, as OTLP over HTTP in JSON: gathered for a second, sent in the background. A
+ * collector that is away costs memory up to a bound, never a call.
+ */
+export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
+  const { clock, secrets, log } = parts;
+  let waiting: EndedSpan[] = [];
+  let timer: Timer | null = null;
+  let sending: Promise<void> = Promise.resolve();
+  let dropped = 0;
+  let isAway = false;
+  const nanos = createNanos(clock);
+
+  function add(span: EndedSpan): void {
+    if (waiting.length >= MOST_WAITING) {
+      dropped += 1;
+      return;
+    }
+    waiting.push(span);
+    if (waiting.length === MOST_AT_ONCE) flush();
+    else timer ??= clock.after(GATHER_MS, flush);
+  }
+
+  function flush(): void {
+    timer?.cancel();
+    timer = null;
+    sending = sending.then(sendAll);
+  }
+
+  async function sendAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MOST_AT_ONCE);
+      const failure = await send(batch);
+      if (failure !== null && !isAway) log.warn('traces cannot be sent', { reason: failure });
+      if (failure === null && isAway) log.info('traces are sent again', { dropped });
+      isAway = failure !== null;
+      waiting = waiting.slice(batch.length);
+      // What a collector refuses today it refuses tomorrow: the batch is gone, the next one is tried later.
+      if (isAway) {
+        dropped += batch.length;
+        timer ??= clock.after(GATHER_MS, flush);
+        return;
+      }
+    }
+  }
+
+  async function send(batch: readonly EndedSpan[]): Promise<string | null> {
+    try {
+      const response = await fetch(`${parts.endpoint}/v1/traces`, {
+        method: 'POST',
+        headers: { ...parts.headers, 'content-type': 'application/json' },
+        body: otlpMessage(parts.serviceName, batch),
+        signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
+      });
+      await response.body?.cancel();
+      return response.ok ? null : `the collector answered ${response.status}`;
+    } catch (error) {
+      return error instanceof Error ? error.message : 'unknown';
+    }
+  }
+
+  function start(place: Place, name: string, kind: SpanKind, first: SpanAttributes): Span {
+    const spanId = secrets.randomBytes(8).toHex();
+    const startNanos = nanos();
+    const attributes = { ...first };
+    let hasEnded = false;
+    return {
+      traceparent: `00-${place.traceId}-${spanId}-01`,
+      begin: (child, childKind, more = {}) =>
+        start({ traceId: place.traceId, parentSpanId: spanId }, child, childKind, more),
+      set: (more) => void Object.assign(attributes, more),
+      end(failure = null) {
+        if (hasEnded) return;
+        hasEnded = true;
+        add({ ...place, spanId, name, kind, startNanos, endNanos: nanos(), attributes, failure });
+      },
+    };
+  }
+
+  return {
+    begin(name, kind, traceparent, attributes = {}) {
+      const [, traceId, parentSpanId, flags = ''] = TRACEPARENT.exec(traceparent ?? '') ?? [];
+      if (traceId !== undefined && parentSpanId !== undefined) {
+        const isSampled = (Number.parseInt(flags, 16) & 1) === 1;
+        return isSampled ? start({ traceId, parentSpanId }, name, kind, attributes) : null;
+      }
+      if (!isDrawn(secrets, parts.sampledPart)) return null;
+      return start({ traceId: secrets.randomBytes(16).toHex(), parentSpanId: null }, name, kind, attributes);
+    },
+    async close() {
+      flush();
+      await sending;
+      timer?.cancel();
+    },
+  };
+}
+
+function isDrawn(secrets: Pick<Secrets, 'randomBytes'>, part: number): boolean {
+  if (part >= 1) return true;
+  const [a = 0, b = 0, c = 0] = secrets.randomBytes(3);
+  return ((a << 16) | (b << 8) | c) / 2 ** 24 < part;
+}
+
+/** The clock has whole milliseconds, and the pieces of a call are shorter: what lies between is measured from a known one. */
+function createNanos(clock: Clock): () => bigint {
+  let anchorMs = clock.now();
+  let measuredAtAnchor = performance.now();
+  return () => {
+    const elapsedMs = performance.now() - measuredAtAnchor;
+    // The clock was set, or has drifted from what is measured.
+    if (Math.abs(clock.now() - anchorMs - elapsedMs) > MOST_DRIFT_MS) {
+      anchorMs = clock.now();
+      measuredAtAnchor = performance.now();
+      return BigInt(anchorMs) * 1_000_000n;
+    }
+    return BigInt(anchorMs) * 1_000_000n + BigInt(Math.round(elapsedMs * 1_000_000));
+  };
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test';
+import { layOut } from './lay-out.ts';
+
+function sectionOf(text: string, line: string): string | undefined {
+  const { segments, sections } = layOut(text);
+  return sections[segments.findIndex((segment) => segment.text.startsWith(line))];
+}
+
+describe('G-7 a line lies in the section that it belongs to', () => {
+  test('a heading that no list has is known by its last word', () => {
+    const lines = (heading: string) =>
+      `Ada Byron\n\nEDUCATION\nUniversity of Leeds\n\n${heading}\nOak Lane House`;
+    for (const heading of [
+      'STUDENT TEACHING EXPERIENCE',
+      'Relevant Legal Experience',
+      'Clinical Placements:',
+    ])
+      expect(sectionOf(lines(heading), 'Oak Lane')).toBe('work');
+    expect(sectionOf(lines('ENGINEERING COMPETENCIES'), 'Oak Lane')).toBe('skills');
+    expect(sectionOf(lines('COMMUNITY INVOLVEMENT'), 'Oak Lane')).toBe('other');
+  });
+
+  test('what somebody knows and what somebody claims are no headings', () => {
+    const text = 'SKILLS\nCustomer Experience\nAgile\n5 years of experience\nSQL';
+    for (const line of ['Customer', 'Agile', '5 years', 'SQL']) expect(sectionOf(text, line)).toBe('skills');
+  });
+
+  test('under a heading that nobody knows, a line with a position and a span of time begins the work', () => {
+    const text = [
+      'EDUCATION',
+      'University of Leeds, 2004 - 2008',
+      'Where I have been since',
+      'Blue Harbour Software',
+      'Senior Developer, March 2012 - June 2019',
+      'Built the booking service.',
+    ].join('\n');
+    expect(sectionOf(text, 'University')).toBe('education');
+    expect(sectionOf(text, 'Blue Harbour')).toBe('work');
+    expect(sectionOf(text, 'Built the')).toBe('work');
+  });
+
+  test('a position at a school among studies stays there, and projects stay projects', () => {
+    const study = 'EDUCATION\nTeaching Assistant, University of Leeds, 2004 - 2008';
+    expect(sectionOf(study, 'Teaching')).toBe('education');
+    expect(sectionOf('PROJECTS\nDeveloper, March 2012 - June 2013', 'Developer')).toBe('projects');
+  });
+
+  test('details of contact end after a few lines', () => {
+    const lines = Array.from({ length: 12 }, (_, at) => `line ${at} of what was done there`);
+    const text = ['WORK EXPERIENCE', 'Blue Harbour', 'Contact', ...lines].join('\n');
+    expect(sectionOf(text, 'line 1 ')).toBe('contact');
+    expect(sectionOf(text, 'line 11')).toBe('work');
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import type { CreditHold } from './credit-hold.ts';
+import { createLimits, type KeyLimits } from './limits.ts';
+
+const KEY: KeyLimits = {
+  id: 'k',
+  companyId: 'c',
+  requestsPerMinute: 100_000,
+  tokensPerMinute: 10_000_000,
+  maxCallsInFlight: 1_000,
+};
+const BALANCE = 1_000_000;
+
+/** Several processes on one state whose steps are counted. */
+function given(processes = 1, level = BALANCE) {
+  const clock = createManualClock(1_000_000);
+  const real = createInProcessState({ clock });
+  let steps = 0;
+  const sharedState = {
+    ...real,
+    reserve: (...words: Parameters<typeof real.reserve>) => {
+      steps += 1;
+      return real.reserve(...words);
+    },
+  };
+  const hold = (amount: number): CreditHold => ({
+    name: 'balance',
+    amount,
+    maxAgeMs: 3_600_000,
+    graceMs: 3_600_000,
+    read: async () => ({ name: 'balance', value: level, version: 1, ttlMs: 3_600_000 }),
+  });
+  const log = createSilentLog();
+  const all = Array.from({ length: processes }, () =>
+    createLimits({ sharedState, ownState: real, clock, log, addressRequestsPerMinute: 0, countsAhead: true }),
+  );
+  let calls = 0;
+  async function call(limits = all[0], key = KEY, tokens = 100, amount = 10) {
+    calls += 1;
+    const outcome = await limits?.reserve(key, `call-${calls}`, tokens, [hold(amount)]);
+    // What is counted ahead comes a moment later.
+    await clock.turn();
+    return outcome;
+  }
+  /** What is used and held, without taking anything. */
+  async function standing(key = KEY) {
+    const asked = { amount: 0, limit: Number.MAX_SAFE_INTEGER };
+    const entry = { entry: 'asking', ttlMs: 1, rule: 'fits' as const };
+    const reservation = await real.reserve('c', [
+      { kind: 'window', name: `rpm ${key.id}`, windowMs: 60_000, ...asked },
+      { kind: 'window', name: `tpm ${key.id}`, windowMs: 60_000, ...asked },
+      { kind: 'held', name: `calls ${key.id}`, ...asked, ...entry },
+      { kind: 'held', name: 'balance', ...asked, ...entry },
+    ]);
+    if (reservation.outcome !== 'reserved') throw new Error(reservation.outcome);
+    const [requests, tokens, inFlight, credits] = reservation.standings.map(({ used }) => used);
+    return { requests, tokens, inFlight, credits };
+  }
+  return { all, clock, call, standing, steps: () => steps };
+}
+
+describe('calls that come fast are counted ahead', () => {
+  test('in few steps, and in the end everything is as if each had been counted singly', async () => {
+    const { call, clock, standing, steps } = given();
+    for (let n = 0; n < 2_000; n += 1) {
+      const outcome = await call();
+      if (outcome?.outcome !== 'admitted') throw new Error('refused');
+      await outcome.reservation.end(n % 10 === 0 ? null : 7, []);
+    }
+    expect(steps()).toBeLessThan(200);
+    await clock.advance(200);
+    expect(await standing()).toEqual({
+      requests: 2_000,
+      tokens: 200 * 100 + 1_800 * 7,
+      inFlight: 0,
+      credits: 0,
+    });
+  });
+
+  test('G-41 what is left is told exactly, call by call, where one process has the key', async () => {
+    const { call } = given();
+    let used = 0;
+    for (let n = 1; n <= 500; n += 1) {
+      const outcome = await call(undefined, KEY, 60 + (n % 50));
+      if (outcome?.outcome !== 'admitted') throw new Error('refused');
+      const { requests, tokens } = outcome.allowances;
+      expect(requests).toEqual({ limit: 100_000, remaining: 100_000 - n, resetMs: 60_000 });
+      expect(tokens.remaining).toBe(10_000_000 - used - (60 + (n % 50)));
+      const real = n % 7 === 0 ? null : n % 13;
+      await outcome.reservation.end(real, []);
+      used += real ?? 60 + (n % 50);
+    }
+  });
+
+  test('what was not handed out goes back within 200 ms, and ends with its window', async () => {
+    const { call, clock, standing } = given();
+    for (let n = 0; n < 30; n += 1) await call();
+    const before = await standing();
+    expect(before.requests).toBeGreaterThan(30);
+    await clock.advance(200);
+    expect(await standing()).toEqual({
+      requests: 30,
+      tokens: expect.any(Number),
+      inFlight: 30,
+      credits: expect.any(Number),
+    });
+    await clock.advance(59_700);
+    for (let n = 0; n < 30; n += 1) await call();
+    await clock.advance(100);
+    // A new minute: nothing of what was counted in the last one is handed out.
+    const outcome = await call();
+    expect(outcome).toMatchObject({ allowances: { requests: { remaining: 99_999, resetMs: 60_000 } } });
+  });
+
+  test('slow calls, larger ones, changed limits and a lone process’s own counters take none', async () => {
+    const { call, clock, steps } = given();
+    for (let n = 0; n < 20; n += 1) {
+      await call();
+      await clock.advance(100);
+    }
+    expect(steps()).toBe(21);
+    for (let n = 0; n < 40; n += 1) await call();
+    const before = steps();
+    await call(undefined, KEY, 1_000);
+    await call(undefined, KEY, 100, 1_000);
+    await call(undefined, { ...KEY, requestsPerMinute: 99_999 });
+    expect(steps()).toBe(before + 3);
+  });
+});
+
+describe('near a limit every call is counted singly', () => {
+  test.each([
+    ['requests', { requestsPerMinute: 100 }, 100],
+    ['tokens', { tokensPerMinute: 10_000 }, 100],
+    ['calls in flight', { maxCallsInFlight: 100 }, 100],
+  ] as const)('of %s exactly as many pass as there are', async (_, change, passing) => {
+    const { call } = given();
+    const key = { ...KEY, ...change };
+    let passed = 0;
+    for (let n = 0; n < 150; n += 1) if ((await call(undefined, key))?.outcome === 'admitted') passed += 1;
+    expect(passed).toBe(passing);
+  });
+
+  test('G-29 of a balance worth fifty calls fifty pass', async () => {
+    const { call } = given(1, 500);
+    let passed = 0;
+    for (let n = 0; n < 150; n += 1) if ((await call())?.outcome === 'admitted') passed += 1;
+    expect(passed).toBe(50);
+  });
+
+  test.each([1, 2, 3])(
+    'several processes never pass more than a limit together, and use it up (seed %d)',
+    async (seed) => {
+      const random = createSeededRandom(seed);
+      const { all, call, clock, standing } = given(3);
+      const key = { ...KEY, requestsPerMinute: 600, maxCallsInFlight: 200 };
+      const running: { end(): Promise<void> }[] = [];
+      let passed = 0;
+      for (let n = 0; n < 3_000 && passed < 600; n += 1) {
+        const outcome = await call(all[random.below(3)], key, 50 + random.below(100), 5 + random.below(10));
+        if (outcome?.outcome === 'admitted') {
+          passed += 1;
+          running.push({ end: () => outcome.reservation.end(10, []) });
+        }
+        while (running.length > random.below(150))
+          await running.splice(random.below(running.length), 1)[0]?.end();
+        expect(running.length).toBeLessThanOrEqual(200);
+        if (random.below(20) === 0) await clock.advance(random.below(40));
+      }
+      expect(passed).toBe(600);
+      for (const one of running) await one.end();
+      await clock.advance(200);
+      expect((await call(all[0], key))?.outcome).toBe('refused');
+      expect(await standing(key)).toEqual({ requests: 600, tokens: 6_000, inFlight: 0, credits: 0 });
+    },
+  );
+});

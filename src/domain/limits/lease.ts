@@ -1,0 +1,143 @@
+import type { Claim, Reservation, Settlement } from '../../ports/shared-state.ts';
+import { type CreditHold, HELD_MS } from './credit-hold.ts';
+import { inFlightName, type KeyLimits, requestsName, tokensName, windowClaim } from './key-claims.ts';
+import type { LeaseSize, SinglyCounted } from './lease-size.ts';
+
+/** The place of one call in a lease: counted and held already, under an entry of its own. */
+export interface Slot {
+  readonly entry: string;
+  /** Counted for it; what it needs is no more. */
+  readonly tokens: number;
+  readonly windowStart: number;
+  readonly requestsUsed: number;
+  readonly tokensUsed: number;
+  readonly resetMs: number;
+}
+
+export interface InHand {
+  readonly requests: number;
+  readonly tokens: number;
+}
+
+/** Places counted ahead. Each is handed out once; what is left goes back soon, for the other processes. */
+export interface Lease {
+  readonly limits: KeyLimits;
+  readonly hold: CreditHold;
+  readonly size: LeaseSize;
+  readonly entry: string;
+  readonly windowStart: number;
+  readonly requestsWindow: number;
+  requestsUsed: number;
+  tokensUsed: number;
+  /** By this process's clock, a little early. */
+  readonly endsAtMs: number;
+  next: number;
+}
+
+/** In the order of the holds and the key's own claims, as for a single call. */
+export function leaseClaims(key: KeyLimits, hold: CreditHold, entry: string, size: LeaseSize): Claim[] {
+  const { count, tokensEach, creditsEach } = size;
+  const many = { kind: 'held-many', entry, count, ttlMs: HELD_MS } as const;
+  const claims: Claim[] = [
+    { ...many, name: hold.name, amount: creditsEach, limit: { level: hold.name, maxAgeMs: hold.maxAgeMs } },
+    windowClaim(requestsName(key), key.requestsPerMinute, count),
+    windowClaim(tokensName(key), key.tokensPerMinute, count * tokensEach),
+  ];
+  const limit = key.maxCallsInFlight;
+  if (limit !== null) claims.push({ ...many, name: inFlightName(key), amount: 1, limit });
+  return claims;
+}
+
+export function leaseOf(
+  limits: KeyLimits,
+  hold: CreditHold,
+  size: LeaseSize,
+  entry: string,
+  askedAtMs: number,
+  { standings }: Extract<Reservation, { outcome: 'reserved' }>,
+): Lease {
+  const [, requests, tokens] = standings;
+  const resetMs = Math.min(requests?.resetMs ?? 0, tokens?.resetMs ?? 0);
+  return {
+    limits,
+    hold,
+    size,
+    entry,
+    windowStart: tokens?.windowStart ?? 0,
+    requestsWindow: requests?.windowStart ?? 0,
+    requestsUsed: requests?.used ?? 0,
+    tokensUsed: tokens?.used ?? 0,
+    endsAtMs: askedAtMs + resetMs,
+    next: 0,
+  };
+}
+
+/** A key whose limits were changed, or a call that needs more than a place has, is counted singly. */
+export function fitsInto(
+  lease: Lease,
+  key: KeyLimits,
+  tokens: number,
+  holds: readonly CreditHold[],
+): boolean {
+  const { limits, size, hold } = lease;
+  const [own] = holds;
+  return (
+    holds.length === 1 &&
+    own?.name === hold.name &&
+    own.amount <= size.creditsEach &&
+    tokens <= size.tokensEach &&
+    key.requestsPerMinute === limits.requestsPerMinute &&
+    key.tokensPerMinute === limits.tokensPerMinute &&
+    key.maxCallsInFlight === limits.maxCallsInFlight
+  );
+}
+
+export const NOTHING: InHand = { requests: 0, tokens: 0 };
+
+/** A call that did not fit was counted beside it. */
+export function passedBy(lease: Lease, { tokens, holds, reservation }: SinglyCounted): InHand {
+  if (reservation.outcome !== 'reserved') return NOTHING;
+  // Of a minute that is over nothing is in hand.
+  if (reservation.standings[holds.length]?.windowStart !== lease.requestsWindow) return NOTHING;
+  lease.requestsUsed += 1;
+  lease.tokensUsed += tokens;
+  const left = lease.size.count - lease.next;
+  return { requests: left, tokens: left * lease.size.tokensEach };
+}
+
+export function slotOf(lease: Lease, tokens: number, nowMs: number): Slot {
+  const { size, entry, next, windowStart, endsAtMs } = lease;
+  const after = size.count - next - 1;
+  return {
+    entry: `${entry}-${next}`,
+    tokens: size.tokensEach,
+    windowStart,
+    requestsUsed: lease.requestsUsed - after,
+    tokensUsed: lease.tokensUsed - after * size.tokensEach - (size.tokensEach - tokens),
+    resetMs: endsAtMs - nowMs,
+  };
+}
+
+export function leftOf({
+  limits,
+  hold,
+  size,
+  entry,
+  next,
+  windowStart,
+  requestsWindow,
+}: Lease): Settlement[] {
+  const left = size.count - next;
+  if (left === 0) return [];
+  const settlements: Settlement[] = [
+    { kind: 'window', name: requestsName(limits), windowStart: requestsWindow, delta: -left },
+    { kind: 'window', name: tokensName(limits), windowStart, delta: -left * size.tokensEach },
+  ];
+  for (let at = next; at < size.count; at += 1) {
+    settlements.push({ kind: 'release', name: hold.name, entry: `${entry}-${at}` });
+    if (limits.maxCallsInFlight !== null) {
+      settlements.push({ kind: 'release', name: inFlightName(limits), entry: `${entry}-${at}` });
+    }
+  }
+  return settlements;
+}

@@ -1,0 +1,21 @@
+export type SpanKind = 'server' | 'client' | 'internal';
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
+
+/** A piece of work with a beginning and an end. What is set or begun after its end is lost. */
+export interface Span {
+  /** For whoever goes on with the trace elsewhere: the header of that name, as the W3C has it. */
+  readonly traceparent: string;
+  begin(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
+  set(attributes: SpanAttributes): void;
+  /** `failure`: one word of what went wrong. */
+  end(failure?: string | null): void;
+}
+
+/** Takes down what happens to a request across processes. Never throws, never holds anybody up. */
+export interface Tracer {
+  /** Goes on with the caller's trace where the header is sound. Null where this one is not taken down. */
+  begin(name: string, kind: SpanKind, traceparent: string | null, attributes?: SpanAttributes): Span | null;
+  /** Sends what waits, within a few seconds. */
+  close(): Promise<void>;
+}

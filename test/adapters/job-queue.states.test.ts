@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { TestClock } from 'pg-boss';
+import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { JobQueue, QueueWorker } from '../../src/ports/job-queue.ts';
+import { defineOwn } from '../contracts/job-queue-probes.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+import { until } from '../doubles/until.ts';
+
+const clock = new TestClock();
+const { log } = createRecordingLog();
+const outage = { isAway: false };
+let database: Database;
+let queue: JobQueue;
+let worker: QueueWorker;
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  // Only the look at the tables: the test's clock moves the database's time by other statements.
+  const failing: Database = {
+    ...database,
+    query: (text, ...rest) =>
+      outage.isAway && text.includes('lapsesInMs')
+        ? Promise.reject(new Error('away'))
+        : database.query(text, ...rest),
+  };
+  queue = await openJobQueue({ database: failing, log, clock });
+  const name = await defineOwn(queue);
+  worker = await queue.work(name, { concurrency: 2 }, async () => {});
+}, 60_000);
+afterAll(async () => {
+  await queue.stop(0);
+  await database.close();
+});
+
+test('A-2 a worker says that it fails while its queue cannot be reached, and runs when it can again', async () => {
+  await until(() => worker.status().state === 'running');
+  outage.isAway = true;
+  await clock.tick(31_000);
+  await until(() => worker.status().state === 'failing');
+  expect(worker.status()).toEqual({ state: 'failing', active: 0, idle: 2 });
+  outage.isAway = false;
+  await clock.tick(3_000);
+  await until(() => worker.status().state === 'running');
+});
+
+test('A-2 a worker that was stopped says so, and has no free places', async () => {
+  await queue.stop(1_000);
+  expect(worker.status()).toEqual({ state: 'stopped', active: 0, idle: 0 });
+});

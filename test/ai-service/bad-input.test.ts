@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { MEETING_QUEUE } from '../../src/domain/meetings/queues.ts';
+import { until } from '../doubles/until.ts';
+import { letterVectors } from '../matching/matching-world.ts';
+import { type AiServiceUnderTest, openAiService, TOKEN } from './ai-service-under-test.ts';
+
+const GENERATOR = '/api/v1/background-tasks/match-score-generator';
+const NOBODY = '019a0000-0000-7000-8000-00000000dead';
+
+let service: AiServiceUnderTest;
+let gate = Promise.withResolvers<void>();
+gate.resolve();
+beforeAll(async () => {
+  const embed: typeof letterVectors.embed = async (call) => {
+    await gate.promise;
+    return await letterVectors.embed(call);
+  };
+  service = await openAiService({ modelCalls: { ...letterVectors, embed } });
+}, 60_000);
+afterAll(() => service.close());
+
+const post = (path: string, body?: unknown) => service.ask(path, { method: 'POST', body });
+const server = (changes: Readonly<Record<string, unknown>>) => {
+  const now = Math.floor(service.clock.now() / 1_000);
+  return {
+    event_name: 'muc-room-destroyed',
+    room_name: 'far',
+    created_at: now - 60,
+    destroyed_at: now,
+    ...changes,
+  };
+};
+
+describe('what bad input gets', () => {
+  test('A-7 a room that nobody announced: 202, no error to be sent again; a meeting that nobody knows: 404', async () => {
+    const body = {
+      event: 'room_created',
+      room: 'unknown',
+      timestamp: new Date(service.clock.now()).toISOString(),
+    };
+    const taken = await post('/api/events/room/created', body);
+    expect([taken.status, taken.body.repeated]).toEqual([202, false]);
+    const transcript = { text: 'Ada: Hello.' };
+    const unannounced = await post(`/api/meetings/${taken.body.meeting_id}/transcript`, transcript);
+    expect([unannounced.status, unannounced.body.error.message]).toEqual([
+      409,
+      expect.stringContaining('createMeeting'),
+    ]);
+    for (const id of [NOBODY, 'nobody', `${NOBODY}%00`]) {
+      const { status, body: refused } = await post(`/api/meetings/${id}/transcript`, transcript);
+      expect([status, refused.error.type, refused.error.param]).toEqual([404, 'not_found_error', 'id']);
+    }
+  });
+
+  test('A-7 events of another name or with mixed up times are 422; bodies past the bound 413, and not sent again', async () => {
+    for (const [changes, param] of [
+      [{ event_name: 'muc-room-renamed' }, 'event_name'],
+      [{ event_name: 'muc-room-created' }, 'event_name'],
+      [{ created_at: service.clock.now() / 1_000 + 1, destroyed_at: service.clock.now() / 1_000 }, null],
+      [{ destroyed_at: 0 }, null],
+    ] as const) {
+      const { status, body } = await post('/api/events/room/destroyed', server(changes));
+      expect([status, body.error.type, body.error.param]).toEqual([422, 'invalid_request_error', param]);
+    }
+    const large = server({ more: 'x'.repeat(1024 * 1024) });
+    const refused = await post('/api/events/room/destroyed', large);
+    expect([refused.status, refused.body.error.message]).toEqual([413, expect.stringContaining('1048576')]);
+    const long = await post(`/api/meetings/${NOBODY}/transcript`, { text: 'x'.repeat(500_001) });
+    expect([long.status, long.body.error.param]).toEqual([400, 'text']);
+    expect((await post(`/api/meetings/${NOBODY}/transcript`, { text: 'x'.repeat(2_100_000) })).status).toBe(
+      413,
+    );
+  });
+
+  test('A-7 a body that does not arrive in time, or breaks off, is a 503, so that it is sent again', async () => {
+    const stopped = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) });
+    const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('cut')) });
+    for (const body of [stopped, broken]) {
+      const headers = { authorization: `Bearer ${TOKEN}` };
+      const asked = service.app.request('/api/events/room/created', { method: 'POST', headers, body });
+      await until(async () => {
+        await service.clock.advance(5_000);
+        return (await Promise.race([asked, Bun.sleep(5)])) !== undefined;
+      });
+      const response = await asked;
+      const { error } = (await response.json()) as { error: { type: string } };
+      expect([response.status, error.type]).toEqual([503, 'api_error']);
+    }
+  });
+
+  test('A-7 a far off time of one of many who were there drops that time, and not what the room did', async () => {
+    const now = Math.floor(service.clock.now() / 1_000);
+    const who = [
+      { id: 'a', joined_at: now - 50, left_at: now },
+      { id: 'b', joined_at: 99_999_999_999, left_at: 1 },
+    ];
+    const { status, body } = await post('/api/events/room/destroyed', server({ all_occupants: who }));
+    expect(status).toBe(202);
+    const rows = await service.database.query<{ occupants: readonly { id: string; joinedAtMs: unknown }[] }>(
+      'select occupants from room_events where room = $1',
+      ['far'],
+    );
+    expect(rows[0]?.occupants.map(({ id, joinedAtMs }) => [id, joinedAtMs])).toEqual([
+      ['a', (now - 50) * 1_000],
+      ['b', null],
+    ]);
+    expect(body.repeated).toBe(false);
+  });
+
+  test('A-8 filters that are no dates are 400 and named; no text breaks the search', async () => {
+    for (const [query, param] of [
+      ['from=2026-02-30T00:00:00Z', 'from'],
+      ['to=2026-01-01', 'to'],
+      ['to=1767225600', 'to'],
+      ['from=', 'from'],
+    ] as const) {
+      for (const path of ['app-logs', 'errors']) {
+        const { status, body } = await service.ask(`/monitoring/${path}?${query}`);
+        expect([query, status, body.error.param]).toEqual([query, 400, param]);
+      }
+    }
+    for (const query of ['contains=%00', 'request_id=%00', 'contains=%25_%5C', 'contains=%ED%A0%80']) {
+      expect([query, (await service.ask(`/monitoring/app-logs?${query}`)).status]).toEqual([query, 200]);
+    }
+  });
+
+  test('A-13 a redrive of what is not dead does nothing: it waits on, runs on, or was never there', async () => {
+    const { jobQueue } = service;
+    const waiting = await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: NOBODY });
+    const before = await jobQueue.counts(MEETING_QUEUE.name);
+    expect(await jobQueue.redrive(MEETING_QUEUE.name, [String(waiting), NOBODY, 'no id'])).toBe(0);
+    expect(await jobQueue.redrive(MEETING_QUEUE.name)).toBe(0);
+    expect(await jobQueue.counts(MEETING_QUEUE.name)).toEqual(before);
+    const error = await jobQueue.redrive('nothing').catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain('"nothing" has not been defined');
+  });
+
+  test('A-10 a start while it is stopping takes the stop back: the batch goes on, and so does what follows', async () => {
+    const { world, database } = service;
+    const scores = async () => (await database.query('select 1 from match_scores')).length;
+    gate = Promise.withResolvers();
+    await world.addJob();
+    await world.addTalent();
+    const status = async () => (await service.ask(`${GENERATOR}/status`)).body;
+    await until(async () => {
+      await service.clock.advance(1_000);
+      return (await status()).status === 'processing';
+    });
+    const stopping = await post(`${GENERATOR}/stop`);
+    expect([stopping.status, stopping.body]).toMatchObject([200, { status: 'processing', wish: 'stopped' }]);
+    const started = await post(`${GENERATOR}/start`);
+    expect([started.status, started.body]).toMatchObject([200, { status: 'processing', wish: 'running' }]);
+    gate.resolve();
+    await until(async () => {
+      await service.clock.advance(1_000);
+      return (await scores()) === 1;
+    });
+    await world.addTalent();
+    await until(async () => {
+      await service.clock.advance(1_000);
+      return (await scores()) === 2;
+    });
+    expect(await status()).toMatchObject({ wish: 'running' });
+  });
+});

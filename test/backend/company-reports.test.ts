@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
+import { insertCalls } from '../../src/domain/calls/finished-call.ts';
+import { countFailures } from '../../src/domain/calls/usage-failures.ts';
+import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
+import { finishedCall } from '../doubles/finished-calls.ts';
+import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+
+const DAY_MS = 86_400_000;
+let backend: BackendUnderTest;
+let companyId = '';
+let admin: Person;
+beforeAll(async () => {
+  backend = await openBackend();
+}, 60_000);
+beforeEach(async () => {
+  companyId = await backend.company('Own');
+  admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
+});
+afterAll(() => backend.close());
+
+describe('why calls failed', () => {
+  async function someFailures(): Promise<{ keyId: string; nowMs: number }> {
+    const keyId = backend.parts.secrets.newId();
+    const nowMs = backend.clock.now();
+    const failed = {
+      startedAtMs: nowMs,
+      keyId,
+      outcome: 'FAILED',
+      reason: 'client-left',
+      httpStatus: 499,
+    } as const;
+    await chargeCalls(backend.database, [
+      finishedCall(companyId, { startedAtMs: nowMs, keyId }),
+      finishedCall(companyId, failed),
+      finishedCall(companyId, { ...failed, startedAtMs: nowMs - DAY_MS }),
+      finishedCall(companyId, { ...failed, startedAtMs: nowMs - 40 * DAY_MS }),
+    ]);
+    const refused = {
+      outcome: 'REFUSED',
+      reason: 'INSUFFICIENT_CREDITS',
+      httpStatus: 402,
+      tokens: null,
+    } as const;
+    await insertCalls(backend.database, [
+      finishedCall(companyId, { ...refused, startedAtMs: nowMs, requestId: 'req_newest' }),
+    ]);
+    return { keyId, nowMs };
+  }
+
+  test('P-15 they are counted by outcome, reason and status, and by day, alias and key where asked', async () => {
+    const { keyId } = await someFailures();
+    const shape = 'outcome reason httpStatus day alias keyId calls';
+    const { all, split } = await admin.ask<Record<string, { rows: object[] }>>(`{
+      all: usageFailures { rows { ${shape} } countedFrom latest { requestId reason httpStatus endpoint } }
+      split: usageFailures(groupBy: [DAY, ALIAS, KEY]) { rows { ${shape} } } }`);
+    const none = { day: null, alias: null, keyId: null };
+    expect(all).toMatchObject({
+      countedFrom: null,
+      rows: [
+        { outcome: 'FAILED', reason: 'client-left', httpStatus: 499, ...none, calls: 2 },
+        { outcome: 'REFUSED', reason: 'INSUFFICIENT_CREDITS', httpStatus: 402, ...none, calls: 1 },
+      ],
+    });
+    expect((all as unknown as { latest: { requestId: string }[] }).latest).toHaveLength(3);
+    expect(split?.rows).toHaveLength(3);
+    expect(split?.rows).toContainEqual({
+      ...{ outcome: 'FAILED', reason: 'client-left', httpStatus: 499, calls: 1 },
+      ...{ day: '2029-12-31', alias: 'svc/chat-default', keyId },
+    });
+    const stranger = await backend.person(await backend.company('Other'));
+    expect(await stranger.ask('{ usageFailures { rows { calls } latest { id } } }')).toEqual({
+      usageFailures: { rows: [], latest: [] },
+    });
+  });
+
+  test('P-15 where there are more calls than are looked at, it says from when it counted', async () => {
+    const { nowMs } = await someFailures();
+    const question = { companyId, from: '2029-01-01', to: '2030-01-01', by: [] };
+    const cut = await countFailures(backend.database, question, 2);
+    expect(cut.countedFrom).toEqual(new Date(nowMs));
+    expect((await countFailures(backend.database, question, 100)).countedFrom).toBeNull();
+  });
+});
+
+test('P-15 alerts that were raised are listed with their key, for admins', async () => {
+  await backend.database.query(
+    `insert into credit_alerts (company_id, kind, subject, threshold_percent, episode, created_at, handed_on_at)
+     values ($1, 'LOW_BALANCE', '', 20, '1', '2030-01-01', '2030-01-01'),
+       ($1, 'KEY_SPENDING', gen_random_uuid()::text, 80, '2030-01', '2029-12-31', null)`,
+    [companyId],
+  );
+  const { creditAlerts } = await admin.ask<{ creditAlerts: object[] }>(
+    '{ creditAlerts { kind thresholdPercent keyName raisedAt mailedAt } }',
+  );
+  expect(creditAlerts).toMatchObject([
+    { kind: 'LOW_BALANCE', thresholdPercent: 20, mailedAt: expect.any(String) },
+    { kind: 'KEY_SPENDING', thresholdPercent: 80, keyName: null, mailedAt: null },
+  ]);
+});
+
+describe('alert settings', () => {
+  const ALL = 'isOn balanceThresholds limitPercents receivers { email }';
+  const SET = `mutation($input: AlertSettingsInput!) { setAlertSettings(input: $input) { ${ALL} } }`;
+  const usual = { isOn: true, balanceThresholds: null, limitPercents: [80, 100], receivers: null };
+
+  test('P-15 are set by an admin, recorded, and put back by leaving them out', async () => {
+    const member = await backend.person(companyId);
+    expect(await admin.ask(`{ alertSettings { ${ALL} } }`)).toEqual({ alertSettings: usual });
+    const input = {
+      isOn: false,
+      balanceThresholds: [2.5, 100],
+      limitPercents: [90],
+      receivers: [member.email],
+    };
+    const wanted = { ...input, balanceThresholds: [100, 2.5], receivers: [{ email: member.email }] };
+    expect(await admin.ask(SET, { input })).toEqual({ setAlertSettings: wanted });
+    expect(await admin.ask(`{ alertSettings { ${ALL} } }`)).toEqual({ alertSettings: wanted });
+    const { auditLog } = await admin.ask<{ auditLog: { nodes: object[] } }>(
+      '{ auditLog(first: 1) { nodes { action objectId details } } }',
+    );
+    expect(auditLog.nodes).toEqual([
+      {
+        action: 'alert-settings.set',
+        objectId: companyId,
+        details: {
+          ...{ isOn: false, balanceThresholds: ['100', '2.5'], limitPercents: ['90'] },
+          receivers: [member.email],
+        },
+      },
+    ]);
+    expect(await admin.ask(SET, { input: { isOn: true } })).toEqual({ setAlertSettings: usual });
+  });
+
+  test('P-15 what is wrong is named; another company’s person is as unknown as nobody', async () => {
+    const stranger = await backend.person(await backend.company('Other'));
+    const wrong: [object, string][] = [
+      [{ balanceThresholds: [] }, 'balanceThresholds'],
+      [{ balanceThresholds: [0.0000001] }, 'balanceThresholds'],
+      [{ balanceThresholds: Array.from({ length: 51 }, (_, at) => at) }, 'balanceThresholds'],
+      [{ limitPercents: [120] }, 'limitPercents'],
+      [{ receivers: ['x'] }, 'receivers'],
+      [{ receivers: ['nobody@nowhere.example'] }, 'receivers'],
+      [{ receivers: [stranger.email] }, 'receivers'],
+    ];
+    const said: (string | undefined)[] = [];
+    for (const [part, field] of wrong) {
+      const { errors } = await admin.answer(SET, { input: { isOn: true, ...part } });
+      expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: `input.${field}` });
+      said.push(errors?.[0]?.message);
+    }
+    expect(said.at(-1)).toBe(said.at(-2) as string);
+    expect(await admin.ask(`{ alertSettings { ${ALL} } }`)).toEqual({ alertSettings: usual });
+  });
+});
+
+test('P-15 a talent has the text its evidence points into, and who changed what and when', async () => {
+  const profile = { basics: { name: 'Ada Byron', email: 'ada@example.org' } };
+  const place = { path: 'basics.name', start: 0, end: 9, confidence: 1 };
+  const ids: string[] = [];
+  // The second one is recognised as the same person: the first then has the newer CV's evidence, and so its text.
+  for (const text of ['Ada Byron, old', 'Ada Byron, new']) {
+    const { createTalent } = await admin.ask<{ createTalent: { id: string } }>(
+      'mutation($text: String!) { createTalent(input: { text: $text }) { id } }',
+      { text },
+    );
+    ids.push(createTalent.id);
+    const waiting = await findWaitingCv(backend.database, createTalent.id);
+    if (waiting === null) throw new Error('nothing waits');
+    const read = {
+      outcome: 'read',
+      text,
+      profile,
+      evidence: [place],
+      document: {},
+      engine: 'embedded',
+    } as const;
+    await applyCvReading(backend.parts, waiting, read);
+  }
+  const edited = { basics: { ...profile.basics, phone: '12345' } };
+  await admin.ask('mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }', {
+    id: ids[0],
+    profile: edited,
+  });
+  const { talent } = await admin.ask<{ talent: Record<string, unknown> }>(
+    'query($id: ID!) { talent(id: $id) { text evidence versions { what changedByEmail version } } }',
+    { id: ids[0] },
+  );
+  expect(talent.text).toBe('Ada Byron, new');
+  expect(talent.evidence).toEqual([place]);
+  expect(talent.versions).toEqual([
+    { version: 4, what: 'edited', changedByEmail: admin.email },
+    { version: 3, what: 'newer-cv', changedByEmail: null },
+    { version: 2, what: 'parsed', changedByEmail: null },
+    { version: 1, what: 'created', changedByEmail: admin.email },
+  ]);
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
+import { readQueueDepths } from '../../src/adapters/job-queue/queue-depths.ts';
+import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
+import { createBreakers } from '../../src/domain/breakers/breakers.ts';
+import { createJobRates } from '../../src/domain/processes/job-rates.ts';
+import { tellProcess } from '../../src/domain/processes/process-board.ts';
+import type { ProcessReport, ServiceName } from '../../src/domain/processes/process-report.ts';
+import type { JobQueue } from '../../src/ports/job-queue.ts';
+import type { SharedState } from '../../src/ports/shared-state.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { until } from '../doubles/until.ts';
+import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
+
+const HOST = 'models.example';
+const REPORT: ProcessReport = {
+  parts: [
+    { name: 'database', status: 'up', latencyMs: 2 },
+    { name: 'cv_worker', status: 'running', latencyMs: null },
+  ],
+  ...{ cpuSeconds: 3, residentBytes: 90_000_000, eventLoopDelayMs: 1.5, workers: { active: 1, idle: 4 } },
+  breakers: {},
+  jobRates: { mail: { donePerMinute: 2.4, failedPerMinute: 0 } },
+};
+const QUEUE = { name: 'mail', retries: 0, retryDelaySeconds: 0, retryDelayMaxSeconds: 0 };
+
+let backend: BackendUnderTest;
+let jobQueue: JobQueue;
+let sharedState: SharedState;
+beforeAll(async () => {
+  const log = createSilentLog();
+  const database = await openMemoryDatabase();
+  jobQueue = await openJobQueue({ database, log });
+  await jobQueue.define({ ...QUEUE, runSeconds: 60, heartbeatSeconds: 10 });
+  sharedState = createInProcessState({ clock: createManualClock(), log });
+  const queues = { ...jobQueue, depths: () => readQueueDepths(database) };
+  backend = await openBackend({ database, queues, sharedState });
+}, 60_000);
+afterAll(async () => {
+  await jobQueue.stop(0);
+  await backend.database.close();
+});
+
+const ask = <Data>(query: string, variables?: object) =>
+  backend.people.superAdmin.ask<Data>(query, variables);
+const refusal = async (query: string) => (await backend.people.superAdmin.refusal(query)).extensions.code;
+
+async function tell(services: readonly ServiceName[], report = REPORT, seenAtMs = backend.clock.now()) {
+  const name = { id: backend.parts.secrets.newId(), services, host: 'node-1', pid: 42, version: '9.9.9' };
+  const startedAt = new Date(seenAtMs - 90_000);
+  await tellProcess(backend.database, { ...name, startedAt }, report, seenAtMs);
+}
+
+describe('what operators see of the processes', () => {
+  test('P-15 each process is shown with its version, uptime and parts; one that fell silent is stale', async () => {
+    await tell(['gateway', 'backend']);
+    await tell(['ai-service'], REPORT, backend.clock.now() - 30_000);
+    const cut: ProcessReport = { ...REPORT, parts: [{ name: 'cache', status: 'down', latencyMs: 1_000 }] };
+    await tell(['gateway'], cut);
+    const { serviceProcesses } = await ask<{ serviceProcesses: { services: string[] }[] }>(
+      `{ serviceProcesses { services host pid version uptimeSeconds isStale isReady activeJobs idleWorkers
+        parts { name status latencyMs } } }`,
+    );
+    const known = { host: 'node-1', pid: 42, version: '9.9.9', uptimeSeconds: 90 };
+    const found = (services: string) => serviceProcesses.find((one) => one.services.join() === services);
+    expect(found('gateway,backend')).toMatchObject({
+      ...{ ...known, isStale: false, isReady: true, activeJobs: 1, idleWorkers: 4 },
+      parts: [
+        { name: 'database', status: 'UP', latencyMs: 2 },
+        { name: 'cv_worker', status: 'RUNNING', latencyMs: null },
+      ],
+    });
+    expect(found('ai-service')).toMatchObject({ ...known, isStale: true, isReady: false });
+    expect(found('gateway')).toMatchObject({ isStale: false, isReady: false, parts: [{ status: 'DOWN' }] });
+    expect(serviceProcesses.at(-1)?.services).toEqual(['ai-service']);
+  });
+});
+
+describe('breakers', () => {
+  const LOOK = `{ circuitBreakers { service state failuresInARow aliases lastErrorReason nextTryAt } }`;
+
+  test('A-15 every service is shown as all processes see it, and a reset closes it everywhere', async () => {
+    await ask(`mutation { setAliasTargets(alias: "svc/chat-default",
+      targets: [{ baseUrl: "https://${HOST}/v1", model: "m", weight: 1 }]) { alias } }`);
+    const closed = { service: HOST, state: 'CLOSED', aliases: ['svc/chat-default'], nextTryAt: null };
+    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...closed, failuresInARow: 0 }] });
+    // A process that calls models, which this backend does not.
+    const breakers = await createBreakers({ sharedState, clock: backend.clock, log: createSilentLog() });
+    for (let failure = 0; failure < 5; failure += 1) {
+      const entry = await breakers.enter(HOST);
+      if (entry.outcome === 'enter') entry.report({ failure: '503' });
+    }
+    await until(async () => (await sharedState.get(`breaker:${HOST}`)) !== null);
+    const until60 = new Date(backend.clock.now() + 60_000).toISOString();
+    const open = { service: HOST, state: 'OPEN', lastErrorReason: '503', nextTryAt: until60 };
+    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [open] });
+    await backend.clock.advance(60_000);
+    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...open, state: 'HALF_OPEN' }] });
+    const reset = `mutation { resetCircuitBreaker(service: "${HOST}") { state } }`;
+    expect(await ask(reset)).toEqual({ resetCircuitBreaker: { state: 'CLOSED' } });
+    await until(() => breakers.states()[HOST] === 'closed');
+    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...closed, lastErrorReason: '503' }] });
+    expect(await refusal(reset)).toBe('CONFLICT');
+    expect(await refusal('mutation { resetCircuitBreaker(service: "stranger.example") { state } }')).toBe(
+      'NOT_FOUND',
+    );
+    expect(await ask('{ auditLog(first: 1) { nodes { action objectId } } }')).toEqual({
+      auditLog: { nodes: [{ action: 'breaker.reset', objectId: HOST }] },
+    });
+    await breakers.close();
+  });
+});
+
+describe('queues', () => {
+  type Letters = {
+    deadLetters: { nodes: { id: string; error: string; data: object }[]; pageInfo: { endCursor: string } };
+  };
+  const LETTERS = `query($after: ID) { deadLetters(queue: "mail", first: 2, after: $after) {
+    nodes { id error data } pageInfo { hasNextPage endCursor } } }`;
+
+  test('A-13 depth, pace and dead letters are shown; letters are redriven or deleted, and both are recorded', async () => {
+    const rates = createJobRates(backend.clock);
+    for (let mailId = 1; mailId <= 3; mailId += 1) {
+      await jobQueue.enqueue('mail', { mailId, text: 'x'.repeat(500) });
+    }
+    const worker = await rates.counted(jobQueue).work('mail', { concurrency: 3 }, async ({ data }) => {
+      throw new Error(`no server for ${data.mailId}`);
+    });
+    await until(async () => (await jobQueue.counts('mail')).dead === 3);
+    await worker.stop();
+    await tell(['ai-service'], { ...REPORT, jobRates: rates.read() });
+    const { workQueues } = await ask<{ workQueues: object[] }>(
+      '{ workQueues { name waiting active dead processes donePerMinute failedPerMinute oldestWaitingSeconds } }',
+    );
+    expect(workQueues).toEqual([
+      {
+        ...{ name: 'mail', waiting: 0, active: 0, dead: 3, oldestWaitingSeconds: null },
+        ...{ processes: 1, donePerMinute: 0, failedPerMinute: 3 },
+      },
+    ]);
+    const first = (await ask<Letters>(LETTERS)).deadLetters;
+    const second = (await ask<Letters>(LETTERS, { after: first.pageInfo.endCursor })).deadLetters;
+    const letters = [...first.nodes, ...second.nodes];
+    expect(letters.map(({ error }) => error).toSorted()).toEqual(
+      [1, 2, 3].map((mailId) => `no server for ${mailId}`),
+    );
+    expect(second).toMatchObject({ pageInfo: { hasNextPage: false }, nodes: [{ data: {} }] });
+    // What is long may be somebody's words.
+    for (const { data } of letters) expect(Object.keys(data)).toEqual(['mailId']);
+    const [one, two] = letters.map(({ id }) => id);
+    const named = (name: string, ids: string) => `mutation { ${name}(queue: "mail"${ids}) }`;
+    expect(await ask(named('redriveDeadLetters', `, ids: ["${one}"]`))).toEqual({ redriveDeadLetters: 1 });
+    expect(await ask(named('redriveDeadLetters', `, ids: ["${one}"]`))).toEqual({ redriveDeadLetters: 0 });
+    expect(await ask(named('deleteDeadLetters', `, ids: ["${two}"]`))).toEqual({ deleteDeadLetters: 1 });
+    expect(await ask(named('redriveDeadLetters', ''))).toEqual({ redriveDeadLetters: 1 });
+    expect(await jobQueue.counts('mail')).toEqual({ waiting: 2, active: 0, dead: 0 });
+    expect(await refusal(named('deleteDeadLetters', ', ids: ["no such"]'))).toBe('NOT_FOUND');
+    expect(await refusal('{ deadLetters(queue: "nothing") { nodes { id } } }')).toBe('NOT_FOUND');
+    expect(await refusal('{ deadLetters(queue: "mail", after: "7.x") { nodes { id } } }')).toBe(
+      'BAD_USER_INPUT',
+    );
+    expect(await ask('{ auditLog(first: 3) { nodes { action objectId details } } }')).toMatchObject({
+      auditLog: {
+        nodes: ['redriven', 'deleted', 'redriven'].map((what) => ({
+          ...{ action: `dead-letters.${what}`, objectId: 'mail', details: { count: 1 } },
+        })),
+      },
+    });
+  });
+});

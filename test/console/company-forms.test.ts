@@ -1,0 +1,81 @@
+/** Every form of a company's pages, clicked once in a real browser on a fresh start. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { givenChromium } from '../services/given.ts';
+import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import {
+  walkAlertsAndAgents,
+  walkBilling,
+  walkKeys,
+  walkProfile,
+  walkTeam,
+  walkUsage,
+} from './walk-company.ts';
+import { walkJobs, walkMatches, walkMeetings, walkTalents } from './walk-hiring.ts';
+
+describe.skipIf(givenChromium() === null)('the forms of a company', () => {
+  let world: BrowserSystem;
+  let admin: Visitor;
+
+  beforeAll(async () => {
+    world = await openBrowserSystem();
+    admin = await world.visit();
+    await logIn(admin.page, world.demo.company_admin);
+  }, 90_000);
+  afterAll(async () => {
+    await world?.close();
+  }, 30_000);
+
+  /** The browser says nothing by itself: what is refused is an answer of GraphQL, not an error of HTTP. */
+  const quiet = () => expect(admin.complaints).toEqual([]);
+
+  test('P-15 jobs are added, edited with their history, closed, opened, pasted and published', async () => {
+    await walkJobs(admin.page);
+    quiet();
+  }, 90_000);
+
+  test('P-15 a CV is uploaded and read; each value leads to its place in the text; it is edited and erased', async () => {
+    await walkTalents(admin.page);
+    quiet();
+  }, 90_000);
+
+  test('P-15 the match appears by itself with its reasons, and the weights are set', async () => {
+    await walkMatches(admin.page);
+    quiet();
+  }, 90_000);
+
+  test('A-7 an interview is announced, and what was said is shown to be read', async () => {
+    await walkMeetings(admin.page);
+    quiet();
+  }, 90_000);
+
+  test('G-19 a key is minted with all that can be chosen, limited, rotated; P-15 its failures are shown and alerts set', async () => {
+    await walkKeys(admin.page, world.demo);
+    await walkUsage(admin.page);
+    await walkAlertsAndAgents(admin.page, world.demo);
+    quiet();
+  }, 90_000);
+
+  test('P-15 the team, the company’s name and what it may buy', async () => {
+    await walkTeam(admin.page, world.demo);
+    await walkBilling(admin.page, world.demo);
+    quiet();
+  }, 90_000);
+
+  test('two tabs agree: what is changed in one is in the other at once', async () => {
+    const { page } = admin;
+    await page.goto('/jobs');
+    const other = await page.context().newPage();
+    await other.goto('/jobs');
+    await other.getByLabel('Title').fill('Cook of the other tab');
+    await other.getByLabel('Description').fill('Cooking.');
+    await other.getByRole('button', { name: 'Add it' }).click();
+    await page.getByRole('link', { name: 'Cook of the other tab' }).waitFor({ timeout: 5_000 });
+    await other.close();
+    quiet();
+  }, 60_000);
+
+  test('P-8 the own password is changed, and the last admin cannot leave', async () => {
+    await walkProfile(admin.page, world.demo.company_admin);
+    quiet();
+  }, 60_000);
+});

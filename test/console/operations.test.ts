@@ -1,0 +1,199 @@
+/** What operators see and do, in a real browser: on a system with a failing provider and with dead letters. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { until } from '../doubles/until.ts';
+import { givenChromium } from '../services/given.ts';
+import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { buryMails } from './buried-jobs.ts';
+import { keepPicture, moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
+
+const PAGES = [
+  '/services',
+  '/breakers',
+  '/queues',
+  '/queues/mail',
+  '/ai-operations',
+  '/errors?level=WARN',
+  '/unannounced-meetings',
+  '/companies',
+];
+const BROKEN_ROOM = 'a-room-of-nobody';
+
+describe.skipIf(givenChromium() === null)('operations in a real browser', () => {
+  let world: BrowserSystem;
+  let visitor: Visitor;
+  let page: Page;
+  let isBroken = true;
+  const provider = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () => new Response('{}', { status: isBroken ? 503 : 400 }),
+  });
+  const host = `127.0.0.1:${provider.port}`;
+
+  beforeAll(async () => {
+    world = await openBrowserSystem((folder) => buryMails(folder, 3));
+    visitor = await world.visit();
+    page = visitor.page;
+    await logIn(page, world.demo.super_admin);
+  }, 90_000);
+  afterAll(async () => {
+    await world?.close();
+    await provider.stop(true);
+  }, 30_000);
+
+  const row = (text: string) => page.getByRole('row').filter({ hasText: text });
+  const open = async (path: string, heading: string) => {
+    await moveTo(page, path);
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+  };
+  const call = async () => {
+    const response = await fetch(`${world.demo.gateway_url}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${world.demo.api_key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'svc/chat-cheap', messages: [{ role: 'user', content: 'hello' }] }),
+    });
+    return response.status;
+  };
+
+  test('P-15 services show every process, its version and its parts, and that all is ready', async () => {
+    await open('/services', 'Services');
+    for (const name of ['Gateway', 'Backend', 'AI service']) {
+      await page.getByRole('region', { name, exact: true }).getByText('Ready').waitFor();
+    }
+    const process = row('Gateway, Backend, AI service');
+    await process.getByText(/version \d+\.\d+\.\d+/).waitFor();
+    for (const part of ['database: up', 'cache: up', 'cv worker: running', 'email worker: running']) {
+      await process.getByText(part).waitFor();
+    }
+  }, 60_000);
+
+  test('A-15 a breaker opens before the eyes of an operator, who resets it', async () => {
+    await open('/models', 'Models');
+    await row('svc/chat-cheap').getByRole('button', { name: 'Targets' }).click();
+    await page.getByRole('dialog').getByLabel('Targets').fill(`http://${host}/v1 some-model 1`);
+    await page.getByRole('dialog').getByRole('button', { name: 'Set the targets' }).click();
+    await row('svc/chat-cheap').getByText(host).waitFor();
+    await open('/breakers', 'Breakers');
+    await row(host).getByText('Closed').waitFor();
+    await until(async () => (await call()) === 503);
+    for (let more = 0; more < 5; more += 1) expect(await call()).toBe(503);
+    await row(host).getByText('Open', { exact: true }).waitFor();
+    await row(host)
+      .getByText(/^in \d+ s$/)
+      .waitFor();
+    await keepPicture(page, 'an open breaker');
+    isBroken = false;
+    await row(host).getByRole('button', { name: 'Reset' }).press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Reset' }).click();
+    await row(host).getByText('Closed').waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await call()).toBe(400);
+  }, 60_000);
+
+  test('A-8 operations are filtered in the address, and lead to the lines of their request', async () => {
+    await open('/ai-operations', 'AI operations');
+    await page.getByLabel('Outcome').selectOption('FAILED');
+    await row('chat/completions').filter({ hasText: '503' }).first().waitFor();
+    expect(new URL(page.url()).searchParams.get('outcome')).toBe('FAILED');
+    await page.getByRole('link', { name: 'Lines of the log' }).last().click();
+    await page.getByRole('heading', { name: 'Errors', level: 1 }).waitFor();
+    await row('a model target failed').first().waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'AI operations', level: 1 }).waitFor();
+    expect(await page.getByLabel('Outcome').inputValue()).toBe('FAILED');
+  }, 60_000);
+
+  test('A-8 errors and warnings are grouped and counted, with their lines behind them', async () => {
+    await open('/errors', 'Errors');
+    await page.getByLabel('Level').selectOption('WARN');
+    await row('a model target failed').getByRole('button', { name: 'Lines' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog
+      .getByRole('cell', { name: /reason 503/ })
+      .first()
+      .waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await keepPicture(page, 'lines of a warning');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  }, 60_000);
+
+  test('A-7 a room that nobody announced is shown', async () => {
+    const headers = {
+      authorization: `Bearer ${world.demo.internal_token}`,
+      'content-type': 'application/json',
+    };
+    const event = { event: 'room_created', room: BROKEN_ROOM, timestamp: new Date().toISOString() };
+    const sent = { method: 'POST', headers, body: JSON.stringify(event) };
+    expect((await fetch(`${world.demo.ai_url}/api/events/room/created`, sent)).status).toBe(202);
+    await open('/unannounced-meetings', 'Unannounced rooms');
+    await row(BROKEN_ROOM).getByText('Under way').waitFor();
+  }, 60_000);
+
+  test('P-13 the live log says that it is connected once nothing is missed any more', async () => {
+    await open('/logs', 'Live logs');
+    await page.getByText('connected', { exact: true }).waitFor();
+    isBroken = true;
+    expect(await call()).toBe(503);
+    await page.getByRole('region', { name: 'Lines of the log' }).getByText('a model target failed').waitFor();
+    isBroken = false;
+  }, 60_000);
+
+  test('G-29 companies show their balance and whether their calls are answered', async () => {
+    await open('/companies', 'Companies');
+    await row(world.demo.company_id).getByText('Good').waitFor();
+    await row(world.demo.company_id).getByRole('button', { name: 'Adjust credits' }).click();
+    await page.getByRole('spinbutton', { name: 'Credits' }).fill('-100000000');
+    await page.getByLabel('Reason').fill('to see it');
+    await page.getByRole('button', { name: 'Post it' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/The balance is -/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await row(world.demo.company_id).getByText('Out of credits').waitFor();
+  }, 60_000);
+
+  test('P-15 each page of operations is whole and reachable at every width, light and dark', async () => {
+    for (const path of PAGES) {
+      await moveTo(page, path);
+      await settled(page);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        for (const width of [360, 768, 1440]) {
+          await page.setViewportSize({ width, height: 900 });
+          const where = `${path} ${colorScheme} ${width}`;
+          expect([where, await widthOf(page)]).toEqual([where, width]);
+          if (width !== 768) {
+            expect([where, await violationsOf(page, colorScheme === 'dark')]).toEqual([where, []]);
+          }
+          await keepPicture(page, `operations${where}`);
+        }
+      }
+    }
+  }, 120_000);
+
+  test('A-13 dead letters are redriven, deleted after a question, and the counts follow by themselves', async () => {
+    await open('/queues', 'Workers and queues');
+    const toMail = page.getByRole('cell', { name: 'mail', exact: true }).getByRole('link');
+    await page.getByRole('row').filter({ has: toMail }).locator('.tag', { hasText: /^3$/ }).waitFor();
+    await toMail.click();
+    await page.getByRole('heading', { name: 'Queue mail' }).waitFor();
+    await row('the mail server refused').first().waitFor();
+    await row('the mail server refused').first().getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    expect(await row('the mail server refused').count()).toBe(3);
+    await row('the mail server refused').first().getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('One letter is deleted.').waitFor();
+    await row('the mail server refused').first().getByRole('button', { name: 'Redrive' }).click();
+    await page.getByText('One job runs again.').waitFor();
+    const dead = page.getByRole('region', { name: 'Dead', exact: true });
+    await dead.getByText('1', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Redrive all' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Redrive all' }).click();
+    await page.getByText('No dead letters').waitFor();
+    expect(visitor.complaints).toEqual([]);
+  }, 60_000);
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'bun:test';
+import { editedProfile } from '../../console/pages/talent-edited.ts';
+import { evidenceOf, experienceWords, piecesOf, profileOf } from '../../console/pages/talent-profile.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
+
+const place = (path: string, start: number, end: number) => ({ path, start, end, confidence: 1 });
+
+describe('P-15 the text of a CV with the places of its values', () => {
+  test('is cut where places begin and end, also where they lie in each other', () => {
+    const places = [place('work[0].name', 0, 10), place('work[0].location', 5, 10)];
+    expect(piecesOf('Acme Leeds, 2019', places)).toEqual([
+      { text: 'Acme ', paths: ['work[0].name'] },
+      { text: 'Leeds', paths: ['work[0].name', 'work[0].location'] },
+      { text: ', 2019', paths: [] },
+    ]);
+  });
+
+  test('is whole whatever the places are', () => {
+    const random = createSeededRandom(7);
+    const text = 'Grace Miller, welder in Leeds since 2016 — TIG & MAG';
+    for (let round = 0; round < 200; round += 1) {
+      const places = Array.from({ length: 8 }, (_, at) =>
+        place(`skills[${at}].name`, random.below(70) - 5, random.below(70) - 5),
+      );
+      const pieces = piecesOf(text, places);
+      expect(pieces.map((piece) => piece.text).join('')).toBe(text);
+    }
+  });
+
+  test('what is no place is nothing', () => {
+    expect(evidenceOf(null)).toEqual([]);
+    expect(evidenceOf([null, 'x', { path: 'a' }, place('b', 1, 2)])).toEqual([place('b', 1, 2)]);
+    expect(profileOf('nonsense').work).toEqual([]);
+    expect(experienceWords(131)).toBe('10 years and 11 months');
+    expect(experienceWords(0)).toBe('0 months');
+  });
+});
+
+test('P-15 an edited profile keeps whatever the form does not show', () => {
+  const whole = {
+    basics: { name: 'Ada', profiles: [{ network: 'x' }], location: { city: 'Leeds', countryCode: 'GB' } },
+    work: [{ position: 'Welder', highlights: ['TIG'] }, { position: 'Cook' }],
+    skills: [{ name: 'TIG', canonical: 'tig welding' }],
+    current_title: 'Welder',
+  };
+  const typed: Record<string, string> = {
+    'basics.name': 'Ada Byron',
+    city: 'York',
+    skills: 'TIG\nMAG',
+    'work.0.position': 'Senior welder',
+  };
+  const text = (name: string) => typed[name] ?? '';
+  const sections = {
+    work: whole.work.map((entry, key) => ({ key, entry })),
+    education: [],
+    languages: [],
+    certificates: [],
+  };
+  const edited = editedProfile(whole, sections, { text, number: () => null, all: () => [] });
+  expect(edited).toMatchObject({
+    basics: {
+      name: 'Ada Byron',
+      profiles: [{ network: 'x' }],
+      location: { city: 'York', countryCode: 'GB' },
+    },
+    // The second one was emptied, and so is gone.
+    work: [{ position: 'Senior welder', highlights: ['TIG'] }],
+    skills: [{ name: 'TIG', canonical: 'tig welding' }, { name: 'MAG' }],
+    current_title: 'Welder',
+  });
+});

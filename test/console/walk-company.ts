@@ -1,0 +1,186 @@
+/** Every form of the company's own pages, clicked once; what is refused is said in words, with the request id. */
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import type { DemoFile } from '../system/running-system.ts';
+import { violationsOf } from './page-checks.ts';
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const inDialog = (page: Page, name: string) =>
+  page.getByRole('dialog').getByRole('button', { name, exact: true });
+const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).first();
+
+/** The last alert: words, and the id under which the log has it. */
+async function refused(page: Page, words: RegExp): Promise<void> {
+  const alert = page.getByRole('alert').filter({ hasText: words });
+  await alert.getByText(/Request id \S{8,}/).waitFor();
+}
+
+/** Minted with everything that can be chosen, limited, rotated; a call that it may not make shows among the failures. */
+export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
+  await page.goto('/keys');
+  await button(page, 'Mint a key').click();
+  await inDialog(page, 'Cancel').click();
+  await button(page, 'Mint a key').click();
+  await page.getByLabel('Name').fill('narrow');
+  await page.getByLabel('usage:read').uncheck();
+  await page.getByLabel('svc/chat-premium').uncheck();
+  await page.getByLabel('Expires').fill('2020-01-01T10:00');
+  await button(page, 'Mint').click();
+  await refused(page, /expires/i);
+  await page.getByLabel('Expires').fill('2040-01-01T10:00');
+  await page.getByLabel('Credits a month').fill('5');
+  await button(page, 'Mint').click();
+  const key = await page.getByTestId('raw-key').innerText();
+  await button(page, 'Copy the key').click();
+  await page.getByText('Copied').waitFor();
+  await button(page, 'I have kept it').click();
+
+  const row = page.getByRole('row').filter({ hasText: 'narrow' });
+  await row.getByRole('button', { name: 'Limits' }).click();
+  await page.getByLabel('Requests a minute').fill('7');
+  await button(page, 'Set the limits').click();
+  await row.getByText('7 requests').waitFor();
+  await row.getByRole('button', { name: 'Rotate' }).click();
+  await inDialog(page, 'Rotate').click();
+  expect(await page.getByTestId('raw-key').innerText()).not.toBe(key);
+  await button(page, 'I have kept it').click();
+  await row.nth(1).waitFor();
+  await row.first().getByRole('button', { name: 'Revoke' }).click();
+  await inDialog(page, 'Cancel').click();
+  expect(await row.getByText('Live').count()).toBe(2);
+
+  const answer = await fetch(`${demo.gateway_url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc/chat-premium', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+  expect(answer.status).toBe(403);
+}
+
+/** Failures by what they are split by, each as a file too; the request id is the one the caller got. */
+export async function walkUsage(page: Page): Promise<void> {
+  await page.goto('/usage');
+  const failures = card(page, 'Failures and why');
+  await failures.getByText('The key may not call this model').waitFor();
+  await failures.getByRole('link', { name: 'See the keys' }).waitFor();
+  for (const [split, shown] of [
+    ['Day', /^\d{4}-\d\d-\d\d$/],
+    ['Model', 'svc/chat-premium'],
+    ['Key', /^narrow \(…/],
+  ] as const) {
+    await page.getByLabel('Split by').selectOption(split === 'Model' ? 'ALIAS' : split.toUpperCase());
+    await failures.getByRole('cell', { name: shown }).waitFor();
+  }
+  const file = page.waitForEvent('download');
+  await button(page, 'Save failures as CSV').click();
+  const lines = (await Bun.file((await (await file).path()) ?? '').text()).split('\r\n');
+  expect(lines[0]).toBe('Why,Code,Outcome,Answered,Key,Calls,Last');
+  expect(lines[1]).toStartWith('The key may not call this model,LLM_MODEL_NOT_ALLOWED,REFUSED,403,narrow');
+  await card(page, 'The latest of them').getByText(/^req_/).first().waitFor();
+  await page.getByLabel('Time').selectOption('90');
+  await page.getByRole('combobox', { name: 'By', exact: true }).selectOption('DAY');
+  const usage = page.waitForEvent('download');
+  await button(page, 'Save as CSV').click();
+  expect((await usage).suggestedFilename()).toBe('usage-day.csv');
+}
+
+export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
+  await page.goto('/team');
+  await page.getByLabel('E-mail').fill(demo.company_admin.email);
+  await button(page, 'Send the invitation').click();
+  await refused(page, /already|taken|account/i);
+  await page.getByLabel('E-mail').fill('late@people.example');
+  await page.getByLabel('Role').selectOption('COMPANY_ADMIN');
+  await button(page, 'Send the invitation').click();
+  const row = page.getByRole('row').filter({ hasText: 'late@people.example' });
+  await row.getByText('Company admin').waitFor();
+  await row.getByRole('button', { name: 'Withdraw' }).click();
+  await row.waitFor({ state: 'detached' });
+  await page.getByLabel('Name').fill('Demo Company Ltd');
+  await button(page, 'Rename').click();
+  await page.goto('/');
+  await page.getByText('Demo Company Ltd, the last 30 days.').waitFor();
+  await page.goto('/audit');
+  const renamed = page
+    .getByRole('row')
+    .filter({ hasText: /company/i })
+    .first();
+  await renamed.locator('summary').click();
+  await renamed.getByText('Request id').waitFor();
+}
+
+/** A wrong password, the right one, another session ended, and the last admin who cannot leave. */
+export async function walkProfile(page: Page, person: { email: string; password: string }): Promise<void> {
+  await page.goto('/profile');
+  await page.getByLabel('Current password').fill('not this one');
+  await page.getByLabel('New password').fill('another good password');
+  await button(page, 'Change it').click();
+  await refused(page, /password/i);
+  await page.getByLabel('Current password').fill(person.password);
+  await button(page, 'Change it').click();
+  await page.getByText('It is changed').waitFor();
+  await button(page, 'Leave the company').click();
+  await inDialog(page, 'Leave the company').click();
+  await refused(page, /last admin/i);
+  await inDialog(page, 'Cancel').click();
+  await page.getByText('Chrome on Linux').first().waitFor();
+}
+
+/** What is bought is paid elsewhere: who turns back has bought nothing; a plan that is paid is there. */
+export async function walkBilling(page: Page, demo: DemoFile): Promise<void> {
+  await page.goto('/billing?checkout=cancel');
+  await page.getByText('Nothing was bought').waitFor();
+  await button(page, 'Close').click();
+  await page.getByText('Nothing was bought').waitFor({ state: 'detached' });
+  const statement = page.waitForEvent('download');
+  await button(page, 'Statement of 90 days as CSV').click();
+  expect((await statement).suggestedFilename()).toBe('credits.csv');
+  await button(page, 'Subscribe to Basic').click();
+  await page.waitForURL(`${demo.sandbox_url}/**`);
+  await page.goBack();
+  await button(page, 'Billing portal').click();
+  await page.waitForURL(`${demo.sandbox_url}/**`);
+  await page.goBack();
+  await button(page, 'Billing portal').waitFor();
+}
+
+/** Set as wished, what is wrong said in words, switched off after a question, and on again. */
+async function walkAlertSettings(page: Page, demo: DemoFile): Promise<void> {
+  await button(page, 'Change alerts').click();
+  expect(await violationsOf(page)).toEqual([]);
+  await page.getByLabel('Balances, in credits').fill('a lot');
+  await button(page, 'Set the alerts').click();
+  await page.getByText('“a” cannot be read. Write balances as').waitFor();
+  await page.getByLabel('Balances, in credits').fill('1 2 3 4 5 6');
+  await button(page, 'Set the alerts').click();
+  await refused(page, /balanceThresholds: 1 to 5/);
+  await page.getByLabel('Balances, in credits').fill('2.5, 500');
+  await page.getByLabel('Shares of limits, in percent').fill('90 %');
+  await page.getByLabel(demo.company_admin.email).check();
+  await page.keyboard.press('Enter');
+  await page.getByText('Set. It holds from now on.').waitFor();
+  await card(page, 'What is watched').getByText('when 500.00 and 2.50 credits are left').waitFor();
+  await card(page, 'What is watched').getByText('at 90 % of the monthly limit').waitFor();
+  await card(page, 'Who is told').getByText('Those who were chosen').waitFor();
+  await button(page, 'Switch off').click();
+  await inDialog(page, 'Switch off').click();
+  await page.getByText('Alerts are off').waitFor();
+  await button(page, 'Switch on').click();
+  await page.getByText('Alerts are off').waitFor({ state: 'detached' });
+  await card(page, 'What is watched').getByText('500.00').waitFor();
+}
+
+export async function walkAlertsAndAgents(page: Page, demo: DemoFile): Promise<void> {
+  await page.goto('/alerts');
+  await card(page, 'Who is told').getByText(demo.company_admin.email).waitFor();
+  await card(page, 'What is watched').getByText('narrow').waitFor();
+  await walkAlertSettings(page, demo);
+  await page.getByRole('link', { name: 'Agents and MCP' }).click();
+  const settings = page.getByTestId('client-settings');
+  expect(await settings.innerText()).toContain(
+    `claude mcp add --transport http turnpike ${demo.gateway_url}/mcp`,
+  );
+  await page.getByLabel('Client').selectOption({ label: 'VS Code' });
+  const file = JSON.parse(await settings.innerText()) as { servers: { turnpike: { url: string } } };
+  expect(file.servers.turnpike.url).toBe(`${demo.gateway_url}/mcp`);
+}

@@ -1,0 +1,165 @@
+/** Every form of the hiring pages, clicked once: what is sent, what is asked first, what is left as it was. */
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { CV } from './filled-company.ts';
+
+const cvOf = (name: string, place: string) =>
+  CV.replace('Grace Miller', name).replace('grace.miller', place).replace('0958', place);
+const POSTING = `Forklift driver (m/f/d)
+Location: Hamburg
+We are looking for a forklift driver for our warehouse.
+Requirements:
+- Forklift licence
+- Two years of experience`;
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const inDialog = (page: Page, name: string) =>
+  page.getByRole('dialog').getByRole('button', { name, exact: true });
+const heading = (page: Page, name: string | RegExp) =>
+  page.getByRole('heading', { level: 1, name }).waitFor();
+const card = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).first();
+
+/** Added, edited, closed and opened again; another one pasted and published. */
+export async function walkJobs(page: Page): Promise<void> {
+  await page.goto('/jobs');
+  await page.getByLabel('Title').fill('Welder');
+  await page.getByLabel('Description').fill('Welding of pipes by TIG in our workshop.');
+  await page.getByLabel('Must have, one a line').fill('TIG welding\nlicence to travel');
+  await page.getByLabel('Months of experience').fill('12');
+  await button(page, 'Add it').click();
+  await page.getByRole('link', { name: 'Welder', exact: true }).click();
+  await heading(page, 'Welder');
+  await page.getByRole('link', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('Title').fill('Not this');
+  await page.getByRole('link', { name: 'Cancel' }).click();
+  await heading(page, 'Welder');
+  await page.getByRole('link', { name: 'Edit', exact: true }).click();
+  expect(await page.getByLabel('Must have, one a line').inputValue()).toBe('TIG welding\nlicence to travel');
+  await page.getByLabel('Title').fill('Welder (TIG)');
+  await page.getByLabel('Must have, one a line').fill('TIG welding');
+  await page.getByLabel('Place').fill('Leeds');
+  await button(page, 'Save').click();
+  await heading(page, 'Welder (TIG)');
+  const history = card(page, 'History');
+  await history.getByText('3 values').click();
+  await history.getByText('Must have:').waitFor();
+  expect(await history.getByRole('cell', { name: /company\.admin@/ }).count()).toBe(2);
+
+  await button(page, 'Close').click();
+  await inDialog(page, 'Cancel').click();
+  await page.getByText('Active', { exact: true }).waitFor();
+  await button(page, 'Close').click();
+  await inDialog(page, 'Close').click();
+  await page.getByText('Closed', { exact: true }).first().waitFor();
+  await button(page, 'Open again').click();
+  await inDialog(page, 'Open again').click();
+  await page.getByText('Active', { exact: true }).waitFor();
+
+  await page.getByRole('link', { name: '← Jobs' }).click();
+  await page.getByLabel('Text of the advertisement').fill(POSTING);
+  await button(page, 'Read it').click();
+  await page.getByRole('link', { name: /forklift driver/i }).click();
+  await button(page, 'Publish').click();
+  await inDialog(page, 'Publish').click();
+  await page.getByText('Active', { exact: true }).waitFor();
+  await page.goto('/jobs');
+  await page.getByLabel('Search').fill('forklift');
+  await page.getByRole('link', { name: 'Welder (TIG)' }).waitFor({ state: 'detached' });
+}
+
+/** Uploaded, read, shown with the places of its values, edited. */
+export async function walkTalents(page: Page): Promise<void> {
+  await page.goto('/talents');
+  const dropped = await page.evaluateHandle((text) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], 'grace.txt', { type: 'text/plain' }));
+    return transfer;
+  }, CV);
+  await page.dispatchEvent('.drop', 'drop', { dataTransfer: dropped });
+  await page.getByText('Sent. It is being read.').waitFor();
+  await page.getByRole('link', { name: 'Grace Miller' }).click();
+  await heading(page, 'Grace Miller');
+  await button(page, 'Senior Welder').click();
+  const chosen = page.locator('mark[data-chosen=true]');
+  expect(await chosen.innerText()).toBe('Senior Welder');
+  expect(await page.locator('main').innerText()).not.toMatch(/[{}[\]]/);
+
+  await page.getByRole('link', { name: 'Edit', exact: true }).click();
+  await page.getByLabel('Headline').fill('Welder with papers');
+  await button(page, 'Add a language').click();
+  await page.getByLabel('Language', { exact: true }).first().fill('Welsh');
+  await page.getByLabel('How well').first().fill('fluent');
+  await page.getByLabel('Skills, one a line').fill('TIG welding\nOrbital welding');
+  await button(page, 'Add a position').click();
+  await card(page, 'Work').getByRole('button', { name: 'Take away this entry' }).click();
+  await button(page, 'Save').click();
+  await page.getByText('Welder with papers').first().waitFor();
+  await card(page, 'Languages').getByText('Welsh').waitFor();
+  await card(page, 'History').getByText('Edited').waitFor();
+  // What nobody has touched still leads to its place in the text; what was typed leads nowhere.
+  expect(await button(page, 'grace.miller@example.org').count()).toBe(1);
+  expect(await button(page, 'Orbital welding').count()).toBe(0);
+
+  await page.goto('/talents');
+  const file = { name: 'tom.txt', mimeType: 'text/plain', buffer: Buffer.from(cvOf('Tom Baker', '0222')) };
+  await page.getByLabel('Drop CVs here, or choose them').setInputFiles(file);
+  await page.getByRole('link', { name: 'Tom Baker' }).waitFor();
+  await page.getByLabel('Text of the CV').fill(cvOf('Paula Smith', '0111'));
+  await button(page, 'Read it').click();
+  await page.getByRole('link', { name: 'Paula Smith' }).click();
+  const download = page.waitForEvent('download');
+  await button(page, 'Export').click();
+  expect((await download).suggestedFilename()).toMatch(/^talent-.*\.json$/);
+  await button(page, 'Erase').click();
+  await inDialog(page, 'Cancel').click();
+  await button(page, 'Erase').click();
+  await inDialog(page, 'Erase').click();
+  await heading(page, 'Talents');
+  await page.getByRole('link', { name: 'Tom Baker' }).waitFor();
+  expect(await page.getByRole('link', { name: 'Paula Smith' }).count()).toBe(0);
+}
+
+/** Seen by itself as soon as it is scored, with its reasons; and what counts. */
+export async function walkMatches(page: Page): Promise<void> {
+  await page.goto('/matches');
+  const row = page.getByRole('row').filter({ hasText: 'Grace Miller' }).filter({ hasText: 'Welder (TIG)' });
+  await row.getByRole('button', { name: 'Reasons' }).click({ timeout: 40_000 });
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('The talent fulfils the job').waitFor();
+  await dialog.getByRole('cell', { name: 'Skills' }).waitFor();
+  await inDialog(page, 'Close').click();
+  await page.getByLabel('Titles').fill('101');
+  await button(page, 'Set the weights').click();
+  expect(await page.getByText('Set. The matches').count()).toBe(0);
+  await page.getByLabel('Titles').fill('25');
+  await button(page, 'Set the weights').click();
+  await page.getByText('Set. The matches are being scored anew.').waitFor();
+  await row.getByRole('link', { name: 'Grace Miller' }).click();
+  await page.locator('main').getByRole('link', { name: 'Matches' }).click();
+  await page.getByText('Those of one talent.').waitFor();
+  await page.getByRole('link', { name: 'Show all' }).click();
+  await page.goBack();
+  await page.getByText('Those of one talent.').waitFor();
+}
+
+/** An interview is announced and talked about; its page is one to be read. */
+export async function walkMeetings(page: Page): Promise<void> {
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
+  await page.goto('/meetings');
+  await page.getByRole('textbox', { name: 'Room' }).fill('Forge');
+  await page.getByLabel('Starts').fill(tomorrow);
+  await page.getByLabel('Minutes').fill('45');
+  await page.getByRole('combobox', { name: 'Job' }).selectOption({ label: 'Welder (TIG)' });
+  await page.getByRole('combobox', { name: 'Talent' }).selectOption({ label: 'Grace Miller' });
+  await button(page, 'Announce').click();
+  await page.getByRole('link', { name: 'forge' }).click();
+  await heading(page, 'Room forge');
+  await page.getByRole('link', { name: 'Grace Miller' }).waitFor();
+  await page
+    .getByRole('textbox', { name: 'Transcript' })
+    .fill('Ada: We decided to offer you a trial day.\nGrace: Thank you, when can I come?');
+  await button(page, 'Add the transcript').click();
+  await card(page, 'What was said').getByText('Ada: We decided to offer you a trial day.').first().waitFor();
+  await card(page, 'What was said').getByText('Grace: Thank you, when can I come?').first().waitFor();
+  expect(await page.locator('main').innerText()).not.toMatch(/[{}[\]]/);
+}

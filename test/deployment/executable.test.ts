@@ -1,0 +1,45 @@
+import { expect, test } from 'bun:test';
+import { carriedPaths, digestOf } from '../../deploy/executable/carried-files.ts';
+import { ROOT, read } from './deployment-files.ts';
+
+test('the executable carries what runs: sources, migrations, console, the database, the packages', async () => {
+  const paths = new Set(await carriedPaths(ROOT));
+  const needed = [
+    'package.json',
+    'src/start/everything.ts',
+    'src/start/turnpike.ts',
+    'src/adapters/database/pglite-thread.ts',
+    'src/adapters/document-reader/reading-process.ts',
+    'migrations/0001_accounts.sql',
+    'console/main.tsx',
+    'node_modules/@electric-sql/pglite/dist/pglite.wasm',
+    'node_modules/swagger-ui-dist/swagger-ui-bundle.js',
+  ];
+  for (const path of needed) expect([path, paths.has(path)]).toEqual([path, true]);
+  const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> };
+  for (const name of Object.keys(dependencies)) {
+    // The runtime is the executable itself.
+    expect([name, paths.has(`node_modules/${name}/package.json`)]).toEqual([name, name !== 'bun']);
+  }
+});
+
+test('it carries no test, nothing that is used only to develop, and nothing of the one who builds it', async () => {
+  const paths = await carriedPaths(ROOT);
+  const strange = paths.filter(
+    (path) =>
+      /\.test\.tsx?$/.test(path) ||
+      /^(?:node_modules\/(?:typescript|@biomejs|@types|openai|bun)\/|test|bench|\.data|\.env|dist)/.test(
+        path,
+      ),
+  );
+  expect(strange).toEqual([]);
+});
+
+test('the same tree has the same name, another one another', () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const one = digestOf({ a: bytes('1'), b: bytes('2') });
+  expect(digestOf({ a: bytes('1'), b: bytes('2') })).toBe(one);
+  // What stands at the border of two files belongs to one of them.
+  expect(digestOf({ a: bytes('12'), b: bytes('') })).not.toBe(one);
+  expect(digestOf({ a: bytes('1'), c: bytes('2') })).not.toBe(one);
+});

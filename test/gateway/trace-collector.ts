@@ -1,0 +1,53 @@
+/** A span as a collector gets it, with its attributes as a plain object. */
+export interface CollectedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly status: { readonly code?: number; readonly message?: string };
+  readonly attributes: Readonly<Record<string, string | boolean | number>>;
+}
+
+interface WireAttribute {
+  readonly key: string;
+  readonly value: { stringValue?: string; boolValue?: boolean; intValue?: string; doubleValue?: number };
+}
+
+/** Takes OTLP over HTTP in JSON, as a collector does. */
+export function startTraceCollector() {
+  const spans: CollectedSpan[] = [];
+  const requests: { readonly path: string; readonly headers: Headers; readonly text: string }[] = [];
+  const state = { status: 200 };
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const text = await request.text();
+      requests.push({ path: new URL(request.url).pathname, headers: request.headers, text });
+      if (state.status !== 200) return new Response('no', { status: state.status });
+      for (const { scopeSpans } of JSON.parse(text).resourceSpans) {
+        for (const span of scopeSpans[0].spans) spans.push({ ...span, attributes: plain(span.attributes) });
+      }
+      return Response.json({});
+    },
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    spans,
+    requests,
+    state,
+    close: () => server.stop(true),
+  };
+}
+
+function plain(attributes: readonly WireAttribute[]): CollectedSpan['attributes'] {
+  return Object.fromEntries(
+    attributes.map(({ key, value }) => {
+      const { stringValue, boolValue, intValue, doubleValue } = value;
+      return [key, stringValue ?? boolValue ?? doubleValue ?? Number(intValue)];
+    }),
+  );
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createOtlpTracer } from '../../src/adapters/tracer/otlp.ts';
+import { createManualClock } from '../doubles/manual-clock.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { until } from '../doubles/until.ts';
+import { type GatewayUnderTest, openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
+import { chatAnswer } from './scripted-upstream.ts';
+import { type CollectedSpan, startTraceCollector } from './trace-collector.ts';
+
+const collector = startTraceCollector();
+const clock = createManualClock();
+const tracer = createOtlpTracer({
+  endpoint: collector.url,
+  headers: { 'x-tenant': 'ours' },
+  serviceName: 'turnpike-gateway',
+  sampledPart: 1,
+  clock,
+  secrets: createSystemSecrets(),
+  log: createSilentLog(),
+});
+let gateway: GatewayUnderTest;
+let rawKey: string;
+let keyId: string;
+
+beforeAll(async () => {
+  gateway = await openGateway({ tracer });
+  ({ rawKey, id: keyId } = await gateway.mint());
+});
+beforeEach(() => {
+  collector.spans.length = 0;
+});
+afterAll(async () => {
+  await gateway.close();
+  await tracer.close();
+  collector.close();
+});
+
+async function spansOf(count: number): Promise<readonly CollectedSpan[]> {
+  await until(async () => {
+    await clock.advance(1_000);
+    return collector.spans.length >= count;
+  });
+  return collector.spans;
+}
+
+const named = (spans: readonly CollectedSpan[], name: string) => {
+  const found = spans.find((span) => span.name === name);
+  if (found === undefined) throw new Error(`no span ${name} among ${spans.map((span) => span.name)}`);
+  return found;
+};
+
+const call = (changes: object = {}, headers: Record<string, string> = {}) => {
+  const body = {
+    model: 'svc/chat-default',
+    messages: [{ role: 'user', content: 'a secret thought' }],
+    ...changes,
+  };
+  return post(`${gateway.url}/chat/completions`, rawKey, body, { headers });
+};
+
+test('one trace goes from the request through admission and the provider to the settlement', async () => {
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  await (await call({ max_tokens: 7 })).text();
+  const spans = await spansOf(4);
+  const root = named(spans, 'POST /llm/v1/chat/completions');
+  const model = named(spans, 'chat svc/chat-default');
+  expect(spans.map(({ traceId }) => traceId)).toEqual(spans.map(() => root.traceId));
+  for (const child of [named(spans, 'admit'), model, named(spans, 'settle')]) {
+    expect(child.parentSpanId).toBe(root.spanId);
+    expect(BigInt(child.startTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(root.startTimeUnixNano));
+    expect(BigInt(child.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(root.endTimeUnixNano));
+  }
+  expect([root.kind, model.kind, root.parentSpanId]).toEqual([2, 3, undefined]);
+  expect(root.attributes).toMatchObject({
+    'http.response.status_code': 200,
+    'turnpike.company.id': gateway.companyId,
+    'turnpike.key.id': keyId,
+  });
+  expect(model.attributes).toMatchObject({
+    'gen_ai.operation.name': 'chat',
+    'gen_ai.request.model': 'svc/chat-default',
+    'gen_ai.response.model': PROVIDER_MODEL,
+    'gen_ai.request.max_tokens': 7,
+    'gen_ai.usage.input_tokens': chatAnswer().usage.prompt_tokens,
+    'gen_ai.usage.output_tokens': chatAnswer().usage.completion_tokens,
+    'server.address': '127.0.0.1',
+  });
+  const seen = gateway.upstream.received.at(-1)?.headers.traceparent;
+  expect(seen).toBe(`00-${root.traceId}-${model.spanId}-01`);
+  const sent = collector.requests.at(-1);
+  expect([sent?.path, sent?.headers.get('x-tenant')]).toEqual(['/v1/traces', 'ours']);
+  for (const hidden of ['a secret thought', rawKey, 'sk-provider']) expect(sent?.text).not.toContain(hidden);
+});
+
+test('a caller’s trace is gone on with, and who does not want theirs taken down is heard', async () => {
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  await (await call({}, { traceparent: `00-${traceId}-b7ad6b7169203331-00` })).text();
+  await (await call({}, { traceparent: `00-${traceId}-b7ad6b7169203331-01` })).text();
+  const spans = await spansOf(4);
+  expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
+  expect(spans).toHaveLength(4);
+  expect(named(spans, 'POST /llm/v1/chat/completions').parentSpanId).toBe('b7ad6b7169203331');
+  // Nothing that is not one: a forged header begins a trace of its own.
+  collector.spans.length = 0;
+  await (await call({}, { traceparent: `00-${'0'.repeat(32)}-b7ad6b7169203331-01` })).text();
+  expect(named(await spansOf(4), 'POST /llm/v1/chat/completions').parentSpanId).toBeUndefined();
+});
+
+test('refusals, failed tries and broken calls are errors of their span', async () => {
+  await (await post(`${gateway.url}/chat/completions`, 'tpk_wrong', {})).text();
+  await (await post(`${gateway.url}/nowhere`, rawKey, {})).text();
+  gateway.upstream.answer(() => new Response('no', { status: 500 }));
+  expect((await call()).status).toBe(503);
+  const spans = await spansOf(8);
+  const failures = spans.flatMap(({ name, status }) =>
+    status.code === 2 ? [`${name}: ${status.message}`] : [],
+  );
+  expect(failures).toContain('admit: unauthenticated');
+  expect(failures).toContain('chat svc/chat-default: 500');
+  expect(spans.map(({ name }) => name)).toContain('POST');
+  expect(JSON.stringify(spans)).not.toContain('tpk_wrong');
+});
+
+test('a collector that is away costs no call, and what comes after it is back arrives', async () => {
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  collector.state.status = 503;
+  const before = collector.requests.length;
+  expect((await call()).status).toBe(200);
+  await until(async () => {
+    await clock.advance(1_000);
+    return collector.requests.length > before;
+  });
+  collector.state.status = 200;
+  expect((await call()).status).toBe(200);
+  expect((await spansOf(4)).length).toBeGreaterThanOrEqual(4);
+});

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { COMPANIES_TOPIC } from '../../src/domain/credits/publish-level.ts';
+import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
+import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/revoke-key.ts';
+import { until } from '../doubles/until.ts';
+import { type GatewayUnderTest, openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { chatAnswer } from '../gateway/scripted-upstream.ts';
+import { callTool, ERAS, openClient } from './mcp-client.ts';
+
+let gateway: GatewayUnderTest;
+const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 50 };
+
+beforeAll(async () => {
+  gateway = await openGateway({ billingMode: 'POSTPAID' });
+}, 60_000);
+afterAll(() => gateway.close());
+
+interface RefusedRun {
+  readonly status: number;
+  readonly code: string | null;
+  readonly type: string;
+  readonly key?: Partial<KeyToMint>;
+  readonly asked?: Record<string, unknown>;
+  /** Brings it about; what it gives back puts it right again. */
+  readonly arrange?: (rawKey: string) => Promise<() => Promise<void>>;
+}
+
+const limited = { status: 429, code: null, type: 'rate_limit_error' };
+const unavailable = { status: 503, code: 'LLM_GATEWAY_UNAVAILABLE', type: 'api_error' };
+const forbidden = { status: 403, type: 'permission_error' };
+const unreadable = { code: null, type: 'invalid_request_error' };
+
+/** Every refusal that a run can meet (G-45), by its name. */
+const RUNS: Readonly<Record<string, RefusedRun>> = {
+  'an overdue invoice': { ...forbidden, code: 'PLAN_LIMIT_EXCEEDED', arrange: oweMoney },
+  'no credits': {
+    status: 402,
+    code: 'INSUFFICIENT_CREDITS',
+    type: 'insufficient_quota',
+    arrange: loseCredits,
+  },
+  'the spending limit of the key': {
+    status: 402,
+    code: 'INSUFFICIENT_CREDITS',
+    type: 'insufficient_quota',
+    key: { monthlySpendingLimitMicro: 1n },
+    arrange: useUp,
+  },
+  'a model that the key may not call': {
+    ...forbidden,
+    code: 'LLM_MODEL_NOT_ALLOWED',
+    key: { models: ['svc/chat-cheap'] },
+  },
+  'a model that there is not': {
+    ...forbidden,
+    code: 'LLM_MODEL_NOT_ALLOWED',
+    asked: { ...CHAT, model: 'gpt-x' },
+  },
+  'a model of another kind': {
+    ...unreadable,
+    status: 400,
+    asked: { ...CHAT, model: 'svc/embed-default' },
+  },
+  'requests a minute': { ...limited, key: { requestsPerMinute: 1 }, arrange: useUp },
+  'tokens a minute': { ...limited, key: { tokensPerMinute: 70 }, arrange: useUp },
+  'calls in flight': { ...limited, key: { maxCallsInFlight: 1 }, arrange: keepOneRunning },
+  'a model without a provider': { ...unavailable, asked: { ...CHAT, model: 'svc/chat-premium' } },
+  'a provider that is down': { ...unavailable, arrange: () => answerWith(500) },
+  'a provider that has enough of us': { ...unavailable, arrange: () => answerWith(429) },
+  'a provider that cannot read the request': { ...unreadable, status: 422, arrange: () => answerWith(422) },
+};
+
+describe.each([...ERAS])('a client of %s', (era) => {
+  test.each(Object.entries(RUNS))(
+    'G-45 G-36 %s is a failed result with the envelope of REST',
+    async (_, run) => {
+      gateway.upstream.answer(() => Response.json(chatAnswer()));
+      const { rawKey } = await gateway.mint(run.key ?? {});
+      const client = await openClient(gateway.url, rawKey, era);
+      const putRight = await run.arrange?.(rawKey);
+      const asked = run.asked ?? CHAT;
+      const rest = await refusalOf(post(`${gateway.url}/chat/completions`, rawKey, asked));
+      const { status, type, code, message, param } = rest;
+      expect({ status, type, code }).toEqual({ status: run.status, type: run.type, code: run.code } as never);
+      for (const options of [{}, { onprogress: () => {} }]) {
+        const result = await callTool(client, 'chat', asked, options);
+        expect(result.isError).toBe(true);
+        expect(result.body as object).toEqual({ error: { type, code, message, param } });
+        expect(result.text).toStartWith(String(message));
+        expect(result.text.includes('Retry after')).toBe(rest.headers.has('retry-after'));
+      }
+      await putRight?.();
+      await client.close();
+    },
+  );
+
+  test('G-9 G-45 a key that loses a scope is refused with the next request, and keeps its other tools', async () => {
+    const { rawKey, id } = await gateway.mint({ scopes: ['inference:chat', 'usage:read'] });
+    const client = await openClient(gateway.url, rawKey, era);
+    expect((await callTool(client, 'get_usage')).isError).toBe(false);
+    const { database, sharedState, secrets } = gateway.parts;
+    await database.query(`update api_keys set scopes = array['inference:chat'] where id = $1`, [id]);
+    await sharedState.publish(REVOKED_KEYS_TOPIC, secrets.sha256(rawKey).toHex());
+    const error = await client.callTool({ name: 'get_usage', arguments: {} }).catch((caught) => caught);
+    expect(String(error)).toContain('usage:read');
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['chat', 'list_models']);
+    expect((await callTool(client, 'list_models')).isError).toBe(false);
+    await client.close();
+  });
+
+  test('G-43 G-7 what is no CV and no posting is a result all the same, which fits the schema', async () => {
+    const { rawKey } = await gateway.mint();
+    const client = await openClient(gateway.url, rawKey, era);
+    await client.listTools();
+    const content = JSON.stringify({ document_kind: 'other' });
+    const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }];
+    gateway.upstream.answer(() => Response.json(chatAnswer({ choices })));
+    const cv = await callTool(client, 'parse_cv', { text: 'Invoice 7: ten bolts, 3.50' });
+    expect(cv).toMatchObject({ isError: false, body: { profile: null } });
+    const posting = await callTool(client, 'parse_jd', { text: 'Invoice 7: ten bolts, 3.50' });
+    expect(posting).toMatchObject({ isError: false, body: { posting: null } });
+    await client.close();
+  });
+
+  test('G-45 G-25 a key that has expired is 401 with the challenge, and so is a list', async () => {
+    const { database, sharedState, secrets, clock } = gateway.parts;
+    const { rawKey, id } = await gateway.mint({ expiresAt: new Date(clock.now() + 3_600_000) });
+    const client = await openClient(gateway.url, rawKey, era);
+    await database.query('update api_keys set expires_at = $2 where id = $1', [
+      id,
+      new Date(clock.now() - 1_000),
+    ]);
+    await sharedState.publish(REVOKED_KEYS_TOPIC, secrets.sha256(rawKey).toHex());
+    for (const asking of [client.listTools(), client.callTool({ name: 'list_models', arguments: {} })]) {
+      const error = await asking.catch((caught: unknown) => caught);
+      expect(String(error)).toContain('authentication_error');
+    }
+    await client.close();
+  });
+});
+
+async function oweMoney(): Promise<() => Promise<void>> {
+  const { database, secrets, clock, sharedState } = gateway.parts;
+  const id = secrets.newId();
+  await database.query(
+    `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
+     values ($1, $2, 'MANUAL', 'OPEN', 100, 'usd', $3)`,
+    [id, gateway.companyId, new Date(clock.now() - 86_400_000)],
+  );
+  const tell = () => sharedState.publish(COMPANIES_TOPIC, gateway.companyId);
+  await tell();
+  return async () => {
+    await database.query("update invoices set status = 'PAID' where id = $1", [id]);
+    await tell();
+  };
+}
+
+async function loseCredits(): Promise<() => Promise<void>> {
+  const { database } = gateway.parts;
+  const account = [gateway.companyId];
+  await database.query(
+    'update credit_accounts set line_micro = 0, version = version + 1 where id = $1',
+    account,
+  );
+  const { balanceMicro } = await gateway.credits.level();
+  await gateway.credits.grant(-balanceMicro);
+  return () => gateway.credits.grant(balanceMicro);
+}
+
+async function useUp(rawKey: string): Promise<() => Promise<void>> {
+  const response = await post(`${gateway.url}/chat/completions`, rawKey, CHAT);
+  expect(response.status).toBe(200);
+  await response.text();
+  return async () => {};
+}
+
+async function keepOneRunning(rawKey: string): Promise<() => Promise<void>> {
+  const goOn = Promise.withResolvers<void>();
+  const before = gateway.upstream.received.length;
+  gateway.upstream.answer(async () => {
+    await goOn.promise;
+    return Response.json(chatAnswer());
+  });
+  const running = post(`${gateway.url}/chat/completions`, rawKey, CHAT);
+  await until(() => gateway.upstream.received.length > before);
+  return async () => {
+    goOn.resolve();
+    await (await running).text();
+  };
+}
+
+async function answerWith(status: number): Promise<() => Promise<void>> {
+  const error = { message: 'too much', type: 'x', param: 'messages' };
+  gateway.upstream.answer(() => Response.json({ error }, { status }));
+  return async () => {};
+}

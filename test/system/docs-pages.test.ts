@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type BrowserSystem, openBrowserSystem } from '../console/browser-system.ts';
+import { givenChromium } from '../services/given.ts';
+
+describe.skipIf(givenChromium() === null)('what the running services show beside their calls', () => {
+  let opened: BrowserSystem;
+  let places: { gateway: string; backend: string; ai: string };
+  beforeAll(async () => {
+    opened = await openBrowserSystem();
+    const { gateway_url, backend_url, ai_url } = opened.demo;
+    places = { gateway: new URL(gateway_url).origin, backend: backend_url, ai: ai_url };
+  }, 120_000);
+  afterAll(() => opened?.close());
+
+  const CASES = [
+    { name: 'gateway', heading: 'Turnpike gateway', route: '/llm/v1/mcp' },
+    { name: 'ai', heading: 'Turnpike AI service', route: '/monitoring/stats' },
+  ] as const;
+  for (const { name, heading, route } of CASES) {
+    test(`A-5 the ${name}’s /docs works in a browser, asks nobody outside, and has no complaint`, async () => {
+      const page = await opened.browser.newPage();
+      const complaints: string[] = [];
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+      });
+      page.on('pageerror', (error) => complaints.push(String(error)));
+      page.on('request', (request) => {
+        const { origin, protocol } = new URL(request.url());
+        if (protocol.startsWith('http') && origin !== places[name]) complaints.push(`outside: ${origin}`);
+      });
+      await page.goto(`${places[name]}/docs`);
+      await page.getByRole('heading', { name: heading }).waitFor();
+      const operation = page.locator('.opblock', { hasText: route }).first();
+      await operation.locator('.opblock-summary-control').click();
+      await operation.getByRole('button', { name: 'Try it out' }).waitFor();
+      expect(complaints).toEqual([]);
+      await page.close();
+    }, 60_000);
+  }
+
+  test('A-5 A-8 only the pages’ own addresses are theirs: every other request passes on', async () => {
+    const status = async (path: string, init?: RequestInit) =>
+      (await fetch(`${places.gateway}${path}`, init)).status;
+    expect(await status('/docs')).toBe(200);
+    expect(await status('/openapi.json')).toBe(200);
+    expect(await status('/docs/nothing')).toBe(404);
+    expect(await status('/docs', { method: 'POST' })).not.toBe(200);
+    expect(await status('/llm/v1/models')).toBe(401);
+    expect(await status('/llm/v1/metrics')).not.toBe(200);
+    const headers = { authorization: `Bearer ${opened.demo.api_key}` };
+    expect(await status('/llm/v1/models?from=/metrics', { headers })).toBe(200);
+  });
+
+  test('A-8 /metrics of all three services: with the internal token alone, of the one process that they share', async () => {
+    const headers = { authorization: `Bearer ${opened.demo.internal_token}` };
+    const started = new Set<string>();
+    for (const place of Object.values(places)) {
+      expect((await fetch(`${place}/metrics`)).status).toBe(401);
+      const wrong = { authorization: `Bearer ${opened.demo.api_key}` };
+      expect((await fetch(`${place}/metrics`, { headers: wrong })).status).toBe(401);
+      const response = await fetch(`${place}/metrics`, { headers });
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        200,
+        expect.stringContaining('text/plain'),
+      ]);
+      const text = await response.text();
+      expect(text).toMatch(/^turnpike_event_loop_delay_seconds\{quantile="p99"\} [\d.]+$/m);
+      started.add(/^process_start_time_seconds .+$/m.exec(text)?.[0] ?? '');
+    }
+    expect(started.size).toBe(1);
+  });
+});

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { openRedisState } from '../../src/adapters/shared-state/redis.ts';
+import { revokeKey } from '../../src/domain/keys/revoke-key.ts';
+import { setAliasTargets } from '../../src/domain/models/change-targets.ts';
+import { createCipher } from '../../src/domain/models/cipher.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { until } from '../doubles/until.ts';
+import { post } from '../gateway/gateway-under-test.ts';
+import { startScriptedUpstream } from '../gateway/scripted-upstream.ts';
+import { givenDatabase, givenRedis } from '../services/given.ts';
+import { callOnce, expectCharged, notWhole, type SeenCall } from './credit-clients.ts';
+import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
+import { keepCallingRaw } from './raw-calls.ts';
+
+const missing = givenDatabase() === null || givenRedis() === null;
+const PROCESSES = 2;
+const AGREED_WITHIN_MS = 1_000;
+/** The chance that one of two processes gets none of them is one in eight million. */
+const ASKED = 24;
+/** No target of this test has a key to encrypt. */
+const MASTER_KEY = 'x'.repeat(32);
+
+describe.skipIf(missing)('several gateway processes on one port', () => {
+  let world: CreditWorld;
+  let parent: RunningGateway;
+  const seen: SeenCall[] = [];
+
+  beforeAll(async () => {
+    world = await openCreditWorld();
+    world.answerAfter(() => 3);
+    parent = await world.startGateway({
+      GATEWAY_PROCESSES: String(PROCESSES),
+      GATEWAY_PORT: String(freePort()),
+    });
+  });
+  afterAll(async () => {
+    parent.signal('SIGKILL');
+    await parent.exited;
+    await world.close();
+  });
+  const children = () => childrenOf(parent.pid);
+
+  /** Asks on new connections until every process has had many of them: the kernel spreads them by chance. */
+  const askAll = (rawKey: string) =>
+    Promise.all(
+      Array.from({ length: ASKED }, async () => {
+        const headers = { connection: 'close' };
+        const body = { model: 'svc/chat-default', messages: [] };
+        return await post(`${parent.url}/chat/completions`, rawKey, body, { headers });
+      }),
+    ).then((answers) => answers.map(({ status }) => status));
+
+  test('SIGUSR2 replaces them one by one under load, and no call fails, on new connections and on kept ones', async () => {
+    const before = children();
+    const loads = [
+      keepCallingRaw(parent.url, world.rawKey, 'new for each call', 6),
+      keepCallingRaw(parent.url, world.rawKey, 'kept', 6),
+    ];
+    await until(() => loads.every((load) => load.seen.length > 20));
+    parent.signal('SIGUSR2');
+    await until(() => parent.output().includes('the gateway processes are replaced"'), 50_000);
+    const calls = (await Promise.all(loads.map((load) => load.stop()))).flat();
+    seen.push(...calls);
+    expect(notWhole(calls)).toEqual([]);
+    const after = children();
+    expect(after).toHaveLength(PROCESSES);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+    expect(await expectCharged(world, seen)).toBe(0);
+  }, 60_000);
+
+  test('G-39 a key’s limit is one for all of them', async () => {
+    const rawKey = await world.mint({ requestsPerMinute: 10 });
+    const statuses = await askAll(rawKey);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(ASKED - 10);
+  });
+
+  test('G-23 a revoked key and another provider of an alias reach all of them within a second', async () => {
+    const revoked = await world.mint();
+    expect(new Set(await askAll(revoked))).toEqual(new Set([200]));
+    const [key] = await world.database.query<{ id: string }>(
+      'select id from api_keys order by id desc limit 1',
+    );
+    const other = startScriptedUpstream();
+    const sharedState = await openRedisState({ url: givenRedis() ?? '', log: createSilentLog() });
+    const secrets = createSystemSecrets();
+    const parts = { database: world.database, sharedState, secrets, clock: createSystemClock() };
+    const catalogue = {
+      ...parts,
+      prefix: 'svc',
+      cipher: createCipher({ masterKeys: [MASTER_KEY], secrets }),
+    };
+    const target = { baseUrl: other.url, model: 'other-model', apiKey: null, weight: 1 };
+
+    await revokeKey(parts, { companyId: world.companyId, keyId: key?.id ?? '' });
+    expect(await setAliasTargets(catalogue, 'svc/chat-default', [target])).toEqual({ outcome: 'changed' });
+    await Bun.sleep(AGREED_WITHIN_MS);
+    const before = world.upstream.received.length;
+    expect(new Set(await askAll(revoked))).toEqual(new Set([401]));
+    expect(new Set(await askAll(world.rawKey))).toEqual(new Set([200]));
+    expect([world.upstream.received.length - before, other.received.length]).toEqual([0, ASKED]);
+    sharedState.close();
+    other.close();
+  });
+
+  test('one that is killed is started again, while the other answers', async () => {
+    const [killed = 0] = children();
+    process.kill(killed, 'SIGKILL');
+    await until(() => children().length === PROCESSES && !children().includes(killed));
+    await until(async () => (await callOnce(parent.url, world.rawKey)).isWhole);
+    expect(parent.output()).toContain('a gateway process ended and is started again');
+  });
+
+  test('SIGTERM of the parent stops all of them', async () => {
+    const all = children();
+    parent.signal('SIGTERM');
+    expect(await parent.exited).toBe(0);
+    expect(all.filter(isAlive)).toEqual([]);
+  });
+});
+
+function freePort(): number {
+  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  listener.stop(true);
+  return listener.port;
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
