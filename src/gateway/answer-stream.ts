@@ -87,6 +87,8 @@ export function answerStream(answering: Answering): Response {
     if (broken !== null) return await breakOff(controller, `upstream-${broken}`);
     // A part of the answer that is kept with the commit.
     if (doneBytes !== null) gathering?.push(doneBytes);
+    // What has passed by now leaves first: the runtime would hold it back until the commit has come.
+    await parts.clock.turn();
     const isWritten = await end(ending('no-usage'));
     if (!isWritten) controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable' })));
     else if (doneBytes !== null) controller.enqueue(doneBytes);
