@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Contestant } from './frame/contestants.ts';
+import { cpuMicros } from './frame/process-cpu.ts';
 
 /** One request that is sent over and over. */
 export interface Asked {
@@ -17,8 +17,6 @@ export interface LoadBounds {
 }
 
 const PROGRAM = join(import.meta.dir, 'programs/repeated-request.ts');
-/** The kernel counts in ticks of ten milliseconds. */
-const MICROS_PER_TICK = 10_000;
 
 const accept = 'application/json, text/event-stream';
 const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5 };
@@ -75,10 +73,4 @@ function tool2026(name: string, given: object): Asked {
   const protocol = { 'mcp-protocol-version': version, 'mcp-method': 'tools/call', 'mcp-name': name };
   const headers = { 'content-type': 'application/json', accept, ...protocol };
   return { label: `${name} as a tool, ${version}`, method: 'POST', path: '/mcp', headers, body };
-}
-
-/** User and system time so far; the name in brackets may hold spaces. */
-function cpuMicros(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK;
 }

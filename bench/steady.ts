@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import { type Contestant, startGateway, startUpstream } from './frame/contestants.ts';
 import { runLoad } from './frame/load.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
 import { whenReady } from './frame/processes.ts';
+import { residentMb } from './frame/resident-memory.ts';
 
 /** Ten for a figure to be believed; one to see that it works. */
 const MINUTES = Number(process.env.STEADY_MINUTES ?? '1');
@@ -101,8 +101,7 @@ async function pacedLoad({ signal }: BenchContext, ours: Contestant, perSecond: 
 function watchMemory(context: BenchContext, pid: number): () => readonly number[] {
   const seen: number[] = [];
   const timer = setInterval(() => {
-    const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    seen.push(Number(kilobytes) / 1024);
+    seen.push(residentMb(pid));
   }, 1_000);
   context.whenEnding(() => clearInterval(timer));
   return () => {

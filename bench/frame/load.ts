@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Contestant } from './contestants.ts';
+import { cpuMicros } from './process-cpu.ts';
 
 export interface Load {
   readonly connections: number;
@@ -18,8 +18,6 @@ export interface LoadResult {
 }
 
 const PROGRAM = join(import.meta.dir, '../programs/load.ts');
-/** The kernel counts in ticks of ten milliseconds. */
-const MICROS_PER_TICK = 10_000;
 
 export async function runLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
   const { url, key, pid, headers = [] } = contestant;
@@ -41,11 +39,4 @@ export async function firstTokenMs({ url, key, name }: Contestant): Promise<numb
   const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the streams of ${name} failed`);
   return (JSON.parse(output) as { p50Ms: number }).p50Ms;
-}
-
-/** User and system time so far. */
-function cpuMicros(pid: number): number {
-  // The name in brackets may hold spaces; the fields are counted from behind it.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK;
 }

@@ -21,7 +21,8 @@ export function ownServerPid(program: string): number | null {
   return own.find((pid) => readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === program) ?? null;
 }
 
-function cpuMicros(pid: number): number {
+/** User and system time so far. */
+export function cpuMicros(pid: number): number {
   try {
     // The name in brackets may hold spaces; the fields are counted from behind it.
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
