@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
-import { openPglite } from '../src/adapters/database/pglite.ts';
+import { openPglite } from '../src/adapters/database/pglite/pglite.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { adapterOf } from './database-postgres.ts';
 import { type Client, compareClients, TABLES } from './database-statements.ts';

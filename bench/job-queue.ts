@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { fromPglite, PgBoss } from 'pg-boss';
-import { openPglite } from '../src/adapters/database/pglite.ts';
+import { openPglite } from '../src/adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
 import { openJobQueue } from '../src/adapters/job-queue/pg-boss.ts';
 import type { Database } from '../src/ports/database.ts';

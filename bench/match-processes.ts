@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../src/adapters/secrets/system-secrets.ts';
-import { SCORER_VERSION } from '../src/domain/matching/facts.ts';
+import { SCORER_VERSION } from '../src/domain/matching/facts/facts.ts';
 import type { Database } from '../src/ports/database.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';

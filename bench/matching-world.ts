@@ -1,11 +1,15 @@
 import { addCompany } from '../src/domain/accounts/company.ts';
-import { type JobFacts, SCORER_VERSION, type TalentFacts } from '../src/domain/matching/facts.ts';
-import type { PlatformModelCalls } from '../src/domain/matching/model-calls.ts';
-import { NO_MODEL_CALLS } from '../src/domain/matching/model-calls.ts';
-import { readJob, type StoredJob } from '../src/domain/matching/read-job.ts';
-import { readTalent } from '../src/domain/matching/read-talent.ts';
-import { createSkillVocabulary } from '../src/domain/matching/skill-vocabulary.ts';
-import { storedVector, vectorBytes } from '../src/domain/matching/vectors.ts';
+import {
+  type JobFacts,
+  SCORER_VERSION,
+  storedVector,
+  type TalentFacts,
+  vectorBytes,
+} from '../src/domain/matching/facts/facts.ts';
+import { createSkillVocabulary } from '../src/domain/matching/facts/qualifications.ts';
+import { readJob, type StoredJob } from '../src/domain/matching/facts/read-job.ts';
+import { readTalent } from '../src/domain/matching/facts/read-talent.ts';
+import { NO_MODEL_CALLS, type PlatformModelCalls } from '../src/domain/matching/generator/model-calls.ts';
 import type { Database } from '../src/ports/database.ts';
 import type { Secrets } from '../src/ports/secrets.ts';
 import { createSeededRandom, type SeededRandom } from '../test/doubles/seeded-random.ts';

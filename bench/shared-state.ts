@@ -1,10 +1,10 @@
 import { RedisClient } from 'bun';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { createInProcessState } from '../src/adapters/shared-state/in-process.ts';
+import { reserveCall, reserveScript } from '../src/adapters/shared-state/redis/reserve-script.ts';
+import { tagKeys } from '../src/adapters/shared-state/redis/scripts.ts';
+import { settleCall, settleScript } from '../src/adapters/shared-state/redis/settle-script.ts';
 import { openRedisState } from '../src/adapters/shared-state/redis.ts';
-import { tagKeys } from '../src/adapters/shared-state/redis-keys.ts';
-import { reserveCall, reserveScript } from '../src/adapters/shared-state/reserve-script.ts';
-import { settleCall, settleScript } from '../src/adapters/shared-state/settle-script.ts';
 import type { Claim, Settlement, SharedState } from '../src/ports/shared-state.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import type { Measurement } from './frame/measurement.ts';

@@ -1,8 +1,8 @@
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
-import { type UsageDimension, usageReport } from '../src/domain/calls/usage-report.ts';
-import { addUpUsageMonths } from '../src/domain/calls/usage-report-months.ts';
+import { addUpUsageMonths } from '../src/domain/calls/usage/usage-months.ts';
+import { type UsageDimension, usageReport } from '../src/domain/calls/usage/usage-report.ts';
 import type { Database } from '../src/ports/database.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';

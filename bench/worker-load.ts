@@ -1,8 +1,8 @@
-import { createJob } from '../src/domain/jobs/create-job.ts';
+import { createJob } from '../src/domain/jobs/job-changes.ts';
 import { createMailOutbox } from '../src/domain/mail/outbox.ts';
 import { announceMeeting } from '../src/domain/meetings/announce-meeting.ts';
-import { postTranscript } from '../src/domain/meetings/post-transcript.ts';
-import { createTalent } from '../src/domain/talents/create-talent.ts';
+import { postTranscript } from '../src/domain/meetings/transcript.ts';
+import { createTalent } from '../src/domain/talents/talent-changes.ts';
 import type { Transaction } from '../src/ports/database.ts';
 import { CV_TEXT, POSTING_TEXT } from '../test/ai-service/workers-under-test.ts';
 import { MAIL_SAMPLES } from '../test/doubles/mail-samples.ts';

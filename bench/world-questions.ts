@@ -1,20 +1,19 @@
 import { listCompanies } from '../src/domain/accounts/company.ts';
-import { listSessions } from '../src/domain/accounts/end-sessions.ts';
 import { listMembers } from '../src/domain/accounts/members.ts';
+import { listSessions } from '../src/domain/accounts/sessions.ts';
 import { listAuditEntries } from '../src/domain/audit/audit-log.ts';
-import { countFailures, latestFailures } from '../src/domain/calls/usage-failures.ts';
-import { usageReport } from '../src/domain/calls/usage-report.ts';
-import { readCompanyStandings } from '../src/domain/credits/company-standing.ts';
-import { listInvoices } from '../src/domain/credits/invoice.ts';
-import { listAlerts } from '../src/domain/credits/list-alerts.ts';
-import { listTransactions } from '../src/domain/credits/list-transactions.ts';
-import { statementLines } from '../src/domain/credits/statement.ts';
-import { findLiveKeys } from '../src/domain/keys/find-live-keys.ts';
-import { listKeys } from '../src/domain/keys/list-keys.ts';
-import { findEntries } from '../src/domain/logs/find-entries.ts';
-import { countOperations } from '../src/domain/operations/count-operations.ts';
-import { listOperations } from '../src/domain/operations/list-operations.ts';
-import { listPaymentEvents } from '../src/domain/payments/payment-event.ts';
+import { countOperations, listOperations } from '../src/domain/calls/usage/ai-operations.ts';
+import { countFailures, latestFailures } from '../src/domain/calls/usage/usage-failures.ts';
+import { usageReport } from '../src/domain/calls/usage/usage-report.ts';
+import { listAlerts } from '../src/domain/credits/alerts/alert-settings.ts';
+import { readCompanyBillingStatuses } from '../src/domain/credits/holds/billing-status.ts';
+import { listInvoices } from '../src/domain/credits/invoices/invoice.ts';
+import { listTransactions } from '../src/domain/credits/ledger/ledger.ts';
+import { statementLines } from '../src/domain/credits/ledger/statement.ts';
+import { listKeys } from '../src/domain/keys/key-lifecycle.ts';
+import { findLiveKeys } from '../src/domain/keys/key-lookup.ts';
+import { findEntries } from '../src/domain/logs/log-queries.ts';
+import { listPaymentEvents } from '../src/domain/payments/event-inbox.ts';
 import { listPurchases } from '../src/domain/payments/purchase.ts';
 import type { Statements } from '../src/ports/database.ts';
 import type { World } from './world-generator.ts';
@@ -40,7 +39,7 @@ function pagesOf({ companyId, hotCompanyId, userId }: World, nowMs: number): rea
       label: 'companies: how 50 of them stand',
       ask: async (on) => {
         const page = await listCompanies(on, { limit: PAGE, after: companyId });
-        return await readCompanyStandings(
+        return await readCompanyBillingStatuses(
           on,
           page.map(({ id }) => id),
           nowMs,

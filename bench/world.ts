@@ -2,7 +2,7 @@ import { SQL } from 'bun';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { migrate } from '../src/adapters/database/migrate.ts';
 import { openPostgres } from '../src/adapters/database/postgres.ts';
-import { addUpUsageMonths } from '../src/domain/calls/usage-report-months.ts';
+import { addUpUsageMonths } from '../src/domain/calls/usage/usage-months.ts';
 import type { Database, SqlValue, Statements } from '../src/ports/database.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import type { Measurement, Row } from './frame/measurement.ts';

@@ -1,10 +1,10 @@
 import { Suspense, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import { Doors } from './doors.tsx';
 import { Bones, Page, Problem } from './parts/page.tsx';
 import { roomsOf } from './routes.ts';
 import { useConsole, useSessionState } from './session/console-context.ts';
 import type { Person } from './session/session.ts';
+import { Doors } from './sign-in.tsx';
 
 export function App() {
   const { session } = useConsole();

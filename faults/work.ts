@@ -1,8 +1,7 @@
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { openJobQueue } from '../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../src/adapters/secrets/system-secrets.ts';
-import { createJob } from '../src/domain/jobs/create-job.ts';
-import { DOCUMENT_QUEUE } from '../src/domain/jobs/document-queue.ts';
+import { createJob, DOCUMENT_QUEUE } from '../src/domain/jobs/job-changes.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { until } from '../test/doubles/until.ts';
 import { makeCompany, makePurchase } from '../test/payments/payments-under-test.ts';

@@ -1,4 +1,4 @@
-import type { CvProfile } from '../src/domain/documents/parsed-cv.ts';
+import type { CvProfile } from '../src/domain/documents/parsed-document.ts';
 import type { LabelledCv } from './labelled-cvs.ts';
 
 export type Field =

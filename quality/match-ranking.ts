@@ -10,18 +10,18 @@ import { join } from 'node:path';
 import { createSystemClock } from '../src/adapters/clock/system-clock.ts';
 import { createEmbeddedUpstream } from '../src/adapters/model-upstream/embedded.ts';
 import { createEmbeddedEngine } from '../src/domain/documents/embedded-engine.ts';
-import { fieldsOfPosting } from '../src/domain/jobs/posting-fields.ts';
+import { fieldsOfPosting } from '../src/domain/jobs/read-posting.ts';
+import { type StoredVector, storedVector } from '../src/domain/matching/facts/facts.ts';
+import { createSkillVocabulary } from '../src/domain/matching/facts/qualifications.ts';
+import { jobText, readJob } from '../src/domain/matching/facts/read-job.ts';
+import { readTalent, talentText } from '../src/domain/matching/facts/read-talent.ts';
 import {
   type JobFeatures,
   jobFeatures,
   type TalentFeatures,
   talentFeatures,
-} from '../src/domain/matching/features.ts';
-import { jobText, readJob } from '../src/domain/matching/read-job.ts';
-import { readTalent, talentText } from '../src/domain/matching/read-talent.ts';
-import { scorePair } from '../src/domain/matching/score-pair.ts';
-import { createSkillVocabulary } from '../src/domain/matching/skill-vocabulary.ts';
-import { type StoredVector, storedVector } from '../src/domain/matching/vectors.ts';
+} from '../src/domain/matching/scoring/features.ts';
+import { scorePair } from '../src/domain/matching/scoring/score-pair.ts';
 import { DEFAULT_WEIGHTS } from '../src/domain/matching/weights.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
 import { bm25Ranking } from './bm25.ts';

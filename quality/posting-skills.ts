@@ -1,6 +1,6 @@
-import { findPhrases } from '../src/domain/documents/posting/phrases.ts';
+import { findPhrases } from '../src/domain/documents/posting/read-posting.ts';
 import { readWeights } from '../src/domain/documents/tagger/weights.ts';
-import { layOut } from '../src/domain/documents/text/lay-out.ts';
+import { layOut } from '../src/domain/documents/text/layout.ts';
 import type { Tally } from './score.ts';
 import { readSentences, type Span } from './tagged-sentences.ts';
 

@@ -7,18 +7,18 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  createFeatureReader,
-  type FeatureReach,
-  MOST_FEATURES,
-} from '../src/domain/documents/tagger/features.ts';
-import {
   CV_KINDS,
   firstLabel,
   labelCount,
   type MentionKind,
   POSTING_KINDS,
-} from '../src/domain/documents/tagger/labels.ts';
-import { type LaidOutText, layOut } from '../src/domain/documents/text/lay-out.ts';
+} from '../src/domain/documents/tagger/decode.ts';
+import {
+  createFeatureReader,
+  type FeatureReach,
+  MOST_FEATURES,
+} from '../src/domain/documents/tagger/features.ts';
+import { type LaidOutText, layOut } from '../src/domain/documents/text/layout.ts';
 import { type LabelledCv, partOf, readLabelledCvs } from './labelled-cvs.ts';
 import { type Field, type FieldRow, trainField } from './sequence-field.ts';
 import { readSentences, type TaggedSentence } from './tagged-sentences.ts';

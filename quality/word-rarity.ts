@@ -1,11 +1,11 @@
 /**
  * `bun quality/word-rarity.ts FOLDER` counts in how many documents each word stands, and writes the list that matching
- * weighs words by (src/domain/matching/word-rarity.json). FOLDER/cv-entities/cvs.zip and FOLDER/job-skills/train.json as
+ * weighs words by (src/domain/matching/facts/word-rarity.json). FOLDER/cv-entities/cvs.zip and FOLDER/job-skills/train.json as
  * for `npm run quality`; CVs that are only reported are left out. The same folder gives the same list.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { wordsOf } from '../src/domain/matching/words-of.ts';
+import { wordsOf } from '../src/domain/matching/facts/words.ts';
 import { partOf, readLabelledCvs } from './labelled-cvs.ts';
 
 const folder = process.argv[2];
@@ -38,7 +38,7 @@ for (const word of [...new Set([...inCvs.keys(), ...inPostings.keys()])].sort())
 const list = Object.fromEntries(
   [...byLevel].sort(([one], [other]) => one - other).map(([level, words]) => [level, words.join(' ')]),
 );
-const file = join(import.meta.dir, '../src/domain/matching/word-rarity.json');
+const file = join(import.meta.dir, '../src/domain/matching/facts/word-rarity.json');
 writeFileSync(file, `${JSON.stringify(list, null, 2)}\n`);
 console.log(
   `${[...byLevel.values()].flat().length} words of ${cvs.length} CVs and ${postings.length} postings`,

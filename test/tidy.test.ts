@@ -7,6 +7,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { checkBannedWords } from './tidy/banned-words.ts';
 import { checkContractingMigrations } from './tidy/contracting-migrations.ts';
+import { checkCycles } from './tidy/cycles.ts';
 import { checkDeadFiles, checkMigrations } from './tidy/dead-files.ts';
 import { checkDomainReadmes } from './tidy/domain-readmes.ts';
 import { checkEnvironment } from './tidy/environment.ts';
@@ -15,7 +16,7 @@ import { checkDependencies, checkLibraryHomes } from './tidy/library-homes.ts';
 import { places, treeOf } from './tidy/made-up-tree.ts';
 import { checkNames } from './tidy/names.ts';
 import { checkOwnWords } from './tidy/own-words.ts';
-import { checkSizes } from './tidy/sizes.ts';
+import { checkFolders, checkSizes } from './tidy/sizes.ts';
 import * as tables from './tidy/tables.ts';
 import { describeFinding, readTree } from './tidy/tree.ts';
 
@@ -23,25 +24,36 @@ describe('rule 3: sizes', () => {
   const lines = (count: number) => 'a();\n'.repeat(count);
   const functionOf = (count: number) => `function long() {\n${'  a();\n'.repeat(count - 2)}}\n`;
 
-  test('a file over 250 lines or a function over 70 is found, at the limit it is fine', () => {
-    expect(places(checkSizes(treeOf({ 'src/http/a.ts': lines(251) }), []))).toEqual(['src/http/a.ts:1']);
+  test('a file over 400 lines, a test over 700 or a function over 70 is found, at the limit it is fine', () => {
+    expect(places(checkSizes(treeOf({ 'src/http/a.ts': lines(401) }), []))).toEqual(['src/http/a.ts:1']);
+    expect(places(checkSizes(treeOf({ 'src/http/a.test.ts': lines(701) }), []))).toEqual([
+      'src/http/a.test.ts:1',
+    ]);
+    expect(checkSizes(treeOf({ 'test/a.ts': lines(700), 'src/a.test.ts': lines(700) }), [])).toEqual([]);
     expect(places(checkSizes(treeOf({ 'test/a.ts': `b();\n${functionOf(71)}` }), []))).toEqual([
       'test/a.ts:2',
     ]);
-    expect(checkSizes(treeOf({ 'src/a.ts': lines(250), 'src/b.ts': functionOf(70) }), [])).toEqual([]);
+    expect(checkSizes(treeOf({ 'src/a.ts': lines(400), 'src/b.ts': functionOf(70) }), [])).toEqual([]);
     expect(checkSizes(treeOf({ 'docs/a.md': lines(900), 'test/recorded/a.json': lines(900) }), [])).toEqual(
       [],
     );
   });
 
   test('an exception counts for what it names, and is found when nothing exceeds', () => {
-    const tree = treeOf({ 'src/a.ts': functionOf(71), 'src/b.ts': lines(251) });
+    const tree = treeOf({ 'src/a.ts': functionOf(71), 'src/b.ts': lines(401) });
     const exceptions = [
       { path: 'src/a.ts', functionName: 'long', reason: 'made up' },
       { path: 'src/b.ts', reason: 'made up' },
     ];
     expect(checkSizes(tree, exceptions)).toEqual([]);
     expect(places(checkSizes([], exceptions))).toEqual(['src/a.ts:1', 'src/b.ts:1']);
+  });
+
+  test('a folder of more than 20 source files is found; tests and data do not count', () => {
+    const files = (count: number, ending: string) =>
+      Array.from({ length: count }, (_, at) => ({ path: `src/http/a${at}${ending}`, text: '' }));
+    expect(places(checkFolders(files(21, '.ts')))).toEqual(['src/http:1']);
+    expect(checkFolders([...files(20, '.ts'), ...files(20, '.test.ts'), ...files(20, '.json')])).toEqual([]);
   });
 });
 
@@ -67,7 +79,7 @@ test('rule 5: the environment is read in one place', () => {
   const bad = ['process.env.A', 'Bun.env.A', 'import.meta.env.A', 'const { env } = process;', 'process?.env'];
   for (const text of [...bad, "import { env } from 'node:process';"]) {
     expect(places(checkEnvironment(treeOf({ 'src/http/a.ts': text })))).toEqual(['src/http/a.ts:1']);
-    for (const path of ['src/start/configuration.ts', 'test/a.ts', 'bench/a.ts', 'bin/a.mjs']) {
+    for (const path of ['src/start/settings/configuration.ts', 'test/a.ts', 'bench/a.ts', 'bin/a.mjs']) {
       expect(checkEnvironment(treeOf({ [path]: text }))).toEqual([]);
     }
   }
@@ -171,6 +183,20 @@ test('rule 9: no word of the machines that it was made on', () => {
   expect(find('https://example.org/home2/a src/root/a ~/w/ /home the registry. /tmp/a')).toEqual([]);
 });
 
+test('rule 11: an import cycle is found, also through types', () => {
+  const tree = treeOf({
+    'src/http/a.ts': "import { b } from './b.ts';",
+    'src/http/b.ts': "import type { C } from './c.ts';\nimport './d.ts';",
+    'src/http/c.ts': "export { a } from './a.ts';",
+    'src/http/d.ts': '',
+    'src/http/a.test.ts': "import './a.ts';",
+  });
+  expect(checkCycles(tree).map(({ problem }) => problem)).toEqual([
+    'import cycle: src/http/a.ts -> src/http/b.ts -> src/http/c.ts -> src/http/a.ts',
+  ]);
+  expect(checkCycles(tree.filter(({ path }) => path !== 'src/http/c.ts'))).toEqual([]);
+});
+
 describe('the real tree', () => {
   const tree = readTree(join(import.meta.dir, '..'));
 
@@ -179,6 +205,7 @@ describe('the real tree', () => {
     ['2 every library has its home', checkLibraryHomes(tree)],
     ['2 every dependency is pinned and explained', checkDependencies(tree)],
     ['3 files and functions are short', checkSizes(tree)],
+    ['3 no folder is too full', checkFolders(tree)],
     ['4 names name something', checkNames(tree)],
     ['5 the environment is read in one place', checkEnvironment(tree)],
     ['6 every capability has its README', checkDomainReadmes(tree)],
@@ -187,6 +214,7 @@ describe('the real tree', () => {
     ['8 no banned words', checkBannedWords(tree)],
     ['9 no word of other machines', checkOwnWords(tree)],
     ['10 migrations leave the version before running', checkContractingMigrations(tree)],
+    ['11 no import cycle', checkCycles(tree)],
   ])('keeps rule %s', (_, findings) => {
     expect(findings.map(describeFinding)).toEqual([]);
   });

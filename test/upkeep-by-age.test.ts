@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { forgetTokens } from '../src/domain/accounts/forget-tokens.ts';
-import { forgetEvents } from '../src/domain/payments/forget-events.ts';
+import { purgeExpiredTokens } from '../src/domain/accounts/sessions.ts';
+import { purgePaymentEvents } from '../src/domain/payments/payment-jobs.ts';
 import type { Database } from '../src/ports/database.ts';
 import { createManualClock } from './doubles/manual-clock.ts';
 import { openMemoryDatabase } from './doubles/memory-database.ts';
@@ -31,7 +31,7 @@ test('payment events go by their age once they are done with; what failed or wai
      select gen_random_uuid(), 'more' || n, 'invoice.paid', $1, '{}', 'PROCESSED', $1 from generate_series(1, 1500) as n`,
     [before(200)],
   );
-  expect(await forgetEvents({ database, clock, log, eventsKeepDays: 100 })).toBe(1_502);
+  expect(await purgePaymentEvents({ database, clock, log, eventsKeepDays: 100 })).toBe(1_502);
   const left = await database.query<{ name: string }>(
     'select provider_event_id as name from provider_events order by 1',
   );
@@ -66,8 +66,8 @@ test('sessions and resets go a day after they are over, invitations after a year
       [company, at],
     );
   }
-  expect(await forgetTokens({ database, clock, log })).toBe(5);
-  expect(await forgetTokens({ database, clock, log })).toBe(0);
+  expect(await purgeExpiredTokens({ database, clock, log })).toBe(5);
+  expect(await purgeExpiredTokens({ database, clock, log })).toBe(0);
   const [left] = await database.query(
     `select (select count(*) from sessions) as sessions, (select count(*) from password_resets) as resets,
        (select count(*) from invitations) as invitations`,

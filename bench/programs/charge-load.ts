@@ -5,8 +5,12 @@
 import { SQL } from 'bun';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import { type FinishedCall, insertCalls, rowOf } from '../../src/domain/calls/finished-call.ts';
+import {
+  callRowOf,
+  chargeCalls,
+  type FinishedCall,
+  insertCalls,
+} from '../../src/domain/calls/settlement/finished-call.ts';
 import type { Statements } from '../../src/ports/database.ts';
 import { createSilentLog } from '../../test/doubles/silent-log.ts';
 
@@ -84,7 +88,7 @@ async function insertBoth(calls: readonly FinishedCall[]): Promise<void> {
        on conflict (id) do nothing)
      insert into ledger_rows (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind, source_id)
      select company, $2::bigint + row_number() over (), 'USAGE', -1, 1, 'usage', 'call', id::text from given`,
-    [JSON.stringify(calls.map(rowOf)), process.pid * 1_000_000_000 + version],
+    [JSON.stringify(calls.map(callRowOf)), process.pid * 1_000_000_000 + version],
   );
 }
 

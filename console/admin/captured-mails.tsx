@@ -4,7 +4,7 @@ import { List } from '../parts/list.tsx';
 import { Card, Notice, Page, Problem } from '../parts/page.tsx';
 import { Moment } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 
 interface CapturedMail {
   readonly id: string;

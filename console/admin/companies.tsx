@@ -6,7 +6,7 @@ import { Card, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
 import { credits, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { usePages } from '../session/use-asking.ts';
+import { usePages } from '../session/use-query.ts';
 
 interface Company {
   readonly id: string;

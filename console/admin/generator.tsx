@@ -3,7 +3,7 @@ import { Bones, Figure, Page, Problem } from '../parts/page.tsx';
 import { count, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 
 interface Generator {
   readonly state: string;

@@ -6,7 +6,7 @@ import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, exact } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 
 interface Price {
   readonly id: string;

@@ -4,7 +4,7 @@ import { Card, Page, Tag } from '../parts/page.tsx';
 import { Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 
 interface Subscription {
   readonly id: string;

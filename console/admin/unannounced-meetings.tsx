@@ -2,7 +2,7 @@ import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { Moment } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
-import { usePages } from '../session/use-asking.ts';
+import { usePages } from '../session/use-query.ts';
 
 interface Meeting {
   readonly id: string;

@@ -4,7 +4,7 @@ import { List } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
 import { count, Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
-import { usePages, useQuery } from '../session/use-asking.ts';
+import { usePages, useQuery } from '../session/use-query.ts';
 import { HoursChoice } from './hours-choice.tsx';
 import { took } from './lasting.ts';
 import { Nil } from './nil.tsx';

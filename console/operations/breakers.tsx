@@ -5,7 +5,7 @@ import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
 import { count, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 import { lasting, secondsUntil } from './lasting.ts';
 import { Nil } from './nil.tsx';
 

@@ -6,7 +6,7 @@ import { Bones, Card, Figure, Notice, Page } from '../parts/page.tsx';
 import { count, Moment } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { usePages } from '../session/use-asking.ts';
+import { usePages } from '../session/use-query.ts';
 import { lasting } from './lasting.ts';
 import { type Queue, useQueues } from './queues.tsx';
 

@@ -6,7 +6,7 @@ import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, Moment } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 import { HoursChoice } from './hours-choice.tsx';
 import { type LinesWanted, LogLines } from './log-lines.tsx';
 

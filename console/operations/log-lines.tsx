@@ -2,7 +2,7 @@ import { List } from '../parts/list.tsx';
 import { type Mood, Tag } from '../parts/page.tsx';
 import { exact } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
-import { usePages } from '../session/use-asking.ts';
+import { usePages } from '../session/use-query.ts';
 
 interface Line {
   readonly timestamp: string;

@@ -3,7 +3,7 @@ import { List } from '../parts/list.tsx';
 import { Card, Notice, Page, Tag } from '../parts/page.tsx';
 import { count } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 import { lasting } from './lasting.ts';
 import { Amount, Nil } from './nil.tsx';
 

@@ -2,7 +2,7 @@ import { List } from '../parts/list.tsx';
 import { Bones, Card, Figure, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
 import { count, exact } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-asking.ts';
+import { useQuery } from '../session/use-query.ts';
 import { lasting, secondsUntil, took } from './lasting.ts';
 
 interface Part {

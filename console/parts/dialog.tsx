@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { useDoing } from '../session/use-asking.ts';
+import { useDoing } from '../session/use-query.ts';
 import { Problem } from './page.tsx';
 
 interface DialogProps {

@@ -1,5 +1,5 @@
 import type { ComponentProps, FormEvent, ReactNode } from 'react';
-import { useDoing } from '../session/use-asking.ts';
+import { useDoing } from '../session/use-query.ts';
 import { Problem } from './page.tsx';
 import type { Typed } from './typed.ts';
 

@@ -1,4 +1,4 @@
-import { KEY_BYTES, rawKeyFrom } from '../../src/domain/keys/raw-key.ts';
+import { KEY_BYTES, rawKeyFrom } from '../../src/domain/keys/api-key.ts';
 
 export interface Attack {
   readonly done: number;

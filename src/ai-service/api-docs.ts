@@ -1,11 +1,229 @@
-import type { DocsFiles } from '../http/docs-page.ts';
-import { createDocs, DOCS_PATHS } from '../http/docs-page.ts';
-import { type DescribedRoute, errorAnswer, openApiDocument } from '../http/openapi.ts';
+import { z } from 'zod';
+import {
+  createDocs,
+  type DescribedAnswer,
+  type DescribedRoute,
+  DOCS_PATHS,
+  type DocsFiles,
+  errorAnswer,
+  openApiDocument,
+} from '../http/openapi.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { describedHealth } from './api-docs-health.ts';
-import { describedGenerator, describedMonitoring } from './api-docs-monitoring.ts';
-import { eventAnswer, transcriptAnswer, transcriptBody } from './room-events.ts';
-import { roomEvent } from './room-events-body.ts';
+import {
+  aiServicesAnswer,
+  entryQuery,
+  logEntries,
+  operationsAnswer,
+  operationsQuery,
+  statsAnswer,
+} from './monitoring.ts';
+import { eventAnswer, roomEvent, transcriptAnswer, transcriptBody } from './room-events.ts';
+
+const dependency = z.strictObject({ status: z.enum(['healthy', 'unhealthy']), latency_ms: z.number() });
+const poolFigures = z.strictObject({ size: z.int(), busy: z.int(), waiting: z.int() });
+const workerState = z.enum(['running', 'failing', 'stopped']);
+const namedWorkers = {
+  match_score_generator: workerState,
+  email_worker: workerState,
+  cv_worker: workerState,
+  document_worker: workerState,
+};
+const readiness = z.enum(['healthy', 'degraded', 'unhealthy']);
+
+const readyAnswer = z.union([
+  z.strictObject({
+    status: readiness,
+    components: z.strictObject({
+      database: dependency,
+      cache: dependency,
+      workers: z.strictObject({
+        status: z.enum(['healthy', 'degraded', 'unhealthy']),
+        active: z.int(),
+        idle: z.int(),
+      }),
+      circuit_breakers: z.record(z.string(), z.enum(['closed', 'open', 'half-open'])),
+      ...namedWorkers,
+    }),
+  }),
+  z.strictObject({
+    status: readiness,
+    components: z.strictObject({ database: z.string(), ...namedWorkers }),
+  }),
+]);
+
+const healthAnswer = z.strictObject({ status: z.literal('healthy') });
+const liveAnswer = z.strictObject({ status: z.literal('alive') });
+const databaseAnswer = dependency.extend({ pool: poolFigures });
+const ALL_RUNNING = {
+  match_score_generator: 'running',
+  email_worker: 'running',
+  cv_worker: 'running',
+  document_worker: 'running',
+};
+
+/** A-1 to A-4. */
+const describedHealth: readonly DescribedRoute[] = [
+  {
+    ...{ method: 'get', path: '/health', summary: 'The service answers.', needsToken: false },
+    answers: [{ status: 200, means: 'It does.', schema: healthAnswer, example: { status: 'healthy' } }],
+  },
+  {
+    ...{ method: 'get', path: '/health/live', summary: 'The process runs.', needsToken: false },
+    answers: [{ status: 200, means: 'It does.', schema: liveAnswer, example: { status: 'alive' } }],
+  },
+  {
+    ...{ method: 'get', path: '/health/database', summary: 'The database and its pool.', needsToken: false },
+    answers: [
+      {
+        ...{ status: 200, means: 'It answers.', schema: databaseAnswer },
+        example: { status: 'healthy', latency_ms: 1, pool: { size: 10, busy: 1, waiting: 0 } },
+      },
+      { status: 503, means: 'It does not.', schema: databaseAnswer },
+    ],
+  },
+  {
+    ...{ method: 'get', path: '/health/ready', summary: 'Every component by itself.', needsToken: false },
+    query: z.strictObject({ form: z.enum(['flat']).optional() }),
+    answers: [
+      {
+        ...{ status: 200, means: 'It can work, degraded perhaps.', schema: readyAnswer },
+        example: { status: 'healthy', components: { database: 'healthy', ...ALL_RUNNING } },
+      },
+      { status: 503, means: 'There is no database.', schema: readyAnswer },
+    ],
+  },
+];
+
+const wrongQuery: DescribedAnswer = { status: 400, means: 'The query is wrong.', schema: errorAnswer };
+const AT = '2026-11-15T09:00:00.000Z';
+const LOG_ENTRY = {
+  timestamp: AT,
+  level: 'error',
+  message: 'a request failed',
+  context: { requestId: 'req_1' },
+};
+
+function monitored(
+  path: string,
+  summary: string,
+  answers: readonly DescribedAnswer[],
+  query?: z.ZodObject,
+): DescribedRoute {
+  const route = { method: 'get', path, summary, needsToken: true, answers } as const;
+  return query === undefined ? route : { ...route, query };
+}
+
+function ok(schema: z.ZodType, example: unknown): DescribedAnswer {
+  return { status: 200, means: 'As it is now.', schema, example };
+}
+
+/** A-8 and the metrics. */
+const describedMonitoring: readonly DescribedRoute[] = [
+  monitored('/monitoring/stats', 'The process, its pool, the workers and the queues.', [
+    ok(statsAnswer, {
+      ...{ uptime_seconds: 3_600, cpu_seconds: 12.5 },
+      memory: { resident_bytes: 150_000_000, heap_bytes: 60_000_000, external_bytes: 1_000_000 },
+      event_loop_delay_ms: { p50: 0.1, p99: 4.2, max: 12 },
+      database_pool: { size: 10, busy: 1, waiting: 0 },
+      workers: { status: 'healthy', active: 1, idle: 7 },
+      queues: [{ name: 'cv', waiting: 3, active: 2, dead: 0, oldest_waiting_seconds: 4 }],
+    }),
+  ]),
+  monitored(
+    '/monitoring/operations',
+    'AI operations by kind and outcome, with latencies.',
+    [
+      ok(operationsAnswer, {
+        ...{ since: AT, status: 'healthy', totals: { succeeded: 120, failed: 1, refused: 0 } },
+        operations: [
+          {
+            kind: 'parse/cv',
+            outcome: 'succeeded',
+            count: 120,
+            latency_ms: { p50: 800, p95: 2_100, p99: 4_000 },
+          },
+        ],
+      }),
+      wrongQuery,
+    ],
+    operationsQuery,
+  ),
+  monitored('/monitoring/ai-services', 'External AI services, their breakers, what failed last.', [
+    ok(aiServicesAnswer, {
+      services: [
+        {
+          ...{ service: 'api.provider.example', state: 'open', failures_in_a_row: 0 },
+          ...{ aliases: ['svc/chat-default'], last_error: { reason: '503', at: AT }, next_try_at: AT },
+        },
+      ],
+    }),
+  ]),
+  ...(['app-logs', 'errors'] as const).map((name) =>
+    monitored(
+      `/monitoring/${name}`,
+      name === 'errors' ? 'The newest errors.' : 'The log, the newest first.',
+      [ok(logEntries, { entries: [LOG_ENTRY], next_cursor: null }), wrongQuery],
+      entryQuery,
+    ),
+  ),
+  monitored('/metrics', 'For Prometheus.', [
+    { status: 200, means: 'Prometheus’ text.', contentType: 'text/plain' },
+  ]),
+];
+
+const GENERATOR_PATH = '/api/v1/background-tasks/match-score-generator';
+const generatorState = z.enum(['running', 'stopped', 'processing']);
+const generatorStatus = z.strictObject({
+  ...{
+    status: generatorState,
+    uptime_seconds: z.number(),
+    current_batch: z.number(),
+    queue_size: z.number(),
+  },
+  wish: z.enum(['running', 'stopped']),
+});
+const generatorFigures = {
+  ...{ total_processed: z.int(), total_errors: z.int(), avg_processing_time_ms: z.number() },
+  ...{ throughput_per_minute: z.number(), last_processed_at: z.iso.datetime().nullable() },
+  ...{ processing_rate: z.number(), error_rate: z.number() },
+};
+const generatorMetrics = z.strictObject({
+  ...generatorFigures,
+  queue_depth: z.int(),
+  circuit_breaker_state: z.enum(['CLOSED', 'OPEN', 'HALF-OPEN']),
+  processes: z.array(z.strictObject({ id: z.string(), status: generatorState, ...generatorFigures })),
+});
+const GENERATOR_STATUS = {
+  status: 'running',
+  uptime_seconds: 60,
+  current_batch: 0,
+  queue_size: 0,
+  wish: 'running',
+};
+const GENERATOR_FIGURES = {
+  ...{ total_processed: 100, total_errors: 0, avg_processing_time_ms: 2, throughput_per_minute: 50 },
+  ...{ last_processed_at: AT, processing_rate: 400, error_rate: 0 },
+};
+
+/** A-9 to A-11. */
+const describedGenerator: readonly DescribedRoute[] = [
+  monitored(`${GENERATOR_PATH}/status`, 'What the match score generator does.', [
+    ok(generatorStatus, GENERATOR_STATUS),
+  ]),
+  ...(['start', 'stop'] as const).map((name): DescribedRoute => {
+    const summary = name === 'start' ? 'Starts it.' : 'Stops it after the current batch.';
+    const answers = [ok(generatorStatus, GENERATOR_STATUS)];
+    return { method: 'post', path: `${GENERATOR_PATH}/${name}`, summary, needsToken: true, answers };
+  }),
+  monitored(`${GENERATOR_PATH}/metrics`, 'What it has done since the last restart.', [
+    ok(generatorMetrics, {
+      ...GENERATOR_FIGURES,
+      queue_depth: 0,
+      circuit_breaker_state: 'CLOSED',
+      processes: [],
+    }),
+  ]),
+];
 
 const MEETING = '019a6f0e-0000-7000-8000-000000000001';
 const PLAIN = { room: 'interview-42', timestamp: '2026-11-15T09:00:00Z' };

@@ -1,7 +1,7 @@
-import type { DependencyChecks, DependencyState } from '../http/dependency-checks.ts';
+import type { DependencyChecks, DependencyState } from '../http/health.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { PoolStatus } from '../ports/database.ts';
-import type { WorkerBoard } from './worker-board.ts';
+import type { QueueWorkerStatus } from '../ports/job-queue.ts';
 
 export interface AiHealthParts {
   readonly dependencies: DependencyChecks;
@@ -71,4 +71,57 @@ function component(state: DependencyState | undefined) {
 function readiness(database: string, isWhole: boolean): string {
   if (database !== 'healthy') return 'unhealthy';
   return isWhole ? 'healthy' : 'degraded';
+}
+
+interface BoardWorker {
+  status(): QueueWorkerStatus;
+  /** An operator may wish it stopped: then it rests, and that is no fault. */
+  readonly mayRest?: boolean;
+}
+
+interface WorkersSummary {
+  /** `degraded` where some of them do not work, `unhealthy` where none does. */
+  readonly status: 'healthy' | 'degraded' | 'unhealthy';
+  readonly active: number;
+  readonly idle: number;
+}
+
+interface SeenWorker extends QueueWorkerStatus {
+  readonly name: string;
+  /** It runs, or rests as it was wished. */
+  readonly isWell: boolean;
+}
+
+/** Which background workers run in this process, for readiness and monitoring: as they are at the moment of asking. */
+export interface WorkerBoard {
+  add(name: string, worker: BoardWorker): void;
+  /** `stopped` for one that is not here. */
+  stateOf(name: string): QueueWorkerStatus['state'];
+  each(): readonly SeenWorker[];
+  summary(): WorkersSummary;
+}
+
+export function createWorkerBoard(): WorkerBoard {
+  const workers = new Map<string, BoardWorker>();
+
+  function each(): readonly SeenWorker[] {
+    return [...workers].map(([name, worker]) => {
+      const status = worker.status();
+      const isResting = status.state === 'stopped' && worker.mayRest === true;
+      return { name, ...status, isWell: status.state === 'running' || isResting };
+    });
+  }
+
+  return {
+    add: (name, worker) => void workers.set(name, worker),
+    stateOf: (name) => workers.get(name)?.status().state ?? 'stopped',
+    each,
+    summary() {
+      const seen = each();
+      const well = seen.filter(({ isWell }) => isWell).length;
+      const sum = (which: 'active' | 'idle') => seen.reduce((total, state) => total + state[which], 0);
+      const status = well === 0 ? 'unhealthy' : well < seen.length ? 'degraded' : 'healthy';
+      return { status, active: sum('active'), idle: sum('idle') };
+    },
+  };
 }

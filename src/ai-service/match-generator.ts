@@ -1,8 +1,13 @@
 import type { Context } from 'hono';
-import type { Generator } from '../domain/matching/generator.ts';
-import { type GeneratorStatus, type GeneratorWish, readStatus } from '../domain/matching/generator-board.ts';
-import { type GeneratorMetrics, readMetrics } from '../domain/matching/generator-metrics.ts';
-import type { PlatformModelCalls } from '../domain/matching/model-calls.ts';
+import type { Generator } from '../domain/matching/generator/generator.ts';
+import {
+  type GeneratorMetrics,
+  type GeneratorStatus,
+  type GeneratorWish,
+  readMetrics,
+  readStatus,
+} from '../domain/matching/generator/generator-status.ts';
+import type { PlatformModelCalls } from '../domain/matching/generator/model-calls.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';

@@ -1,8 +1,19 @@
 import { z } from 'zod';
-import { findEntries, MAX_ENTRIES } from '../domain/logs/find-entries.ts';
+import { serviceOf } from '../domain/breakers/breaker.ts';
+import type { Breakers } from '../domain/breakers/breakers.ts';
+import { countOperations, countOutcomes } from '../domain/calls/usage/ai-operations.ts';
+import { findEntries, lastFailures, MAX_ENTRIES } from '../domain/logs/log-queries.ts';
+import { readMetrics } from '../domain/matching/generator/generator-status.ts';
+import type { ModelDirectory } from '../domain/models/model-directory.ts';
 import { envelopeResponse, errorEnvelope } from '../http/error-envelope.ts';
+import { createMetricsRoute, type Metric, processMetrics } from '../http/metrics.ts';
 import type { ServiceApp } from '../http/service-app.ts';
+import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
+import type { QueueDepth } from '../ports/job-queue.ts';
+import type { ProcessFigures } from '../ports/process-figures.ts';
+import type { WorkerBoard } from './health.ts';
+import type { MatchGeneratorParts } from './match-generator.ts';
 
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
@@ -41,3 +52,235 @@ function refuse(param: string | null, reason: string): Response {
   const message = `The query is wrong${param === null ? '' : ` at ${param}`}: ${reason}.`;
   return envelopeResponse(400, errorEnvelope('invalid_request_error', message, null, param));
 }
+
+interface MonitoringStatsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly breakers: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
+  readonly models: Pick<ModelDirectory, 'all'>;
+  readonly workers: WorkerBoard;
+  readonly processFigures: () => ProcessFigures;
+  readonly queueDepths: () => Promise<readonly QueueDepth[]>;
+}
+
+const HOUR_MS = 3_600_000;
+/** As the answers tell the outcome of a call. */
+const LOWERCASE = { SUCCEEDED: 'succeeded', FAILED: 'failed', REFUSED: 'refused' } as const;
+const FAILURES_OF_MS = 24 * HOUR_MS;
+/** One failing call in so many is worth a look. */
+const DEGRADED_SHARE = 0.1;
+
+/** How far back the counts go: past a week a month's invoice knows more. */
+export const operationsQuery = z.strictObject({ hours: z.coerce.number().int().min(1).max(168).default(1) });
+
+/** A-8, besides the log. All of it is internal: the caller has put the guard in front. */
+export function addMonitoringStats(app: ServiceApp, parts: MonitoringStatsParts): void {
+  app.get('/monitoring/stats', async (context) => context.json(await statsOf(parts)));
+  app.get('/monitoring/operations', async (context) => {
+    const read = operationsQuery.safeParse(context.req.query());
+    if (!read.success) {
+      const message = 'The query is wrong: hours is a whole number from 1 to 168, and there is nothing else.';
+      return envelopeResponse(400, errorEnvelope('invalid_request_error', message, null, 'hours'));
+    }
+    return context.json(await operationsOf(parts, read.data.hours));
+  });
+  app.get('/monitoring/ai-services', async (context) => context.json(await servicesOf(parts)));
+}
+
+async function statsOf(parts: MonitoringStatsParts): Promise<z.output<typeof statsAnswer>> {
+  const { uptimeSeconds, cpuSeconds, memory, eventLoopDelayMs } = parts.processFigures();
+  return {
+    uptime_seconds: uptimeSeconds,
+    cpu_seconds: cpuSeconds,
+    memory: {
+      resident_bytes: memory.residentBytes,
+      heap_bytes: memory.heapBytes,
+      external_bytes: memory.externalBytes,
+    },
+    event_loop_delay_ms: { ...eventLoopDelayMs },
+    database_pool: { ...parts.database.pool() },
+    workers: parts.workers.summary(),
+    queues: (await parts.queueDepths()).map(({ oldestWaitingSeconds, ...depth }) => {
+      return { ...depth, oldest_waiting_seconds: oldestWaitingSeconds };
+    }),
+  };
+}
+
+async function operationsOf(
+  { database, clock }: Pick<MonitoringStatsParts, 'database' | 'clock'>,
+  hours: number,
+): Promise<z.output<typeof operationsAnswer>> {
+  const since = new Date(clock.now() - hours * HOUR_MS);
+  const counted = await countOperations(database, since);
+  const sum = (wanted: string) =>
+    counted.reduce((total, { outcome, count }) => total + (outcome === wanted ? count : 0), 0);
+  const totals = { succeeded: sum('SUCCEEDED'), failed: sum('FAILED'), refused: sum('REFUSED') };
+  const tried = totals.succeeded + totals.failed;
+  const isDegraded = totals.failed > tried * DEGRADED_SHARE;
+  return {
+    since: since.toISOString(),
+    status: tried === 0 ? 'idle' : isDegraded ? 'degraded' : 'healthy',
+    totals,
+    operations: counted.map(({ kind, outcome, count, latencyMs }) => {
+      return { kind, outcome: LOWERCASE[outcome], count, latency_ms: latencyMs };
+    }),
+  };
+}
+
+async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof aiServicesAnswer>> {
+  const { database, clock, breakers, models } = parts;
+  const failures = await lastFailures(database, new Date(clock.now() - FAILURES_OF_MS));
+  const services = Object.entries(breakers.states()).map(([service, state]) => {
+    const served = models
+      .all()
+      .flatMap(({ alias, targets }) =>
+        targets.filter((target) => serviceOf(target) === service).map(({ id }) => ({ alias, id })),
+      );
+    const trouble = breakers.troubleOf(service);
+    // Processes tell each other of a breaker that opens or closes. What failed elsewhere without that is in the log.
+    const errors = failures
+      .filter(({ targetId }) => served.some(({ id }) => id === targetId))
+      .map(({ reason, failedAt }) => ({ reason, atMs: failedAt.getTime() }));
+    if (trouble?.lastError != null) errors.unshift(trouble.lastError);
+    const [last] = errors.toSorted((a, b) => b.atMs - a.atMs);
+    return {
+      service,
+      state,
+      failures_in_a_row: breakers.failuresInARow(service),
+      aliases: [...new Set(served.map(({ alias }) => alias))].sort(),
+      last_error: last === undefined ? null : { reason: last.reason, at: new Date(last.atMs).toISOString() },
+      next_try_at: trouble?.nextTryAtMs == null ? null : new Date(trouble.nextTryAtMs).toISOString(),
+    };
+  });
+  return { services: services.toSorted((a, b) => (a.service < b.service ? -1 : 1)) };
+}
+
+export type AiMetricsParts = MonitoringStatsParts &
+  MatchGeneratorParts & { readonly internalTokens: readonly string[] };
+
+/** What the AI service tells Prometheus: its process, the queues, the generator and the AI operations of the last hour. */
+export function addMetrics(app: ServiceApp, parts: AiMetricsParts): void {
+  const collect = async () => await metricsOf(parts);
+  const route = createMetricsRoute({ internalTokens: parts.internalTokens, collect });
+  app.get('/metrics', (context) => route.fetch(context.req.raw));
+}
+
+async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
+  const { database, breakers, processFigures, queueDepths } = parts;
+  const circuitBreakers = breakers.states();
+  const own = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });
+  const [queues, generator, operations] = [
+    await queueDepths(),
+    await generatorOf(parts),
+    await countOutcomes(database, new Date(parts.clock.now() - HOUR_MS)),
+  ];
+  const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
+    return { name, help, type: 'gauge', samples };
+  };
+  return [
+    ...own,
+    gauge(
+      'turnpike_worker_up',
+      'Of each background worker of the process: 1 while it runs, or rests as it was wished; else 0.',
+      parts.workers.each().map(({ name: worker, isWell }) => ({ labels: { worker }, value: isWell ? 1 : 0 })),
+    ),
+    gauge(
+      'turnpike_queue_jobs',
+      'Jobs of each queue that wait, run or are dead letters.',
+      queues.flatMap(({ name: queue, ...counts }) =>
+        (['waiting', 'active', 'dead'] as const).map((state) => {
+          return { labels: { queue, state }, value: counts[state] };
+        }),
+      ),
+    ),
+    gauge(
+      'turnpike_queue_oldest_waiting_seconds',
+      'How long the job waits that could have been taken longest ago; 0 where none waits.',
+      queues.map(({ name, oldestWaitingSeconds }) => {
+        return { labels: { queue: name }, value: oldestWaitingSeconds ?? 0 };
+      }),
+    ),
+    gauge(
+      'turnpike_ai_operations_last_hour',
+      'AI operations that began in the last hour, by kind and outcome, of all processes.',
+      operations.map(({ kind, outcome, count }) => {
+        return { labels: { kind, outcome: LOWERCASE[outcome] }, value: count };
+      }),
+    ),
+    gauge('turnpike_match_scores', 'Matches computed since the last restart, of all processes.', [
+      { labels: { outcome: 'succeeded' }, value: generator.total_processed },
+      { labels: { outcome: 'failed' }, value: generator.total_errors },
+    ]),
+    gauge('turnpike_match_queue_pairs', 'Pairs that wait to be scored.', [{ value: generator.queue_depth }]),
+  ];
+}
+
+async function generatorOf({ database, clock, generator, modelCalls }: AiMetricsParts) {
+  const now = { nowMs: clock.now(), own: generator.own(), breakerState: modelCalls.breakerState() };
+  return await readMetrics(database, now);
+}
+
+/** What the monitoring routes answer with: the documents are made from these, and the answers are typed by them. */
+const count = z.int().nonnegative();
+const delay = z.number().nonnegative();
+
+export const statsAnswer = z.strictObject({
+  uptime_seconds: count,
+  cpu_seconds: z.number().nonnegative(),
+  memory: z.strictObject({ resident_bytes: count, heap_bytes: count, external_bytes: count }),
+  event_loop_delay_ms: z.strictObject({ p50: delay, p99: delay, max: delay }),
+  database_pool: z.strictObject({ size: count, busy: count, waiting: count }),
+  workers: z.strictObject({
+    status: z.enum(['healthy', 'degraded', 'unhealthy']),
+    active: count,
+    idle: count,
+  }),
+  queues: z.array(
+    z.strictObject({
+      name: z.string(),
+      waiting: count,
+      active: count,
+      dead: count,
+      oldest_waiting_seconds: count.nullable(),
+    }),
+  ),
+});
+
+export const operationsAnswer = z.strictObject({
+  since: z.iso.datetime(),
+  status: z.enum(['healthy', 'degraded', 'idle']),
+  totals: z.strictObject({ succeeded: count, failed: count, refused: count }),
+  operations: z.array(
+    z.strictObject({
+      kind: z.string(),
+      outcome: z.enum(['succeeded', 'failed', 'refused']),
+      count,
+      latency_ms: z.strictObject({ p50: delay, p95: delay, p99: delay }),
+    }),
+  ),
+});
+
+export const aiServicesAnswer = z.strictObject({
+  services: z.array(
+    z.strictObject({
+      service: z.string(),
+      state: z.enum(['closed', 'open', 'half-open']),
+      failures_in_a_row: count,
+      aliases: z.array(z.string()),
+      last_error: z.strictObject({ reason: z.string(), at: z.iso.datetime() }).nullable(),
+      next_try_at: z.iso.datetime().nullable(),
+    }),
+  ),
+});
+
+export const logEntries = z.strictObject({
+  entries: z.array(
+    z.strictObject({
+      timestamp: z.iso.datetime(),
+      level: z.enum(['debug', 'info', 'warn', 'error']),
+      message: z.string(),
+      context: z.record(z.string(), z.unknown()),
+    }),
+  ),
+  next_cursor: z.string().nullable(),
+});

@@ -1,13 +1,11 @@
-import type { DocsFiles } from '../http/docs-page.ts';
-import { internalAccess } from '../http/internal-access.ts';
+import { internalAccess } from '../http/client-identity.ts';
+import type { DocsFiles } from '../http/openapi.ts';
 import { createServiceApp, type ServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Database } from '../ports/database.ts';
 import { addApiDocs } from './api-docs.ts';
 import { type AiHealthParts, addHealth } from './health.ts';
 import { addMatchGenerator, type MatchGeneratorParts } from './match-generator.ts';
-import { type AiMetricsParts, addMetrics } from './metrics.ts';
-import { addMonitoring } from './monitoring.ts';
-import { addMonitoringStats } from './monitoring-stats.ts';
+import { type AiMetricsParts, addMetrics, addMonitoring, addMonitoringStats } from './monitoring.ts';
 import { addRoomEvents, type RoomEventParts } from './room-events.ts';
 
 export type AiServiceParts = ServiceAppParts &

@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { readBody } from '../http/read-body.ts';
-import { REQUEST_ID_HEADER } from '../http/request-id.ts';
-import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
+import { REQUEST_ID_HEADER, type ServiceApp, type ServiceVariables } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 
 export interface BrowserSessionParts {

@@ -1,13 +1,12 @@
-import { type AttemptsParts, createAttempts } from '../domain/accounts/attempts.ts';
-import type { DependencyChecks } from '../http/dependency-checks.ts';
+import { type AttemptsParts, createAttempts } from '../domain/accounts/attempt-limits.ts';
+import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
+import type { SocketService } from '../http/listen.ts';
 import { createServiceApp, type ServiceApp, type ServiceAppParts } from '../http/service-app.ts';
-import { addServiceHealth } from '../http/service-health.ts';
-import type { SocketService } from '../http/web-socket.ts';
 import { addBrowserSession } from './browser-session.ts';
 import { addConsoleFiles, type ConsoleParts } from './console-files.ts';
 import { addGraphql, type EndpointParts } from './graphql/endpoint.ts';
 import { createSchema } from './graphql/schema.ts';
-import { createLiveLogs, type LiveLogsParts } from './live-logs.ts';
+import { createLiveLogs, type LiveLogsParts } from './live-logs/live-logs.ts';
 import { addPaymentWebhook } from './payment-webhook.ts';
 
 export interface BackendParts

@@ -4,12 +4,11 @@ import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
-import { chargeCalls } from '../domain/calls/charge-calls.ts';
-import { insertCalls } from '../domain/calls/finished-call.ts';
-import { postTransaction } from '../domain/credits/post-transaction.ts';
+import { chargeCalls, insertCalls } from '../domain/calls/settlement/finished-call.ts';
+import { postTransaction } from '../domain/credits/ledger/ledger.ts';
 import type { Database } from '../ports/database.ts';
-import { AUDIT_CHECKS, auditCommand } from './audit.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { AUDIT_CHECKS, auditCommand } from './credit-commands.ts';
 
 const { newId } = createSystemSecrets();
 const [company, other, key, call] = [newId(), newId(), newId(), newId()];

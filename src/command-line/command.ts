@@ -1,4 +1,4 @@
-import type { AccessTokens } from '../domain/accounts/access-token.ts';
+import type { AccessTokens } from '../domain/accounts/tokens.ts';
 import type { Cipher } from '../domain/models/cipher.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';

@@ -1,8 +1,7 @@
-import { auditCommand } from './audit.ts';
+import { companiesCommand, createSuperAdmin, issueToken } from './account-commands.ts';
 import type { Command } from './command.ts';
-import { companiesCommand } from './companies.ts';
-import { createSuperAdmin } from './create-super-admin.ts';
-import { adjustCreditsCommand } from './credit-commands.ts';
+import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
+import { migrateCommand, queueCommand, redriveCommand, verifyDeployment } from './deployment-commands.ts';
 import {
   invoiceMonthCommand,
   invoicesCommand,
@@ -10,18 +9,21 @@ import {
   setBillingCommand,
   voidInvoiceCommand,
 } from './invoice-commands.ts';
-import { issueToken } from './issue-token.ts';
 import { keysCommand, mintKeyCommand, revokeKeyCommand, rotateKeyCommand } from './key-commands.ts';
-import { migrateCommand } from './migrate.ts';
-import { aliasesCommand, setAliasCommand } from './model-commands.ts';
-import { paymentEventsCommand, replayPaymentEventCommand } from './payment-event-commands.ts';
-import { pricesCommand, setPriceCommand } from './price-commands.ts';
-import { queueCommand, redriveCommand } from './queue-commands.ts';
-import { resealKeysCommand } from './reseal-keys.ts';
-import { deactivateStaleSubscriptionsCommand } from './stale-subscriptions.ts';
-import { statementCommand } from './statement.ts';
-import { verifyDeployment } from './verify-deployment.ts';
-import { createWebhookEndpointCommand, recreateWebhookEndpointCommand } from './webhook-endpoint.ts';
+import {
+  aliasesCommand,
+  pricesCommand,
+  resealKeysCommand,
+  setAliasCommand,
+  setPriceCommand,
+} from './model-commands.ts';
+import {
+  createWebhookEndpointCommand,
+  deactivateStaleSubscriptionsCommand,
+  paymentEventsCommand,
+  recreateWebhookEndpointCommand,
+  replayPaymentEventCommand,
+} from './payment-commands.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
 export const COMMANDS: readonly Command[] = [

@@ -3,13 +3,12 @@ import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
-import { creditsOfMicro, microOfCredits } from '../domain/credits/credit-amount.ts';
-import { listTransactions } from '../domain/credits/list-transactions.ts';
+import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
+import { listTransactions } from '../domain/credits/ledger/ledger.ts';
 import type { Database } from '../ports/database.ts';
-import type { Command } from './command.ts';
-import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { adjustCreditsCommand } from './credit-commands.ts';
-import { pricesCommand, setPriceCommand } from './price-commands.ts';
+import { pricesCommand, setPriceCommand } from './model-commands.ts';
 
 const { newId } = createSystemSecrets();
 const company = newId();

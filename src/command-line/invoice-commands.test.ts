@@ -9,7 +9,7 @@ import { createSilentLog } from '../../test/doubles/silent-log.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
-import { COMPANIES_TOPIC } from '../domain/credits/publish-level.ts';
+import { COMPANIES_TOPIC } from '../domain/credits/ledger/credit-account.ts';
 import type { Database } from '../ports/database.ts';
 import type { EnqueueOptions, JobData, JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';

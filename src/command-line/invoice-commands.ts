@@ -1,12 +1,22 @@
 import { parseArgs } from 'node:util';
 import { fromMinorUnits } from '../domain/catalog/currency.ts';
-import { setCompanyBilling } from '../domain/credits/company-billing.ts';
-import { creditsOfMicro, microOfCredits } from '../domain/credits/credit-amount.ts';
-import { type Invoice, listInvoices, MOST_INVOICES, overdueSince } from '../domain/credits/invoice.ts';
-import { MONTHLY_INVOICES_QUEUE } from '../domain/credits/invoice-queues.ts';
-import { markInvoicePaid, type SettledInvoice, voidInvoice } from '../domain/credits/invoice-settling.ts';
-import { monthNamed, monthOf } from '../domain/credits/monthly-span.ts';
-import { publishLevel } from '../domain/credits/publish-level.ts';
+import {
+  type Invoice,
+  listInvoices,
+  MOST_INVOICES,
+  markInvoicePaid,
+  overdueSince,
+  type SettledInvoice,
+  voidInvoice,
+} from '../domain/credits/invoices/invoice.ts';
+import { MONTHLY_INVOICES_QUEUE } from '../domain/credits/invoices/monthly-invoices.ts';
+import { monthNamed, monthOf } from '../domain/credits/invoices/postpaid-usage.ts';
+import {
+  creditsOfMicro,
+  microOfCredits,
+  publishLevel,
+  setCompanyBilling,
+} from '../domain/credits/ledger/credit-account.ts';
 import { isId } from '../domain/keys/api-key.ts';
 import type { Transaction } from '../ports/database.ts';
 import {

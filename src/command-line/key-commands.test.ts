@@ -4,7 +4,7 @@ import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
-import { isWellFormed } from '../domain/keys/raw-key.ts';
+import { isWellFormed } from '../domain/keys/api-key.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';

@@ -1,9 +1,7 @@
 import { parseArgs } from 'node:util';
 import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
-import { LONGEST_PAGE, listKeys } from '../domain/keys/list-keys.ts';
+import { LONGEST_PAGE, listKeys, revokeKey, rotateKey } from '../domain/keys/key-lifecycle.ts';
 import { type KeyToMint, mintKey } from '../domain/keys/mint-key.ts';
-import { revokeKey } from '../domain/keys/revoke-key.ts';
-import { rotateKey } from '../domain/keys/rotate-key.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, type Terminal } from './command.ts';
 
 export const keysCommand: Command = {

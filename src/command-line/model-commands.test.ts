@@ -7,7 +7,7 @@ import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
-import { readCatalogue } from '../domain/models/stored-targets.ts';
+import { readCatalogue } from '../domain/models/targets.ts';
 import type { Database } from '../ports/database.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { aliasesCommand, setAliasCommand } from './model-commands.ts';

@@ -1,10 +1,17 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
+import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import { ALIAS_NAMES, aliasOf } from '../domain/models/aliases.ts';
-import { addAliasTarget, type CatalogueParts, setAliasTargets } from '../domain/models/change-targets.ts';
-import { readCatalogue } from '../domain/models/stored-targets.ts';
-import type { WantedTarget } from '../domain/models/wanted-target.ts';
+import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
+import {
+  addAliasTarget,
+  type CatalogueParts,
+  readCatalogue,
+  resealTargets,
+  setAliasTargets,
+  type WantedTarget,
+} from '../domain/models/targets.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 
 export const aliasesCommand: Command = {
@@ -42,7 +49,7 @@ export const setAliasCommand: Command = {
   summary: 'Puts a provider behind a model alias, within a second. Without words it says its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, secrets, aliasPrefix, cipher }, words) {
-    const wish = readWish(words);
+    const wish = readAliasChange(words);
     if (wish === null) {
       terminal.complain(`usage: turnpike set-alias ${SET_ALIAS_USAGE}`);
       return EXIT_USAGE;
@@ -74,15 +81,15 @@ export const setAliasCommand: Command = {
   },
 };
 
-interface Wish {
+interface AliasChange {
   readonly alias: string;
   readonly targets: readonly WantedTarget[];
   readonly keyFile: string | null;
   readonly isAdded: boolean;
 }
 
-function readWish(words: readonly string[]): Wish | null {
-  const typed = parse(words);
+function readAliasChange(words: readonly string[]): AliasChange | null {
+  const typed = parseAliasOptions(words);
   if (typed === null) return null;
   const { values, positionals } = typed;
   const [alias, baseUrl, model, ...rest] = positionals;
@@ -97,7 +104,7 @@ function readWish(words: readonly string[]): Wish | null {
   return { alias, targets: [target], keyFile, isAdded: values.add === true };
 }
 
-function parse(words: readonly string[]) {
+function parseAliasOptions(words: readonly string[]) {
   const options = {
     'key-file': { type: 'string' },
     weight: { type: 'string' },
@@ -130,3 +137,95 @@ async function readKey(path: string | null): Promise<KeyRead> {
     return failed(`${path} cannot be read by the user that runs the database's process`);
   }
 }
+
+export const pricesCommand: Command = {
+  name: 'prices',
+  usage: '',
+  summary: 'What each model alias costs now, and from when on it will cost otherwise.',
+  works: 'on-the-database',
+  async run({ terminal, database, aliasPrefix }, words) {
+    if (words.length > 0) {
+      terminal.complain('usage: turnpike prices');
+      return EXIT_USAGE;
+    }
+    for (const price of await readPrices(database)) terminal.print(linePriced(aliasPrefix, price));
+    return EXIT_OK;
+  },
+};
+
+const SET_PRICE_USAGE =
+  'ALIAS --prompt CREDITS --cached CREDITS --completion CREDITS [--from 2031-12-31T23:00Z], for a million tokens';
+
+export const setPriceCommand: Command = {
+  name: 'set-price',
+  usage: 'ALIAS …',
+  summary: 'Sets what an alias costs, from now or later on. Without words it says its options.',
+  works: 'on-the-database',
+  async run({ terminal, database, sharedState, secrets, aliasPrefix }, words) {
+    const wish = readPriceChange(words);
+    if (wish === null) {
+      terminal.complain(`usage: turnpike set-price ${SET_PRICE_USAGE}`);
+      return EXIT_USAGE;
+    }
+    const set = await setPrice({ database, sharedState, secrets, prefix: aliasPrefix }, wish);
+    if (set.outcome !== 'changed') {
+      terminal.complain(set.problem);
+      return EXIT_FAILED;
+    }
+    terminal.print(linePriced(aliasPrefix, set.version));
+    return EXIT_OK;
+  },
+};
+
+/** A day in UTC, or a moment with its zone. */
+const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** Null where it cannot be read at all; what it says is judged by the domain. */
+function readPriceChange(words: readonly string[]) {
+  const option = { type: 'string' } as const;
+  const options = { prompt: option, cached: option, completion: option, from: option };
+  try {
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+    const [alias, ...rest] = positionals;
+    const { prompt, cached, completion, from } = values;
+    if (alias === undefined || rest.length > 0) return null;
+    if (prompt === undefined || cached === undefined || completion === undefined) return null;
+    return { alias, price: { prompt, cached, completion }, from: from === undefined ? null : momentIn(from) };
+  } catch {
+    // An option that there is not, or one without its value.
+    return null;
+  }
+}
+
+function momentIn(text: string): Date {
+  return new Date(ISO_DATE.test(text) ? text : Number.NaN);
+}
+
+function linePriced(prefix: string, price: AliasPrice): string {
+  const from =
+    price.inForceFromMs <= 0 ? 'from the beginning' : `from ${new Date(price.inForceFromMs).toISOString()}`;
+  const parts = `prompt ${creditsOfMicro(price.promptMicro)}, cached ${creditsOfMicro(price.cachedMicro)}`;
+  return `${aliasOf(prefix, price.alias)} ${from}: ${parts}, completion ${creditsOfMicro(price.completionMicro)}`;
+}
+
+/** The second of the three steps in which MASTER_KEY is changed; docs/operations.md tells all of them. */
+export const resealKeysCommand: Command = {
+  name: 'reseal-keys',
+  usage: '',
+  summary: 'Encrypts all provider keys anew under MASTER_KEY, so that MASTER_KEY_ALSO can go.',
+  works: 'on-the-database',
+  async run({ terminal, database, sharedState, aliasPrefix, cipher }, words) {
+    if (words.length > 0) {
+      terminal.complain('usage: turnpike reseal-keys');
+      return EXIT_USAGE;
+    }
+    const { resealed, unreadable } = await resealTargets({ database, sharedState, cipher: await cipher() });
+    terminal.print(`${resealed} provider keys are encrypted under MASTER_KEY`);
+    for (const { alias, baseUrl } of unreadable) {
+      terminal.complain(
+        `the key of ${baseUrl} behind ${aliasOf(aliasPrefix, alias)} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: set the alias again`,
+      );
+    }
+    return unreadable.length > 0 ? EXIT_FAILED : EXIT_OK;
+  },
+};

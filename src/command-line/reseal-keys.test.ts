@@ -3,12 +3,11 @@ import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
-import { setAliasTargets } from '../domain/models/change-targets.ts';
 import { createCipher } from '../domain/models/cipher.ts';
-import { readCatalogue } from '../domain/models/stored-targets.ts';
+import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
 import type { Database } from '../ports/database.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import { resealKeysCommand } from './reseal-keys.ts';
+import { resealKeysCommand } from './model-commands.ts';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
-import { verifyDeployment } from './verify-deployment.ts';
+import { verifyDeployment } from './deployment-commands.ts';
 
 type Answer = () => Promise<Response>;
 const start = Date.UTC(2026, 0, 1);

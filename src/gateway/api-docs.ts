@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type DescribedAnswer, type DescribedRoute, errorAnswer, openApiDocument } from '../http/openapi.ts';
-import { REFUSALS, type RefusalName } from './refusals.ts';
-import { BASE_PATH, MCP_PATH } from './routes.ts';
+import { REFUSALS, type RefusalName } from './admission/refusals.ts';
+import { BASE_PATH, MCP_PATH } from './admission/routes.ts';
 
 const ALIAS = 'svc/chat-default';
 const usage = z.looseObject({ prompt_tokens: z.int(), total_tokens: z.int() });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createConsoleOrigin } from './console-origin.ts';
+import { createConsoleOrigin } from './server.ts';
 
 const ask = (method: string, origin: string | null) =>
   new Request('http://gateway.test/llm/v1/chat/completions', {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rateLimitHeaders } from './server.ts';
 
 function resetAfter(resetMs: number): string | undefined {
   const allowance = { limit: 10, remaining: 3, resetMs };

@@ -1,25 +1,25 @@
-import type { CallBook } from '../domain/calls/settle-call.ts';
-import type { ClientAddress } from '../http/client-address.ts';
-import type { DependencyChecks } from '../http/dependency-checks.ts';
+import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
+import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
+import type { ClientAddress } from '../http/client-identity.ts';
+import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
 import type { Connection } from '../http/listen.ts';
-import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
-import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
-import { addServiceHealth } from '../http/service-health.ts';
+import {
+  createRequestIds,
+  createServiceApp,
+  REQUEST_ID_HEADER,
+  type ServiceAppParts,
+} from '../http/service-app.ts';
 import type { Tracer } from '../ports/tracer.ts';
-import { type AdmitParts, admit } from './admit.ts';
-import type { CallMeters } from './call-meters.ts';
-import { recordOfRead, recordOfRefusal, recordOfReplay } from './call-record.ts';
-import { beginTrace } from './call-trace.ts';
-import { createConsoleOrigin } from './console-origin.ts';
-import { replay } from './idempotency.ts';
-import { answerRead, type ReadParts } from './listings.ts';
-import type { Arrived } from './mcp/endpoint.ts';
-import { type McpChoices, openMcpEndpoint } from './mcp/open-endpoint.ts';
-import { answerModelCall, type ModelCallParts } from './model-calls.ts';
-import { answerParse, type ParseParts } from './parse-routes.ts';
-import { rateLimitHeaders } from './rate-limit-headers.ts';
-import { refusalResponse, refusalStatus } from './refusals.ts';
-import { BASE_PATH, MCP_PATH } from './routes.ts';
+import { type AdmitParts, admit } from './admission/admit.ts';
+import { replay } from './admission/idempotency.ts';
+import { refusalResponse, refusalStatus } from './admission/refusals.ts';
+import { BASE_PATH, MCP_PATH } from './admission/routes.ts';
+import { beginTrace, type CallMeters } from './call-telemetry.ts';
+import { recordOfRead, recordOfRefusal, recordOfReplay } from './forwarding/end-call.ts';
+import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
+import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
+import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
+import { answerRead, type ReadParts } from './reads/listings.ts';
 
 export interface GatewayParts
   extends Omit<ServiceAppParts, 'answerTimeoutMs'>,
@@ -43,7 +43,7 @@ export interface GatewayParts
 /** The client's headers that a provider may see; no other reaches it. */
 const FORWARDED = ['openai-beta'] as const;
 
-export interface Gateway {
+interface Gateway {
   fetch(request: Request, connection: Connection): Promise<Response>;
 }
 
@@ -163,4 +163,66 @@ function forwardedFrom(request: Request): Record<string, string> {
     if (value !== null) forwarded[name] = value;
   }
   return forwarded;
+}
+
+/** OpenAI's names, so that clients which know them pace themselves (G-41). */
+export function rateLimitHeaders({ requests, tokens }: KeyAllowances): Record<string, string> {
+  return {
+    'x-ratelimit-limit-requests': String(requests.limit),
+    'x-ratelimit-remaining-requests': String(requests.remaining),
+    'x-ratelimit-reset-requests': resetIn(requests),
+    'x-ratelimit-limit-tokens': String(tokens.limit),
+    'x-ratelimit-remaining-tokens': String(tokens.remaining),
+    'x-ratelimit-reset-tokens': resetIn(tokens),
+  };
+}
+
+/** As OpenAI writes it: 250ms, 12.5s, 1m0s. */
+function resetIn({ resetMs }: Allowance): string {
+  if (resetMs < 1_000) return `${Math.ceil(resetMs)}ms`;
+  if (resetMs < 60_000) return `${Math.ceil(resetMs) / 1_000}s`;
+  const minutes = Math.floor(resetMs / 60_000);
+  return `${minutes}m${Math.ceil((resetMs - minutes * 60_000) / 1_000)}s`;
+}
+
+/** Answers to the console's playground: its pages may read them, those of any other origin may not. */
+interface ConsoleOrigin {
+  /** An answer to the question that a browser asks before the call, or null for any other request. */
+  preflight(request: Request): Response | null;
+  admit(request: Request, response: Response): Response;
+}
+
+/** Those of the routes, then those that clients of MCP send in either era: a browser withholds what is not named. */
+const ALLOWED_HEADERS = [
+  ...['authorization', 'content-type', 'x-request-id'],
+  ...['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name', 'last-event-id'],
+].join(', ');
+/** What a page may read of an answer: without the session's name a client of 2025 could not cancel a call. */
+const EXPOSED_HEADERS = 'x-request-id, mcp-session-id, www-authenticate';
+
+export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleOrigin {
+  const isConsole = (request: Request) =>
+    consoleOrigin !== undefined && request.headers.get('origin') === consoleOrigin;
+  const named = (headers: Headers) => {
+    headers.set('access-control-allow-origin', consoleOrigin ?? '');
+    headers.append('vary', 'origin');
+  };
+  return {
+    preflight(request) {
+      if (request.method !== 'OPTIONS' || !isConsole(request)) return null;
+      const headers = new Headers({
+        'access-control-allow-methods': 'GET, POST',
+        'access-control-allow-headers': ALLOWED_HEADERS,
+        'access-control-max-age': '600',
+      });
+      named(headers);
+      return new Response(null, { status: 204, headers });
+    },
+    admit(request, response) {
+      if (!isConsole(request)) return response;
+      named(response.headers);
+      response.headers.set('access-control-expose-headers', EXPOSED_HEADERS);
+      return response;
+    },
+  };
 }

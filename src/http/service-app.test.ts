@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../test/doubles/recording-log.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
-import { internalAccess } from './internal-access.ts';
+import { internalAccess } from './client-identity.ts';
 import { createServiceApp } from './service-app.ts';
 
 function appWith(answerTimeoutMs: number | null = null) {

@@ -1,16 +1,14 @@
 /** `npm run start:ai`: the AI service and its workers alone. */
 import { NAMED_WORKERS } from '../ai-service/health.ts';
-import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
-import { documentWork } from './document-work.ts';
-import { openJobs } from './jobs.ts';
-import { openMatching } from './matching.ts';
-import { meetingWork } from './meeting-work.ts';
-import { openModelParts } from './open-models.ts';
-import { openPayments } from './open-payments.ts';
-import { run } from './run.ts';
-import { drainTogether, startService } from './start-service.ts';
-import { startAiService } from './surfaces.ts';
-import { tellOfProcess } from './tell-of-process.ts';
+import { announceDemoWorld, configuredAddresses } from './demo/demo-world.ts';
+import { run } from './processes/lifecycle.ts';
+import { reportProcess } from './processes/process-heartbeat.ts';
+import { drainTogether, startService } from './processes/start-service.ts';
+import { documentWork, meetingWork, openMatching } from './wiring/ai-workers.ts';
+import { openJobs } from './wiring/background-jobs.ts';
+import { openModelParts } from './wiring/open-models.ts';
+import { openPayments } from './wiring/open-payments.ts';
+import { startAiService } from './wiring/surfaces.ts';
 
 await run('ai-service', (configuration) =>
   startService(configuration, async (opening) => {
@@ -26,7 +24,7 @@ await run('ai-service', (configuration) =>
     const matching = await openMatching(opening, modelParts);
     const board = await jobs.startWorkers(work);
     const server = startAiService(opening, modelParts, board, matching, jobs.queue);
-    tellOfProcess(opening, {
+    reportProcess(opening, {
       services: ['ai-service'],
       breakers: modelParts.breakers,
       workers: { board, names: NAMED_WORKERS },

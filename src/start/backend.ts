@@ -1,11 +1,11 @@
 /** `npm run start:backend`: the backend alone. */
-import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
-import { openJobs } from './jobs.ts';
-import { fillDemoCatalog, openPayments } from './open-payments.ts';
-import { run } from './run.ts';
-import { drainTogether, startService } from './start-service.ts';
-import { startBackend, startSandbox } from './surfaces.ts';
-import { tellOfProcess } from './tell-of-process.ts';
+import { announceDemoWorld, configuredAddresses } from './demo/demo-world.ts';
+import { run } from './processes/lifecycle.ts';
+import { reportProcess } from './processes/process-heartbeat.ts';
+import { drainTogether, startService } from './processes/start-service.ts';
+import { openJobs } from './wiring/background-jobs.ts';
+import { fillDemoCatalog, openPayments } from './wiring/open-payments.ts';
+import { startBackend, startSandbox } from './wiring/surfaces.ts';
 
 await run('backend', (configuration) =>
   startService(configuration, async (opening) => {
@@ -15,7 +15,7 @@ await run('backend', (configuration) =>
     const sandbox = startSandbox(opening);
     const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
     const server = await startBackend(opening, jobs.queue, payments);
-    tellOfProcess(opening, { services: ['backend'] });
+    reportProcess(opening, { services: ['backend'] });
     drainTogether(opening, sandbox === null ? [server] : [server, sandbox]);
     await sandbox?.begin({ sandbox: sandbox.url, backend: server.url });
     if (sandbox !== null && demoFile !== null) await fillDemoCatalog(opening, payments);

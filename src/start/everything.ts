@@ -1,20 +1,22 @@
 /** `npm start`: the three services and the payment sandbox in one process. */
 import { NAMED_WORKERS } from '../ai-service/health.ts';
-import { openCommandsForOthers } from './commands-for-others.ts';
-import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
-import { documentWork } from './document-work.ts';
-import { keepEmbeddedDatabaseTidy } from './embedded-upkeep.ts';
-import { startGateway } from './gateway-surface.ts';
-import { openJobs } from './jobs.ts';
-import { openMatching } from './matching.ts';
-import { meetingWork } from './meeting-work.ts';
-import { type ModelParts, openModelParts } from './open-models.ts';
-import { fillDemoCatalog, openPayments } from './open-payments.ts';
-import { run } from './run.ts';
-import { drainTogether, type ServiceOpening, startService } from './start-service.ts';
-import { superviseGateways } from './supervise-gateways.ts';
-import { startAiService, startBackend, startSandbox } from './surfaces.ts';
-import { tellOfProcess } from './tell-of-process.ts';
+import { announceDemoWorld, configuredAddresses } from './demo/demo-world.ts';
+import { openCommandsForOthers } from './processes/control-socket.ts';
+import { superviseGateways } from './processes/gateway-processes.ts';
+import { run } from './processes/lifecycle.ts';
+import { reportProcess } from './processes/process-heartbeat.ts';
+import {
+  drainTogether,
+  type ServiceOpening,
+  startService,
+  vacuumEmbeddedDatabase,
+} from './processes/start-service.ts';
+import { documentWork, meetingWork, openMatching } from './wiring/ai-workers.ts';
+import { openJobs } from './wiring/background-jobs.ts';
+import { type ModelParts, openModelParts } from './wiring/open-models.ts';
+import { fillDemoCatalog, openPayments } from './wiring/open-payments.ts';
+import { startGateway } from './wiring/start-gateway.ts';
+import { startAiService, startBackend, startSandbox } from './wiring/surfaces.ts';
 
 await run('everything', (configuration) => startService(configuration, openEverything));
 
@@ -36,7 +38,7 @@ async function openEverything(opening: ServiceOpening): Promise<string> {
   const ai = startAiService(opening, modelParts, board, matching, jobs.queue);
   const gateway = await openGateway(opening, modelParts);
   const servers = [backend, ai, sandbox, gateway].filter((server) => server !== null);
-  tellOfProcess(opening, {
+  reportProcess(opening, {
     services: gateway === null ? ['backend', 'ai-service'] : ['gateway', 'backend', 'ai-service'],
     breakers: modelParts.breakers,
     workers: { board, names: NAMED_WORKERS },
@@ -45,7 +47,7 @@ async function openEverything(opening: ServiceOpening): Promise<string> {
   drainTogether(opening, servers);
   if (configuration.postgres === null) {
     openCommandsForOthers(opening, jobs.queue);
-    keepEmbeddedDatabaseTidy(opening);
+    vacuumEmbeddedDatabase(opening);
   }
 
   const addresses = {

@@ -1,13 +1,12 @@
 /** `npm run start:gateway`: the gateway alone, in one process or, by GATEWAY_PROCESSES, in several. */
 import type { Listening } from '../http/listen.ts';
-import { announceDemoWorld, configuredAddresses } from './demo-file.ts';
-import { ONE_OF_SEVERAL, SAYS } from './gateway-process.ts';
-import { startGateway } from './gateway-surface.ts';
-import { openModelParts } from './open-models.ts';
-import { run } from './run.ts';
-import { drainTogether, type ServiceOpening, startService } from './start-service.ts';
-import { superviseGateways } from './supervise-gateways.ts';
-import { tellOfProcess } from './tell-of-process.ts';
+import { announceDemoWorld, configuredAddresses } from './demo/demo-world.ts';
+import { ONE_OF_SEVERAL, SAYS, superviseGateways } from './processes/gateway-processes.ts';
+import { run } from './processes/lifecycle.ts';
+import { reportProcess } from './processes/process-heartbeat.ts';
+import { drainTogether, type ServiceOpening, startService } from './processes/start-service.ts';
+import { openModelParts } from './wiring/open-models.ts';
+import { startGateway } from './wiring/start-gateway.ts';
 
 const isOneOfSeveral = process.argv.includes(ONE_OF_SEVERAL);
 
@@ -23,7 +22,7 @@ async function openGateway(opening: ServiceOpening): Promise<string> {
   }
   const modelParts = await openModelParts(opening);
   const server = await startGateway(opening, modelParts, { reusePort: isOneOfSeveral });
-  tellOfProcess(opening, { services: ['gateway'], breakers: modelParts.breakers });
+  reportProcess(opening, { services: ['gateway'], breakers: modelParts.breakers });
   drainTogether(opening, [server]);
   if (isOneOfSeveral) obeyParent(server);
   return `gateway ${server.url}/llm/v1`;

@@ -3,15 +3,13 @@ import { createSystemClock } from '../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
 import { commandNamed, help } from '../command-line/commands.ts';
-import type { Configuration } from './configuration.ts';
-import { connect } from './connect.ts';
-import { askThroughSocket } from './control-socket.ts';
-import { isDataFolderHeld } from './data-folder.ts';
-import { openJobs } from './jobs.ts';
-import { openedSystem } from './opened-system.ts';
-import { run } from './run.ts';
-import { settingsPage } from './settings-page.ts';
-import { type Closing, closeAll } from './shutdown.ts';
+import { askThroughSocket, openedSystem } from './processes/control-socket.ts';
+import { isDataFolderHeld } from './processes/data-folder.ts';
+import { type Closing, closeAll, run } from './processes/lifecycle.ts';
+import type { Configuration } from './settings/configuration.ts';
+import { settingsPage } from './settings/settings.ts';
+import { openJobs } from './wiring/background-jobs.ts';
+import { connect } from './wiring/connect.ts';
 
 const USAGE = 2;
 const terminal: Terminal = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { databaseContract, failureOf } from '../contracts/database.contract.ts';
 import { embeddedFolder } from '../doubles/embedded-folder.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
-import { createDocumentReader } from '../../src/adapters/document-reader/in-processes.ts';
+import { createDocumentReader } from '../../src/adapters/document-reader/reader-pool.ts';
 import {
   makeDocx,
   makeNestedZipBomb,

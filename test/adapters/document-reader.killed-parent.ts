@@ -1,5 +1,5 @@
 /** A process of its own for a test to kill: starts a reading process, keeps it busy, and writes that one's id. */
-import { startReadingChild } from '../../src/adapters/document-reader/reading-child.ts';
+import { startReadingChild } from '../../src/adapters/document-reader/reader-pool.ts';
 import { DOCUMENT_LIMITS } from '../../src/ports/document-reader.ts';
 
 const child = startReadingChild();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import {
   createDocumentReader,
   type DocumentReaderOptions,
-} from '../../src/adapters/document-reader/in-processes.ts';
+} from '../../src/adapters/document-reader/reader-pool.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { until } from '../doubles/until.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { createBossDatabase } from '../../src/adapters/job-queue/boss-database.ts';
 import type { Database } from '../../src/ports/database.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { TestClock } from 'pg-boss';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';

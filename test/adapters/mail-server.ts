@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server';
-import { readServerAddress } from '../../src/adapters/mail/server-address.ts';
 import { createSmtpMail, type SmtpOptions } from '../../src/adapters/mail/smtp.ts';
+import { readServerAddress } from '../../src/adapters/mail/smtp-session.ts';
 import type { MailMessage } from '../../src/ports/mail.ts';
 
 export interface ReceivedMail {

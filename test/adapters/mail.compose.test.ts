@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { composeMessage } from '../../src/adapters/mail/compose.ts';
-import { cleanReason } from '../../src/adapters/mail/judge-failure.ts';
-import { readEml } from '../../src/adapters/mail/read-eml.ts';
-import { readServerAddress } from '../../src/adapters/mail/server-address.ts';
+import { composeMessage, readEml } from '../../src/adapters/mail/mime-message.ts';
+import { cleanReason } from '../../src/adapters/mail/smtp.ts';
+import { readServerAddress } from '../../src/adapters/mail/smtp-session.ts';
 import type { MailMessage } from '../../src/ports/mail.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { message } from './mail-server.ts';

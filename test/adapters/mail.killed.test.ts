@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { TestClock } from 'pg-boss';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createMailWorker } from '../../src/domain/mail/mail-worker.ts';
-import { CLAIM_MS, MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/queues.ts';
+import { CLAIM_MS, MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/outbox.ts';
 import { embeddedFolder } from '../doubles/embedded-folder.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { readEml } from '../../src/adapters/mail/read-eml.ts';
+import { readEml } from '../../src/adapters/mail/mime-message.ts';
 import type { SmtpOptions } from '../../src/adapters/mail/smtp.ts';
 import type { Mail } from '../../src/ports/mail.ts';
 import { until } from '../doubles/until.ts';

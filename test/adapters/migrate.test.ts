@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { migrate, readMigrations } from '../../src/adapters/database/migrate.ts';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { failureOf } from '../contracts/database.contract.ts';

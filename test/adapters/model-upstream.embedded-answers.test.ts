@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
+import { answerAsObject } from '../../src/adapters/model-upstream/embedded/chat-reply.ts';
 import type { ChatMessage } from '../../src/adapters/model-upstream/embedded/chat-request.ts';
-import { answerAsObject } from '../../src/adapters/model-upstream/embedded/json-answer.ts';
-import { summarise } from '../../src/adapters/model-upstream/embedded/summary.ts';
 import {
   inShort,
   itemsOf,
   sentencesOf,
   stemOf,
+  summarise,
 } from '../../src/adapters/model-upstream/embedded/text-parts.ts';
 import { SELF_DESCRIPTION, writeAnswer } from '../../src/adapters/model-upstream/embedded/written-answer.ts';
 

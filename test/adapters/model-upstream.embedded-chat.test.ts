@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type OpenAI from 'openai';
-import { jsonAnswer } from '../../src/adapters/model-upstream/embedded/answer-body.ts';
+import { jsonAnswer } from '../../src/adapters/model-upstream/embedded/open-call.ts';
 import { SELF_DESCRIPTION } from '../../src/adapters/model-upstream/embedded/written-answer.ts';
 import { bodyText, callOf, eventsOf, openUpstream, target } from './model-upstream.embedded-caller.ts';
 

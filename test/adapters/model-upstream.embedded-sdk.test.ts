@@ -1,8 +1,8 @@
 /** The official client reads every answer of the embedded models, over a real socket. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
+import { chatChunks, chatCompletion } from '../../src/adapters/model-upstream/embedded/chat.ts';
 import type { ChatReply } from '../../src/adapters/model-upstream/embedded/chat-reply.ts';
-import { chatChunks, chatCompletion } from '../../src/adapters/model-upstream/embedded/chat-wire.ts';
 import { SELF_DESCRIPTION } from '../../src/adapters/model-upstream/embedded/written-answer.ts';
 import type { ModelEndpoint } from '../../src/ports/model-upstream.ts';
 import { openUpstream, target } from './model-upstream.embedded-caller.ts';

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'bun:test';
-import { createEmbeddingJobs } from '../../src/adapters/model-upstream/embedded/embedding-jobs.ts';
-import type { FromThread, ToThread } from '../../src/adapters/model-upstream/embedded/embedding-messages.ts';
+import {
+  createEmbeddingJobs,
+  type FromThread,
+  meanVector,
+  type ToThread,
+  textWindows,
+} from '../../src/adapters/model-upstream/embedded/embedding-jobs.ts';
 import {
   createEmbeddingModel,
   type ThreadHandle,
-} from '../../src/adapters/model-upstream/embedded/embedding-model.ts';
-import { meanVector, textWindows } from '../../src/adapters/model-upstream/embedded/text-windows.ts';
+} from '../../src/adapters/model-upstream/embedded/embeddings.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { tokenSlices } from '../../src/adapters/model-upstream/embedded/token-slices.ts';
-import { loadTokens, type Tokens } from '../../src/adapters/model-upstream/embedded/tokens.ts';
+import { loadTokens, type Tokens, tokenSlices } from '../../src/adapters/model-upstream/embedded/tokens.ts';
 
 let tokens: Tokens;
 beforeAll(async () => {

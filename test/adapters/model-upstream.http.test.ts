@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { reasonOf } from '../../src/adapters/model-upstream/http-failure.ts';
+import { reasonOf } from '../../src/adapters/model-upstream/http.ts';
 import { until } from '../doubles/until.ts';
 import { bytesOf, createRawUpstreams, failed, failureOf, textOf } from './http-upstream-calls.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { prune } from '../../src/adapters/payment-provider/sandbox/prune.ts';
-import { createPaymentSandbox } from '../../src/adapters/payment-provider/sandbox.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { pruneSandbox } from '../../src/payment-sandbox/sandbox-clock.ts';
+import { createPaymentSandbox } from '../../src/payment-sandbox/server.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createShop, done } from '../contracts/payment-shop.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
@@ -34,10 +34,10 @@ test('events go after 30 days with their deliveries, kept answers after a day; w
   await sandbox.settled();
   const nowMs = sandbox.clock.now();
   const now = nowMs / 1000;
-  await prune(database, nowMs, now + 30 * 86_400);
+  await pruneSandbox(database, nowMs, now + 30 * 86_400);
   expect(await count('payment_sandbox_deliveries')).toBeGreaterThan(0n);
   expect(await count('payment_sandbox_replays')).toBeGreaterThan(0n);
-  await prune(database, nowMs + 86_400_000, now + 30 * 86_400 + 1);
+  await pruneSandbox(database, nowMs + 86_400_000, now + 30 * 86_400 + 1);
   expect(await count('payment_sandbox_deliveries')).toBe(0n);
   expect(await count('payment_sandbox_replays')).toBe(0n);
   expect(done(await sandbox.provider.listEvents({ sinceMs: 0 })).items).toEqual([]);
@@ -51,7 +51,7 @@ test('of each kind only the newest 50,000 are kept, and what is still due in any
     `insert into payment_sandbox_objects (id, kind, created, body, hidden, due_at)
      select 'ch_' || n, 'charge', 1, '{}', '{}', case when n = 1 then 5 end from generate_series(1, 50010) n`,
   );
-  await prune(database, sandbox.clock.now(), 0);
+  await pruneSandbox(database, sandbox.clock.now(), 0);
   const rows = await database.query<{ count: bigint }>(
     `select count(*) as count from payment_sandbox_objects where kind = 'charge'`,
   );

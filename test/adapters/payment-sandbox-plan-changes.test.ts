@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { periodEnd } from '../../src/adapters/payment-provider/sandbox/money/periods.ts';
+import { periodEnd } from '../../src/payment-sandbox/billing/subscription-state.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { until } from '../doubles/until.ts';

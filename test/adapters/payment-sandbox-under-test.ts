@@ -1,6 +1,6 @@
-import { createPaymentSandbox, type PaymentSandbox } from '../../src/adapters/payment-provider/sandbox.ts';
 import { createStripeProvider } from '../../src/adapters/payment-provider/stripe.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { createPaymentSandbox, type PaymentSandbox } from '../../src/payment-sandbox/server.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { PaymentProvider, ProviderEvent } from '../../src/ports/payment-provider.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createExpiringMap } from '../../src/adapters/shared-state/expiring-map.ts';
+import { createExpiringMap } from '../../src/adapters/shared-state/in-process/expiring-maps.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { ignore, sharedStateContract } from '../contracts/shared-state.contract.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readRedisAddress } from '../../src/adapters/shared-state/redis-address.ts';
-import { openLink, type RedisLink } from '../../src/adapters/shared-state/redis-link.ts';
+import { readRedisAddress } from '../../src/adapters/shared-state/redis/address.ts';
+import { openLink, type RedisLink } from '../../src/adapters/shared-state/redis/connection.ts';
 import { failureOf } from '../contracts/shared-state.contract.ts';
 import { givenRedis } from '../services/given.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
+import { readRedisAddress } from '../../src/adapters/shared-state/redis/address.ts';
 import { openRedisState } from '../../src/adapters/shared-state/redis.ts';
-import { readRedisAddress } from '../../src/adapters/shared-state/redis-address.ts';
 import { failureOf } from '../contracts/shared-state.contract.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { type PausableRedis, startPausableRedis } from './pausable-redis.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { z } from 'zod';
 import { AI_SERVICE_ROUTES, aiServiceDocument } from '../../src/ai-service/api-docs.ts';
-import { DOCS_PATHS } from '../../src/http/docs-page.ts';
+import { DOCS_PATHS } from '../../src/http/openapi.ts';
 import { type AiServiceUnderTest, openAiService } from './ai-service-under-test.ts';
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];

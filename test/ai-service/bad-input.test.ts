@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { MEETING_QUEUE } from '../../src/domain/meetings/queues.ts';
+import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
 import { until } from '../doubles/until.ts';
 import { letterVectors } from '../matching/matching-world.ts';
 import { type AiServiceUnderTest, openAiService, TOKEN } from './ai-service-under-test.ts';

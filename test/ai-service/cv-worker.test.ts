@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { createTalent } from '../../src/domain/talents/create-talent.ts';
-import { listTalents } from '../../src/domain/talents/list-talents.ts';
+import { listTalents } from '../../src/domain/talents/talent.ts';
+import { createTalent } from '../../src/domain/talents/talent-changes.ts';
 import { Crash, crashingDatabase } from '../doubles/crashing-database.ts';
 import { CV_TEXT, chatAnswer, jobOf, openWorkers, type WorkersUnderTest } from './workers-under-test.ts';
 

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from 'bun:test';
-import { changeJob } from '../../src/domain/jobs/change-job.ts';
-import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
-import { listJobs } from '../../src/domain/jobs/list-jobs.ts';
+import { listJobs } from '../../src/domain/jobs/job.ts';
+import { changeJob, createJob, type NewJob } from '../../src/domain/jobs/job-changes.ts';
 import { Crash, crashingDatabase } from '../doubles/crashing-database.ts';
 import { chatAnswer, jobOf, openWorkers, POSTING_TEXT, type WorkersUnderTest } from './workers-under-test.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { metricsText } from '../../src/http/metrics-text.ts';
+import { metricsText } from '../../src/http/metrics.ts';
 import { type AiServiceUnderTest, openAiService, SERVICE } from './ai-service-under-test.ts';
 
 let service: AiServiceUnderTest;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Hono } from 'hono';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
-import { addHealth } from '../../src/ai-service/health.ts';
-import { createWorkerBoard } from '../../src/ai-service/worker-board.ts';
+import { addHealth, createWorkerBoard } from '../../src/ai-service/health.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import type { ServiceVariables } from '../../src/http/service-app.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';

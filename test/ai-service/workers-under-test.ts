@@ -1,14 +1,16 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
-import { createCvWorker } from '../../src/ai-service/workers/cv-worker.ts';
-import { createDocumentReading } from '../../src/ai-service/workers/document-reading.ts';
-import { createDocumentWorker } from '../../src/ai-service/workers/document-worker.ts';
+import {
+  createCvWorker,
+  createDocumentReading,
+  createDocumentWorker,
+} from '../../src/ai-service/workers/document-workers.ts';
 import { createPlatformCalls } from '../../src/ai-service/workers/platform-calls.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
-import { createCreditHolds } from '../../src/domain/credits/holds.ts';
-import { createStandings } from '../../src/domain/credits/standings.ts';
-import { createOwnEngine } from '../../src/domain/documents/parse-own-engine.ts';
+import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
+import { createCreditHolds } from '../../src/domain/credits/holds/holds.ts';
+import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createTextParser } from '../../src/domain/documents/parse-text.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import type { Alias } from '../../src/domain/models/aliases.ts';
@@ -72,7 +74,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
     prices: [PRICE],
   };
   const breakers = await createBreakers({ sharedState, clock, log });
-  const standings = await createStandings({ database, sharedState, clock, log });
+  const standings = await createBillingStatuses({ database, sharedState, clock, log });
   const parser = createTextParser({
     models: { order: () => alias.targets, noteFailure() {}, noteSuccess() {} },
     upstream: {
@@ -90,7 +92,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
     clock,
     log,
     answerTimeoutMs: 60_000,
-    engine: createOwnEngine({ clock, secrets }),
+    engine: createDocumentEngine({ clock, secrets }),
     countTokens: async (text) => text.length,
   });
   const reader: Pick<DocumentReader, 'read'> = {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import { tellProcess } from '../../src/domain/processes/process-board.ts';
+import { tellProcess } from '../../src/domain/processes/service-processes.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';

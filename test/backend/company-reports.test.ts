@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import { insertCalls } from '../../src/domain/calls/finished-call.ts';
-import { countFailures } from '../../src/domain/calls/usage-failures.ts';
+import { chargeCalls, insertCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { countFailures } from '../../src/domain/calls/usage/usage-failures.ts';
 import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';

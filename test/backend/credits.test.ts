@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import { BALANCE_LEVEL } from '../../src/domain/credits/publish-level.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
-import { createAccessTokens } from '../../src/domain/accounts/access-token.ts';
+import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { until } from '../doubles/until.ts';
 import { JWT_SECRET } from './backend-under-test.ts';
 import { type LiveLogsUnderTest, openLiveLogs, type Watch } from './live-logs-under-test.ts';

@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readQueueDepths } from '../../src/adapters/job-queue/boss-tables.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
-import { readQueueDepths } from '../../src/adapters/job-queue/queue-depths.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { createJobRates } from '../../src/domain/processes/job-rates.ts';
-import { tellProcess } from '../../src/domain/processes/process-board.ts';
-import type { ProcessReport, ServiceName } from '../../src/domain/processes/process-report.ts';
+import {
+  type ProcessReport,
+  type ServiceName,
+  tellProcess,
+} from '../../src/domain/processes/service-processes.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';

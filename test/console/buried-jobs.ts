@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
-import { MAIL_QUEUE } from '../../src/domain/mail/queues.ts';
+import { MAIL_QUEUE } from '../../src/domain/mail/outbox.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 

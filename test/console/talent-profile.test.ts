@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'bun:test';
-import { editedProfile } from '../../console/pages/talent-edited.ts';
-import { evidenceOf, experienceWords, piecesOf, profileOf } from '../../console/pages/talent-profile.ts';
+import { editedProfile } from '../../console/pages/hiring/talent-edited.ts';
+import {
+  evidenceOf,
+  experienceWords,
+  piecesOf,
+  profileOf,
+} from '../../console/pages/hiring/talent-profile.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 
 const place = (path: string, start: number, end: number) => ({ path, start, end, confidence: 1 });

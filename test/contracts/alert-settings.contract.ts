@@ -2,16 +2,19 @@ import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { removeMember } from '../../src/domain/accounts/members.ts';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import { type AlertMail, createAlertMails } from '../../src/domain/credits/alert-mails.ts';
-import { createAlertHandler } from '../../src/domain/credits/alert-notice.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
 import {
+  listAlerts,
   readAlertSettings,
   setAlertSettings,
   type WantedAlerts,
-} from '../../src/domain/credits/alert-settings.ts';
-import { listAlerts } from '../../src/domain/credits/list-alerts.ts';
-import { postTransaction } from '../../src/domain/credits/post-transaction.ts';
+} from '../../src/domain/credits/alerts/alert-settings.ts';
+import {
+  type AlertMail,
+  createAlertHandler,
+  createAlertMails,
+} from '../../src/domain/credits/alerts/dispatch-alerts.ts';
+import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { auditCommand } from '../../src/command-line/audit.ts';
+import { auditCommand } from '../../src/command-line/credit-commands.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
-import { type Posting, postTransaction } from '../../src/domain/credits/post-transaction.ts';
-import type { PriceVersion } from '../../src/domain/models/price-of.ts';
+import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { type Posting, postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
+import type { PriceVersion } from '../../src/domain/models/aliases.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { Crash, crashingDatabase } from '../doubles/crashing-database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';

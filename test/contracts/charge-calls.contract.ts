@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
-import { type AccountLevel, readLevel } from '../../src/domain/credits/account-level.ts';
-import { postTransaction } from '../../src/domain/credits/post-transaction.ts';
+import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { type AccountLevel, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
+import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
-import { createCreditHolds } from '../../src/domain/credits/holds.ts';
-import { publishLevel } from '../../src/domain/credits/publish-level.ts';
+import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
+import { publishLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import type { CallReservation } from '../../src/domain/limits/call-reservation.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import type { Clock } from '../../src/ports/clock.ts';

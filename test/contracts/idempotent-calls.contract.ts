@@ -1,18 +1,17 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
 import {
   type AskedOnce,
   claimIdempotencyKey,
   findIdempotencyState,
   freeIdempotencyKey,
   type IdempotentClaim,
+  removeOldIdempotencyKeys,
   renewClaims,
-} from '../../src/domain/calls/idempotent-claims.ts';
-import { removeOldIdempotencyKeys } from '../../src/domain/calls/idempotent-upkeep.ts';
-import { readLevel } from '../../src/domain/credits/account-level.ts';
+} from '../../src/domain/calls/idempotency/key-claims.ts';
+import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';

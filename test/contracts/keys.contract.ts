@@ -3,10 +3,8 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
-import { findKey, listKeys } from '../../src/domain/keys/list-keys.ts';
+import { findKey, listKeys, revokeKey, rotateKey } from '../../src/domain/keys/key-lifecycle.ts';
 import { drawRawKey, mintKey } from '../../src/domain/keys/mint-key.ts';
-import { revokeKey } from '../../src/domain/keys/revoke-key.ts';
-import { rotateKey } from '../../src/domain/keys/rotate-key.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { readLevel, spendable } from '../../src/domain/credits/account-level.ts';
-import { listTransactions } from '../../src/domain/credits/list-transactions.ts';
-import { type Posting, postTransaction } from '../../src/domain/credits/post-transaction.ts';
+import { readLevel, spendable } from '../../src/domain/credits/ledger/credit-account.ts';
+import { listTransactions, type Posting, postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { openUserAccount } from '../doubles/user-account.ts';
 

@@ -2,8 +2,12 @@ import { describe, expect, test } from 'bun:test';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createMailWorker } from '../../src/domain/mail/mail-worker.ts';
-import { createMailOutbox, type MailToSend } from '../../src/domain/mail/outbox.ts';
-import { MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/queues.ts';
+import {
+  createMailOutbox,
+  MAIL_QUEUE,
+  MAIL_UPKEEP_QUEUE,
+  type MailToSend,
+} from '../../src/domain/mail/outbox.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { Job } from '../../src/ports/job-queue.ts';
 import { MAIL_KINDS, MAIL_SAMPLES, sampleMail } from '../doubles/mail-samples.ts';

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { auditCommand } from '../../src/command-line/audit.ts';
 import { EXIT_FAILED, EXIT_OK } from '../../src/command-line/command.ts';
+import { auditCommand } from '../../src/command-line/credit-commands.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { leastIdAt, listCallPartitions, openCallPartitions } from '../../src/domain/calls/call-partitions.ts';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
-import { retireCalls } from '../../src/domain/calls/retire-calls.ts';
-import { usageReport } from '../../src/domain/calls/usage-report.ts';
+import {
+  leastIdAt,
+  listCallPartitions,
+  openCallPartitions,
+} from '../../src/domain/calls/partitions/call-partitions.ts';
+import { retireCalls } from '../../src/domain/calls/partitions/call-retention.ts';
+import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { usageReport } from '../../src/domain/calls/usage/usage-report.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';

@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { addHealth } from '../../src/ai-service/health.ts';
-import { createWorkerBoard } from '../../src/ai-service/worker-board.ts';
+import { addHealth, createWorkerBoard } from '../../src/ai-service/health.ts';
+import { addServiceHealth } from '../../src/http/health.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
-import { addServiceHealth } from '../../src/http/service-health.ts';
-import type { Role } from '../../src/start/configuration.ts';
-import { SETTINGS } from '../../src/start/settings.ts';
+import type { Role } from '../../src/start/settings/configuration.ts';
+import { SETTINGS } from '../../src/start/settings/settings.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 

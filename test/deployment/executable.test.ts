@@ -8,7 +8,7 @@ test('the executable carries what runs: sources, migrations, console, the databa
     'package.json',
     'src/start/everything.ts',
     'src/start/turnpike.ts',
-    'src/adapters/database/pglite-thread.ts',
+    'src/adapters/database/pglite/thread.ts',
     'src/adapters/document-reader/reading-process.ts',
     'migrations/0001_accounts.sql',
     'console/main.tsx',

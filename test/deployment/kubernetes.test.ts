@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfiguration } from '../../src/start/configuration.ts';
+import { readConfiguration } from '../../src/start/settings/configuration.ts';
 import { imageEnvironment, KNOWN_NAMES, madeUp, ROOT, read, roleOf, statusOf } from './deployment-files.ts';
 import { type Container, type Manifest, readManifests } from './manifests.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Role, readConfiguration } from '../../src/start/configuration.ts';
+import { type Role, readConfiguration } from '../../src/start/settings/configuration.ts';
 import { KNOWN_NAMES, madeUp, ROOT, read } from './deployment-files.ts';
 
 const FOLDER = 'deploy/systemd';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { parsedCvSchema } from '../../src/domain/documents/parsed-cv.ts';
-import { parsedPostingSchema } from '../../src/domain/documents/parsed-posting.ts';
+import { parsedCvSchema, parsedPostingSchema } from '../../src/domain/documents/parsed-document.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { cvText, engine, postingText, TODAY } from './recorded-documents.ts';
 

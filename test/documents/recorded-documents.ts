@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createEmbeddedEngine } from '../../src/domain/documents/embedded-engine.ts';
-import type { ParsedCv } from '../../src/domain/documents/parsed-cv.ts';
-import type { ParsedPosting } from '../../src/domain/documents/parsed-posting.ts';
+import type { ParsedCv, ParsedPosting } from '../../src/domain/documents/parsed-document.ts';
 
 export const engine = createEmbeddedEngine();
 export const TODAY = { year: 2024, month: 6 };

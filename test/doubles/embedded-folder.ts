@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { createSilentLog } from './silent-log.ts';
 
 export interface EmbeddedFolder {

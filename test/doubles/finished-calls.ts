@@ -1,5 +1,5 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 
 const { newId } = createSystemSecrets();
 

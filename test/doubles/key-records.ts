@@ -1,8 +1,6 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import type { ApiKey } from '../../src/domain/keys/api-key.ts';
+import { type ApiKey, DEFAULT_SCOPES, recognition } from '../../src/domain/keys/api-key.ts';
 import { drawRawKey } from '../../src/domain/keys/mint-key.ts';
-import { recognition } from '../../src/domain/keys/raw-key.ts';
-import { DEFAULT_SCOPES } from '../../src/domain/keys/scopes.ts';
 import type { SqlValue, Statements } from '../../src/ports/database.ts';
 
 export interface KeyRecords extends Statements {

@@ -5,12 +5,11 @@
 
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createMailWorker } from '../../src/domain/mail/mail-worker.ts';
-import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
-import { MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/queues.ts';
+import { createMailOutbox, MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/outbox.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { mailTo } from '../adapters/mail-server.ts';
 import { sampleMail } from './mail-samples.ts';

@@ -2,7 +2,7 @@
  * A process of its own for a test to kill: takes a job of the queue, writes `begun` when the handler runs, and
  * never finishes it. Usage: killed-worker (postgres URL | pglite FOLDER) QUEUE
  */
-import { openPglite } from '../../src/adapters/database/pglite.ts';
+import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSilentLog } from './silent-log.ts';

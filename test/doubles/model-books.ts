@@ -1,6 +1,6 @@
-import type { FinishedCall } from '../../src/domain/calls/finished-call.ts';
-import type { Posting } from '../../src/domain/credits/post-transaction.ts';
-import { type PriceVersion, priceOf } from '../../src/domain/models/price-of.ts';
+import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import type { Posting } from '../../src/domain/credits/ledger/ledger.ts';
+import { type PriceVersion, priceOf } from '../../src/domain/models/aliases.ts';
 
 export interface ModelAccount {
   balanceMicro: bigint;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { z } from 'zod';
+import { MCP_PATH, routeOf } from '../../src/gateway/admission/routes.ts';
 import { GATEWAY_ROUTES, gatewayDocument } from '../../src/gateway/api-docs.ts';
-import { MCP_PATH, routeOf } from '../../src/gateway/routes.ts';
-import { docsFiles } from '../../src/start/docs-files.ts';
+import { docsFiles } from '../../src/start/wiring/open-server.ts';
 import { type GatewayUnderTest, openGateway } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 

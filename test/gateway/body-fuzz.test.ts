@@ -3,8 +3,7 @@
  * compared with `JSON.parse`, and what it makes of a body with a second way that works on the text by tokens.
  */
 import { expect, test } from 'bun:test';
-import { readModelBody } from '../../src/gateway/model-body.ts';
-import { rewriteModelBody } from '../../src/gateway/rewrite-body.ts';
+import { readModelBody, rewriteModelBody } from '../../src/gateway/json/request-body.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { generateBody, mutated } from './generated-body.ts';
 

@@ -1,7 +1,10 @@
-import { type AccountLevel, readLevel } from '../../src/domain/credits/account-level.ts';
-import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
-import { postTransaction } from '../../src/domain/credits/post-transaction.ts';
-import { publishLevel } from '../../src/domain/credits/publish-level.ts';
+import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
+import {
+  type AccountLevel,
+  publishLevel,
+  readLevel,
+} from '../../src/domain/credits/ledger/credit-account.ts';
+import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database, Row } from '../../src/ports/database.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';

@@ -8,21 +8,23 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
-import { createAnswerCipher } from '../../src/domain/calls/idempotent-answer-cipher.ts';
-import { createIdempotentCalls, type IdempotentCallParts } from '../../src/domain/calls/idempotent-calls.ts';
-import { createCallBook } from '../../src/domain/calls/settle-call.ts';
-import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
-import { createCreditHolds } from '../../src/domain/credits/holds.ts';
-import { createStandings } from '../../src/domain/credits/standings.ts';
+import { createAnswerCipher } from '../../src/domain/calls/idempotency/answer-cipher.ts';
+import {
+  createIdempotentCalls,
+  type IdempotentCallParts,
+} from '../../src/domain/calls/idempotency/idempotent-calls.ts';
+import { createCallBook } from '../../src/domain/calls/settlement/settle-call.ts';
+import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
+import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
 import { type KeyToMint, mintKey } from '../../src/domain/keys/mint-key.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
-import { setAliasTargets } from '../../src/domain/models/change-targets.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
+import { setAliasTargets } from '../../src/domain/models/targets.ts';
+import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
 import { createGateway } from '../../src/gateway/server.ts';
-import { createUnpaidEndings } from '../../src/gateway/unpaid-endings.ts';
-import { createClientAddress } from '../../src/http/client-address.ts';
+import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
 import type { Database, Row } from '../../src/ports/database.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
@@ -70,7 +72,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const { embeddedAllowed = false, addressRequestsPerMinute = 0, maxBodyBytes = 1024 * 1024 } = options;
   const models = await createModelDirectory({ ...catalogue, clock, embeddedAllowed });
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
-  const standings = await createStandings({ database, sharedState, clock, log });
+  const standings = await createBillingStatuses({ database, sharedState, clock, log });
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-journal-'));
   const { journalMaxCalls: maxEntries = 1_000, breakerFailures: failures = 1_000_000 } = options;
   const journal = openSqliteJournal({ folder, maxEntries, newId: secrets.newId, log });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { createJob, type NewJob } from '../../src/domain/jobs/create-job.ts';
+import { createJob, type NewJob } from '../../src/domain/jobs/job-changes.ts';
 import { type GatewayUnderTest, openGateway, refusalOf } from './gateway-under-test.ts';
 
 let gateway: GatewayUnderTest;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
 import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
-import { revokeKey } from '../../src/domain/keys/revoke-key.ts';
 import { until } from '../doubles/until.ts';
 import { openGatewayBeside } from '../mcp/gateway-beside.ts';
 import { callTool, ERAS, type Era, openClient } from '../mcp/mcp-client.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createJob } from '../../src/domain/jobs/create-job.ts';
-import type { Scope } from '../../src/domain/keys/scopes.ts';
+import { createJob } from '../../src/domain/jobs/job-changes.ts';
+import type { Scope } from '../../src/domain/keys/api-key.ts';
 import { CV_TEXT, POSTING_TEXT } from '../ai-service/workers-under-test.ts';
 import { callTool, ERAS, type Era, openClient } from '../mcp/mcp-client.ts';
 import { type GatewayUnderTest, openGateway } from './gateway-under-test.ts';

@@ -1,6 +1,6 @@
-import { createDocumentReader } from '../../src/adapters/document-reader/in-processes.ts';
+import { createDocumentReader } from '../../src/adapters/document-reader/reader-pool.ts';
 import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
-import { createOwnEngine } from '../../src/domain/documents/parse-own-engine.ts';
+import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createTextParser, type TextParserParts } from '../../src/domain/documents/parse-text.ts';
 
 type Given = Pick<TextParserParts, 'models' | 'breakers' | 'secrets' | 'clock' | 'log'>;
@@ -13,7 +13,7 @@ export function openParsing(given: Given, { firstByteTimeoutMs = 5_000 }: { firs
     ...given,
     upstream,
     answerTimeoutMs: 5_000,
-    engine: createOwnEngine({ clock, secrets }),
+    engine: createDocumentEngine({ clock, secrets }),
     countTokens: async (text) => Math.ceil(text.length / 4),
   });
   return { upstream, reader: createDocumentReader({ clock, log }), parser };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { revokeKey } from '../../src/domain/keys/revoke-key.ts';
-import { REFUSALS } from '../../src/gateway/refusals.ts';
+import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
+import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
 import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
 
 let gateway: GatewayUnderTest;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { COMPANIES_TOPIC } from '../../src/domain/credits/publish-level.ts';
+import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { until } from '../doubles/until.ts';
 import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';

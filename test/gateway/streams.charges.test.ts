@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { priceOf, type TokenPrice } from '../../src/domain/models/price-of.ts';
+import { priceOf, type TokenPrice } from '../../src/domain/models/aliases.ts';
 import { until } from '../doubles/until.ts';
 import { type RecordedStream, readRecordedStream, recordedStreams } from '../recorded/streams.ts';
 import { type GatewayUnderTest, openGateway, post } from './gateway-under-test.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { readUsageParameters } from '../../src/gateway/usage-parameters.ts';
+import { readUsageParameters } from '../../src/gateway/reads/usage.ts';
 
 const NOW_MS = Date.parse('2030-03-31T10:00:00Z');
 

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls } from '../../src/domain/calls/charge-calls.ts';
-import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
-import { BALANCE_LEVEL } from '../../src/domain/credits/publish-level.ts';
+import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
+import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
+import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../src/domain/keys/api-key.ts';
 import { mintKey } from '../../src/domain/keys/mint-key.ts';
-import { answerUsage } from '../../src/gateway/usage-answer.ts';
+import { answerUsage } from '../../src/gateway/reads/usage.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';

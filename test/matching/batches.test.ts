@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { setWeights } from '../../src/domain/matching/company-weights.ts';
-import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/model-calls.ts';
-import { scorePair } from '../../src/domain/matching/score-pair.ts';
-import { sweep } from '../../src/domain/matching/sweep.ts';
-import { DEFAULT_WEIGHTS } from '../../src/domain/matching/weights.ts';
-import { workOffChanges } from '../../src/domain/matching/work-changes.ts';
+import { sweep } from '../../src/domain/matching/generator/generator.ts';
+import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/generator/model-calls.ts';
+import { workOffChanges } from '../../src/domain/matching/generator/process-changes.ts';
+import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
+import { DEFAULT_WEIGHTS, setWeights } from '../../src/domain/matching/weights.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';

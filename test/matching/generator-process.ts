@@ -6,10 +6,10 @@
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { createCompanyIndexes } from '../../src/domain/matching/company-index.ts';
-import { startGenerator } from '../../src/domain/matching/generator.ts';
-import { scorePair } from '../../src/domain/matching/score-pair.ts';
-import { createSkillVocabulary } from '../../src/domain/matching/skill-vocabulary.ts';
+import { createSkillVocabulary } from '../../src/domain/matching/facts/qualifications.ts';
+import { createCompanyIndexes } from '../../src/domain/matching/generator/company-index.ts';
+import { startGenerator } from '../../src/domain/matching/generator/generator.ts';
+import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { letterVectors } from './matching-world.ts';
 

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
-import { type Generator, startGenerator } from '../../src/domain/matching/generator.ts';
-import { readStatus } from '../../src/domain/matching/generator-board.ts';
-import { readMetrics } from '../../src/domain/matching/generator-metrics.ts';
-import { scorePair } from '../../src/domain/matching/score-pair.ts';
+import { type Generator, startGenerator } from '../../src/domain/matching/generator/generator.ts';
+import { readMetrics, readStatus } from '../../src/domain/matching/generator/generator-status.ts';
+import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';

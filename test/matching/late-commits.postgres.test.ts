@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import { claimChanges, claimPairs, finishChanges } from '../../src/domain/matching/claims.ts';
-import { createCompanyIndexes } from '../../src/domain/matching/company-index.ts';
-import { storeResults } from '../../src/domain/matching/store-scores.ts';
-import { workOffChanges } from '../../src/domain/matching/work-changes.ts';
+import { createCompanyIndexes } from '../../src/domain/matching/generator/company-index.ts';
+import { workOffChanges } from '../../src/domain/matching/generator/process-changes.ts';
+import { storeResults } from '../../src/domain/matching/generator/process-pairs.ts';
+import { claimChanges, claimPairs, finishChanges } from '../../src/domain/matching/generator/work-queue.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';

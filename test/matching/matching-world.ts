@@ -1,11 +1,11 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { createCompanyIndexes } from '../../src/domain/matching/company-index.ts';
-import type { GeneratorParts } from '../../src/domain/matching/generator.ts';
-import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/model-calls.ts';
-import { createSkillVocabulary } from '../../src/domain/matching/skill-vocabulary.ts';
-import { workOffChanges } from '../../src/domain/matching/work-changes.ts';
-import { workOffPairs } from '../../src/domain/matching/work-pairs.ts';
+import { createSkillVocabulary } from '../../src/domain/matching/facts/qualifications.ts';
+import { createCompanyIndexes } from '../../src/domain/matching/generator/company-index.ts';
+import type { GeneratorParts } from '../../src/domain/matching/generator/generator.ts';
+import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/generator/model-calls.ts';
+import { workOffChanges } from '../../src/domain/matching/generator/process-changes.ts';
+import { workOffPairs } from '../../src/domain/matching/generator/process-pairs.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';

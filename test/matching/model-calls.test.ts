@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { createMatchModelCalls } from '../../src/ai-service/match-generator-calls.ts';
+import { createMatchModelCalls } from '../../src/ai-service/workers/match-models.ts';
 import type { CallEnd, PlatformCalls } from '../../src/ai-service/workers/platform-calls.ts';
 import type { Alias, AliasTarget } from '../../src/domain/models/aliases.ts';
 import type { Database } from '../../src/ports/database.ts';

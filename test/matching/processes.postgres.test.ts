@@ -2,8 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { join } from 'node:path';
 import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import { queueSize } from '../../src/domain/matching/generator-board.ts';
-import { readMetrics } from '../../src/domain/matching/generator-metrics.ts';
+import { queueSize, readMetrics } from '../../src/domain/matching/generator/generator-status.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addMatchGenerator } from '../../src/ai-service/match-generator.ts';
-import { type Generator, startGenerator } from '../../src/domain/matching/generator.ts';
-import { internalAccess } from '../../src/http/internal-access.ts';
+import { type Generator, startGenerator } from '../../src/domain/matching/generator/generator.ts';
+import { internalAccess } from '../../src/http/client-identity.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';

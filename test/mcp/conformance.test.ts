@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import type { Scope } from '../../src/domain/keys/scopes.ts';
+import type { Scope } from '../../src/domain/keys/api-key.ts';
 import { type GatewayUnderTest, openGateway } from '../gateway/gateway-under-test.ts';
 import { REVISIONS, type Revision, runConformance } from './conformance-suite.ts';
 import { startForwardingProxy } from './forwarding-proxy.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { COMPANIES_TOPIC } from '../../src/domain/credits/publish-level.ts';
+import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
+import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
 import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
-import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/revoke-key.ts';
 import { until } from '../doubles/until.ts';
 import { type GatewayUnderTest, openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { chatAnswer } from '../gateway/scripted-upstream.ts';

@@ -1,22 +1,21 @@
-import { createDocumentReader } from '../../src/adapters/document-reader/in-processes.ts';
+import { createDocumentReader } from '../../src/adapters/document-reader/reader-pool.ts';
 import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
-import { createAnswerCipher } from '../../src/domain/calls/idempotent-answer-cipher.ts';
-import { createIdempotentCalls } from '../../src/domain/calls/idempotent-calls.ts';
-import { createCallBook } from '../../src/domain/calls/settle-call.ts';
-import { createHeldCredits } from '../../src/domain/credits/held-credits.ts';
-import { createCreditHolds } from '../../src/domain/credits/holds.ts';
-import { createStandings } from '../../src/domain/credits/standings.ts';
-import { createOwnEngine } from '../../src/domain/documents/parse-own-engine.ts';
+import { createAnswerCipher } from '../../src/domain/calls/idempotency/answer-cipher.ts';
+import { createIdempotentCalls } from '../../src/domain/calls/idempotency/idempotent-calls.ts';
+import { createCallBook } from '../../src/domain/calls/settlement/settle-call.ts';
+import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
+import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
+import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createTextParser } from '../../src/domain/documents/parse-text.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
+import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
 import { createRunningCalls } from '../../src/gateway/mcp/running-calls.ts';
 import { createGateway, type GatewayParts } from '../../src/gateway/server.ts';
-import { createUnpaidEndings } from '../../src/gateway/unpaid-endings.ts';
-import { createClientAddress } from '../../src/http/client-address.ts';
+import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
 import { createMemoryJournal } from '../doubles/memory-journal.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
@@ -40,7 +39,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const common = { database, sharedState, clock, secrets, log };
   const models = await createModelDirectory({ ...common, cipher, prefix: 'svc', embeddedAllowed: false });
   const keys = await createKeyDirectory(common);
-  const standings = await createStandings(common);
+  const standings = await createBillingStatuses(common);
   const breakers = await createBreakers({ sharedState, clock, log });
   const journal = createMemoryJournal();
   const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
@@ -58,7 +57,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
     limits: createLimits({ sharedState, ownState: sharedState, clock, log, addressRequestsPerMinute }),
     parser: createTextParser({
       ...{ models, breakers, secrets, clock, log, upstream, answerTimeoutMs: TIMEOUT_MS },
-      engine: createOwnEngine({ clock, secrets }),
+      engine: createDocumentEngine({ clock, secrets }),
       countTokens: async (text) => Math.ceil(text.length / 4),
     }),
     unpaidEndings: createUnpaidEndings({ clock, log }),

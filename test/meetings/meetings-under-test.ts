@@ -4,10 +4,13 @@ import { addCompany } from '../../src/domain/accounts/company.ts';
 import { announceMeeting } from '../../src/domain/meetings/announce-meeting.ts';
 import type { MeetingInsight } from '../../src/domain/meetings/insight.ts';
 import { MEETING_COLUMNS, type Meeting } from '../../src/domain/meetings/meeting.ts';
-import type { ScorecardMail } from '../../src/domain/meetings/scorecard-reminder.ts';
-import { createMeetingUpkeepHandler } from '../../src/domain/meetings/upkeep.ts';
-import { createMeetingHandler, type MeetingModel } from '../../src/domain/meetings/work-meeting.ts';
-import { internalAccess } from '../../src/http/internal-access.ts';
+import {
+  createMeetingHandler,
+  type MeetingModel,
+  type ScorecardMail,
+} from '../../src/domain/meetings/process-meeting.ts';
+import { createMeetingUpkeepHandler } from '../../src/domain/meetings/rooms.ts';
+import { internalAccess } from '../../src/http/client-identity.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { EnqueueOptions, JobData } from '../../src/ports/job-queue.ts';

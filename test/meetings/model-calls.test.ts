@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { createMeetingModel } from '../../src/ai-service/room-events-model.ts';
+import { createMeetingModel } from '../../src/ai-service/workers/meeting-model.ts';
 import type { CallEnd } from '../../src/ai-service/workers/platform-calls.ts';
 import type { Transaction } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';

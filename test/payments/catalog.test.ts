@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createCreditPack } from '../../src/domain/catalog/create-credit-pack.ts';
-import { createPlan } from '../../src/domain/catalog/create-plan.ts';
-import { findCreditPack, listCreditPacks } from '../../src/domain/catalog/credit-pack.ts';
+import { createCreditPack, findCreditPack, listCreditPacks } from '../../src/domain/catalog/credit-pack.ts';
 import { ensureDemoCatalog } from '../../src/domain/catalog/demo-catalog.ts';
-import { findPlan, listPlans } from '../../src/domain/catalog/plan.ts';
-import { syncAllPlansProviderPricing } from '../../src/domain/catalog/sync-plan-pricing.ts';
+import {
+  createPlan,
+  findPlan,
+  listPlans,
+  syncAllPlansProviderPricing,
+} from '../../src/domain/catalog/plan.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { countingCalls, failing, openShop, PACK, PLAN, type Shop } from './shop-under-test.ts';

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { findCompany } from '../../src/domain/accounts/company.ts';
-import { createBillingPortal } from '../../src/domain/payments/billing-portal.ts';
-import { ensureCustomer } from '../../src/domain/payments/ensure-customer.ts';
-import { createCreditPackCheckout } from '../../src/domain/payments/pack-checkout.ts';
+import {
+  createBillingPortal,
+  createCreditPackCheckout,
+  ensureCustomer,
+} from '../../src/domain/payments/checkout.ts';
 import { findPurchase, listPurchases } from '../../src/domain/payments/purchase.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';

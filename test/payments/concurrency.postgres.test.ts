@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import { AUDIT_CHECKS } from '../../src/command-line/audit.ts';
-import { runCheck } from '../../src/domain/credits/audit-check.ts';
+import { AUDIT_CHECKS } from '../../src/command-line/credit-commands.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';

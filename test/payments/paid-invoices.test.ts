@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { findInvoiceByProviderId } from '../../src/domain/credits/invoice.ts';
+import { findInvoiceByProviderId } from '../../src/domain/credits/invoices/invoice.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import {

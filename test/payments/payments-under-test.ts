@@ -1,14 +1,14 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany, type BillingMode } from '../../src/domain/accounts/company.ts';
-import { readLevel } from '../../src/domain/credits/account-level.ts';
-import { listTransactions } from '../../src/domain/credits/list-transactions.ts';
+import { readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
+import { listTransactions } from '../../src/domain/credits/ledger/ledger.ts';
 import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
 import {
   findPaymentEvent,
   listPaymentEvents,
   type PaymentEvent,
-} from '../../src/domain/payments/payment-event.ts';
+} from '../../src/domain/payments/event-inbox.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { ProviderAnswer, ProviderEvent, WireObject } from '../../src/ports/payment-provider.ts';

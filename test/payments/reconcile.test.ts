@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { findCompany } from '../../src/domain/accounts/company.ts';
-import { findInvoice } from '../../src/domain/credits/invoice.ts';
-import { createCreditPackCheckout } from '../../src/domain/payments/pack-checkout.ts';
-import { paymentWork, SUBSCRIPTION_UPKEEP_QUEUE } from '../../src/domain/payments/payment-work.ts';
+import { findInvoice } from '../../src/domain/credits/invoices/invoice.ts';
+import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
+import { paymentWork, SUBSCRIPTION_UPKEEP_QUEUE } from '../../src/domain/payments/payment-jobs.ts';
 import { findPurchase } from '../../src/domain/payments/purchase.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { BALANCE_LEVEL } from '../../src/domain/credits/publish-level.ts';
-import { refundStep } from '../../src/domain/payments/refund-share.ts';
+import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
+import { refundStep } from '../../src/domain/payments/effects/charge-refunded.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';

@@ -1,10 +1,9 @@
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { createCreditPack } from '../../src/domain/catalog/create-credit-pack.ts';
-import { createPlan, type WantedPlan } from '../../src/domain/catalog/create-plan.ts';
-import { syncAllPlansProviderPricing } from '../../src/domain/catalog/sync-plan-pricing.ts';
-import type { CheckoutParts } from '../../src/domain/payments/checkout-parts.ts';
+import { createCreditPack } from '../../src/domain/catalog/credit-pack.ts';
+import { createPlan, syncAllPlansProviderPricing, type WantedPlan } from '../../src/domain/catalog/plan.ts';
+import type { CheckoutParts } from '../../src/domain/payments/checkout.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { PaymentProvider, ProviderAnswer } from '../../src/ports/payment-provider.ts';
 import { openSandbox } from '../adapters/payment-sandbox-under-test.ts';

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import { findPlan } from '../../src/domain/catalog/plan.ts';
-import { syncAllPlansProviderPricing } from '../../src/domain/catalog/sync-plan-pricing.ts';
-import { ensureCustomer } from '../../src/domain/payments/ensure-customer.ts';
+import { findPlan, syncAllPlansProviderPricing } from '../../src/domain/catalog/plan.ts';
+import { ensureCustomer } from '../../src/domain/payments/checkout.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
-import { deactivateStaleSubscriptions } from '../../src/domain/subscriptions/deactivate-stale.ts';
-import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
+import {
+  currentSubscription,
+  deactivateStaleSubscriptions,
+} from '../../src/domain/subscriptions/subscription.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';

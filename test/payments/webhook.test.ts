@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { handledEventKinds } from '../../src/adapters/payment-provider/sandbox/default-endpoint.ts';
 import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/verify-event.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
 import { EFFECTS } from '../../src/domain/payments/apply-event.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
+import { handledEventKinds } from '../../src/payment-sandbox/routes/events.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Usage } from '../../src/gateway/read-usage.ts';
+import type { Usage } from '../../src/gateway/json/answer-body.ts';
 
 export interface RecordedStream {
   /** The file is streams/NAME.sse. */

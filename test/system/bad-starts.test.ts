@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SQL } from 'bun';
-import { prepareDataFolder } from '../../src/start/data-folder.ts';
+import { prepareDataFolder } from '../../src/start/processes/data-folder.ts';
 import { freshDatabase } from '../services/fresh-database.ts';
 import { givenDatabase, givenRedis } from '../services/given.ts';
 import { emptyDataFolder, preparedDataFolder, startProcess, startSystem } from './running-system.ts';

@@ -1,12 +1,16 @@
 import { expect } from 'bun:test';
-import { chargesCheck } from '../../src/domain/calls/audit-charges.ts';
-import { keyMonthsCheck } from '../../src/domain/calls/audit-key-months.ts';
-import { pricesCheck } from '../../src/domain/calls/audit-prices.ts';
-import { usageDaysCheck } from '../../src/domain/calls/audit-usage-days.ts';
-import { balanceCheck } from '../../src/domain/credits/audit-balances.ts';
-import { runCheck } from '../../src/domain/credits/audit-check.ts';
-import { ledgerChainCheck } from '../../src/domain/credits/audit-ledger-chain.ts';
-import { ledgerTotalCheck } from '../../src/domain/credits/audit-ledger-total.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import {
+  balanceCheck,
+  ledgerChainCheck,
+  ledgerTotalCheck,
+} from '../../src/domain/reconciliation/ledger-checks.ts';
+import {
+  chargesCheck,
+  keyMonthsCheck,
+  pricesCheck,
+  usageDaysCheck,
+} from '../../src/domain/reconciliation/usage-checks.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { done } from '../gateway/scripted-upstream.ts';

@@ -6,7 +6,7 @@ import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { postTransaction } from '../../src/domain/credits/post-transaction.ts';
+import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { mintKey } from '../../src/domain/keys/mint-key.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { type Forwarder, startForwarder } from '../doubles/forwarder.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { jwtVerify } from 'jose';
-import { isWellFormed } from '../../src/domain/keys/raw-key.ts';
+import { isWellFormed } from '../../src/domain/keys/api-key.ts';
 import {
   type DemoFile,
   preparedDataFolder,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createJob } from '../../src/domain/jobs/create-job.ts';
+import { createJob } from '../../src/domain/jobs/job-changes.ts';
 import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
 import { announceMeeting } from '../../src/domain/meetings/announce-meeting.ts';
-import { createTalent } from '../../src/domain/talents/create-talent.ts';
+import { createTalent } from '../../src/domain/talents/talent-changes.ts';
 import { CV_TEXT, POSTING_TEXT } from '../ai-service/workers-under-test.ts';
 import { MAIL_SAMPLES } from '../doubles/mail-samples.ts';
 import { until } from '../doubles/until.ts';

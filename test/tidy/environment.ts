@@ -1,7 +1,7 @@
 import { scan } from './scan.ts';
 import { type Finding, isCode, isTestCode, lineAt, type Tree } from './tree.ts';
 
-const reader = 'src/start/configuration.ts';
+const reader = 'src/start/settings/configuration.ts';
 
 const readings = [
   /\b(?:process|Bun|import\.meta)\s*\??\.\s*env\b/g,

@@ -1,9 +1,12 @@
+import { posix } from 'node:path';
 import { scan } from './scan.ts';
 import * as tables from './tables.ts';
-import { type Finding, isCode, type SourceFile, type Tree } from './tree.ts';
+import { type Finding, isCode, isTestCode, type SourceFile, type Tree } from './tree.ts';
 
-export const longestFile = 250;
+export const longestFile = 400;
+export const longestTestFile = 700;
 export const longestFunction = 70;
+export const fullestFolder = 20;
 
 interface FoundFunction {
   readonly name: string;
@@ -25,11 +28,12 @@ export function checkSizes(
   };
   const tooLong = tree.filter(isMeasured).flatMap((file): Finding[] => {
     const { path } = file;
-    const lines = file.text.trimEnd().split('\n').length;
+    const lines = lineCount(file);
+    const limit = isTestCode(path) ? longestTestFile : longestFile;
     const whole: Finding[] =
-      lines <= longestFile || isExcepted(path)
+      lines <= limit || isExcepted(path)
         ? []
-        : [{ path, line: 1, problem: `${lines} lines, more than ${longestFile}: split it by what it does` }];
+        : [{ path, line: 1, problem: `${lines} lines, more than ${limit}: split it by concept` }];
     const functions = (isCode(path) ? findFunctions(file) : [])
       .filter((found) => found.lines > longestFunction && !isExcepted(path, found.name))
       .map(({ name, line, lines }) => {
@@ -49,6 +53,30 @@ export function checkSizes(
       };
     });
   return [...tooLong, ...stale];
+}
+
+/** Rule 3, second half: a folder is read at a glance, or has sub-folders. */
+export function checkFolders(tree: Tree): Finding[] {
+  const counts = new Map<string, number>();
+  for (const { path } of tree.filter(isProductCode)) {
+    const folder = posix.dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([, count]) => count > fullestFolder)
+    .map(([path, count]) => ({
+      path,
+      line: 1,
+      problem: `${count} source files, more than ${fullestFolder}: merge what is read together, or add sub-folders`,
+    }));
+}
+
+export function isProductCode({ path }: SourceFile): boolean {
+  return /^(?:src|console)\//.test(path) && isCode(path) && !isTestCode(path);
+}
+
+export function lineCount({ text }: SourceFile): number {
+  return text.trimEnd().split('\n').length;
 }
 
 function isMeasured({ path }: SourceFile): boolean {

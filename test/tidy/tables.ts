@@ -13,7 +13,18 @@ export interface AllowedArrow {
 export const rooms: readonly AllowedArrow[] = [
   {
     from: 'start',
-    to: ['gateway', 'backend', 'ai-service', 'command-line', 'http', 'domain', 'ports', 'adapters', 'root'],
+    to: [
+      'gateway',
+      'backend',
+      'ai-service',
+      'command-line',
+      'payment-sandbox',
+      'http',
+      'domain',
+      'ports',
+      'adapters',
+      'root',
+    ],
     reason: 'wires everything together, so it alone knows everything',
   },
   {
@@ -28,6 +39,11 @@ export const rooms: readonly AllowedArrow[] = [
   },
   { from: 'ai-service', to: ['domain', 'ports', 'http'], reason: 'a surface, as the two above' },
   { from: 'command-line', to: ['domain', 'ports', 'http'], reason: 'a surface, as the three above' },
+  {
+    from: 'payment-sandbox',
+    to: ['ports'],
+    reason: 'stands in for the payment provider over HTTP, so it knows nothing of the system that calls it',
+  },
   { from: 'http', to: ['ports'], reason: 'what surfaces share knows no rule of the domain' },
   { from: 'domain', to: ['ports'], reason: 'rules do not know how the outside is reached' },
   {
@@ -101,7 +117,11 @@ export const libraryHomes: readonly LibraryHome[] = [
   { name: '@pothos/plugin-dataloader', homes: ['src/backend/graphql/'], reason: 'no list is an N+1' },
   { name: 'dataloader', homes: ['src/backend/graphql/'], reason: 'what the plugin above loads with' },
   { name: 'graphql-ws', homes: ['src/backend/', 'console/'], reason: 'subscriptions over WebSocket' },
-  { name: 'stripe', homes: ['src/adapters/payment-provider/'], reason: 'the payment provider’s client' },
+  {
+    name: 'stripe',
+    homes: ['src/adapters/payment-provider/', 'src/payment-sandbox/'],
+    reason: 'the payment provider’s client; the sandbox takes only the types of its objects',
+  },
   { name: 'nodemailer', homes: ['src/adapters/mail/'], reason: 'sends mail by SMTP' },
   { name: 'unpdf', homes: ['src/adapters/document-reader/'], reason: 'text out of PDF' },
   { name: 'mammoth', homes: ['src/adapters/document-reader/'], reason: 'text out of DOCX' },
@@ -148,6 +168,7 @@ export const libraryHomes: readonly LibraryHome[] = [
       'src/adapters/',
       'src/command-line/',
       'src/backend/console-files',
+      'src/payment-sandbox/state/webhook-delivery',
     ],
     reason: 'files, sockets and processes belong to the outside; rules use Web standards',
   },

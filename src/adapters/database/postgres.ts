@@ -2,7 +2,7 @@ import { SQL } from 'bun';
 import type { Database, Row, SqlValue, Statements, Transaction } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import { databaseFailure, isDatabaseFailure, reasonOfSqlState } from './failure.ts';
-import { createWaitingLine } from './waiting-line.ts';
+import { createWaitQueue } from './wait-queue.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -36,7 +36,7 @@ type Runner = Pick<Client, 'unsafe'>;
  */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const { log, poolSize, statementTimeoutMs } = options;
-  const line = createWaitingLine(poolSize, options.maxWaiting);
+  const line = createWaitQueue(poolSize, options.maxWaiting);
   let client = connect(options, poolSize);
   let listening: Client | null = null;
 

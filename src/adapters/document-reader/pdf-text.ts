@@ -1,10 +1,8 @@
 import { definePDFJSModule, getDocumentProxy } from 'unpdf';
 import type { DocumentLimits } from '../../ports/document-reader.ts';
-import { blocksOf } from './pdf-columns.ts';
-import { fragmentsOf, type PdfItem } from './pdf-fragments.ts';
-import { textOfBlocks } from './pdf-paragraphs.ts';
+import { type Block, blocksOf, type Fragment, fragmentsOf, type PdfItem } from './pdf-layout.ts';
 
-export type PdfText =
+type PdfText =
   | { readonly outcome: 'text'; readonly text: string; readonly pages: number; readonly unseen: number }
   | { readonly outcome: 'too-large'; readonly why: string }
   | { readonly outcome: 'encrypted' }
@@ -96,4 +94,100 @@ async function itemsOf(page: Page, maxCharacters: number): Promise<readonly PdfI
 /** Loads the library ahead of the first document: 100 ms and more that nobody then waits for. */
 export async function warmUpPdf(): Promise<void> {
   await definePDFJSModule(() => import('unpdf/pdfjs'));
+}
+
+/** The lines of a page's blocks as text: wrapped lines joined, broken words mended, gaps as empty lines. */
+
+interface Line {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  readonly base: number;
+  readonly size: number;
+  readonly font: string;
+}
+
+const BULLET = /^(?:[\u2022\u25cf\u25aa\u25e6\u2013\u2014*\u00b7\u2023\uf0b7-]|\(?\d{1,2}[.)]|[a-z][.)])\s/;
+const BROKEN_WORD = /(\p{L}{2,})[-\u2010\u00ad]$/u;
+/** Shorter lines are entries of a list rather than text that had to be wrapped. */
+const LEAST_WRAPPED_LENGTH = 32;
+/** First halves that keep their hyphen at a line's end: words by themselves, at which no word is broken. */
+const KEEPS_HYPHEN =
+  /^(?:self|full|well|long|short|high|low|cross|hands|problem|detail|goal|result|customer|client|user|team|cloud|event|cost|front|award|first|second|third|two|three)$/i;
+
+function textOfBlocks(blocks: readonly Block[]): string {
+  return blocks
+    .map(textOfBlock)
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+function textOfBlock(block: Block): string {
+  const lines = block.rows.map(lineOf);
+  const leading = medianLeading(lines);
+  let text = '';
+  let last: Line | null = null;
+  for (const line of lines) {
+    const gap = last === null ? 0 : line.base - last.base;
+    const isApart = gap > 1.45 * Math.max(leading, line.size);
+    if (last === null) text = line.text;
+    else if (!isApart && continuesBroken(last, line)) text = mendWord(text, line.text);
+    else if (!isApart && isWrapped(last, line, block)) text += ` ${line.text}`;
+    else text += (isApart ? '\n\n' : '\n') + line.text;
+    last = line;
+  }
+  return text;
+}
+
+function lineOf(row: readonly Fragment[]): Line {
+  const [first] = row;
+  const texts = row.map(({ text }) => closeLetters(text.trim()));
+  return {
+    text: texts.join('\t'),
+    left: first?.left ?? 0,
+    right: row.at(-1)?.right ?? 0,
+    base: first?.base ?? 0,
+    size: Math.max(...row.map(({ size }) => size)),
+    font: row.length === 1 ? (first?.font ?? '') : '',
+  };
+}
+
+/** "E X P E R I E N C E": letters set apart for looks are a word all the same. */
+function closeLetters(text: string): string {
+  if (!/^\S(?: {1,3}\S){3,}$/u.test(text.replace(/ {2,}/g, '  '))) return text;
+  return text
+    .split(/ {2,}/)
+    .map((word) => word.replaceAll(' ', ''))
+    .join(' ');
+}
+
+function medianLeading(lines: readonly Line[]): number {
+  const gaps = lines
+    .slice(1)
+    .map((line, at) => line.base - (lines[at]?.base ?? 0))
+    .sort((one, other) => one - other);
+  return gaps[gaps.length >> 1] ?? 0;
+}
+
+function continuesBroken(last: Line, line: Line): boolean {
+  return BROKEN_WORD.test(last.text) && /^\p{Ll}/u.test(line.text) && Math.abs(last.size - line.size) < 1;
+}
+
+function mendWord(text: string, next: string): string {
+  const half = BROKEN_WORD.exec(text)?.[1] ?? '';
+  const rest = /^\S*/.exec(next)?.[0] ?? '';
+  // Written with its hyphen elsewhere in a line, it has one.
+  const keeps = KEEPS_HYPHEN.test(half) || text.includes(`${half}-${rest.replace(/[.,;:)]+$/, '')}`);
+  return (keeps ? `${text.slice(0, -1)}-` : text.slice(0, -1)) + next;
+}
+
+/** Wrapped is a line after which the next one's first word had no room. */
+function isWrapped(last: Line, line: Line, block: Block): boolean {
+  const isAlike = last.font !== '' && last.font === line.font && Math.abs(last.size - line.size) <= 0.5;
+  if (!isAlike || line.left < last.left - 1) return false;
+  if (last.text.length < LEAST_WRAPPED_LENGTH || /[:!?]$/.test(last.text) || BULLET.test(line.text))
+    return false;
+  const firstWord = /^\S+/.exec(line.text)?.[0] ?? '';
+  const widthOfLetter = (line.right - line.left) / Math.max(1, line.text.length);
+  return last.right + widthOfLetter * (firstWord.length + 1) > block.right + 1;
 }

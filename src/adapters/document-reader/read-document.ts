@@ -4,9 +4,6 @@ import type {
   DocumentReading,
   UnreadableReason,
 } from '../../ports/document-reader.ts';
-import { cleanText } from './clean-text.ts';
-import { decodeText } from './decode-text.ts';
-import { isHtml, kindOf } from './document-kind.ts';
 import { docxText } from './docx-text.ts';
 import { htmlText } from './html-text.ts';
 import { pdfText } from './pdf-text.ts';
@@ -100,4 +97,154 @@ function tooLarge(message: string): DocumentReading {
 
 function unreadable(reason: UnreadableReason, message: string): DocumentReading {
   return { outcome: 'unreadable', reason, message };
+}
+
+/** What the first bytes say; `text` is decided by decoding. A zip may be a DOCX: its directory tells. */
+type ContentKind = DocumentKind | { readonly unknown: string };
+
+/** PDF allows other bytes before its mark, within the first kilobyte. */
+const PDF_MARK_WITHIN = 1_024;
+const HTML_LOOKED_AT = 4_096;
+
+const KNOWN_OTHERS: readonly { readonly mark: readonly number[]; readonly name: string }[] = [
+  {
+    mark: [0xd0, 0xcf, 0x11, 0xe0],
+    name: 'an old Office file (such as .doc), or an Office file with a password',
+  },
+  { mark: [0x7b, 0x5c, 0x72, 0x74, 0x66], name: 'an RTF file' },
+  { mark: [0x89, 0x50, 0x4e, 0x47], name: 'an image (PNG)' },
+  { mark: [0xff, 0xd8, 0xff], name: 'an image (JPEG)' },
+  { mark: [0x47, 0x49, 0x46, 0x38], name: 'an image (GIF)' },
+  { mark: [0x49, 0x49, 0x2a, 0x00], name: 'an image (TIFF)' },
+  { mark: [0x4d, 0x4d, 0x00, 0x2a], name: 'an image (TIFF)' },
+  { mark: [0x1f, 0x8b], name: 'a gzip archive' },
+  { mark: [0x52, 0x61, 0x72, 0x21], name: 'a RAR archive' },
+  { mark: [0x37, 0x7a, 0xbc, 0xaf], name: 'a 7z archive' },
+];
+
+function kindOf(bytes: Uint8Array): ContentKind {
+  if (startsWith(bytes, [0x50, 0x4b, 0x03, 0x04]) || startsWith(bytes, [0x50, 0x4b, 0x05, 0x06]))
+    return 'docx';
+  if (latin(bytes, PDF_MARK_WITHIN).includes('%PDF-')) return 'pdf';
+  const other = KNOWN_OTHERS.find(({ mark }) => startsWith(bytes, mark));
+  return other === undefined ? 'text' : { unknown: other.name };
+}
+
+/** Of a text: whether it is a page of HTML or somebody's words, in which a tag may well be mentioned. */
+function isHtml(text: string): boolean {
+  const beginning = text
+    .slice(0, HTML_LOOKED_AT)
+    .replace(/^\ufeff/, '')
+    .replace(/^(?:\s|<!--[\s\S]{0,2000}?-->|<\?xml[^>]{0,200}>)+/, '');
+  return /^<(?:!doctype\s+html|(?:html|head|body|meta|title|style|div|p|table|section|article|main|header|h[1-6]|ul|ol|span|font|center|b|strong)\b[^>]{0,500}>)/i.test(
+    beginning,
+  );
+}
+
+function startsWith(bytes: Uint8Array, mark: readonly number[]): boolean {
+  return mark.every((byte, at) => bytes[at] === byte);
+}
+
+function latin(bytes: Uint8Array, length: number): string {
+  return String.fromCharCode(...bytes.subarray(0, length));
+}
+
+/**
+ * Bytes into text where nobody says in which encoding they are: by the mark at their beginning, by the zeros that
+ * UTF-16 leaves between Latin letters, by being whole UTF-8, and else as windows-1252, of which Latin-1 is a part and
+ * in which every byte is some character. Null for what is no text: too many control characters.
+ */
+interface DecodedText {
+  readonly text: string;
+  readonly encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+}
+
+const LOOKED_AT = 64 * 1024;
+/** A text file has none; a few come from old word processors. */
+const MOST_CONTROLS = 0.01;
+
+function decodeText(bytes: Uint8Array): DecodedText | null {
+  const encoding = encodingOf(bytes);
+  const text = new TextDecoder(encoding).decode(bytes);
+  return isText(text) ? { text, encoding } : null;
+}
+
+function encodingOf(bytes: Uint8Array): DecodedText['encoding'] {
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  if (first === 0xfe && second === 0xff) return 'utf-16be';
+  const zeros = countZeros(bytes.subarray(0, LOOKED_AT));
+  if (zeros.odd > zeros.pairs * 0.4 && zeros.even < zeros.pairs * 0.1) return 'utf-16le';
+  if (zeros.even > zeros.pairs * 0.4 && zeros.odd < zeros.pairs * 0.1) return 'utf-16be';
+  return isUtf8(bytes) ? 'utf-8' : 'windows-1252';
+}
+
+function countZeros(bytes: Uint8Array): { even: number; odd: number; pairs: number } {
+  const counts = { even: 0, odd: 0, pairs: bytes.length >> 1 };
+  for (let at = 0; at + 1 < bytes.length; at += 2) {
+    if (bytes[at] === 0) counts.even += 1;
+    if (bytes[at + 1] === 0) counts.odd += 1;
+  }
+  return counts;
+}
+
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isText(text: string): boolean {
+  const looked = text.slice(0, LOOKED_AT);
+  let controls = 0;
+  for (let at = 0; at < looked.length; at += 1) {
+    const code = looked.charCodeAt(at);
+    const isSpace = code >= 9 && code <= 13;
+    if ((code < 32 && !isSpace) || (code >= 0x7f && code < 0xa0) || code === 0xfffd) controls += 1;
+  }
+  return controls <= looked.length * MOST_CONTROLS;
+}
+
+/**
+ * What may stand in a text that goes into records, prompts and databases. Left out: control characters, marks that
+ * change the direction or that nobody sees (they hide words from people and show them to programs), halves of
+ * characters. Kept apart from how the text was found, so that all kinds of documents come out alike.
+ */
+
+// Written as escapes: as characters they would be invisible here too.
+const LINE_ENDS = /\r\n?|[\u0085\u2028\u2029\v\f]/g;
+/**
+ * Controls but tab and line feed, format marks but the two joiners that scripts need, private use, which has no
+ * meaning outside of its font (the bullets among it are mended first), and the sign for what was no character.
+ */
+const UNSEEN = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Variation_Selector}\ufffd]/gu;
+const FONT_BULLETS = /[\uf0a7\uf0b7\uf076\uf0d8\uf0fc\u25cf\u25aa\u25a0\u2023\u2043]/g;
+const LIGATURES = /[\ufb00-\ufb06]/g;
+const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
+
+/** A shorter indent is for looks; a longer one may be an empty cell of the column before it. */
+const COLUMN_INDENT = 8;
+
+/**
+ * `keepsGaps` for plain text: there the blanks between words are all that tells two columns, or lines whose ends were
+ * lost, from running text. Other kinds say by themselves what stands apart.
+ */
+function cleanText(text: string, { keepsGaps }: { readonly keepsGaps: boolean }): string {
+  const clean = text
+    .toWellFormed()
+    .replace(LINE_ENDS, '\n')
+    .replace(FONT_BULLETS, '\u2022')
+    .replace(LIGATURES, (ligature) => ligature.normalize('NFKC'))
+    .replace(UNSEEN, '')
+    .replace(SPACES, ' ')
+    .normalize('NFC')
+    .replace(/ *\t[\t ]*/g, '\t')
+    .replace(/[ \t]+$/gm, '');
+  const spaced = keepsGaps
+    ? clean.replace(/^ +/gm, (indent) => (indent.length < COLUMN_INDENT ? '' : indent))
+    : clean.replace(/ {2,}/g, ' ').replace(/^ +/gm, '');
+  return spaced.replace(/\n{3,}/g, '\n\n').trim();
 }

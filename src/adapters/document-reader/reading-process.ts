@@ -4,7 +4,7 @@
  * an end. Past a bound it kills the whole process: nothing less gives memory back for sure, and a thread inside the
  * service would share the service's memory. It also goes when its parent is gone, however that ended.
  */
-import type { ReadAnswer, ReadRequest } from './reading-messages.ts';
+import type { ReadAnswer, ReadRequest } from './reading-thread.ts';
 
 /** In 20 ms a thread that fills memory as fast as it can was seen to get 20 MB past the bound. */
 const LOOK_EVERY_MS = 20;

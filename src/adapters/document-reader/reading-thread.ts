@@ -1,8 +1,7 @@
 /** Reads one document after the other. It is killed in the middle of its work when it takes too much of anything. */
-import type { DocumentReading } from '../../ports/document-reader.ts';
+import type { DocumentLimits, DocumentReading } from '../../ports/document-reader.ts';
 import { warmUpPdf } from './pdf-text.ts';
 import { readDocument } from './read-document.ts';
-import type { ReadAnswer, ReadRequest } from './reading-messages.ts';
 
 declare const self: Worker;
 
@@ -28,3 +27,14 @@ self.onmessage = async ({ data }: MessageEvent<ReadRequest>) => {
 
 await warmUpPdf();
 tell({ kind: 'ready' });
+
+/** What goes to a reading process, and on to its thread. One document at a time. */
+export interface ReadRequest {
+  readonly bytes: Uint8Array;
+  readonly limits: DocumentLimits;
+}
+
+/** What comes back. A process that is killed says nothing: its end is the answer. */
+export type ReadAnswer =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'reading'; readonly reading: DocumentReading; readonly rssBytes: number };

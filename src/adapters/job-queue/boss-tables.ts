@@ -1,6 +1,8 @@
-import type { Db } from 'pg-boss';
-import type { DeadLetterPlace, QueueCounts } from '../../ports/job-queue.ts';
-import { deadLetterQueueOf } from './accepted.ts';
+import type { Db, PgBoss } from 'pg-boss';
+import type { Database, Statements } from '../../ports/database.ts';
+import type { DeadLetterPlace, QueueCounts, QueueDepth } from '../../ports/job-queue.ts';
+import type { BossDatabase } from './boss-database.ts';
+import { deadLetterQueueOf } from './job-limits.ts';
 
 /** How a run's claim is named: a job that was claimed anew has a higher count. */
 export interface Claim {
@@ -18,11 +20,11 @@ export interface QueueOutlook {
   readonly lapsesInMs: number | null;
 }
 
-export interface Lapsed extends Claim {
+interface Lapsed extends Claim {
   readonly silent: boolean;
 }
 
-export interface StoredDeadLetter {
+interface StoredDeadLetter {
   readonly rowId: string;
   readonly jobId: string;
   readonly data: object;
@@ -131,3 +133,100 @@ export function createBossTables(db: Db) {
 }
 
 export type BossTables = ReturnType<typeof createBossTables>;
+
+/** Of jobs that may carry 256 KiB each. */
+const AT_ONCE = 50;
+
+interface Redriving {
+  readonly boss: PgBoss;
+  readonly bossDatabase: BossDatabase;
+  readonly database: Database;
+  readonly tables: BossTables;
+}
+
+/**
+ * Dead letters become jobs again, under their old ids. Each step is one transaction that holds its dead
+ * letters, so of two redrives at once each job goes to one. pg-boss's own redrive would give new ids, tell no
+ * worker, and bury for good what a waiting job with the same key keeps out; here that stays a dead letter.
+ */
+export async function redriveDeadLetters(
+  { boss, bossDatabase, database, tables }: Redriving,
+  queue: string,
+  jobIds: readonly string[] | null,
+): Promise<number> {
+  const rowIds = await tables.deadLetterRows(queue, jobIds);
+  let redriven = 0;
+  for (let next = 0; next < rowIds.length; next += AT_ONCE) {
+    redriven += await database.transaction(async (transaction) => {
+      const db = bossDatabase.within(transaction);
+      const dead = await tables.lockDeadLetters(db, queue, rowIds.slice(next, next + AT_ONCE));
+      if (dead.length === 0) return 0;
+      // The failed job itself may still be kept under the id that is wanted again.
+      const ids = dead.map((letter) => letter.jobId);
+      await tables.forgetFailed(db, queue, ids);
+      const alive = new Set(await boss.insert(queue, dead.map(asJob), { db, returnId: true }));
+      const done = dead.filter((letter) => alive.has(letter.jobId));
+      await tables.forgetDeadLetters(
+        db,
+        queue,
+        done.map((letter) => letter.rowId),
+      );
+      return done.length;
+    });
+  }
+  return redriven;
+}
+
+/** Out of the dead letters and out of the failed jobs: nothing of them is left. */
+export async function discardDeadLetters(
+  { bossDatabase, database, tables }: Omit<Redriving, 'boss'>,
+  queue: string,
+  jobIds: readonly string[],
+): Promise<number> {
+  const rowIds = await tables.deadLetterRows(queue, jobIds);
+  let discarded = 0;
+  for (let next = 0; next < rowIds.length; next += AT_ONCE) {
+    discarded += await database.transaction(async (transaction) => {
+      const db = bossDatabase.within(transaction);
+      const dead = await tables.lockDeadLetters(db, queue, rowIds.slice(next, next + AT_ONCE));
+      const ids = (which: 'jobId' | 'rowId') => dead.map((letter) => letter[which]);
+      await tables.forgetFailed(db, queue, ids('jobId'));
+      await tables.forgetDeadLetters(db, queue, ids('rowId'));
+      return dead.length;
+    });
+  }
+  return discarded;
+}
+
+function asJob({ jobId, data, singletonKey }: StoredDeadLetter) {
+  return { id: jobId, data, singletonKey };
+}
+
+const DEAD = '.dead';
+
+interface DepthRow {
+  readonly name: string;
+  readonly waiting: number;
+  readonly active: number;
+  readonly oldestSeconds: number | null;
+}
+
+/** Every queue at once, by one statement. A job that waits for its time is not late: its age counts from then. */
+export async function readQueueDepths(statements: Statements): Promise<readonly QueueDepth[]> {
+  const rows = await statements.query<DepthRow>(
+    `select queue.name, (count(job.id) filter (where job.state < 'active'))::integer as waiting,
+       (count(job.id) filter (where job.state = 'active'))::integer as active,
+       (extract(epoch from pgboss.job_now() - min(job.start_after) filter (
+         where job.state < 'active' and job.start_after <= pgboss.job_now())))::float8 as "oldestSeconds"
+     from pgboss.queue as queue left join pgboss.job as job on job.name = queue.name and job.state <= 'active'
+     group by queue.name order by queue.name`,
+  );
+  const deadOf = new Map(rows.map(({ name, waiting }) => [name, waiting]));
+  return rows
+    .filter(({ name }) => !name.endsWith(DEAD) && !name.startsWith('__'))
+    .map(({ name, waiting, active, oldestSeconds }) => ({
+      ...{ name, waiting, active },
+      dead: deadOf.get(`${name}${DEAD}`) ?? 0,
+      oldestWaitingSeconds: oldestSeconds === null ? null : Math.max(0, Math.round(oldestSeconds)),
+    }));
+}

@@ -1,18 +1,21 @@
-import { type Clock, systemClock } from 'pg-boss';
+import { type Clock, type ConstructorOptions, PgBoss, systemClock } from 'pg-boss';
 import type { Database } from '../../ports/database.ts';
-import type { JobQueue } from '../../ports/job-queue.ts';
+import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
-import { acceptData, acceptDefinition, acceptName } from './accepted.ts';
-import { createBossDatabase } from './boss-database.ts';
-import { createBossTables } from './boss-tables.ts';
-import { createEnqueue, LOOK_NOTICE } from './enqueue.ts';
-import { textOfOutput } from './error-text.ts';
-import { createLookout } from './lookout.ts';
-import { discardDeadLetters, redriveDeadLetters } from './redrive.ts';
-import { createBoss, defineQueue, startBoss } from './start-boss.ts';
-import { createWorkers } from './workers.ts';
+import { type BossDatabase, createBossDatabase } from './boss-database.ts';
+import { type BossTables, createBossTables, discardDeadLetters, redriveDeadLetters } from './boss-tables.ts';
+import {
+  acceptData,
+  acceptDefinition,
+  acceptName,
+  deadLetterQueueOf,
+  singletonKeyFor,
+  textOfOutput,
+} from './job-limits.ts';
+import { createJobSupervisor, type JobSupervisor } from './job-supervisor.ts';
+import { createSettle, endsWithin, startWorker, type Worker } from './worker.ts';
 
-export interface JobQueueOptions {
+interface JobQueueOptions {
   readonly database: Database;
   readonly log: Log;
   /** pg-boss's kind of clock; its TestClock moves the database's time too. */
@@ -37,7 +40,7 @@ export async function openJobQueue({
   });
   const boss = createBoss(database, bossDatabase, clock);
   const tables = createBossTables(boss.getDb());
-  const lookout = createLookout({ boss, tables, clock, log, isListening: bossDatabase.isListening });
+  const lookout = createJobSupervisor({ boss, tables, clock, log, isListening: bossDatabase.isListening });
   const workers = createWorkers({ boss, bossDatabase, tables, lookout, clock, log });
   const enqueue = createEnqueue({ boss, bossDatabase, tables });
   await startBoss(boss, log);
@@ -91,5 +94,155 @@ export async function openJobQueue({
       return await discardDeadLetters({ bossDatabase, database, tables }, queue, ids);
     },
     stop: workers.stop,
+  };
+}
+
+/** A notice that a job lies in the future: who works on queues learns when by looking. */
+const LOOK_NOTICE = 'look';
+
+interface Enqueuing {
+  readonly boss: PgBoss;
+  readonly bossDatabase: BossDatabase;
+  readonly tables: BossTables;
+}
+
+function createEnqueue({ boss, bossDatabase, tables }: Enqueuing): JobQueue['enqueue'] {
+  return async (queue, data, { within, dedupeKey, startAfter } = {}) => {
+    acceptData(queue, data);
+    const db = within === undefined ? boss.getDb() : bossDatabase.within(within);
+    const later = startAfter === undefined ? {} : { startAfter };
+    const id = await boss.send(queue, data, { db, singletonKey: singletonKeyFor(dedupeKey), ...later });
+    const channel = bossDatabase.channel();
+    if (id === null || startAfter === undefined || channel === null) return id;
+    // pg-boss gives notice only of a job that can be taken at once.
+    await tables.notify(db, channel, LOOK_NOTICE);
+    return id;
+  };
+}
+
+const DAY_SECONDS = 24 * 60 * 60;
+const DEAD_LETTERS_KEPT_SECONDS = 90 * DAY_SECONDS;
+/** pg-boss throws away what has waited this long; nothing of ours may be thrown away. */
+const WAITING_KEPT_SECONDS = 10 * 365 * DAY_SECONDS;
+/** Where pg-boss forwards what a cron line brings. */
+const FORWARDING_QUEUE = '__pgboss__send-it';
+const NOBODY = '00000000-0000-0000-0000-000000000000';
+
+function createBoss(database: Database, db: BossDatabase, clock: Clock): PgBoss {
+  return new PgBoss(settingsFor(database, db, clock));
+}
+
+async function startBoss(boss: PgBoss, log: Log): Promise<void> {
+  // An `error` event nobody listens to would end the process.
+  boss.on('error', (error) => log.error('background work of the job queue failed', { error }));
+  boss.on('warning', ({ message, data }) => log.warn(message, { ...data }));
+  try {
+    await boss.start();
+    await boss.updateQueue(FORWARDING_QUEUE, {
+      notify: true,
+      expireInSeconds: 60,
+      deleteAfterSeconds: DAY_SECONDS,
+    });
+  } catch (error) {
+    await boss.stop({ graceful: false, close: false }).catch(() => {});
+    throw error;
+  }
+}
+
+/** `exclusive` keeps a second job with the same key out for exactly as long as the first waits or runs. */
+async function defineQueue(boss: PgBoss, queue: QueueDefinition): Promise<void> {
+  const deadLetter = deadLetterQueueOf(queue.name);
+  const kept = { retentionSeconds: DEAD_LETTERS_KEPT_SECONDS, deleteAfterSeconds: DAY_SECONDS };
+  await boss.createQueue(deadLetter, kept);
+  const settings = {
+    deadLetter,
+    notify: true,
+    retryLimit: queue.retries,
+    retryDelay: queue.retryDelaySeconds,
+    retryBackoff: true,
+    retryDelayMax: queue.retryDelayMaxSeconds,
+    expireInSeconds: queue.runSeconds,
+    heartbeatSeconds: queue.heartbeatSeconds,
+    retentionSeconds: WAITING_KEPT_SECONDS,
+    deleteAfterSeconds: DAY_SECONDS,
+  };
+  await boss.createQueue(queue.name, { ...settings, policy: 'exclusive' });
+  await boss.updateQueue(queue.name, settings);
+  // pg-boss reads the queue's row once, on its own connection. Inside a transaction of the embedded engine,
+  // which has one connection, it would wait for itself, so it reads it now.
+  await boss.findJobs(queue.name, { id: NOBODY });
+}
+
+function settingsFor(database: Database, db: BossDatabase, clock: Clock): ConstructorOptions {
+  return {
+    db,
+    backend: database.engine,
+    clock,
+    useListenNotify: true,
+    // Lost and overlong runs are found by our lookout; what remains is removing old jobs, which has time.
+    superviseIntervalSeconds: 300,
+    monitorIntervalSeconds: 300,
+    maintenanceIntervalSeconds: 3_600,
+    queueCacheIntervalSeconds: 3_600,
+    bamIntervalSeconds: 600,
+    // We have no jobs that wait for other jobs.
+    flowIntervalSeconds: DAY_SECONDS,
+    cronMonitorIntervalSeconds: 30,
+    cronWorkerIntervalSeconds: 45,
+    // The embedded engine would hold everybody up while it rebuilds.
+    reindex: database.engine === 'postgres',
+  };
+}
+
+const MAX_CONCURRENCY = 1_000;
+/** For putting jobs back, past the deadline of a stop. */
+const STOP_MARGIN_MS = 5_000;
+
+interface WorkersOptions {
+  readonly boss: PgBoss;
+  readonly bossDatabase: BossDatabase;
+  readonly tables: BossTables;
+  readonly lookout: JobSupervisor;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** All workers of this process, which stop together. */
+function createWorkers(options: WorkersOptions): Pick<JobQueue, 'work' | 'stop'> {
+  const { boss, lookout, clock, log } = options;
+  const workers = new Set<Worker>();
+  let stopping: Promise<void> | null = null;
+  let pastDeadline = false;
+  const settle = createSettle({ ...options, isStopping: () => pastDeadline });
+
+  async function stopAll(deadlineMs: number): Promise<void> {
+    lookout.stop();
+    const deadline = setTimeout(() => {
+      pastDeadline = true;
+    }, deadlineMs);
+    const stopped = Promise.all([...workers].map((worker) => worker.stopWithin(deadlineMs)));
+    await endsWithin(stopped, deadlineMs + STOP_MARGIN_MS);
+    clearTimeout(deadline);
+    const bossStopped = boss
+      .stop({ graceful: false, close: false })
+      .catch((error) => log.warn('the job queue did not stop cleanly', { error }));
+    await endsWithin(bossStopped, STOP_MARGIN_MS);
+  }
+
+  return {
+    async work(queue, { concurrency }, handler) {
+      if (stopping !== null) throw new Error('the job queue has been stopped');
+      if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY) {
+        throw new RangeError(`concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`);
+      }
+      const worker = startWorker({ boss, queue, concurrency, handler, settle, lookout, clock, log });
+      workers.add(worker);
+      const { status } = worker;
+      return { status, stop: () => worker.stop().finally(() => workers.delete(worker)) };
+    },
+    stop(deadlineMs) {
+      stopping ??= stopAll(deadlineMs);
+      return stopping;
+    },
   };
 }

@@ -1,10 +1,10 @@
 import type { Clock, ClockTimer, PgBoss } from 'pg-boss';
-import type { JobHandler, QueueWorker } from '../../ports/job-queue.ts';
+import type { JobData, JobHandler, QueueWorker } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
-import { endsWithin } from './ends-within.ts';
-import type { Lookout } from './lookout.ts';
-import { type ClaimedJob, type Run, startRun } from './run.ts';
-import type { Settle } from './settle.ts';
+import type { BossDatabase } from './boss-database.ts';
+import type { BossTables, Claim } from './boss-tables.ts';
+import { errorText } from './job-limits.ts';
+import type { JobSupervisor } from './job-supervisor.ts';
 
 /** What a handler that was told to end gets before its job is put back. */
 const GRACE_MS = 250;
@@ -22,7 +22,7 @@ interface WorkerOptions {
   readonly concurrency: number;
   readonly handler: JobHandler;
   readonly settle: Settle;
-  readonly lookout: Lookout;
+  readonly lookout: JobSupervisor;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -136,4 +136,136 @@ export function startWorker(options: WorkerOptions): Worker {
 
 function beatMs(job: ClaimedJob): number {
   return ((job.heartbeatSeconds ?? 60) * 1000) / BEATS_IN_SILENCE_ALLOWED;
+}
+
+/** A job as pg-boss hands it out. */
+interface ClaimedJob extends Claim {
+  readonly data: JobData;
+  readonly expireInSeconds: number;
+  readonly heartbeatSeconds: number | null;
+}
+
+type RunOutcome =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** Told to end, and it did not finish: the job belongs to somebody else, or will. */
+  | { readonly kind: 'left' };
+
+interface Run {
+  readonly job: ClaimedJob;
+  readonly outcome: Promise<RunOutcome>;
+  /** Aborts the signal. The handler may still finish. */
+  interrupt(reason: Error): void;
+  /** The run counts as left now, whatever its handler does. */
+  leave(): void;
+}
+
+/**
+ * One run of one job. A handler cannot be ended from outside: past its time, or when it is left, its signal is
+ * aborted and what it does later is not listened to any more.
+ */
+function startRun(job: ClaimedJob, handler: JobHandler, clock: Clock): Run {
+  const controller = new AbortController();
+  const decided = Promise.withResolvers<RunOutcome>();
+  let interrupted = false;
+
+  const expiry = clock.setTimeout(() => {
+    const error = new Error(`it ran longer than ${job.expireInSeconds} s`);
+    decided.resolve({ kind: 'failed', error });
+    controller.abort(error);
+  }, job.expireInSeconds * 1000);
+
+  async function handle(): Promise<void> {
+    try {
+      const { id, data, retryCount } = job;
+      await handler({ id, data, attempt: retryCount + 1, signal: controller.signal });
+      decided.resolve({ kind: 'done' });
+    } catch (error) {
+      decided.resolve(interrupted ? { kind: 'left' } : { kind: 'failed', error });
+    }
+  }
+  void handle();
+
+  return {
+    job,
+    outcome: decided.promise.finally(() => clock.clearTimeout(expiry)),
+    interrupt(reason) {
+      interrupted = true;
+      controller.abort(reason);
+    },
+    leave: () => decided.resolve({ kind: 'left' }),
+  };
+}
+
+/** A database that restarts is back within these; past them the job runs again when its claim lapses. */
+const WAITS_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 10_000];
+
+/** Never rejects. */
+type Settle = (queue: string, job: ClaimedJob, outcome: RunOutcome) => Promise<void>;
+
+interface SettleOptions {
+  readonly boss: PgBoss;
+  readonly bossDatabase: BossDatabase;
+  readonly tables: BossTables;
+  readonly lookout: JobSupervisor;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Once true, a database that does not answer is not waited for. */
+  readonly isStopping: () => boolean;
+}
+
+/**
+ * Writes down how a run ended. Each statement names the claim of that run, so one that comes too late, or a
+ * second time because the first answer was lost, changes nothing.
+ */
+export function createSettle(options: SettleOptions): Settle {
+  const { boss, bossDatabase, tables, lookout, clock, log, isStopping } = options;
+
+  async function write(queue: string, job: ClaimedJob, outcome: RunOutcome): Promise<void> {
+    const claim = { id: job.id, retryCount: job.retryCount };
+    if (outcome.kind === 'done') {
+      await boss.complete(queue, claim);
+    } else if (outcome.kind === 'failed') {
+      await boss.fail(queue, claim, { message: errorText(outcome.error) });
+      // Only a look tells when the retry is due.
+      lookout.look();
+    } else {
+      await tables.putBack(queue, [claim]);
+      const channel = bossDatabase.channel();
+      if (channel !== null) await tables.notify(boss.getDb(), channel, queue);
+    }
+  }
+
+  return async (queue, job, outcome) => {
+    const context = { queue, jobId: job.id, attempt: job.retryCount + 1 };
+    if (outcome.kind === 'failed') {
+      log.warn('a job run failed', { ...context, error: outcome.error });
+    }
+    for (const waitMs of [...WAITS_MS, null]) {
+      try {
+        return await write(queue, job, outcome);
+      } catch (error) {
+        if (waitMs === null || isStopping()) {
+          log.error('the end of a job run could not be stored: the job will run again', {
+            ...context,
+            error,
+          });
+          return;
+        }
+        lookout.lookAfterFailure(error);
+        await new Promise<void>((resolve) => clock.setTimeout(resolve, waitMs));
+      }
+    }
+  };
+}
+
+/** In real time also under a test's clock, which nobody moves while a shutdown is awaited. */
+export async function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), ms);
+  try {
+    return await Promise.race([work.then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

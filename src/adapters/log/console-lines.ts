@@ -1,10 +1,8 @@
+import { write } from 'node:fs';
 import type { Clock } from '../../ports/clock.ts';
-import type { LogSink } from '../../ports/log.ts';
-import type { LineFormat } from './line-format.ts';
-import type { LineOutput } from './standard-output.ts';
-import { createWaitingLines } from './waiting-lines.ts';
+import type { LogContext, LogEntry, LogLevel, LogSink } from '../../ports/log.ts';
 
-export interface ConsoleLinesParts {
+interface ConsoleLinesParts {
   readonly output: LineOutput;
   readonly format: LineFormat;
   readonly clock: Clock;
@@ -94,5 +92,170 @@ export function createConsoleLines(parts: ConsoleLinesParts): ConsoleLines {
     },
     flush,
     droppedCount: () => dropped.total,
+  };
+}
+
+interface WaitingLines {
+  /** False where it does not fit. */
+  add(line: string): boolean;
+  /** The first lines, as one text of about `characters`; null when none wait. */
+  takeChunk(characters: number): { readonly text: string; readonly lines: number } | null;
+}
+
+/** Lines in the order they came, bounded in number and in length. */
+function createWaitingLines(maxLines: number, maxCharacters: number): WaitingLines {
+  let waiting: string[] = [];
+  let waitingCharacters = 0;
+  return {
+    add(line) {
+      if (waiting.length >= maxLines || waitingCharacters + line.length > maxCharacters) return false;
+      waiting.push(line);
+      waitingCharacters += line.length;
+      return true;
+    },
+    takeChunk(characters) {
+      let lines = 0;
+      let taken = 0;
+      while (lines < waiting.length && taken < characters) {
+        taken += waiting[lines]?.length ?? 0;
+        lines += 1;
+      }
+      if (lines === 0) return null;
+      const text = waiting.slice(0, lines).join('');
+      waiting = waiting.slice(lines);
+      waitingCharacters -= taken;
+      return { text, lines };
+    },
+  };
+}
+
+/** One entry as text, without the line break at its end. */
+type LineFormat = (entry: LogEntry) => string;
+
+const RESERVED = ['timestamp', 'level', 'message'];
+const RESET = '\x1b[0m';
+const DIM = '\x1b[2m';
+const COLOURS: Record<LogLevel, string> = {
+  debug: '\x1b[90m',
+  info: '\x1b[32m',
+  warn: '\x1b[33m',
+  error: '\x1b[31m',
+};
+
+/** For programs: one JSON object a line, the context's fields beside the entry's own. */
+export const formatJsonLine: LineFormat = ({ timestamp, level, message, context }) => {
+  const fields = RESERVED.some((name) => name in context) ? renamed(context) : context;
+  return JSON.stringify({ timestamp, level, message, ...fields });
+};
+
+/** A field must not pass for the entry's own level or message. */
+function renamed(context: LogContext): LogContext {
+  const entries = Object.entries(context);
+  return Object.fromEntries(
+    entries.map(([name, value]) => [RESERVED.includes(name) ? `context_${name}` : name, value]),
+  );
+}
+
+/** For people: time (UTC), level, message, name=value on one line; the stack of an error on the lines below. */
+export function createTerminalFormat({ colours }: { colours: boolean }): LineFormat {
+  const paint = (colour: string, text: string) => (colours ? `${colour}${text}${RESET}` : text);
+  return ({ timestamp, level, message, context }) => {
+    const below: string[] = [];
+    const fields = Object.entries(context).map(([name, value]) => {
+      below.push(...stackLines(value));
+      return ` ${paint(DIM, `${printable(name)}=`)}${readable(value)}`;
+    });
+    const time = paint(DIM, timestamp.slice(11, 23));
+    const head = `${time} ${paint(COLOURS[level], level.toUpperCase().padEnd(5))} ${printable(message)}`;
+    return [head + fields.join(''), ...below.map((line) => paint(DIM, `    ${line}`))].join('\n');
+  };
+}
+
+function readable(value: unknown): string {
+  if (isError(value)) return printable(JSON.stringify(`${value.name}: ${value.message}`));
+  if (typeof value !== 'string') return printable(JSON.stringify(value) ?? 'undefined');
+  return /^[^\s"'=]+$/.test(value) ? printable(value) : printable(JSON.stringify(value));
+}
+
+/** Without the first line, which repeats name and message. */
+function stackLines(value: unknown): string[] {
+  if (!isError(value)) return [];
+  const frames = value.stack.split('\n').filter((line) => line.trimStart().startsWith('at '));
+  const own = frames.map((line) => printable(line.trim()));
+  const { cause } = value;
+  return isError(cause)
+    ? [...own, printable(`caused by ${cause.name}: ${cause.message}`), ...stackLines(cause)]
+    : own;
+}
+
+interface ErrorFields {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly cause?: unknown;
+}
+
+function isError(value: unknown): value is ErrorFields {
+  return typeof value === 'object' && value !== null && 'stack' in value && typeof value.stack === 'string';
+}
+
+/** A text from outside must neither begin a line of its own, nor steer the terminal, nor turn its reading around. */
+function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+  return text.replace(/[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g, (character) =>
+    character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** Where lines go. It never blocks and never throws. */
+interface LineOutput {
+  readonly isTerminal: boolean;
+  /** False: it has the text but wants no more until `done`. `done` may run before this returns. */
+  write(text: string, done: (failed: boolean) => void): boolean;
+}
+
+/** How long a terminal that was set to non-blocking is left alone when it is full. */
+const RETRY_MS = 20;
+
+/**
+ * Bun writes to a pipe, a socket or a file without blocking and says when a pipe is full (tried: 64 KiB into a
+ * pipe that nobody reads, the event loop went on). To a terminal it blocks: one stopped with Ctrl-S would stop
+ * the whole process. There the write goes to the thread pool instead, one at a time.
+ */
+export function createStandardOutput(): LineOutput {
+  return process.stdout.isTTY ? terminalOutput(process.stdout.fd) : streamOutput(process.stdout);
+}
+
+function streamOutput(stream: NodeJS.WriteStream): LineOutput {
+  // A reader that has gone is no reason to end: every write tells its own failure, this one is for nobody.
+  stream.on('error', () => {});
+  return {
+    isTerminal: false,
+    write(text, done) {
+      try {
+        return stream.write(text, (error) => done(error !== null && error !== undefined));
+      } catch {
+        done(true);
+        return true;
+      }
+    },
+  };
+}
+
+function terminalOutput(descriptor: number): LineOutput {
+  function writeAll(bytes: Uint8Array, done: (failed: boolean) => void): void {
+    write(descriptor, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') setTimeout(() => writeAll(bytes, done), RETRY_MS);
+      else if (error) done(true);
+      else if (written < bytes.length) writeAll(bytes.subarray(written), done);
+      else done(false);
+    });
+  }
+  return {
+    isTerminal: true,
+    write(text, done) {
+      writeAll(Buffer.from(text), done);
+      return false;
+    },
   };
 }

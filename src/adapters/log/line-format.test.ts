@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { LogEntry } from '../../ports/log.ts';
-import { createTerminalFormat, formatJsonLine } from './line-format.ts';
+import { createTerminalFormat, formatJsonLine } from './console-lines.ts';
 
 const entry = (parts: Partial<LogEntry>): LogEntry => ({
   timestamp: '2030-01-02T03:04:05.678Z',

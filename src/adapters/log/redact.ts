@@ -1,6 +1,5 @@
 import type { LogContext } from '../../ports/log.ts';
-import { judgeName, mayShow, type NameVerdict } from './secret-names.ts';
-import { REDACTED, redactShapes } from './secret-shapes.ts';
+import { judgeName, mayShow, type NameVerdict, REDACTED, redactShapes } from './secret-patterns.ts';
 
 /** Bounds on what one entry may hold. The whole is about this many bytes of JSON, give or take one name. */
 export const ENTRY_BYTES = 16_384;

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { judgeName, mayShow, type NameVerdict } from './secret-names.ts';
+import { judgeName, mayShow, type NameVerdict } from './secret-patterns.ts';
 
 const NAMES: Record<NameVerdict, string> = {
   credential:

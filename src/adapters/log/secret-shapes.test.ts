@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { redactShapes } from './secret-shapes.ts';
+import { redactShapes } from './secret-patterns.ts';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const SECRETS: readonly (readonly [text: string, shown: string])[] = [

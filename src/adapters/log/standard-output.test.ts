@@ -13,7 +13,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** A process that logs 20,000 lines when told to, tells how its event loop fared, and ends when told to. */
 const PROGRAM = `
   import { createConsoleLines } from './console-lines.ts';
-  import { createStandardOutput } from './standard-output.ts';
+  import { createStandardOutput } from './console-lines.ts';
   import { createSystemClock } from '../clock/system-clock.ts';
   const output = createStandardOutput();
   const clock = createSystemClock();

@@ -3,8 +3,7 @@ import { chmod, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs
 import { join } from 'node:path';
 import type { Clock } from '../../ports/clock.ts';
 import type { CapturedHead, CapturedMail, CapturedMessage, Mail } from '../../ports/mail.ts';
-import { composeMessage } from './compose.ts';
-import { readEml } from './read-eml.ts';
+import { composeMessage, readEml } from './mime-message.ts';
 
 export interface CapturedMailOptions {
   readonly folder: string;

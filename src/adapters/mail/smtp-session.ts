@@ -1,7 +1,6 @@
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import type { MailServer } from './server-address.ts';
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly server: MailServer;
   /** PEM; without it those that the runtime trusts. */
   readonly certificateAuthorities?: string;
@@ -112,4 +111,114 @@ function connectionOptions(options: SessionOptions): SMTPConnection.Options {
       ...(certificateAuthorities === undefined ? {} : { ca: certificateAuthorities }),
     },
   };
+}
+
+interface KeptSessions {
+  take(): SmtpSession | null;
+  /** Keeps it for the next message, or ends it where it is broken or has done its share. */
+  keep(session: SmtpSession): void;
+  endAll(): void;
+}
+
+interface Bounds {
+  readonly idleMs: number;
+  /** Some servers count, and hang up in the middle of one more. */
+  readonly messagesPerConnection: number;
+}
+
+/** Connections between two messages. */
+export function createKeptSessions({ idleMs, messagesPerConnection }: Bounds): KeptSessions {
+  const idle = new Map<SmtpSession, ReturnType<typeof setTimeout>>();
+
+  function take(): SmtpSession | null {
+    const [first] = idle;
+    if (first === undefined) return null;
+    const [session, timer] = first;
+    clearTimeout(timer);
+    idle.delete(session);
+    return session;
+  }
+
+  return {
+    take,
+    keep(session) {
+      if (session.isBroken || session.sent >= messagesPerConnection) return session.end();
+      const timer = setTimeout(() => {
+        idle.delete(session);
+        session.end();
+      }, idleMs);
+      timer.unref();
+      idle.set(session, timer);
+    },
+    endAll() {
+      for (let session = take(); session !== null; session = take()) session.end();
+    },
+  };
+}
+
+export interface MailServer {
+  readonly host: string;
+  readonly port: number;
+  /**
+   * `from-the-start` as smtps:// has it; `required` and `where-offered` by STARTTLS. A certificate is checked
+   * wherever there is one: a server with a wrong one gets no mail.
+   */
+  readonly encryption: 'from-the-start' | 'required' | 'where-offered' | 'none';
+  readonly account: { readonly user: string; readonly pass: string } | null;
+}
+
+type ReadServerAddress =
+  | { readonly outcome: 'read'; readonly server: MailServer }
+  /** Never holds the address itself, which may hold a password. */
+  | { readonly outcome: 'invalid'; readonly reason: string };
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+const MAX_CHARACTERS = 2_000;
+
+/**
+ * `smtps://user:password@host:465` or `smtp://user:password@host:587`, with `?tls=required` or `?tls=off`. A
+ * password is not sent over an open line to another machine unless `?tls=off` says so.
+ */
+export function readServerAddress(address: string): ReadServerAddress {
+  const url = address.length > MAX_CHARACTERS ? null : URL.parse(address);
+  if (url === null || (url.protocol !== 'smtp:' && url.protocol !== 'smtps:') || url.hostname === '') {
+    return invalid('must be an address like smtp://user:password@host:587 or smtps://user:password@host:465');
+  }
+  if (url.pathname.length > 1 || url.hash !== '') return invalid('must end with the port, or with ?tls=');
+  const wish = url.searchParams.get('tls');
+  const others = [...url.searchParams.keys()].filter((name) => name !== 'tls');
+  if (others.length > 0 || (wish !== null && wish !== 'required' && wish !== 'off')) {
+    return invalid('may have ?tls=required or ?tls=off behind it, nothing else');
+  }
+  if (url.protocol === 'smtps:' && wish === 'off') return invalid('cannot be smtps:// and ?tls=off at once');
+  const account = readAccount(url);
+  if (account === 'unreadable') {
+    return invalid('must have a user and a password, percent-encoded, or neither');
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const isFromTheStart = url.protocol === 'smtps:';
+  const port = url.port === '' ? (isFromTheStart ? 465 : 587) : Number(url.port);
+  const encryption = isFromTheStart ? 'from-the-start' : startTls(wish, account !== null, host);
+  return { outcome: 'read', server: { host, port, encryption, account } };
+}
+
+function startTls(wish: 'required' | 'off' | null, hasPassword: boolean, host: string) {
+  if (wish === 'off') return 'none';
+  if (wish === 'required' || (hasPassword && !LOOPBACK.has(host))) return 'required';
+  return 'where-offered';
+}
+
+function readAccount(url: URL): MailServer['account'] | 'unreadable' {
+  if (url.username === '' && url.password === '') return null;
+  try {
+    const user = decodeURIComponent(url.username);
+    const pass = decodeURIComponent(url.password);
+    return user === '' || pass === '' ? 'unreadable' : { user, pass };
+  } catch {
+    return 'unreadable';
+  }
+}
+
+function invalid(reason: string): ReadServerAddress {
+  return { outcome: 'invalid', reason };
 }

@@ -2,13 +2,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ModelEndpoint, ModelUpstream, UpstreamAnswer } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { refusedAnswer, upstreamFailure } from './embedded/answer-body.ts';
-import { answerChat } from './embedded/answer-chat.ts';
-import { answerCompletion } from './embedded/answer-completion.ts';
-import { answerEmbeddings } from './embedded/answer-embeddings.ts';
-import { createEmbeddingModel, type ThreadHandle } from './embedded/embedding-model.ts';
-import type { OpenCall } from './embedded/open-call.ts';
-import type { Refusal } from './embedded/refusal.ts';
+import { answerChat } from './embedded/chat.ts';
+import { answerCompletion } from './embedded/completions.ts';
+import { answerEmbeddings, createEmbeddingModel, type ThreadHandle } from './embedded/embeddings.ts';
+import { type OpenCall, type Refusal, refusedAnswer, upstreamFailure } from './embedded/open-call.ts';
 import { loadTokens, type Tokens } from './embedded/tokens.ts';
 
 export interface EmbeddedUpstream extends ModelUpstream {

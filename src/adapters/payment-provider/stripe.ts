@@ -1,15 +1,24 @@
+import type Stripe from 'stripe';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { PaymentProvider } from '../../ports/payment-provider.ts';
-import { createBilling } from './stripe/billing.ts';
-import { type ClientOptions, createClient } from './stripe/client.ts';
-import { createAttempts } from './stripe/failures.ts';
-import { createLookUps } from './stripe/look-ups.ts';
-import { createSelling } from './stripe/selling.ts';
-import { createEventVerifier } from './stripe/verify-event.ts';
-import { createWebhookEndpoints } from './stripe/webhook-endpoints.ts';
+import type {
+  Created,
+  Page,
+  PaymentProvider,
+  ProviderEvent,
+  WantedInvoice,
+  WireObject,
+} from '../../ports/payment-provider.ts';
+import {
+  API_VERSION,
+  type Attempts,
+  type ClientOptions,
+  createAttempts,
+  createClient,
+} from './stripe/client.ts';
+import { createEventVerifier, readEvent } from './stripe/verify-event.ts';
 
-export interface StripeProviderOptions extends ClientOptions {
+interface StripeProviderOptions extends ClientOptions {
   /** At least one, none of them empty; two or more while a secret is being replaced. */
   readonly webhookSecrets: readonly string[];
   readonly clock: Clock;
@@ -27,5 +36,282 @@ export function createStripeProvider(options: StripeProviderOptions): PaymentPro
     ...createLookUps(client, attempts),
     ...createWebhookEndpoints(client, attempts),
     verifyEvent: createEventVerifier({ secrets: webhookSecrets, clock }),
+  };
+}
+
+type Selling = Pick<
+  PaymentProvider,
+  | 'createProduct'
+  | 'createPrice'
+  | 'createCustomer'
+  | 'createCheckoutSession'
+  | 'expireCheckoutSession'
+  | 'createPortalSession'
+>;
+
+/** What is sold, to whom, and the two pages of the provider's that a company is sent to. */
+function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
+  return {
+    createProduct: ({ name, description, metadata }, idempotencyKey) =>
+      answer('create product', async () => {
+        const wanted = { name, ...(description ? { description } : {}), metadata };
+        return idOf(await stripe.products.create(wanted, { idempotencyKey }));
+      }),
+
+    createPrice: ({ productId, amountMinor, currency, recurring, metadata }, idempotencyKey) =>
+      answer('create price', async () => {
+        const wanted: Stripe.PriceCreateParams = {
+          product: productId,
+          unit_amount: Number(amountMinor),
+          currency,
+          metadata,
+        };
+        if (recurring !== null) {
+          wanted.recurring = { interval: recurring.interval, interval_count: recurring.intervalCount };
+        }
+        return idOf(await stripe.prices.create(wanted, { idempotencyKey }));
+      }),
+
+    createCustomer: ({ name, email, metadata }, idempotencyKey) =>
+      answer('create customer', async () => {
+        const wanted = { name, ...(email === null ? {} : { email }), metadata };
+        return idOf(await stripe.customers.create(wanted, { idempotencyKey }));
+      }),
+
+    createCheckoutSession: (wanted, idempotencyKey) =>
+      answer('create checkout session', async () => {
+        const session = await stripe.checkout.sessions.create(checkoutParameters(wanted), { idempotencyKey });
+        if (session.url === null) throw new Error(`checkout session ${session.id} came without a page`);
+        return { id: session.id, url: session.url, expiresAtMs: session.expires_at * 1000 };
+      }),
+
+    expireCheckoutSession: (sessionId, idempotencyKey) =>
+      answer('expire checkout session', async () =>
+        wireObject(await stripe.checkout.sessions.expire(sessionId, {}, { idempotencyKey })),
+      ),
+
+    createPortalSession: ({ customerId, returnUrl }, idempotencyKey) =>
+      answer('create portal session', async () => {
+        const wanted = { customer: customerId, return_url: returnUrl };
+        const { id, url } = await stripe.billingPortal.sessions.create(wanted, { idempotencyKey });
+        return { id, url };
+      }),
+  };
+}
+
+/**
+ * Cards only: of a payment that settles later we would hear by events that are not among the fourteen. The metadata
+ * is written three times because the provider does not copy it from the session to what the session makes.
+ */
+function checkoutParameters(
+  wanted: Parameters<PaymentProvider['createCheckoutSession']>[0],
+): Stripe.Checkout.SessionCreateParams {
+  const { mode, priceId, quantity, customerId, referenceId, metadata, trialDays } = wanted;
+  return {
+    mode,
+    line_items: [{ price: priceId, quantity }],
+    payment_method_types: ['card'],
+    client_reference_id: referenceId,
+    success_url: wanted.successUrl,
+    cancel_url: wanted.cancelUrl,
+    metadata,
+    ...(customerId === null ? {} : { customer: customerId }),
+    ...(mode === 'payment'
+      ? { payment_intent_data: { metadata } }
+      : { subscription_data: { metadata, ...(trialDays ? { trial_period_days: trialDays } : {}) } }),
+  };
+}
+
+function idOf({ id }: { readonly id: string }): Created {
+  return { id };
+}
+
+/** Without the client's additions. */
+function wireObject(object: { readonly id?: string; readonly object: string }): WireObject {
+  return { ...object };
+}
+
+type Billing = Pick<PaymentProvider, 'createInvoice' | 'markInvoicePaid' | 'refund' | 'cancelSubscription'>;
+
+/** What the provider takes on one invoice. */
+const MAX_LINES = 250;
+
+/** Invoices for what was used, refunds, and the end of a subscription. */
+function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
+  /** Each step has a key of its own, made from the caller's: a repeat finds the steps that were done. */
+  async function makeInvoice(wanted: WantedInvoice, key: string): Promise<Stripe.Invoice> {
+    const { customerId, currency, daysUntilDue, description, metadata } = wanted;
+    const draft = await stripe.invoices.create(
+      {
+        customer: customerId,
+        currency,
+        collection_method: 'send_invoice',
+        days_until_due: daysUntilDue,
+        description,
+        metadata,
+        auto_advance: false,
+        // Only our lines: what else waits on the customer belongs to a subscription.
+        pending_invoice_items_behavior: 'exclude',
+      },
+      { idempotencyKey: `${key}:invoice` },
+    );
+    for (const [at, { description, amountMinor, period }] of wanted.lines.entries()) {
+      const line: Stripe.InvoiceItemCreateParams = {
+        customer: customerId,
+        invoice: draft.id,
+        currency,
+        amount: Number(amountMinor),
+        description,
+      };
+      if (period !== undefined) {
+        line.period = { start: inSeconds(period.startMs), end: inSeconds(period.endMs) };
+      }
+      await stripe.invoiceItems.create(line, { idempotencyKey: `${key}:line:${at}` });
+    }
+    return await stripe.invoices.finalizeInvoice(draft.id, {}, { idempotencyKey: `${key}:finalize` });
+  }
+
+  return {
+    async createInvoice(wanted, idempotencyKey) {
+      const count = wanted.lines.length;
+      if (count === 0 || count > MAX_LINES) {
+        throw new Error(`an invoice has 1 to ${MAX_LINES} lines, this one ${count}`);
+      }
+      return await answer('create invoice', async () =>
+        wireObject(await makeInvoice(wanted, idempotencyKey)),
+      );
+    },
+
+    markInvoicePaid: (invoiceId, idempotencyKey) =>
+      answer('mark invoice paid', async () =>
+        wireObject(await stripe.invoices.pay(invoiceId, { paid_out_of_band: true }, { idempotencyKey })),
+      ),
+
+    refund: ({ paymentId, amountMinor, reason, metadata }, idempotencyKey) =>
+      answer('refund', async () => {
+        const wanted: Stripe.RefundCreateParams = {
+          ...(paymentId.startsWith('ch_') ? { charge: paymentId } : { payment_intent: paymentId }),
+          ...(amountMinor === null ? {} : { amount: Number(amountMinor) }),
+          ...(reason === undefined ? {} : { reason }),
+          metadata,
+        };
+        const { id, amount, status } = await stripe.refunds.create(wanted, { idempotencyKey });
+        return { id, amountMinor: BigInt(amount), status };
+      }),
+
+    cancelSubscription: (subscriptionId, when, idempotencyKey) =>
+      answer('cancel subscription', async () => {
+        const { subscriptions } = stripe;
+        const canceled =
+          when === 'now'
+            ? await subscriptions.cancel(subscriptionId, {}, { idempotencyKey })
+            : await subscriptions.update(subscriptionId, { cancel_at_period_end: true }, { idempotencyKey });
+        return wireObject(canceled);
+      }),
+  };
+}
+
+function inSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000);
+}
+
+type LookUps = Pick<
+  PaymentProvider,
+  | 'retrieveCheckoutSession'
+  | 'retrieveSubscription'
+  | 'retrieveInvoice'
+  | 'retrieveCharge'
+  | 'retrievePaymentIntent'
+  | 'listSubscriptions'
+  | 'listEvents'
+>;
+
+const LARGEST_PAGE = 100;
+
+/** What the provider knows, asked again: an event may be old, late or lost. */
+function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
+  return {
+    retrieveCheckoutSession: (id) =>
+      answer('retrieve checkout session', async () =>
+        wireObject(await stripe.checkout.sessions.retrieve(id, { expand: ['line_items'] })),
+      ),
+    retrieveSubscription: (id) =>
+      answer('retrieve subscription', async () => wireObject(await stripe.subscriptions.retrieve(id))),
+    retrieveInvoice: (id) =>
+      answer('retrieve invoice', async () => wireObject(await stripe.invoices.retrieve(id))),
+    retrieveCharge: (id) =>
+      answer('retrieve charge', async () => wireObject(await stripe.charges.retrieve(id))),
+    retrievePaymentIntent: (id) =>
+      answer('retrieve payment intent', async () =>
+        wireObject(await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] })),
+      ),
+
+    listSubscriptions: (customerId, page = {}) =>
+      answer('list subscriptions', async () => {
+        const asked = { customer: customerId, status: 'all' as const, ...pageParameters(page) };
+        const { data, has_more } = await stripe.subscriptions.list(asked);
+        return { items: data.map(wireObject), hasMore: has_more };
+      }),
+
+    listEvents: ({ sinceMs, undeliveredOnly, eventKinds, ...page }) =>
+      answer('list events', async () => {
+        const asked: Stripe.EventListParams = {
+          created: { gte: Math.floor(sinceMs / 1000) },
+          ...(undeliveredOnly === true ? { delivery_success: false } : {}),
+          ...(eventKinds === undefined ? {} : { types: [...eventKinds] }),
+          ...pageParameters(page),
+        };
+        const { data, has_more } = await stripe.events.list(asked);
+        return { items: data.flatMap(eventsOf), hasMore: has_more };
+      }),
+  };
+}
+
+/** What cannot be read as an event is left out: of those that came by webhook it was refused, too. */
+function eventsOf(event: Stripe.Event): ProviderEvent[] {
+  const read = readEvent({ ...event }, event.created * 1000);
+  return read.outcome === 'event' ? [read.event] : [];
+}
+
+function pageParameters({ limit, after }: Page): { limit: number; starting_after?: string } {
+  return { limit: limit ?? LARGEST_PAGE, ...(after === undefined ? {} : { starting_after: after }) };
+}
+
+type Endpoints = Pick<
+  PaymentProvider,
+  'createWebhookEndpoint' | 'listWebhookEndpoints' | 'deleteWebhookEndpoint'
+>;
+
+type EventKinds = Stripe.WebhookEndpointCreateParams['enabled_events'];
+
+/** Where the provider sends its events, always in our version. */
+function createWebhookEndpoints(stripe: Stripe, { answer }: Attempts): Endpoints {
+  return {
+    createWebhookEndpoint: ({ url, eventKinds, description }, idempotencyKey) =>
+      answer('create webhook endpoint', async () => {
+        const { id, secret } = await stripe.webhookEndpoints.create(
+          {
+            url,
+            enabled_events: [...eventKinds] as EventKinds,
+            api_version: API_VERSION,
+            ...(description ? { description } : {}),
+          },
+          { idempotencyKey },
+        );
+        if (secret === undefined) throw new Error(`webhook endpoint ${id} came without its secret`);
+        return { id, secret };
+      }),
+
+    listWebhookEndpoints: (page = {}) =>
+      answer('list webhook endpoints', async () => {
+        const { data, has_more } = await stripe.webhookEndpoints.list(pageParameters(page));
+        const items = data.map(({ id, url, enabled_events, api_version }) => {
+          return { id, url, eventKinds: enabled_events, apiVersion: api_version };
+        });
+        return { items, hasMore: has_more };
+      }),
+
+    deleteWebhookEndpoint: (endpointId) =>
+      answer('delete webhook endpoint', async () => idOf(await stripe.webhookEndpoints.del(endpointId))),
   };
 }

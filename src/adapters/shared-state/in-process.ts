@@ -1,10 +1,8 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { SharedState } from '../../ports/shared-state.ts';
-import { sharedStateClosed } from './failure.ts';
-import { createInProcessClaims } from './in-process-claims.ts';
-import { createInProcessMessages } from './in-process-messages.ts';
-import { createInProcessValues } from './in-process-values.ts';
+import type { SharedState, StateSubscription } from '../../ports/shared-state.ts';
+import { createInProcessClaims } from './in-process/claims.ts';
+import { createInProcessValues } from './in-process/expiring-maps.ts';
 import {
   checkClaims,
   checkKey,
@@ -12,9 +10,10 @@ import {
   checkSettlements,
   checkTopic,
   checkValue,
+  sharedStateClosed,
 } from './input-checks.ts';
 
-export interface InProcessStateOptions {
+interface InProcessStateOptions {
   clock: Pick<Clock, 'now'>;
   /** Hears of message handlers that throw. */
   log?: Log;
@@ -100,6 +99,55 @@ export function createInProcessState(
     },
     advance(ms) {
       offsetMs += ms;
+    },
+  };
+}
+
+type Listener = (message: string) => void;
+
+interface InProcessMessages {
+  publish(topic: string, message: string): void;
+  subscribe(topic: string, onMessage: Listener): StateSubscription;
+  close(): void;
+}
+
+function createInProcessMessages({ log }: { log: Log | undefined }): InProcessMessages {
+  const topics = new Map<string, Set<Listener>>();
+
+  function deliver(topic: string, listener: Listener, message: string): void {
+    // It may have left since the message was published.
+    if (!topics.get(topic)?.has(listener)) return;
+    try {
+      listener(message);
+    } catch (error) {
+      log?.error('a handler of shared-state messages failed', { topic, error });
+    }
+  }
+
+  return {
+    publish(topic, message) {
+      // Outside the publisher's stack, so that no handler runs in the middle of its work.
+      for (const listener of topics.get(topic) ?? []) {
+        queueMicrotask(() => deliver(topic, listener, message));
+      }
+    },
+
+    subscribe(topic, onMessage) {
+      const listeners = topics.get(topic) ?? new Set();
+      topics.set(topic, listeners);
+      // A function of its own: one handler may be subscribed twice.
+      const listener: Listener = (message) => onMessage(message);
+      listeners.add(listener);
+      return {
+        async close() {
+          listeners.delete(listener);
+          if (listeners.size === 0 && topics.get(topic) === listeners) topics.delete(topic);
+        },
+      };
+    },
+
+    close() {
+      topics.clear();
     },
   };
 }

@@ -1,5 +1,4 @@
-import type { Claim, Settlement } from '../../ports/shared-state.ts';
-import { sharedStateFailure } from './failure.ts';
+import type { Claim, Settlement, SharedStateFailure } from '../../ports/shared-state.ts';
 
 /**
  * What both adapters refuse before they touch anything. Types do not stop a NaN that came out of an estimate,
@@ -149,4 +148,16 @@ function checkDuration(name: string, field: string, value: number): void {
 
 function refuse(message: string): never {
   throw sharedStateFailure('refused', message);
+}
+
+/** The message says what happened and what to do about it, and never carries a password. */
+export function sharedStateFailure(
+  reason: SharedStateFailure['reason'],
+  message: string,
+): SharedStateFailure {
+  return Object.assign(new Error(message), { name: 'SharedStateFailure' as const, reason });
+}
+
+export function sharedStateClosed(): SharedStateFailure {
+  return sharedStateFailure('unavailable', 'Shared state is closed: open it anew.');
 }

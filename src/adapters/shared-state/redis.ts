@@ -2,14 +2,12 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { checkClaims, checkMessage, checkSettlements, checkTopic } from './input-checks.ts';
-import { readRedisAddress } from './redis-address.ts';
-import { keepConnected } from './redis-connection.ts';
-import { channelPrefix, tagKeys } from './redis-keys.ts';
-import { runScript, type ScriptRunner } from './redis-script.ts';
-import { createRedisSubscriptions } from './redis-subscriptions.ts';
-import { readReservation, reserveCall, reserveScript } from './reserve-script.ts';
-import { settleCall, settleScript } from './settle-script.ts';
-import { createRedisValues } from './value-scripts.ts';
+import { readRedisAddress } from './redis/address.ts';
+import { keepConnected } from './redis/connection.ts';
+import { readReservation, reserveCall, reserveScript } from './redis/reserve-script.ts';
+import { channelPrefix, createRedisValues, runScript, type ScriptRunner, tagKeys } from './redis/scripts.ts';
+import { settleCall, settleScript } from './redis/settle-script.ts';
+import { createRedisSubscriptions } from './redis/subscriptions.ts';
 
 export interface RedisStateOptions {
   url: string;

@@ -1,15 +1,17 @@
-import { type ChargedCalls, chargeCalls } from '../../domain/calls/charge-calls.ts';
-import { type CallTokens, type FinishedCall, insertCalls } from '../../domain/calls/finished-call.ts';
-import { ownCharges } from '../../domain/calls/own-charge.ts';
-import { estimateCost } from '../../domain/credits/hold-estimate.ts';
-import type { CreditHolds, Payer } from '../../domain/credits/holds.ts';
-import { isBlocked } from '../../domain/credits/standing.ts';
-import type { Standings } from '../../domain/credits/standings.ts';
+import {
+  type CallTokens,
+  type ChargedCalls,
+  chargeCalls,
+  type FinishedCall,
+  insertCalls,
+  ownCharges,
+} from '../../domain/calls/settlement/finished-call.ts';
+import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
+import { type CreditHolds, estimateCost, type Payer } from '../../domain/credits/holds/holds.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
-import { type EstimatedUsage, estimateUsage } from '../../domain/limits/estimate-tokens.ts';
+import { type EstimatedUsage, estimateUsage } from '../../domain/limits/claims.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
-import type { Alias } from '../../domain/models/aliases.ts';
-import { priceAt } from '../../domain/models/price-of.ts';
+import { type Alias, priceAt } from '../../domain/models/aliases.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
@@ -51,7 +53,7 @@ export interface PlatformCall {
 export interface PlatformCallParts {
   readonly limits: Pick<Limits, 'reserve'>;
   readonly holds: CreditHolds;
-  readonly standings: Pick<Standings, 'find'>;
+  readonly standings: Pick<BillingStatuses, 'find'>;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly clock: Clock;
 }

@@ -1,6 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
+import type { AttemptKind } from '../../domain/accounts/attempt-limits.ts';
 import type { User } from '../../domain/accounts/user.ts';
-import { forbidden, unauthenticated } from './refusals.ts';
+import { forbidden, rateLimited, unauthenticated } from './errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** What an operation can demand, declared beside it as `authScopes: { companyAdmin: true }`. */
@@ -33,7 +34,7 @@ export async function signedIn(context: RequestContext): Promise<User> {
   return viewer;
 }
 
-export type Member = User & { readonly companyId: string };
+type Member = User & { readonly companyId: string };
 
 /** The viewer as one of a company: every operation on a company's things takes the company from here. */
 export async function member(context: RequestContext): Promise<Member> {
@@ -61,4 +62,14 @@ export function declaredAccess(extensions: Readonly<Record<string, unknown>>): r
   const declared = options?.authScopes;
   if (typeof declared !== 'object' || declared === null) return [];
   return Object.entries(declared).flatMap(([name, isDemanded]) => (isDemanded === true ? [name] : []));
+}
+
+/** Counts an attempt from the client's address and on the account, if one is named; RATE_LIMITED beyond. */
+export async function countAttempt(
+  context: RequestContext,
+  kind: AttemptKind,
+  account?: string,
+): Promise<void> {
+  const counted = await context.parts.attempts.count(kind, context.clientAddress, account);
+  if (counted.outcome === 'refused') throw rateLimited(counted.retryAfterMs);
 }

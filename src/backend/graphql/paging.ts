@@ -1,7 +1,6 @@
 import { isId } from '../../domain/keys/api-key.ts';
-import { badInput } from './refusals.ts';
-import type { Builder } from './schema-builder.ts';
-import type { SchemaObjects } from './schema-names.ts';
+import { badInput } from './errors.ts';
+import type { Builder, SchemaObjects } from './schema-builder.ts';
 
 /** What every connection resolves to. */
 export interface Page<Node> {

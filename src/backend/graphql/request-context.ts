@@ -1,9 +1,9 @@
-import type { AccessTokens } from '../../domain/accounts/access-token.ts';
-import type { Attempts } from '../../domain/accounts/attempts.ts';
+import type { Attempts } from '../../domain/accounts/attempt-limits.ts';
 import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
+import type { AccessTokens } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type User } from '../../domain/accounts/user.ts';
-import type { HeldCredits } from '../../domain/credits/held-credits.ts';
-import type { LogWatchers } from '../../domain/logs/log-watchers.ts';
+import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
+import type { LogWatchers } from '../../domain/logs/live-log.ts';
 import type { Cipher } from '../../domain/models/cipher.ts';
 import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -14,7 +14,7 @@ import type { CapturedMail } from '../../ports/mail.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import type { DraftPosting } from './posting-draft.ts';
+import type { DraftPosting } from './hiring/documents.ts';
 
 /** What the operations stand on. */
 export interface GraphqlParts {

@@ -1,22 +1,26 @@
 import SchemaBuilder from '@pothos/core';
 import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import { GraphQLError } from 'graphql';
 import { type Access, accessOf } from './access.ts';
-import type { SchemaInputs } from './document-input.ts';
-import { forbidden, unauthenticated } from './refusals.ts';
+import { forbidden, unauthenticated } from './errors.ts';
+import type { SchemaInputs } from './hiring/documents.ts';
 import type { RequestContext } from './request-context.ts';
-import type { SchemaObjects, SchemaScalars } from './schema-names.ts';
 
 export type Builder = ReturnType<typeof createSchemaBuilder>;
 
 /** One operation or one object: a function that declares it. */
 export type Declaration = (builder: Builder) => void;
 
+type NamedScalars = {
+  [Name in keyof SchemaScalars]: { Input: SchemaScalars[Name]; Output: SchemaScalars[Name] };
+};
+
 export function createSchemaBuilder() {
   return new SchemaBuilder<{
     Context: RequestContext;
-    Objects: SchemaObjects;
-    Scalars: SchemaScalars;
+    Objects: Pick<SchemaObjects, keyof SchemaObjects>;
+    Scalars: NamedScalars;
     Inputs: SchemaInputs;
     AuthScopes: Access;
     DefaultFieldNullability: false;
@@ -32,4 +36,51 @@ export function createSchemaBuilder() {
       unauthorizedError: (_parent, context) => (context.isSignedIn() ? forbidden() : unauthenticated()),
     },
   });
+}
+
+/**
+ * What is behind each name of the schema. The file that declares an object or an enumeration adds its row here by
+ * `declare module '../schema-builder.ts'`, so that resolvers name types by these names and this file imports none.
+ */
+export interface SchemaObjects {
+  PageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+}
+
+/** Scalars and enumerations: the value behind a name, the same on its way in and out. */
+export interface SchemaScalars {
+  ID: string;
+  DateTime: Date;
+  JSON: unknown;
+}
+
+/** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
+const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+export const scalars: Declaration = (builder) => {
+  builder.scalarType('DateTime', {
+    description: 'A moment, as ISO 8601 in UTC.',
+    serialize: (moment) => moment.toISOString(),
+    parseValue: readMoment,
+  });
+  builder.scalarType('JSON', {
+    description: 'Any JSON value.',
+    serialize: (value) => value,
+    parseValue: (value) => value,
+  });
+  builder.objectType('PageInfo', {
+    description: 'Where a page of a list ends: its endCursor is the next page’s `after`.',
+    fields: (t) => ({
+      hasNextPage: t.exposeBoolean('hasNextPage'),
+      endCursor: t.exposeID('endCursor', { nullable: true }),
+    }),
+  });
+};
+
+function readMoment(value: unknown): Date {
+  const moment = typeof value === 'string' && ISO_DATE.test(value) ? new Date(value) : null;
+  if (moment === null || Number.isNaN(moment.getTime())) {
+    const message = 'A moment as ISO 8601 with its zone is needed, as 2031-12-31T23:00:00Z.';
+    throw new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
+  }
+  return moment;
 }

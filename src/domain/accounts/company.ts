@@ -1,4 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { accountComplaint, insertUser } from './user.ts';
 
 export type BillingMode = 'PREPAID' | 'POSTPAID';
 
@@ -12,13 +14,13 @@ export interface Company {
   readonly createdAt: Date;
 }
 
-export interface NewCompany {
+interface NewCompany {
   readonly id: string;
   readonly name: string;
   readonly billingMode: BillingMode;
 }
 
-const COLUMNS = `id, name, billing_mode as "billingMode", credit_limit_micro as "creditLimitMicro",
+const COMPANY_COLUMNS = `id, name, billing_mode as "billingMode", credit_limit_micro as "creditLimitMicro",
   provider_customer_id as "providerCustomerId", created_at as "createdAt"`;
 
 /** Does nothing where a company of that id exists already. */
@@ -30,7 +32,9 @@ export async function addCompany(statements: Statements, company: NewCompany): P
 }
 
 export async function findCompany(statements: Statements, id: string): Promise<Company | null> {
-  const rows = await statements.query<Company>(`select ${COLUMNS} from companies where id = $1`, [id]);
+  const rows = await statements.query<Company>(`select ${COMPANY_COLUMNS} from companies where id = $1`, [
+    id,
+  ]);
   return rows[0] ?? null;
 }
 
@@ -40,7 +44,7 @@ export async function listCompanies(
   { limit, after }: { readonly limit: number; readonly after?: string | undefined },
 ): Promise<readonly Company[]> {
   return await statements.query<Company>(
-    `select ${COLUMNS} from companies where $1::uuid is null or id > $1 order by id limit $2`,
+    `select ${COMPANY_COLUMNS} from companies where $1::uuid is null or id > $1 order by id limit $2`,
     [after ?? null, limit],
   );
 }
@@ -55,8 +59,51 @@ export async function renameCompany(
   { id, name, now }: { readonly id: string; readonly name: string; readonly now: Date },
 ): Promise<Company | null> {
   const rows = await statements.query<Company>(
-    `update companies set name = $2, updated_at = $3 where id = $1 returning ${COLUMNS}`,
+    `update companies set name = $2, updated_at = $3 where id = $1 returning ${COMPANY_COLUMNS}`,
     [id, name, now],
   );
   return rows[0] ?? null;
+}
+
+interface WantedAccount {
+  readonly companyName: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+type PreparedAccount =
+  | { readonly outcome: 'prepared'; readonly account: Omit<WantedAccount, 'password'>; readonly hash: string }
+  | { readonly outcome: 'bad-email' }
+  | { readonly outcome: 'bad-password'; readonly message: string };
+
+/** Outside of the transaction: the hash takes tens of milliseconds, in which a transaction would hold up others. */
+export async function prepareSignUp(secrets: Secrets, wanted: WantedAccount): Promise<PreparedAccount> {
+  const complaint = accountComplaint(wanted);
+  if (complaint !== null) return complaint;
+  const { password, ...account } = wanted;
+  return { outcome: 'prepared', account, hash: await secrets.hashPassword(password) };
+}
+
+type SignedUp =
+  | {
+      readonly outcome: 'signed-up';
+      readonly companyId: string;
+      readonly userId: string;
+      readonly email: string;
+    }
+  /** Nothing may stay of what was written before: the caller rolls back. */
+  | { readonly outcome: 'email-taken' };
+
+/** A new company, whose first person is its admin. */
+export async function signUp(
+  statements: Statements,
+  secrets: Secrets,
+  { account, hash }: Extract<PreparedAccount, { outcome: 'prepared' }>,
+): Promise<SignedUp> {
+  const [companyId, userId] = [secrets.newId(), secrets.newId()];
+  const email = account.email.trim();
+  await addCompany(statements, { id: companyId, name: account.companyName, billingMode: 'PREPAID' });
+  const person = { id: userId, companyId, email, role: 'COMPANY_ADMIN', isSuperAdmin: false } as const;
+  const added = await insertUser(statements, { ...person, passwordHash: hash });
+  return added.outcome === 'added' ? { outcome: 'signed-up', companyId, userId, email } : added;
 }

@@ -1,9 +1,9 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { endAllSessions } from './end-sessions.ts';
 import type { MailOutbox } from './mail-outbox.ts';
-import { drawOneTimeToken } from './refresh-token.ts';
+import { endAllSessions } from './sessions.ts';
+import { drawOneTimeToken } from './tokens.ts';
 import { findUserByEmail, USER_COLUMNS, type User } from './user.ts';
 
 export const RESET_MS = 60 * 60 * 1000;

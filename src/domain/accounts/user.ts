@@ -1,6 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import type { VerifiedToken } from './access-token.ts';
+import type { VerifiedToken } from './tokens.ts';
 
 export type Role = 'MEMBER' | 'COMPANY_ADMIN';
 

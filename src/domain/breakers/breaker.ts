@@ -22,7 +22,7 @@ export type BreakerState = 'closed' | 'open' | 'half-open';
 export type CallResult = 'success' | 'failure' | 'ignored' | NamedFailure;
 
 /** A failure in a word, as 503, time-out or network. */
-export interface NamedFailure {
+interface NamedFailure {
   readonly failure: string;
 }
 
@@ -47,7 +47,7 @@ export interface BreakerView {
   readonly untilMs: number;
 }
 
-export interface BreakerRules {
+interface BreakerRules {
   /** Failures in a row that open it. */
   readonly failures: number;
   readonly cooldownMs: number;
@@ -81,7 +81,7 @@ export interface Breaker {
 }
 
 /** When to come back where a test is under way, and when a process asks again for one that another process has. */
-export const TRIAL_PAUSE_MS = 500;
+const TRIAL_PAUSE_MS = 500;
 
 export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange }: BreakerParts): Breaker {
   let view: BreakerView = { state: 'closed', epoch: 0, untilMs: 0 };
@@ -214,4 +214,46 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
 
 function reasonOf(result: 'failure' | NamedFailure): string {
   return result === 'failure' ? 'unknown' : result.failure;
+}
+
+/** How a call of an external AI service ended, as far as the service is concerned. */
+export type ServiceResult =
+  | { readonly kind: 'answered'; readonly status: number }
+  /** No answer, or no next part of it, in time. */
+  | { readonly kind: 'time-out' }
+  /** Not reached, refused, or broken off in the middle of an answer. */
+  | { readonly kind: 'network' }
+  /** Whoever wanted the answer has gone, or our process goes down. */
+  | { readonly kind: 'aborted' };
+
+/**
+ * Refusals that hold for every call until somebody does something: a wrong key, no money left with the provider.
+ * The service is of no use meanwhile, and an open breaker says so in readiness.
+ */
+const REFUSES_EVERY_CALL = new Set([401, 402, 407]);
+/** The service's own time-out; and too many calls, with or without a Retry-After: it asks to be left alone. */
+const ASKS_FOR_A_PAUSE = new Set([408, 425, 429]);
+
+/**
+ * What counts. A failure is what another call would most likely meet too: 5xx, 429, time-outs, the network, a wrong
+ * key, and a redirect, which no such service sends. A 400, 413 or 422 is a judgement of what we sent, a 403 may be
+ * about its content, and a 404 about one model of many: they say nothing about the service, so they neither count
+ * nor end a count, and as the test of a half-open breaker they leave the test to the next call. A call that its
+ * caller gave up says nothing either. What an answer is worth is not looked at here: a model that answers in prose
+ * where JSON was asked for is there.
+ */
+export function judgeResult(result: ServiceResult): CallResult {
+  if (result.kind === 'aborted') return 'ignored';
+  if (result.kind !== 'answered') return { failure: result.kind };
+  const { status } = result;
+  if (status >= 200 && status < 300) return 'success';
+  const isOurs =
+    status >= 400 && status < 500 && !REFUSES_EVERY_CALL.has(status) && !ASKS_FOR_A_PAUSE.has(status);
+  return isOurs ? 'ignored' : { failure: String(status) };
+}
+
+/** The name of a model target's breaker: its provider's host. Null for the embedded models, which need none. */
+export function serviceOf({ baseUrl }: { readonly baseUrl: string | null }): string | null {
+  // Not cut out of the text: what stands before an @ must not be shown in readiness.
+  return baseUrl === null ? null : new URL(baseUrl).host;
 }

@@ -1,16 +1,15 @@
+import { z } from 'zod';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { type Breaker, type BreakerState, createBreaker, type Entry, type LastError } from './breaker.ts';
 import {
-  BREAKERS_TOPIC,
-  LONGEST_NAME,
-  readToldView,
-  type ToldView,
-  trialKey,
-  viewKey,
-  writeToldView,
-} from './told-view.ts';
+  type Breaker,
+  type BreakerState,
+  type BreakerView,
+  createBreaker,
+  type Entry,
+  type LastError,
+} from './breaker.ts';
 
 export interface BreakersParts {
   readonly sharedState: SharedState;
@@ -42,7 +41,7 @@ export interface Breakers {
   close(): Promise<void>;
 }
 
-export interface ServiceTrouble {
+interface ServiceTrouble {
   /** The later of what this process saw and what the others told when they opened or closed it. */
   readonly lastError: LastError | null;
   /** When the one test may be made; past while it is half-open, null while it is closed. */
@@ -208,4 +207,99 @@ function forgetOneOf(services: Map<string, Service>): void {
   if (name === undefined) return;
   end(service);
   services.delete(name);
+}
+
+/** The topic on which every change is told, and where the last one of a service stands. */
+const BREAKERS_TOPIC = 'breakers';
+const viewKey = (name: string) => `breaker:${name}`;
+const trialKey = (name: string, epoch: number) => `breaker:${name}:trial:${epoch}`;
+
+/** What is told to others, or kept for those who come later: their own view, and what the teller's clock said. */
+interface ToldView {
+  readonly name: string;
+  readonly view: BreakerView;
+  readonly toldAtMs: number;
+  /** What failed last, as far as the teller knows; other versions of this program may not tell. */
+  readonly lastError: LastError | null;
+}
+
+const LONGEST_NAME = 200;
+const LONGEST_REASON = 200;
+
+const toldView = z.object({
+  name: z.string().min(1).max(LONGEST_NAME),
+  state: z.enum(['closed', 'open']),
+  epoch: z.int().nonnegative(),
+  untilMs: z.int().nonnegative(),
+  toldAtMs: z.int().nonnegative(),
+  lastError: z
+    .object({ reason: z.string().max(LONGEST_REASON), atMs: z.int().nonnegative() })
+    .nullish()
+    .catch(null),
+});
+
+function writeToldView({ name, view, toldAtMs, lastError }: ToldView): string {
+  return JSON.stringify({ name, ...view, toldAtMs, lastError });
+}
+
+/** Null for what is not a view: another version of this program may write to the same place. */
+function readToldView(text: string): ToldView | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const read = toldView.safeParse(value);
+  if (!read.success) return null;
+  const { name, toldAtMs, state, epoch, untilMs, lastError } = read.data;
+  return { name, toldAtMs, view: { state, epoch, untilMs }, lastError: lastError ?? null };
+}
+
+interface ToldServiceParts {
+  readonly sharedState: Pick<SharedState, 'get' | 'set' | 'publish'>;
+  readonly clock: Clock;
+}
+
+/** A service as all processes agree on it, for a process that calls none itself. */
+export interface ToldService {
+  readonly state: BreakerState;
+  readonly lastError: LastError | null;
+  /** Past while it is half-open, null while it is closed. */
+  readonly nextTryAtMs: number | null;
+}
+
+/** As long as the processes themselves keep what they tell. */
+const RESET_VIEW_TTL_MS = 24 * 3_600_000;
+
+/** Null where nobody has told anything of it lately: then it was not opened. */
+export async function readToldService(
+  { sharedState, clock }: ToldServiceParts,
+  name: string,
+): Promise<ToldService | null> {
+  const kept = await sharedState.get(viewKey(name));
+  const told = kept === null ? null : readToldView(kept);
+  if (told === null) return null;
+  const { lastError, view } = told;
+  if (view.state === 'closed') return { state: 'closed', lastError, nextTryAtMs: null };
+  const state = clock.now() >= view.untilMs ? 'half-open' : 'open';
+  return { state, lastError, nextTryAtMs: view.untilMs };
+}
+
+/**
+ * A person says that the service is well again: it is closed everywhere, by a view of a later epoch, which every
+ * process takes over at the message or within half a second. A process that finds it failing meanwhile opens it anew.
+ */
+export async function resetToldService(
+  { sharedState, clock }: ToldServiceParts,
+  name: string,
+): Promise<{ readonly outcome: 'reset' | 'closed-before' }> {
+  const kept = await sharedState.get(viewKey(name));
+  const told = kept === null ? null : readToldView(kept);
+  if (told === null || told.view.state === 'closed') return { outcome: 'closed-before' };
+  const view = { state: 'closed', epoch: Math.max(clock.now(), told.view.epoch + 1), untilMs: 0 } as const;
+  const text = writeToldView({ name, view, toldAtMs: clock.now(), lastError: told.lastError });
+  await sharedState.set(viewKey(name), text, RESET_VIEW_TTL_MS);
+  await sharedState.publish(BREAKERS_TOPIC, text);
+  return { outcome: 'reset' };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { judgeResult } from './failing-result.ts';
+import { judgeResult } from './breaker.ts';
 
 const answered = (status: number) => judgeResult({ kind: 'answered', status });
 

@@ -1,6 +1,10 @@
-import type { Statements } from '../../ports/database.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Statements } from '../../ports/database.ts';
+import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { checkOffer, type OfferField, type WantedOffer } from './offer.ts';
 
-export type CreditPackStatus = 'DRAFT' | 'ACTIVE' | 'RETIRED';
+type CreditPackStatus = 'DRAFT' | 'ACTIVE' | 'RETIRED';
 
 /** Credits that are bought once. Only an ACTIVE pack is sold; a DRAFT has no price at the provider yet. */
 export interface CreditPack {
@@ -19,7 +23,7 @@ export interface CreditPack {
 }
 
 /** A row of `credit_packs` as a CreditPack. */
-export const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro", price_minor as "priceMinor", currency,
+const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro", price_minor as "priceMinor", currency,
   sort_order as "sortOrder", status, provider_product_id as "providerProductId",
   provider_price_id as "providerPriceId", created_at as "createdAt", updated_at as "updatedAt"`;
 
@@ -49,4 +53,93 @@ export async function findCreditPacks(
     `select ${CREDIT_PACK_COLUMNS} from credit_packs where id = any($1::uuid[])`,
     [ids],
   );
+}
+
+interface CreditPackParts {
+  readonly database: Database;
+  readonly provider: Pick<PaymentProvider, 'createProduct' | 'createPrice'>;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+}
+
+interface WantedCreditPack extends WantedOffer {
+  readonly sortOrder: number;
+}
+
+type CreatedCreditPack =
+  | { readonly outcome: 'created'; readonly pack: CreditPack }
+  | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string }
+  /** Nothing is sold; the message is fit to be shown. */
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+const MOST_SORT_ORDER = 1_000_000;
+
+/**
+ * Adds a pack with its product and its one-time price at the provider. It is a DRAFT until both are there: whatever
+ * fails in between, nobody is offered a pack that cannot be paid for.
+ */
+export async function createCreditPack(
+  parts: CreditPackParts,
+  wanted: WantedCreditPack,
+): Promise<CreatedCreditPack> {
+  const { database, secrets, clock } = parts;
+  const { sortOrder, creditsMicro } = wanted;
+  const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
+  if (checked.outcome === 'invalid') return checked;
+  if (!Number.isInteger(sortOrder) || Math.abs(sortOrder) > MOST_SORT_ORDER) {
+    const message = `A sort order is a whole number between -${MOST_SORT_ORDER} and ${MOST_SORT_ORDER}.`;
+    return { outcome: 'invalid', field: 'sortOrder', message };
+  }
+  const id = secrets.newId();
+  const { name, priceMinor, currency } = checked;
+  await database.query(
+    `insert into credit_packs (id, name, credits_micro, price_minor, currency, sort_order, status, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, 'DRAFT', $7, $7)`,
+    [id, name, creditsMicro, priceMinor, currency, sortOrder, new Date(clock.now())],
+  );
+  const made = await makePrice(parts, { id, name, priceMinor, currency }).catch(async (error: unknown) => {
+    await removeDraft(database, id);
+    throw error;
+  });
+  if (made.outcome === 'failed') {
+    await removeDraft(database, id);
+    const message = `The payment provider did not take the pack, so it was not added: ${made.message}`;
+    return { outcome: 'provider-failed', message };
+  }
+  const [pack] = await database.query<CreditPack>(
+    `update credit_packs set status = 'ACTIVE', provider_product_id = $2, provider_price_id = $3, updated_at = $4
+     where id = $1 returning ${CREDIT_PACK_COLUMNS}`,
+    [id, made.productId, made.priceId, new Date(clock.now())],
+  );
+  if (pack === undefined) throw new Error(`credit pack ${id} has disappeared`);
+  return { outcome: 'created', pack };
+}
+
+type MadePrice =
+  | { readonly outcome: 'made'; readonly productId: string; readonly priceId: string }
+  | { readonly outcome: 'failed'; readonly message: string };
+
+async function makePrice(
+  { provider }: CreditPackParts,
+  pack: Pick<CreditPack, 'id' | 'name' | 'priceMinor' | 'currency'>,
+): Promise<MadePrice> {
+  const metadata = { creditPackId: pack.id };
+  const product = await provider.createProduct({ name: pack.name, metadata }, `pack:${pack.id}:product`);
+  if (product.outcome === 'failed') return { outcome: 'failed', message: product.failure.message };
+  const productId = product.value.id;
+  const wanted = {
+    productId,
+    amountMinor: pack.priceMinor,
+    currency: pack.currency,
+    recurring: null,
+    metadata,
+  };
+  const price = await provider.createPrice(wanted, `pack:${pack.id}:price`);
+  if (price.outcome === 'failed') return { outcome: 'failed', message: price.failure.message };
+  return { outcome: 'made', productId, priceId: price.value.id };
+}
+
+/** What the provider may have of it is a product that nothing refers to. */
+async function removeDraft(database: Database, id: string): Promise<void> {
+  await database.query(`delete from credit_packs where id = $1 and status = 'DRAFT'`, [id]);
 }

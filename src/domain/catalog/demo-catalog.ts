@@ -3,9 +3,8 @@ import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { createCreditPack } from './create-credit-pack.ts';
-import { createPlan, type WantedPlan } from './create-plan.ts';
-import { syncAllPlansProviderPricing } from './sync-plan-pricing.ts';
+import { createCreditPack } from './credit-pack.ts';
+import { createPlan, syncAllPlansProviderPricing, type WantedPlan } from './plan.ts';
 
 export interface DemoCatalogParts {
   readonly database: Database;

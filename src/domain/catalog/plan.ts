@@ -1,6 +1,11 @@
-import type { Statements } from '../../ports/database.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Statements } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { checkOffer, type OfferField, type WantedOffer } from './offer.ts';
 
-export type PlanBillingMode = 'PREPAID' | 'POSTPAID';
+type PlanBillingMode = 'PREPAID' | 'POSTPAID';
 export type BillingInterval = 'MONTH' | 'YEAR';
 
 /** What a company pays for by the period. A POSTPAID one has no price at the provider: usage is invoiced instead. */
@@ -26,13 +31,13 @@ export interface Plan {
 const NEEDS_PRICING = `(active and billing_mode <> 'POSTPAID' and provider_price_id is null)`;
 
 /** A row of `plans` as a Plan. */
-export const PLAN_COLUMNS = `id, name, active, billing_mode as "billingMode", price_minor as "priceMinor", currency,
+const PLAN_COLUMNS = `id, name, active, billing_mode as "billingMode", price_minor as "priceMinor", currency,
   credits_micro as "creditsMicro", billing_interval as "interval", provider_product_id as "providerProductId",
   provider_price_id as "providerPriceId", ${NEEDS_PRICING} as "needsProviderPricing",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** A catalog is read as a whole: nobody offers more. */
-export const MOST_PLANS = 500;
+const MOST_PLANS = 500;
 
 /** The cheapest first, so that people can compare; those no longer sold come last. */
 export async function listPlans(
@@ -56,10 +61,146 @@ export async function findPlans(statements: Statements, ids: readonly string[]):
   return await statements.query<Plan>(`select ${PLAN_COLUMNS} from plans where id = any($1::uuid[])`, [ids]);
 }
 
-export async function findPlanByPrice(statements: Statements, providerPriceId: string): Promise<Plan | null> {
-  const rows = await statements.query<Plan>(
-    `select ${PLAN_COLUMNS} from plans where provider_price_id = $1`,
-    [providerPriceId],
+export interface WantedPlan extends WantedOffer {
+  readonly billingMode: PlanBillingMode;
+  readonly active: boolean;
+  readonly interval: BillingInterval;
+}
+
+type CreatedPlan =
+  | { readonly outcome: 'created'; readonly plan: Plan }
+  | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string };
+
+/**
+ * Adds a plan, without asking the provider: a PREPAID one needs pricing until the next sync. A POSTPAID one may be
+ * free of a base price and bring no credits: what it costs is usage.
+ */
+export async function createPlan(
+  {
+    statements,
+    secrets,
+    clock,
+  }: {
+    readonly statements: Statements;
+    readonly secrets: Pick<Secrets, 'newId'>;
+    readonly clock: Clock;
+  },
+  wanted: WantedPlan,
+): Promise<CreatedPlan> {
+  const isPostpaid = wanted.billingMode === 'POSTPAID';
+  const checked = checkOffer(wanted, { freeOfCharge: isPostpaid, withoutCredits: isPostpaid });
+  if (checked.outcome === 'invalid') return checked;
+  const [plan] = await statements.query<Plan>(
+    `insert into plans (id, name, active, billing_mode, price_minor, currency, credits_micro, billing_interval,
+       created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) returning ${PLAN_COLUMNS}`,
+    [
+      secrets.newId(),
+      checked.name,
+      wanted.active,
+      wanted.billingMode,
+      checked.priceMinor,
+      checked.currency,
+      wanted.creditsMicro,
+      wanted.interval,
+      new Date(clock.now()),
+    ],
+  );
+  if (plan === undefined) throw new Error('a plan was not written');
+  return { outcome: 'created', plan };
+}
+
+interface PlanPricingParts {
+  readonly database: Database;
+  readonly provider: Pick<PaymentProvider, 'createProduct' | 'createPrice'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Told of each price that was written: events may wait for a plan that has it. */
+  readonly onPriced?: (providerPriceId: string) => Promise<void>;
+}
+
+type SyncedPlans =
+  /** All active plans that are sold through the provider, those that had their ids before as they were. */
+  | { readonly outcome: 'synced'; readonly plans: readonly Plan[] }
+  /** Some may have got their ids all the same; running it again goes on. */
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+/** Longer than two requests with all their retries. */
+const CLAIM_MS = 90_000;
+const WAIT_MS = 100;
+const SOLD = `active and billing_mode <> 'POSTPAID'`;
+
+/**
+ * Gives every active plan that lacks one a product and a price at the provider. It may be repeated and run twice at
+ * once: a plan is claimed before the provider is asked, and the keys of the requests are made of the plan's id, so
+ * that even a claim that ran out makes no second price. No transaction is open while the provider is asked.
+ */
+export async function syncAllPlansProviderPricing(parts: PlanPricingParts): Promise<SyncedPlans> {
+  const { database, clock } = parts;
+  const mine = new Set<string>();
+  for (;;) {
+    const claimed = await claim(parts);
+    if (claimed !== null) {
+      // A plan that a price was written for cannot be claimed again: each turn is another plan.
+      if (mine.has(claimed.id)) throw new Error(`plan ${claimed.id} was priced and has no price`);
+      mine.add(claimed.id);
+      const problem = await price(parts, claimed);
+      if (problem !== null)
+        return { outcome: 'provider-failed', message: `Plan "${claimed.name}": ${problem}` };
+      continue;
+    }
+    const plans = await database.query<Plan>(
+      `select ${PLAN_COLUMNS} from plans where ${SOLD} order by currency, price_minor, created_at, id`,
+    );
+    // Others are at work on the rest; theirs is what this caller wants to see, too.
+    if (plans.every((plan) => plan.providerPriceId !== null)) return { outcome: 'synced', plans };
+    await clock.sleep(WAIT_MS);
+  }
+}
+
+async function claim({ database, clock }: PlanPricingParts): Promise<Plan | null> {
+  const now = clock.now();
+  const rows = await database.query<Plan>(
+    `update plans set pricing_claimed_until = $2
+     where id = (select id from plans where ${SOLD} and provider_price_id is null
+         and (pricing_claimed_until is null or pricing_claimed_until <= $1)
+       order by id limit 1 for update skip locked)
+     returning ${PLAN_COLUMNS}`,
+    [new Date(now), new Date(now + CLAIM_MS)],
   );
   return rows[0] ?? null;
+}
+
+/** Null when it is done; else what the provider said. Then the claim is given back. */
+async function price(parts: PlanPricingParts, plan: Plan): Promise<string | null> {
+  const { database, provider, clock, log, onPriced } = parts;
+  const metadata = { planId: plan.id };
+  try {
+    let productId = plan.providerProductId;
+    if (productId === null) {
+      const product = await provider.createProduct({ name: plan.name, metadata }, `plan:${plan.id}:product`);
+      if (product.outcome === 'failed') return product.failure.message;
+      productId = product.value.id;
+      // Kept at once: the provider forgets its idempotency keys after a day, this does not.
+      await database.query('update plans set provider_product_id = $2 where id = $1', [plan.id, productId]);
+    }
+    const wanted = {
+      productId,
+      amountMinor: plan.priceMinor,
+      currency: plan.currency,
+      recurring: { interval: plan.interval === 'YEAR' ? 'year' : 'month', intervalCount: 1 },
+      metadata,
+    } as const;
+    const made = await provider.createPrice(wanted, `plan:${plan.id}:price`);
+    if (made.outcome === 'failed') return made.failure.message;
+    await database.query(
+      `update plans set provider_price_id = $2, updated_at = $3 where id = $1 and provider_price_id is null`,
+      [plan.id, made.value.id, new Date(clock.now())],
+    );
+    log.info('a plan has its price at the payment provider', { planId: plan.id, priceId: made.value.id });
+    await onPriced?.(made.value.id);
+    return null;
+  } finally {
+    await database.query('update plans set pricing_claimed_until = null where id = $1', [plan.id]);
+  }
 }

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'bun:test';
-import { checkCv } from './check-cv.ts';
-import { checkPosting } from './check-posting.ts';
 import { evidenceOf } from './evidence.ts';
-import { readModelCv } from './model/read-model-cv.ts';
-import { readModelPosting } from './model/read-model-posting.ts';
+import { checkCv, checkPosting } from './model/check-answer.ts';
+import { readModelCv, readModelPosting } from './model/extract-answer.ts';
 
 const TODAY = { year: 2024, month: 6 };
 const TEXT = `Jane Miller

@@ -4,7 +4,7 @@ import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
 import type { Alias, AliasTarget } from '../models/aliases.ts';
-import type { DocumentEngine, ParsedText } from './parse-engine.ts';
+import type { DocumentEngine, ParsedText } from './document-engine.ts';
 import { createTextParser } from './parse-text.ts';
 
 const FACTS: ParsedText['document'] = { kind: 'cv', language: 'en', confidence: 1, warnings: [] };

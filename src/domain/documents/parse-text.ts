@@ -1,7 +1,6 @@
 import type { Alias } from '../models/aliases.ts';
-import { type AskedModel, type AskModelParts, askModel } from './parse-ask-model.ts';
-import type { DocumentEngine, ParsedText, ParseKind } from './parse-engine.ts';
-import type { AnswerTokens } from './parse-model-answer.ts';
+import { type AnswerTokens, type AskedModel, type AskModelParts, askModel } from './ask-model.ts';
+import type { DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
 
 /**
  * A text on its way to a record.

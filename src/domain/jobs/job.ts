@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import type { Statements, Transaction } from '../../ports/database.ts';
+
 export type JobStatus = 'DRAFT' | 'ACTIVE' | 'CLOSED';
 export type JobParsing = 'NONE' | 'PENDING' | 'DONE' | 'FAILED';
 
@@ -15,7 +18,7 @@ export interface JobFields {
 
 export type JobFieldName = keyof JobFields;
 
-export const JOB_FIELD_NAMES = [
+const JOB_FIELD_NAMES = [
   'title',
   'description',
   'location',
@@ -54,3 +57,158 @@ export const JOB_COLUMNS = `id, company_id as "companyId", version, status, titl
   employment_type as "employmentType", must_have as "mustHave", nice_to_have as "niceToHave",
   min_months_experience as "minMonthsExperience", parsing, parse_problem as "parseProblem", engine, given,
   created_by as "createdBy", created_at as "createdAt", updated_at as "updatedAt"`;
+
+/** What somebody wants a job to be: left out is not said; null takes away what a job need not have. */
+export type WantedFields = { readonly [Name in JobFieldName]?: JobFields[Name] | null | undefined };
+
+type CheckedFields =
+  | { readonly outcome: 'checked'; readonly fields: Partial<JobFields> }
+  | { readonly outcome: 'invalid'; readonly field: JobFieldName; readonly message: string };
+
+export const LONGEST_TITLE = 300;
+export const LONGEST_DESCRIPTION = 100_000;
+export const LONGEST_REQUIREMENT = 500;
+export const MOST_REQUIREMENTS = 100;
+export const MOST_MONTHS = 1_200;
+
+/** PostgreSQL keeps no NUL, and a lone surrogate is no character. */
+const STORABLE = /^[^\0\p{Cs}]*$/u;
+const ONE_LINE = /^[^\p{Cc}\p{Cs}\u2028\u2029]*$/u;
+const UNPRINTABLE = 'no control characters are allowed';
+
+const line = (longest: number) =>
+  z.string().trim().min(1, 'it must not be empty').max(longest).regex(ONE_LINE, UNPRINTABLE);
+const requirements = z.array(line(LONGEST_REQUIREMENT)).max(MOST_REQUIREMENTS);
+
+const FORMS = {
+  title: line(LONGEST_TITLE),
+  description: z.string().trim().max(LONGEST_DESCRIPTION).regex(STORABLE, UNPRINTABLE),
+  location: line(300).nullable(),
+  remote: z.boolean(),
+  employmentType: line(100).nullable(),
+  mustHave: requirements,
+  niceToHave: requirements,
+  minMonthsExperience: z.int().min(0).max(MOST_MONTHS).nullable(),
+} as const satisfies { readonly [Name in JobFieldName]: z.ZodType<JobFields[Name]> };
+
+/** Each field that was given, trimmed and within its bounds. Null for one that a job must have counts as left out. */
+export function checkWantedFields(wanted: WantedFields): CheckedFields {
+  const fields: Record<string, unknown> = {};
+  for (const name of JOB_FIELD_NAMES) {
+    const value = wanted[name];
+    const form = FORMS[name];
+    if (value === undefined || (value === null && !form.safeParse(null).success)) continue;
+    const read = form.safeParse(value);
+    if (!read.success) {
+      return {
+        outcome: 'invalid',
+        field: name,
+        message: read.error.issues[0]?.message ?? 'it cannot be used',
+      };
+    }
+    fields[name] = read.data;
+  }
+  return { outcome: 'checked', fields: fields as Partial<JobFields> };
+}
+
+export type JobChange = 'created' | 'edited' | 'closed' | 'parsed' | 'parse-failed' | 'sent-again';
+
+/** Who and when, in the transaction of the change itself. Null for the document worker. */
+export async function writeJobVersion(
+  transaction: Transaction,
+  job: Job,
+  what: JobChange,
+  changedBy: string | null,
+): Promise<void> {
+  const { title, description, location, remote, employmentType, mustHave, niceToHave } = job;
+  const { minMonthsExperience, status, parsing } = job;
+  const fields = {
+    ...{ title, description, status, location, remote, employmentType, mustHave, niceToHave },
+    ...{ minMonthsExperience, parsing },
+  };
+  await transaction.query(
+    `insert into job_versions (job_id, version, what, fields, changed_by, changed_at) values ($1, $2, $3, $4, $5, $6)`,
+    [job.id, job.version, what, fields, changedBy, job.updatedAt],
+  );
+}
+
+export interface JobVersion {
+  readonly version: number;
+  readonly what: JobChange;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly changedBy: string | null;
+  /** As it is today. */
+  readonly changedByEmail: string | null;
+  readonly changedAt: Date;
+}
+
+interface JobWish {
+  readonly limit: number;
+  /** The id of the last job of the page before. */
+  readonly after: string | null;
+  /** Null is every status. */
+  readonly status: JobStatus | null;
+  /** Changed at or after. */
+  readonly updatedSince?: Date | null;
+  /** Words that must all stand somewhere in the job, whatever their case. */
+  readonly words?: readonly string[];
+}
+
+const MOST_AT_ONCE = 1_000;
+const MOST_WORDS = 10;
+export const LONGEST_SEARCH = 200;
+
+/** A company's jobs, the newest first: by id, which grows with time and never changes, so no page misses one. */
+export async function listJobs(
+  statements: Statements,
+  companyId: string,
+  { limit, after, status, updatedSince = null, words = [] }: JobWish,
+): Promise<readonly Job[]> {
+  return await statements.query<Job>(
+    `select ${JOB_COLUMNS} from jobs
+     where company_id = $1 and ($2::uuid is null or id < $2) and ($3::text is null or status = $3)
+       and ($4::timestamptz is null or updated_at >= $4)
+       and not exists (select 1 from unnest($5::text[]) as word where position(word in lower(concat_ws(' ', title,
+         description, location, employment_type, array_to_string(must_have, ' '), array_to_string(nice_to_have, ' ')))) = 0)
+     order by id desc limit $6`,
+    [companyId, after, status, updatedSince, words, Math.min(Math.max(1, limit), MOST_AT_ONCE)],
+  );
+}
+
+/** A search as the words that `listJobs` takes; the rest of a longer one is left out. */
+export function searchWords(search: string): readonly string[] {
+  const words = search.slice(0, LONGEST_SEARCH).toLowerCase().split(/\s+/);
+  return [...new Set(words.filter((word) => word !== ''))].slice(0, MOST_WORDS);
+}
+
+/** In the order of the ids; null for a job of another company, as for one that does not exist. */
+export async function findJobs(
+  statements: Statements,
+  companyId: string,
+  ids: readonly string[],
+): Promise<readonly (Job | null)[]> {
+  const rows = await statements.query<Job>(
+    `select ${JOB_COLUMNS} from jobs where company_id = $1 and id = any($2::uuid[])`,
+    [companyId, ids],
+  );
+  const byId = new Map(rows.map((job) => [job.id, job]));
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
+const MOST_VERSIONS = 100;
+
+/** A job's newest versions, the newest first. */
+export async function listJobVersions(
+  statements: Statements,
+  companyId: string,
+  jobId: string,
+): Promise<readonly JobVersion[]> {
+  return await statements.query<JobVersion>(
+    `select own.version, own.what, own.fields, own.changed_by as "changedBy", person.email as "changedByEmail",
+       own.changed_at as "changedAt"
+     from job_versions as own join jobs as job on job.id = own.job_id
+     left join users as person on person.id = own.changed_by
+     where own.job_id = $1 and job.company_id = $2 order by own.version desc limit ${MOST_VERSIONS}`,
+    [jobId, companyId],
+  );
+}

@@ -1,11 +1,18 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
-import { lockJob, withoutGiven, writeJob } from './change-job.ts';
-import type { Job } from './job.ts';
-import { fieldsOfPosting, type ReadPosting } from './posting-fields.ts';
+import {
+  type Job,
+  type JobFields,
+  LONGEST_DESCRIPTION,
+  LONGEST_REQUIREMENT,
+  LONGEST_TITLE,
+  MOST_MONTHS,
+  MOST_REQUIREMENTS,
+} from './job.ts';
+import { lockJob, withoutGiven, writeJob } from './job-changes.ts';
 
 /** A posting that waits to be read. */
-export interface WaitingPosting {
+interface WaitingPosting {
   readonly jobId: string;
   readonly companyId: string;
   readonly name: string;
@@ -15,7 +22,8 @@ export interface WaitingPosting {
 }
 
 /** Of a posting that was tried again and again: its dead letter may be given another run, which then counts. */
-export const GAVE_UP = 'The posting could not be read because of a fault of ours. Send it again later.';
+export const POSTING_GAVE_UP =
+  'The posting could not be read because of a fault of ours. Send it again later.';
 
 /** Null where there is nothing to do: it has been read, or the job is gone. */
 export async function findWaitingPosting(
@@ -27,7 +35,7 @@ export async function findWaitingPosting(
        encode(file.sha256, 'hex') as "fileHash"
      from jobs as job join job_files as file on file.job_id = job.id
      where job.id = $1 and (job.parsing = 'PENDING' or job.parse_problem = $2)`,
-    [jobId, GAVE_UP],
+    [jobId, POSTING_GAVE_UP],
   );
   return rows[0] ?? null;
 }
@@ -47,7 +55,7 @@ const LONGEST_PROBLEM = 500;
  * Writes down what came of a reading, once: only while the job waits for it and its file is the one that was read.
  * `also` runs in the same transaction, and only where the reading counts: there the call that it took is charged.
  */
-export async function applyReading(
+export async function applyPostingReading(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
   waiting: Pick<WaitingPosting, 'jobId' | 'fileHash'>,
   reading: PostingReading,
@@ -86,5 +94,69 @@ async function writeReading(
 }
 
 function isWaiting({ parsing, parseProblem }: Job): boolean {
-  return parsing === 'PENDING' || parseProblem === GAVE_UP;
+  return parsing === 'PENDING' || parseProblem === POSTING_GAVE_UP;
+}
+
+/** As much of a read posting as a job takes over. The whole of it is kept beside the job. */
+export interface ReadPosting {
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly jobLocation: readonly {
+    readonly city: string | null;
+    readonly region: string | null;
+    readonly country: string | null;
+  }[];
+  readonly jobLocationType: string | null;
+  readonly employmentType: string | null;
+  readonly must_have: readonly string[];
+  readonly nice_to_have: readonly string[];
+  readonly experienceRequirements: { readonly monthsOfExperience: number | null } | null;
+}
+
+/** What a posting says, cut to what a job holds. What it does not say is not among the fields. */
+export function fieldsOfPosting(posting: ReadPosting): Partial<JobFields> {
+  const [place] = posting.jobLocation;
+  const months = posting.experienceRequirements?.monthsOfExperience ?? null;
+  const wanted: { [Name in keyof JobFields]: JobFields[Name] | null } = {
+    title: lineOf(posting.title, LONGEST_TITLE),
+    description: storable(posting.description)?.slice(0, LONGEST_DESCRIPTION).trim() || null,
+    location: place === undefined ? null : lineOf(placeText(place), 300),
+    remote: posting.jobLocationType === 'TELECOMMUTE' ? true : null,
+    employmentType: lineOf(posting.employmentType, 100),
+    mustHave: requirementsOf(posting.must_have),
+    niceToHave: requirementsOf(posting.nice_to_have),
+    minMonthsExperience: months === null ? null : Math.min(Math.max(0, Math.round(months)), MOST_MONTHS),
+  };
+  const said = Object.entries(wanted).filter(([, value]) => value !== null);
+  return Object.fromEntries(said) as Partial<JobFields>;
+}
+
+/** A title for what nobody has read yet: the text's first line, or the file's name without its ending. */
+export function titleBeforeReading(file: { readonly name: string }, text: string | null): string {
+  const first = text?.split('\n').find((line) => line.trim() !== '');
+  const name = file.name.replace(/\.[a-z0-9]{1,5}$/i, '');
+  return lineOf(first ?? null, LONGEST_TITLE) ?? lineOf(name, LONGEST_TITLE) ?? 'Untitled posting';
+}
+
+function requirementsOf(texts: readonly string[]): readonly string[] | null {
+  const lines = texts.flatMap((text) => lineOf(text, LONGEST_REQUIREMENT) ?? []);
+  return lines.length === 0 ? null : [...new Set(lines)].slice(0, MOST_REQUIREMENTS);
+}
+
+function placeText({ city, region, country }: ReadPosting['jobLocation'][number]): string {
+  return [city, region, country].filter((part) => part !== null && part !== '').join(', ');
+}
+
+function storable(text: string | null): string | null {
+  return text === null ? null : text.toWellFormed().replaceAll('\0', '');
+}
+
+function lineOf(text: string | null, longest: number): string | null {
+  const line = storable(text)
+    ?.replaceAll(/[\p{Cc}\p{Z}]+/gu, ' ')
+    .trim()
+    .slice(0, longest)
+    .toWellFormed()
+    .trim();
+  return line || null;
 }

@@ -1,5 +1,3 @@
-import type { Scope } from './scopes.ts';
-
 /** The record of a key: everything about it but the key. */
 export interface ApiKey extends KeySettings {
   readonly id: string;
@@ -51,4 +49,83 @@ const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Ids come from addresses and command lines. One that is none names nothing; PostgreSQL would call it an error. */
 export function isId(text: string): boolean {
   return ID.test(text);
+}
+
+export const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
+/** What a key has when nobody chose: `jobs:read` is given only where it was asked for (G-21). */
+export const DEFAULT_SCOPES: readonly Scope[] = ['inference:chat', 'inference:parse', 'usage:read'];
+
+export function isScope(text: string): text is Scope {
+  return SCOPES.some((scope) => scope === text);
+}
+
+/**
+ * A raw key is `tpk_`, 43 base62 characters that hold 256 random bits, and 6 that hold the CRC-32 of what stands
+ * before them. The prefix lets secret scanners find a key that leaked; the checksum tells a typing error from
+ * an unknown key without a look-up.
+ */
+const KEY_PREFIX = 'tpk_';
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+export const KEY_BYTES = 32;
+const RANDOM_CHARACTERS = 43;
+const CHECKSUM_CHARACTERS = 6;
+const BODY_LENGTH = KEY_PREFIX.length + RANDOM_CHARACTERS;
+const KEY_LENGTH = BODY_LENGTH + CHECKSUM_CHARACTERS;
+
+export function rawKeyFrom(bytes: Uint8Array): string {
+  if (bytes.length !== KEY_BYTES) throw new Error(`a raw key is made of ${KEY_BYTES} bytes`);
+  const number = bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n);
+  const body = KEY_PREFIX + base62(number, RANDOM_CHARACTERS);
+  return body + base62(BigInt(crc32OfBody(body)), CHECKSUM_CHARACTERS);
+}
+
+/** Whether this can be a key at all: its form, and its checksum. On the path of every call: it makes nothing. */
+export function isWellFormed(rawKey: string): boolean {
+  if (rawKey.length !== KEY_LENGTH || !rawKey.startsWith(KEY_PREFIX)) return false;
+  for (let at = KEY_PREFIX.length; at < BODY_LENGTH; at += 1)
+    if (digitAt(rawKey, at) === NO_DIGIT) return false;
+  let checksum = 0;
+  for (let at = BODY_LENGTH; at < KEY_LENGTH; at += 1) {
+    const digit = digitAt(rawKey, at);
+    if (digit === NO_DIGIT) return false;
+    checksum = checksum * ALPHABET.length + digit;
+  }
+  return checksum === crc32OfBody(rawKey);
+}
+
+/** What may be shown of a key for recognition. */
+export function recognition(rawKey: string): { prefix: string; lastFour: string } {
+  return { prefix: rawKey.slice(0, KEY_PREFIX.length + 4), lastFour: rawKey.slice(-4) };
+}
+
+function base62(number: bigint, width: number): string {
+  let digits = '';
+  for (let rest = number; rest > 0n; rest /= 62n) digits = ALPHABET[Number(rest % 62n)] + digits;
+  return digits.padStart(width, '0');
+}
+
+const NO_DIGIT = 255;
+const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
+for (const [digit, character] of [...ALPHABET].entries()) DIGITS[character.charCodeAt(0)] = digit;
+
+function digitAt(text: string, at: number): number {
+  return DIGITS[text.charCodeAt(at)] ?? NO_DIGIT;
+}
+
+const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index;
+  for (let bit = 0; bit < 8; bit += 1) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;
+  return value;
+});
+
+/** Of everything before the checksum, which is ASCII: a character is a byte. */
+function crc32OfBody(rawKey: string): number {
+  let crc = 0xffffffff;
+  for (let at = 0; at < BODY_LENGTH; at += 1) {
+    crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ rawKey.charCodeAt(at)) & 0xff] ?? 0);
+  }
+  return (crc ^ 0xffffffff) >>> 0;
 }

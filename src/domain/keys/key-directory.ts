@@ -1,15 +1,11 @@
-import type { Clock } from '../../ports/clock.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import type { ApiKey } from './api-key.ts';
-import { createBatchedLookUps } from './batched-look-ups.ts';
-import { type KeyLookup, UNAVAILABLE, UNKNOWN } from './key-lookup.ts';
-import { createLastUses } from './last-uses.ts';
-import { isWellFormed } from './raw-key.ts';
-import { createRememberedKeys, type RememberedKey } from './remembered-keys.ts';
-import { REVOKED_KEYS_TOPIC } from './revoke-key.ts';
+import { type ApiKey, isWellFormed } from './api-key.ts';
+import { REVOKED_KEYS_TOPIC } from './key-lifecycle.ts';
+import { createBatchedLookUps, type KeyLookup, type LiveKey, UNAVAILABLE, UNKNOWN } from './key-lookup.ts';
 
 export interface KeyDirectoryParts {
   readonly database: Statements;
@@ -123,4 +119,141 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
       await Promise.all([subscription.close(), lastUses.close()]);
     },
   };
+}
+
+interface RememberedKey {
+  readonly lookup: LiveKey;
+  readonly expiresAtMs: number;
+  /** When the store was asked, not when it answered: what happened in between is not in the answer. */
+  readonly confirmedAtMs: number;
+  /** Messages about it may have been lost: it serves only while the store is away. */
+  isDoubted: boolean;
+}
+
+interface RememberedKeys {
+  live(hash: string): RememberedKey | undefined;
+  /** When the store was asked and had no live key of that hash. */
+  unknownAtMs(hash: string): number | undefined;
+  keepLive(hash: string, key: ApiKey, confirmedAtMs: number): RememberedKey;
+  keepUnknown(hash: string, confirmedAtMs: number): void;
+  forget(hash: string): void;
+  /** No answer is used before the store was asked again; where the store is away, live keys still serve. */
+  doubtAll(): void;
+}
+
+/**
+ * What the store said, by the hash of the raw key, in two bounded places: keys drawn at random fill only the
+ * second and push out no live one. When a place is full the entry goes that was confirmed longest ago. A key in
+ * use is confirmed every second, so that is the one that was not used for longest, and reading an entry need not
+ * move it.
+ */
+function createRememberedKeys(mostLive: number, mostUnknown: number): RememberedKeys {
+  const live = new Map<string, RememberedKey>();
+  const unknown = new Map<string, number>();
+  return {
+    live: (hash) => live.get(hash),
+    unknownAtMs: (hash) => unknown.get(hash),
+    keepLive(hash, key, confirmedAtMs) {
+      const models = key.models === null ? null : new Set(key.models);
+      const lookup: LiveKey = { outcome: 'live', key, scopes: new Set(key.scopes), models };
+      const expiresAtMs = key.expiresAt?.getTime() ?? Number.POSITIVE_INFINITY;
+      const remembered = { lookup, expiresAtMs, confirmedAtMs, isDoubted: false };
+      unknown.delete(hash);
+      putLast(live, hash, remembered, mostLive);
+      return remembered;
+    },
+    keepUnknown(hash, confirmedAtMs) {
+      live.delete(hash);
+      putLast(unknown, hash, confirmedAtMs, mostUnknown);
+    },
+    forget(hash) {
+      live.delete(hash);
+      unknown.delete(hash);
+    },
+    doubtAll() {
+      for (const remembered of live.values()) remembered.isDoubted = true;
+      unknown.clear();
+    },
+  };
+}
+
+/** A Map keeps the order in which its keys came. */
+function putLast<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return;
+  const oldest = map.keys().next();
+  if (!oldest.done) map.delete(oldest.value);
+}
+
+interface LastUses {
+  note(keyId: string): void;
+  /** Writes what was noted; what is noted afterwards is dropped. */
+  close(): Promise<void>;
+}
+
+const WRITE_EVERY_MS = 30_000;
+/** The keys noted between two writes. Those beyond it are left out until the next round, which is harmless. */
+const MOST_USED_KEYS = 10_000;
+
+/**
+ * When a key was last used, gathered and written in one statement at most every half a minute. What is lost, by a
+ * crash or because another process has the row just now, is said again by the key's next use.
+ */
+export function createLastUses({
+  database,
+  clock,
+  log,
+}: {
+  readonly database: Statements;
+  readonly clock: Clock;
+  readonly log: Log;
+}): LastUses {
+  let usedAtMs = new Map<string, number>();
+  let timer: Timer | null = null;
+  let writing: Promise<void> = Promise.resolve();
+  let closed = false;
+
+  async function write(): Promise<void> {
+    timer = null;
+    if (usedAtMs.size === 0) return;
+    const uses = usedAtMs;
+    usedAtMs = new Map();
+    try {
+      await writeLastUses(database, uses);
+    } catch (error) {
+      log.warn('when keys were last used could not be written', { keys: uses.size, error });
+    }
+  }
+
+  return {
+    note(keyId) {
+      if (closed || (usedAtMs.size >= MOST_USED_KEYS && !usedAtMs.has(keyId))) return;
+      usedAtMs.set(keyId, clock.now());
+      timer ??= clock.after(WRITE_EVERY_MS, () => {
+        writing = write();
+      });
+    },
+    async close() {
+      closed = true;
+      timer?.cancel();
+      await writing;
+      await write();
+    },
+  };
+}
+
+/**
+ * Rows that another process writes at this moment are skipped, not waited for: two processes with the same keys
+ * in another order would otherwise wait for each other.
+ */
+async function writeLastUses(statements: Statements, usedAtMs: ReadonlyMap<string, number>): Promise<void> {
+  await statements.query(
+    `update api_keys set last_used_at = greatest(api_keys.last_used_at, used.at::timestamptz)
+     from unnest($1::uuid[], $2::text[]) as used (id, at)
+     where api_keys.id = used.id and api_keys.id in (
+       select free.id from api_keys free where free.id = any($1::uuid[]) for no key update skip locked
+     )`,
+    [[...usedAtMs.keys()], Array.from(usedAtMs.values(), (ms) => new Date(ms).toISOString())],
+  );
 }

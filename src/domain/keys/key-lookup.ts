@@ -1,5 +1,263 @@
-import type { ApiKey } from './api-key.ts';
-import type { Scope } from './scopes.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { DatabaseFailure, Statements } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import { type ApiKey, KEY_COLUMNS, type Scope } from './api-key.ts';
+
+/**
+ * Asks the store about keys, many at a time.
+ *
+ * A look-up waits in line, is sent with others in one statement, and is settled by its answer. Whoever asks for the
+ * same key meanwhile joins it, unless it was sent too long ago for its answer to count as fresh: then a newer one
+ * takes its place. A message about the key, or a gap in the messages, discards a look-up that was sent already: its
+ * answer may be older than what the message told. The answer of one that was replaced or discarded is never used;
+ * those who wait for it wait for the key to be asked for again.
+ */
+interface BatchedLookUps {
+  ask(hash: string, urgency: Urgency): Promise<KeyLookup>;
+  /** The store gave no answer a moment ago, or gives none just now. */
+  isAway(): boolean;
+  discard(hash: string): void;
+  discardAll(): void;
+  close(): void;
+}
+
+/**
+ * `ahead`: nobody waits for it yet. `known`: somebody waits, and the key was live before. `stranger`: somebody
+ * waits; these stand in a line of their own, behind, so that a flood of random keys delays none of the others.
+ */
+type Urgency = 'ahead' | 'known' | 'stranger';
+
+interface LookUpParts {
+  readonly database: Statements;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly freshMs: number;
+  /** Remembers what was found and makes it an answer. Null: there is no live key of that hash. */
+  readonly settle: (hash: string, key: ApiKey | null, askedAtMs: number) => KeyLookup;
+  /** The answer while the store gives none, where there is one to go by. */
+  readonly settleWithoutStore: (hash: string) => KeyLookup | null;
+}
+
+interface LookUp {
+  readonly hash: string;
+  readonly urgency: Urgency;
+  readonly attempt: number;
+  readonly answer: Promise<KeyLookup>;
+  readonly resolve: (answer: KeyLookup | Promise<KeyLookup>) => void;
+  sentAtMs: number | null;
+}
+
+const MOST_IN_A_BATCH = 500;
+/** Keys gather while so many statements are under way, so batches grow when the store slows down. */
+const MOST_BATCHES = 2;
+const MOST_WAITING_STRANGERS = 10_000;
+/** Nobody waits for those ahead of time, so they gather. While the store is away they are what tries it. */
+const GATHER_MS = 25;
+const GATHER_WHILE_AWAY_MS = 500;
+/** After so long without an answer, known keys are answered for as if the store were away. */
+const PATIENCE_MS = 1_000;
+/** A store that was away so long ago may be back, and what was revoked since must be seen: it is asked first. */
+const AWAY_MS = 1_000;
+/** Each further attempt takes another message about that key, or another gap, while it is looked up. */
+const MOST_ATTEMPTS = 5;
+
+export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
+  const { database, clock, settle, settleWithoutStore } = parts;
+  /** One for each key. */
+  const current = new Map<string, LookUp>();
+  const line = createLine();
+  const store = createStoreState(parts.log, clock);
+  let batches = 0;
+  let gathering: Timer | null = null;
+  let isSendDue = false;
+  let closed = false;
+
+  function ask(hash: string, urgency: Urgency, attempt = 1): Promise<KeyLookup> {
+    const running = current.get(hash);
+    if (running !== undefined && canJoin(running)) {
+      if (urgency !== 'ahead' && running.sentAtMs === null) sendSoon();
+      return running.answer;
+    }
+    if (closed || attempt > MOST_ATTEMPTS || !line.hasRoomFor(urgency)) return Promise.resolve(UNAVAILABLE);
+    const { promise: answer, resolve } = Promise.withResolvers<KeyLookup>();
+    const lookUp = { hash, urgency, attempt, answer, resolve, sentAtMs: null };
+    current.set(hash, lookUp);
+    line.add(lookUp);
+    if (urgency === 'ahead') gather();
+    else sendSoon();
+    return answer;
+  }
+
+  function canJoin({ sentAtMs }: LookUp): boolean {
+    return sentAtMs === null || Math.abs(clock.now() - sentAtMs) < parts.freshMs;
+  }
+
+  function gather(): void {
+    gathering ??= clock.after(store.isAnswering() ? GATHER_MS : GATHER_WHILE_AWAY_MS, send);
+  }
+
+  /** Behind everything that asks in the same turn. */
+  function sendSoon(): void {
+    if (isSendDue) return;
+    isSendDue = true;
+    queueMicrotask(send);
+  }
+
+  function send(): void {
+    isSendDue = false;
+    gathering?.cancel();
+    gathering = null;
+    while (batches < MOST_BATCHES && line.length() > 0) void sendBatch(line.take(MOST_IN_A_BATCH));
+  }
+
+  async function sendBatch(batch: readonly LookUp[]): Promise<void> {
+    batches += 1;
+    const sentAtMs = clock.now();
+    for (const lookUp of batch) lookUp.sentAtMs = sentAtMs;
+    const hashes = batch.map(({ hash }) => hash);
+    const patience = clock.after(PATIENCE_MS, () => {
+      store.fallSilent(batch);
+      leaveToMemory();
+    });
+    const found = await findLiveKeys(database, hashes, sentAtMs);
+    patience.cancel();
+    batches -= 1;
+    store.speak(batch, found);
+    if (found.outcome === 'answered') {
+      for (const lookUp of batch) settleOne(lookUp, found.keys.get(lookUp.hash) ?? null, sentAtMs);
+    } else {
+      // Those in line would hear the same, only later.
+      for (const lookUp of [...batch, ...line.take(line.length())]) fail(lookUp);
+    }
+    send();
+  }
+
+  function settleOne(lookUp: LookUp, key: ApiKey | null, askedAtMs: number): void {
+    const { hash, urgency, attempt, resolve } = lookUp;
+    if (current.get(hash) === lookUp) {
+      current.delete(hash);
+      resolve(settle(hash, key, askedAtMs));
+    } else {
+      resolve(ask(hash, urgency, attempt + 1));
+    }
+  }
+
+  function fail(lookUp: LookUp): void {
+    if (current.get(lookUp.hash) === lookUp) current.delete(lookUp.hash);
+    lookUp.resolve(answerWithoutStore(lookUp.hash) ?? UNAVAILABLE);
+  }
+
+  /** A refused statement is a fault of ours, which passes with no time: then nothing is known. Fails closed. */
+  function answerWithoutStore(hash: string): KeyLookup | null {
+    return store.isAway() ? settleWithoutStore(hash) : null;
+  }
+
+  /** The look-ups go on; those who have something else to go by stop waiting for them. */
+  function leaveToMemory(): void {
+    for (const { hash, resolve } of current.values()) {
+      const answer = answerWithoutStore(hash);
+      if (answer !== null) resolve(answer);
+    }
+  }
+
+  return {
+    ask,
+    isAway: store.isAway,
+    discard(hash) {
+      // One that still stands in line is sent after the message, so it sees what the message told.
+      if (current.get(hash)?.sentAtMs != null) current.delete(hash);
+    },
+    discardAll() {
+      for (const [hash, { sentAtMs }] of current) if (sentAtMs !== null) current.delete(hash);
+    },
+    close() {
+      closed = true;
+      gathering?.cancel();
+      for (const lookUp of line.take(line.length())) fail(lookUp);
+    },
+  };
+}
+
+function createLine() {
+  const known: LookUp[] = [];
+  const strangers: LookUp[] = [];
+  return {
+    length: () => known.length + strangers.length,
+    hasRoomFor: (urgency: Urgency) => urgency !== 'stranger' || strangers.length < MOST_WAITING_STRANGERS,
+    add: (lookUp: LookUp) => void (lookUp.urgency === 'stranger' ? strangers : known).push(lookUp),
+    take(most: number): LookUp[] {
+      const taken = known.splice(0, most);
+      return taken.concat(strangers.splice(0, most - taken.length));
+    },
+  };
+}
+
+/** How the store answered last; a change is said in the log. */
+function createStoreState(log: Log, clock: Clock) {
+  const silent = new Set<readonly LookUp[]>();
+  let last: FoundKeys['outcome'] = 'answered';
+  let lastAtMs = 0;
+
+  function note(found: FoundKeys): void {
+    lastAtMs = clock.now();
+    if (found.outcome === last) return;
+    last = found.outcome;
+    if (found.outcome === 'answered') {
+      log.info('keys can be looked up again');
+    } else if (found.outcome === 'away') {
+      log.warn('keys cannot be looked up; those in use go on for a while', { error: found.error });
+    } else {
+      log.error('the look-up of keys is refused', { error: found.error });
+    }
+  }
+
+  return {
+    isAnswering: () => last === 'answered',
+    isAway: () => last === 'away' && (silent.size > 0 || clock.now() - lastAtMs < AWAY_MS),
+    fallSilent(batch: readonly LookUp[]): void {
+      silent.add(batch);
+      note({ outcome: 'away', error: `no answer within ${PATIENCE_MS} ms` });
+    },
+    speak(batch: readonly LookUp[], found: FoundKeys): void {
+      silent.delete(batch);
+      note(found);
+    },
+  };
+}
+
+type FoundKeys =
+  | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, ApiKey> }
+  /** The store says nothing at the moment: nobody knows which of them are live. */
+  | { readonly outcome: 'away'; readonly error: unknown }
+  /** The statement itself was refused, which waiting does not mend. */
+  | { readonly outcome: 'broken'; readonly error: unknown };
+
+/**
+ * The live keys among those hashes, in one statement. One that was revoked or has expired is left out by the
+ * statement itself, so that it cannot be told from one that never existed, by what comes back or by its time (G-25).
+ */
+export async function findLiveKeys(
+  statements: Statements,
+  hashes: readonly string[],
+  nowMs: number,
+): Promise<FoundKeys> {
+  try {
+    const rows = await statements.query<ApiKey & { hash: string }>(
+      `select encode(sha256, 'hex') as hash, ${KEY_COLUMNS} from api_keys
+       where sha256 = any(array(select decode(asked.hash, 'hex') from unnest($1::text[]) as asked (hash)))
+         and revoked_at is null and (expires_at is null or expires_at > $2)`,
+      [hashes, new Date(nowMs)],
+    );
+    return { outcome: 'answered', keys: new Map(rows.map(({ hash, ...key }) => [hash, key])) };
+  } catch (error) {
+    return { outcome: isAway(error) ? 'away' : 'broken', error };
+  }
+}
+
+function isAway(error: unknown): boolean {
+  if (!(error instanceof Error) || error.name !== 'DatabaseFailure') return false;
+  return (error as DatabaseFailure).reason !== 'refused';
+}
 
 /** What the gateway hears of a raw key. */
 export type KeyLookup =

@@ -9,8 +9,8 @@ import { openPostgres } from '../../adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
-import { createLastUses } from './last-uses.ts';
-import { findKey } from './list-keys.ts';
+import { createLastUses } from './key-directory.ts';
+import { findKey } from './key-lifecycle.ts';
 import { mintKey } from './mint-key.ts';
 
 describe.skipIf(givenDatabase() === null)('with a server', () => {

@@ -7,8 +7,8 @@ import { until } from '../../../test/doubles/until.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
-import { createLastUses } from './last-uses.ts';
-import { findKey } from './list-keys.ts';
+import { createLastUses } from './key-directory.ts';
+import { findKey } from './key-lifecycle.ts';
 import { mintKey } from './mint-key.ts';
 
 const secrets = createSystemSecrets();

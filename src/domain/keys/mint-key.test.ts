@@ -5,10 +5,9 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { addUser } from '../accounts/user.ts';
-import { keyStatus } from './api-key.ts';
-import { listKeys } from './list-keys.ts';
+import { isWellFormed, keyStatus } from './api-key.ts';
+import { listKeys } from './key-lifecycle.ts';
 import { type KeyToMint, mintKey } from './mint-key.ts';
-import { isWellFormed } from './raw-key.ts';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();

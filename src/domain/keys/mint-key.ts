@@ -1,10 +1,20 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { addKey } from './add-key.ts';
-import { type ApiKey, isId } from './api-key.ts';
-import { KEY_BYTES, rawKeyFrom } from './raw-key.ts';
-import { type CheckedKey, checkWantedKey, type WantedKey } from './wanted-key.ts';
+import {
+  type ApiKey,
+  DEFAULT_REQUESTS_PER_MINUTE,
+  DEFAULT_SCOPES,
+  DEFAULT_TOKENS_PER_MINUTE,
+  isId,
+  isScope,
+  KEY_BYTES,
+  KEY_COLUMNS,
+  type KeySettings,
+  rawKeyFrom,
+  recognition,
+  SCOPES,
+} from './api-key.ts';
 
 export interface MintParts {
   readonly database: Statements;
@@ -19,7 +29,7 @@ export interface KeyToMint extends WantedKey {
 }
 
 /** `rawKey` is shown to whoever asked, and never again: nothing keeps it (G-19). */
-export type MintedKey =
+type MintedKey =
   | { readonly outcome: 'minted'; readonly rawKey: string; readonly key: ApiKey }
   | Extract<CheckedKey, { outcome: 'invalid' }>
   | { readonly outcome: 'no-such-company' };
@@ -43,4 +53,145 @@ export async function mintKey(parts: MintParts, wanted: KeyToMint): Promise<Mint
 
 export function drawRawKey(secrets: Secrets): string {
   return rawKeyFrom(secrets.randomBytes(KEY_BYTES));
+}
+
+/** What somebody asks for. Whatever is null or left out takes its default. */
+interface WantedKey {
+  readonly name: string;
+  readonly scopes?: readonly string[] | null | undefined;
+  readonly models?: readonly string[] | null | undefined;
+  readonly requestsPerMinute?: number | null | undefined;
+  readonly tokensPerMinute?: number | null | undefined;
+  readonly maxCallsInFlight?: number | null | undefined;
+  readonly monthlySpendingLimitMicro?: bigint | null | undefined;
+  readonly expiresAt?: Date | null | undefined;
+  /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
+  readonly knownModels?: readonly string[] | undefined;
+}
+
+type CheckedKey =
+  | { readonly outcome: 'valid'; readonly settings: KeySettings }
+  | { readonly outcome: 'invalid'; readonly field: keyof KeySettings; readonly message: string };
+
+const LONGEST_NAME = 200;
+const MOST_MODELS = 50;
+const LONGEST_MODEL = 100;
+const HIGHEST_RATE = 10_000_000;
+const MOST_CALLS_IN_FLIGHT = 100_000;
+/** It is counted in shared state, whose amounts end at 2^53. */
+const HIGHEST_SPENDING_LIMIT_MICRO = 9_000_000_000_000_000n;
+/** Later years have no four digits, and whoever typed one made a mistake. */
+const LAST_EXPIRY_MS = Date.UTC(9999, 11, 31);
+const MODEL_NAME = new RegExp(`^[^\\p{C}\\s,]{1,${LONGEST_MODEL}}$`, 'u');
+
+/** Looks at every setting and fills in the defaults, or says what is wrong with the first bad one. */
+export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
+  const settings: KeySettings = {
+    name: wanted.name.trim(),
+    scopes: SCOPES.filter((scope) => (wanted.scopes ?? DEFAULT_SCOPES).includes(scope)),
+    models: wanted.models == null ? null : [...new Set(wanted.models)],
+    requestsPerMinute: wanted.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
+    tokensPerMinute: wanted.tokensPerMinute ?? DEFAULT_TOKENS_PER_MINUTE,
+    maxCallsInFlight: wanted.maxCallsInFlight ?? null,
+    monthlySpendingLimitMicro: wanted.monthlySpendingLimitMicro ?? null,
+    expiresAt: wanted.expiresAt ?? null,
+  };
+  const complaints: Partial<Record<keyof KeySettings, string | null>> = {
+    name: nameComplaint(settings.name),
+    scopes: scopesComplaint(wanted.scopes ?? DEFAULT_SCOPES),
+    models: settings.models === null ? null : modelsComplaint(settings.models, wanted.knownModels),
+    requestsPerMinute: rangeComplaint(settings.requestsPerMinute, HIGHEST_RATE),
+    tokensPerMinute: rangeComplaint(settings.tokensPerMinute, HIGHEST_RATE),
+    maxCallsInFlight: rangeComplaint(settings.maxCallsInFlight, MOST_CALLS_IN_FLIGHT),
+    monthlySpendingLimitMicro: spendingComplaint(settings.monthlySpendingLimitMicro),
+    expiresAt: expiryComplaint(settings.expiresAt, nowMs),
+  };
+  for (const [field, message] of Object.entries(complaints)) {
+    if (message !== null) return { outcome: 'invalid', field: field as keyof KeySettings, message };
+  }
+  return { outcome: 'valid', settings };
+}
+
+function nameComplaint(name: string): string | null {
+  if (name === '') return 'a key needs a name';
+  if (name.length > LONGEST_NAME) return `a name has at most ${LONGEST_NAME} characters`;
+  // It is shown in tables and on terminals, where a control character could pass for something else.
+  return /\p{C}/u.test(name) ? 'a name has no control characters' : null;
+}
+
+function scopesComplaint(scopes: readonly string[]): string | null {
+  const unknown = scopes.filter((scope) => !isScope(scope));
+  if (unknown.length > 0) return `there is no scope ${quoted(unknown)}; there are ${SCOPES.join(', ')}`;
+  return scopes.length === 0 ? `a key needs at least one scope of ${SCOPES.join(', ')}` : null;
+}
+
+function modelsComplaint(models: readonly string[], known: readonly string[] | undefined): string | null {
+  // An empty list must never be taken for "all": that is said by leaving it out.
+  if (models.length === 0) return 'name at least one model, or leave the list out for all of them';
+  if (models.length > MOST_MODELS) return `at most ${MOST_MODELS} models can be named`;
+  const bad = models.filter((model) => !MODEL_NAME.test(model) || known?.includes(model) === false);
+  return bad.length > 0 ? `there is no model ${quoted(bad)}` : null;
+}
+
+function rangeComplaint(value: number | null, most: number): string | null {
+  if (value === null || (Number.isInteger(value) && value >= 1 && value <= most)) return null;
+  return `a whole number from 1 to ${most} is needed`;
+}
+
+function spendingComplaint(limitMicro: bigint | null): string | null {
+  if (limitMicro === null || (limitMicro >= 0n && limitMicro <= HIGHEST_SPENDING_LIMIT_MICRO)) return null;
+  return `0 to ${HIGHEST_SPENDING_LIMIT_MICRO} micro-credits are possible`;
+}
+
+function expiryComplaint(expiresAt: Date | null, nowMs: number): string | null {
+  if (expiresAt === null) return null;
+  const at = expiresAt.getTime();
+  if (Number.isNaN(at) || at > LAST_EXPIRY_MS) return 'this is not a date';
+  return at > nowMs ? null : 'this date is past: a key expires in the future or never';
+}
+
+/** The first few, each cut: what somebody sent is not thrown back at its full length. */
+function quoted(words: readonly string[]): string {
+  const shown = words.slice(0, 3).map((word) => JSON.stringify(word.slice(0, LONGEST_MODEL)));
+  return words.length > shown.length ? `${shown.join(', ')} …` : shown.join(', ');
+}
+
+/** A key whose settings are known to be good. */
+interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
+  readonly id: string;
+  readonly companyId: string;
+  readonly name: string;
+  readonly scopes: KeySettings['scopes'];
+  readonly rawKey: string;
+  readonly createdBy: string | null;
+}
+
+/** Keeps the key's hash and what it may do. Null where there is no such company. */
+export async function addKey(statements: Statements, secrets: Secrets, key: NewKey): Promise<ApiKey | null> {
+  const { prefix, lastFour } = recognition(key.rawKey);
+  const rows = await statements.query<ApiKey>(
+    `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at)
+     select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz
+     from companies where companies.id = $2
+     returning ${KEY_COLUMNS}`,
+    [
+      key.id,
+      key.companyId,
+      key.name,
+      secrets.sha256(key.rawKey),
+      prefix,
+      lastFour,
+      key.scopes,
+      key.models ?? null,
+      key.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
+      key.tokensPerMinute ?? DEFAULT_TOKENS_PER_MINUTE,
+      key.maxCallsInFlight ?? null,
+      key.monthlySpendingLimitMicro ?? null,
+      key.createdBy,
+      key.expiresAt ?? null,
+    ],
+  );
+  return rows[0] ?? null;
 }

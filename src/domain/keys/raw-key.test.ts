@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { isWellFormed, rawKeyFrom, recognition } from './raw-key.ts';
+import { isWellFormed, rawKeyFrom, recognition } from './api-key.ts';
 
 const key = rawKeyFrom(new Uint8Array(32).map((_, index) => index * 7));
 

@@ -3,8 +3,8 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { createAddressCount } from './address-count.ts';
-import { createStatePlace } from './state-place.ts';
+import { createStatePlace } from './claims.ts';
+import { createAddressCount } from './limits.ts';
 
 function given(processes: number, requestsPerMinute = 600) {
   const clock = createManualClock();

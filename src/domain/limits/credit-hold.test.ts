@@ -3,7 +3,7 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import type { CreditHold, HeldLevel } from './credit-hold.ts';
+import type { CreditHold, HeldLevel } from './claims.ts';
 import { createLimits, type KeyLimits } from './limits.ts';
 
 const key: KeyLimits = {

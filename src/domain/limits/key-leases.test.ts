@@ -3,7 +3,7 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { CreditHold } from './credit-hold.ts';
+import type { CreditHold } from './claims.ts';
 import { createLimits, type KeyLimits } from './limits.ts';
 
 const KEY: KeyLimits = {

@@ -1,23 +1,23 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import type { CreditHold } from './credit-hold.ts';
-import type { KeyLimits } from './key-claims.ts';
-import { createLatelyCounted, type LatelyCounted } from './lately-counted.ts';
+import type { CreditHold, KeyLimits } from './claims.ts';
 import {
   fitsInto,
   type InHand,
   type Lease,
+  type LeaseSize,
   leaseClaims,
   leaseOf,
   leftOf,
-  NOTHING,
+  NOTHING_IN_HAND,
   passedBy,
+  type SinglyCounted,
   type Slot,
+  sizeOfLease,
   slotOf,
 } from './lease.ts';
-import { type LeaseSize, type SinglyCounted, sizeOfLease } from './lease-size.ts';
 
-export interface KeyLeases {
+interface KeyLeases {
   /** At once. Null where none is in hand, or the call does not fit into it: then it is counted singly. */
   take(key: KeyLimits, tokens: number, holds: readonly CreditHold[]): Slot | null;
   /**
@@ -29,7 +29,7 @@ export interface KeyLeases {
   corrected(keyId: string, windowStart: number, delta: number): void;
 }
 
-export interface KeyLeasesParts {
+interface KeyLeasesParts {
   readonly sharedState: SharedState;
   readonly clock: Clock;
   /** Shared state is away: nobody counts ahead. */
@@ -137,13 +137,46 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       const mayTake = more.length === 0 && !state.isTaking && clock.now() >= state.notBeforeMs && !isAlone();
       const size = mayTake ? sizeOfLease(call, state.counted.perTenth()) : null;
       if (size !== null && hold !== undefined) void takeAhead(state, call, hold, size);
-      return NOTHING;
+      return NOTHING_IN_HAND;
     },
     corrected(keyId, windowStart, delta) {
       const state = states.get(keyId);
       if (state === undefined) return;
       if (state.isTaking) state.missed += delta;
       else if (state.lease?.windowStart === windowStart) state.lease.tokensUsed += delta;
+    },
+  };
+}
+
+/** How many there were lately, by tenths of a second: a guess at how many there will be. */
+interface LatelyCounted {
+  add(): void;
+  perTenth(): number;
+}
+
+const TENTH_MS = 100;
+
+function createLatelyCounted(clock: Clock): LatelyCounted {
+  let begunAtMs = 0;
+  let now = 0;
+  let before = 0;
+
+  function moveOn(): void {
+    const ageMs = clock.now() - begunAtMs;
+    if (ageMs >= 0 && ageMs < TENTH_MS) return;
+    before = ageMs >= 0 && ageMs < 2 * TENTH_MS ? now : 0;
+    now = 0;
+    begunAtMs = clock.now();
+  }
+
+  return {
+    add() {
+      moveOn();
+      now += 1;
+    },
+    perTenth() {
+      moveOn();
+      return Math.max(now, before);
     },
   };
 }

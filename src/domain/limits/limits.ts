@@ -1,22 +1,29 @@
+import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Reservation, SharedState, Standing } from '../../ports/shared-state.ts';
-import { type CountAddress, createAddressCount } from './address-count.ts';
-import { type CallReservation, createReservation } from './call-reservation.ts';
-import { type CreditHold, claimsWithHolds, reserveAfterReading } from './credit-hold.ts';
 import {
+  type CallReservation,
+  createReservation,
+  createSettleTogether,
+  createUnsettledNotice,
+} from './call-reservation.ts';
+import {
+  type CreditHold,
+  claimsWithHolds,
+  createStatePlace,
   inFlightName,
   type KeyLimits,
   keyClaims,
   requestsName,
+  reserveAfterReading,
+  type StatePlace,
+  type StatePlaceParts,
   tokensName,
   windowClaim,
-} from './key-claims.ts';
+} from './claims.ts';
 import { createKeyLeases } from './key-leases.ts';
 import type { InHand, Slot } from './lease.ts';
-import { createSettleTogether } from './settle-together.ts';
-import { createStatePlace, type StatePlaceParts } from './state-place.ts';
-import { createUnsettledNotice } from './unsettled-notice.ts';
 
-export type { KeyLimits } from './key-claims.ts';
+export type { KeyLimits } from './claims.ts';
 
 /** How a counter stands after the call was counted, for the headers of the answer. */
 export interface Allowance {
@@ -30,9 +37,9 @@ export interface KeyAllowances {
   readonly tokens: Allowance;
 }
 
-export type KeyLimitName = 'requests' | 'tokens' | 'calls in flight';
+type KeyLimitName = 'requests' | 'tokens' | 'calls in flight';
 
-export type KeyOutcome =
+type KeyOutcome =
   | { outcome: 'admitted'; allowances: KeyAllowances; reservation: CallReservation }
   | { outcome: 'refused'; by: KeyLimitName; retryAfterMs: number; allowances: KeyAllowances }
   /** The level is at or below zero, or the calls that are running hold all of it. */
@@ -55,7 +62,7 @@ export interface Limits {
   isAlone(): boolean;
 }
 
-export interface LimitsParts extends StatePlaceParts {
+interface LimitsParts extends StatePlaceParts {
   /** 0 is off. */
   readonly addressRequestsPerMinute: number;
   /** Where shared state is on another machine or serves many: calls that come fast are counted ahead. */
@@ -192,3 +199,121 @@ function allowance(limit: number, standing: Standing | undefined, unused: number
     resetMs: standing?.resetMs ?? 0,
   };
 }
+
+type AddressOutcome = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
+
+interface AddressCountParts {
+  readonly place: StatePlace;
+  readonly clock: Clock;
+  /** 0 is off. */
+  readonly requestsPerMinute: number;
+}
+
+/** At once where this process has some of the address's requests in hand. */
+type CountAddress = (address: string) => AddressOutcome | Promise<AddressOutcome>;
+
+/** Requests of one address that were counted ahead, for this process to hand out. */
+interface AddressInHand {
+  left: number;
+  /** How many are counted at once the next time: the fewer, the more are used. */
+  nextAmount: number;
+  /** By this process's clock, a little early. */
+  readonly endsAtMs: number;
+  readonly windowStart: number;
+  readonly state: SharedState;
+  giveBack: Timer | null;
+}
+
+const WINDOW_MS = 60_000;
+const MOST_ADDRESS_REQUESTS_IN_HAND = 16;
+/** How much of what is left until half the limit one process takes at once. */
+const ADDRESS_SHARE = 8;
+/** What is not handed out by then goes back, for the other processes. */
+const ADDRESS_KEPT_MS = 1_000;
+const MOST_ADDRESSES = 10_000;
+const ADDRESS_WINDOW = 'requests';
+const ADDRESS_ADMITTED: AddressOutcome = { outcome: 'admitted' };
+
+/**
+ * Requests of an address (G-39). A step of shared state for every request would be most of what admission costs, so
+ * while less than half of the limit is used a process counts some requests ahead and hands them out by itself. Beyond
+ * half each is counted singly, and what was not handed out is given back after a second: never more than the limit
+ * passes, and of several processes none sits on what another one needs. A single process is exact.
+ */
+export function createAddressCount({ place, clock, requestsPerMinute }: AddressCountParts): CountAddress {
+  const inHand = new Map<string, AddressInHand>();
+  /** Where some are counted ahead, those who ask meanwhile wait for what it brings. */
+  const takingAhead = new Map<string, Promise<AddressOutcome>>();
+
+  function count(address: string): AddressOutcome | Promise<AddressOutcome> {
+    const hand = inHand.get(address);
+    const isRunning = hand !== undefined && clock.now() < hand.endsAtMs;
+    if (isRunning && hand.left > 0) {
+      hand.left -= 1;
+      return ADDRESS_ADMITTED;
+    }
+    const ahead = takingAhead.get(address);
+    if (ahead !== undefined) return countAfter(address, ahead);
+    const amount = isRunning ? hand.nextAmount : 1;
+    if (amount === 1) return take(address, 1);
+    const mine = take(address, amount).finally(() => takingAhead.delete(address));
+    takingAhead.set(address, mine);
+    return mine;
+  }
+
+  async function countAfter(address: string, ahead: Promise<AddressOutcome>): Promise<AddressOutcome> {
+    await ahead;
+    return await count(address);
+  }
+
+  async function take(address: string, amount: number): Promise<AddressOutcome> {
+    const tag = `address ${address}`;
+    const askedAtMs = clock.now();
+    const claim = {
+      kind: 'window',
+      name: ADDRESS_WINDOW,
+      amount,
+      limit: requestsPerMinute,
+      windowMs: WINDOW_MS,
+    } as const;
+    const { reservation, state } = await place.reserve(tag, [claim]);
+    if (reservation.outcome === 'refused') {
+      if (amount > 1) return await take(address, 1);
+      return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? WINDOW_MS };
+    }
+    const standing = reservation.outcome === 'reserved' ? reservation.standings[0] : undefined;
+    if (standing !== undefined) keep(address, tag, amount - 1, askedAtMs, { ...standing, state });
+    return ADDRESS_ADMITTED;
+  }
+
+  function keep(address: string, tag: string, more: number, askedAtMs: number, window: AddressWindow): void {
+    const { windowStart, state, used, resetMs } = window;
+    const known = inHand.get(address);
+    const isSame = known !== undefined && known.windowStart === windowStart && known.state === state;
+    const hand = isSame
+      ? known
+      : { left: 0, nextAmount: 1, endsAtMs: askedAtMs + resetMs, windowStart, state, giveBack: null };
+    hand.left += more;
+    const wanted = Math.floor((requestsPerMinute / 2 - used) / ADDRESS_SHARE);
+    hand.nextAmount = Math.max(1, Math.min(wanted, MOST_ADDRESS_REQUESTS_IN_HAND));
+    if (hand.left > 0) hand.giveBack ??= clock.after(ADDRESS_KEPT_MS, () => giveBack(tag, hand));
+    if (isSame) return;
+    inHand.delete(address);
+    inHand.set(address, hand);
+    // The one that came first goes; what it still has goes back by its own timer.
+    if (inHand.size > MOST_ADDRESSES) inHand.delete(inHand.keys().next().value ?? '');
+  }
+
+  function giveBack(tag: string, hand: AddressInHand): void {
+    hand.giveBack = null;
+    const { left, windowStart, state } = hand;
+    if (left === 0) return;
+    hand.left = 0;
+    // Where it fails the address has that much less until its minute is over.
+    state.settle(tag, [{ kind: 'window', name: ADDRESS_WINDOW, windowStart, delta: -left }]).catch(() => {});
+  }
+
+  return (address) => (requestsPerMinute === 0 ? ADDRESS_ADMITTED : count(address));
+}
+
+type AddressWindow = Standing & { readonly state: SharedState };

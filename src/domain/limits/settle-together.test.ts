@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { Settlement, SharedState } from '../../ports/shared-state.ts';
-import { createSettleTogether } from './settle-together.ts';
+import { createSettleTogether } from './call-reservation.ts';
 
 function given(fails = false) {
   const steps: [string, readonly Settlement[]][] = [];

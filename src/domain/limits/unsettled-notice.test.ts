@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
-import { createUnsettledNotice } from './unsettled-notice.ts';
+import { createUnsettledNotice } from './call-reservation.ts';
 
 test('an outage is told once a minute, with how many calls it met', async () => {
   const clock = createManualClock(1_000);

@@ -1,18 +1,18 @@
-import type { Clock } from '../../ports/clock.ts';
-import type { LogSink } from '../../ports/log.ts';
-import type { SharedState } from '../../ports/shared-state.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { LogEntry, LogLevel, LogSink } from '../../ports/log.ts';
+import type { SharedState, StateSubscription } from '../../ports/shared-state.ts';
 
-export interface LiveLogParts {
+interface LiveLogParts {
   readonly sharedState: SharedState;
   readonly clock: Clock;
 }
 
-export interface LiveLog extends LogSink {
+interface LiveLog extends LogSink {
   droppedCount(): number;
 }
 
 /** Each message is one entry as JSON: timestamp, level, message, context. */
-export const LIVE_LOG_TOPIC = 'logs';
+const LIVE_LOG_TOPIC = 'logs';
 /** A burst beyond this would fill the memory while shared state is slow, and no person reads that fast. */
 const MAX_UNDER_WAY = 200;
 /**
@@ -46,4 +46,235 @@ export function createLiveLog({ sharedState, clock }: LiveLogParts): LiveLog {
     },
     droppedCount: () => dropped,
   };
+}
+
+export interface LogWatchersParts {
+  readonly sharedState: Pick<SharedState, 'subscribe'>;
+  readonly clock: Clock;
+  readonly maxWatchers?: number;
+}
+
+export interface LogWatcher {
+  /** The lines since the last look, the oldest first; waits until there is one. Null once it is closed. */
+  next(): Promise<readonly LogEntry[] | null>;
+  close(): void;
+}
+
+type Watching =
+  | { readonly outcome: 'watching'; readonly watcher: LogWatcher }
+  | { readonly outcome: 'too-many'; readonly most: number };
+
+export interface LogWatchers {
+  /** Rejects where shared state cannot be subscribed to. */
+  watch(filter: LogFilter): Promise<Watching>;
+  count(): number;
+  close(): Promise<void>;
+}
+
+interface Seat {
+  readonly matches: ReturnType<typeof createLogFilter>;
+  readonly buffer: LineBuffer;
+  /** Whoever waits for the next line. */
+  waiting: ((lines: readonly LogEntry[] | null) => void) | null;
+  isClosed: boolean;
+}
+
+const MOST_WATCHERS = 2_000;
+/**
+ * Lines gather for so long before watchers are woken: at 200 lines a second a thousand watchers are then woken 40 times
+ * a second, not 200, and nobody sees the difference.
+ */
+const GATHER_MS = 25;
+const GAP_NOTICE = 'lines may be missing here: this process was cut off from the others for a while';
+
+/**
+ * Whoever watches the log of all processes live. One subscription serves all watchers, and a line is read once
+ * whatever their number. Each has a buffer of its own with a bound: a watcher that reads slowly loses its oldest lines
+ * and is told how many, and nobody else notices.
+ */
+export function createLogWatchers(parts: LogWatchersParts): LogWatchers {
+  const { sharedState, clock, maxWatchers = MOST_WATCHERS } = parts;
+  const seats = new Set<Seat>();
+  let subscription: Promise<StateSubscription> | null = null;
+  let timer: Timer | null = null;
+
+  /** Kept for as long as the process lives: without watchers a line costs one comparison. */
+  async function subscribe(): Promise<void> {
+    subscription ??= sharedState.subscribe(LIVE_LOG_TOPIC, onMessage, onGap);
+    await subscription.catch((error: unknown) => {
+      subscription = null;
+      throw error;
+    });
+  }
+
+  function onMessage(message: string): void {
+    if (seats.size === 0) return;
+    const line = readLine(message);
+    if (line === null) return;
+    for (const { matches, buffer } of seats) if (matches(line)) buffer.add(line.entry, message.length);
+    wakeSoon();
+  }
+
+  function onGap(): void {
+    const timestamp = new Date(clock.now()).toISOString();
+    const entry: LogEntry = { timestamp, level: 'warn', message: GAP_NOTICE, context: {} };
+    for (const { buffer } of seats) buffer.add(entry, GAP_NOTICE.length);
+    wakeSoon();
+  }
+
+  function wakeSoon(): void {
+    timer ??= clock.after(GATHER_MS, () => {
+      timer = null;
+      for (const seat of seats) {
+        if (seat.waiting === null || seat.buffer.isEmpty()) continue;
+        seat.waiting(seat.buffer.takeAll());
+        seat.waiting = null;
+      }
+    });
+  }
+
+  function leave(seat: Seat): void {
+    seat.isClosed = true;
+    seats.delete(seat);
+    seat.waiting?.(null);
+    seat.waiting = null;
+  }
+
+  return {
+    async watch(filter) {
+      if (seats.size >= maxWatchers) return { outcome: 'too-many', most: maxWatchers };
+      const buffer = createLineBuffer(clock);
+      const seat: Seat = { matches: createLogFilter(filter), buffer, waiting: null, isClosed: false };
+      seats.add(seat);
+      try {
+        await subscribe();
+      } catch (error) {
+        leave(seat);
+        throw error;
+      }
+      return {
+        outcome: 'watching',
+        watcher: {
+          async next() {
+            if (seat.isClosed) return null;
+            if (!buffer.isEmpty()) return buffer.takeAll();
+            return await new Promise((resolve) => {
+              seat.waiting = resolve;
+            });
+          },
+          close: () => leave(seat),
+        },
+      };
+    },
+    count: () => seats.size,
+    async close() {
+      timer?.cancel();
+      for (const seat of [...seats]) leave(seat);
+      const opened = subscription;
+      subscription = null;
+      await (await opened?.catch(() => null))?.close();
+    },
+  };
+}
+
+export interface LogFilter {
+  /** At least this level; null is all. */
+  readonly minLevel: LogLevel | null;
+  /** In the message or in the context, whatever the case of its letters; null is all. */
+  readonly contains: string | null;
+}
+
+/** A line that came over the wire, and what filters look at, worked out when the first one asks. */
+interface WatchedLine {
+  readonly entry: LogEntry;
+  readonly rank: number;
+  searchable(): string;
+}
+
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+function createLogFilter({ minLevel, contains }: LogFilter): (line: WatchedLine) => boolean {
+  const least = minLevel === null ? 0 : LEVELS.indexOf(minLevel);
+  const wanted = (contains ?? '').toLowerCase();
+  return (line) => line.rank >= least && (wanted === '' || line.searchable().includes(wanted));
+}
+
+/** Null for what is no entry: another version of this program may run beside this one. */
+function readLine(message: string): WatchedLine | null {
+  const entry = entryIn(message);
+  if (entry === null) return null;
+  let text: string | null = null;
+  return {
+    entry,
+    rank: LEVELS.indexOf(entry.level),
+    searchable() {
+      text ??= `${entry.message} ${JSON.stringify(entry.context)}`.toLowerCase();
+      return text;
+    },
+  };
+}
+
+function entryIn(message: string): LogEntry | null {
+  let value: Partial<LogEntry> | null;
+  try {
+    value = JSON.parse(message) as Partial<LogEntry> | null;
+  } catch {
+    return null;
+  }
+  if (typeof value !== 'object' || value === null) return null;
+  const { timestamp, level, message: said, context } = value;
+  if (level === undefined || !LEVELS.includes(level) || typeof said !== 'string') return null;
+  if (typeof timestamp !== 'string' || Number.isNaN(Date.parse(timestamp))) return null;
+  if (typeof context !== 'object' || context === null) return null;
+  return { timestamp, level, message: said, context };
+}
+
+interface LineBuffer {
+  /** `size` in characters, for the bound. */
+  add(entry: LogEntry, size: number): void;
+  isEmpty(): boolean;
+  /** All lines, the oldest first; before them one that says how many were lost, if any were. */
+  takeAll(): readonly LogEntry[];
+}
+
+/** Some seconds of a busy log. The entries themselves are the same for all watchers. */
+const MOST_BUFFERED_LINES = 500;
+const MOST_BUFFERED_CHARACTERS = 256 * 1024;
+
+/**
+ * Past its bound the oldest lines go: what is lost lies just before what is kept, so the line that tells of it stands
+ * at the right place.
+ */
+function createLineBuffer(clock: Clock): LineBuffer {
+  let lines: { readonly entry: LogEntry; readonly size: number }[] = [];
+  let characters = 0;
+  let lostLines = 0;
+
+  return {
+    add(entry, size) {
+      lines.push({ entry, size });
+      characters += size;
+      while (
+        lines.length > MOST_BUFFERED_LINES ||
+        (characters > MOST_BUFFERED_CHARACTERS && lines.length > 1)
+      ) {
+        characters -= lines.shift()?.size ?? 0;
+        lostLines += 1;
+      }
+    },
+    isEmpty: () => lines.length === 0,
+    takeAll() {
+      const entries = lines.map(({ entry }) => entry);
+      if (lostLines > 0) entries.unshift(lossNotice(lostLines, clock.now()));
+      lines = [];
+      characters = 0;
+      lostLines = 0;
+      return entries;
+    },
+  };
+}
+
+function lossNotice(lostLines: number, nowMs: number): LogEntry {
+  const message = `${lostLines} lines were lost here: they came faster than they were read`;
+  return { timestamp: new Date(nowMs).toISOString(), level: 'warn', message, context: { lostLines } };
 }

@@ -7,9 +7,8 @@ import { migrate } from '../../adapters/database/migrate.ts';
 import { openPostgres } from '../../adapters/database/postgres.ts';
 import type { Database } from '../../ports/database.ts';
 import type { LogEntry } from '../../ports/log.ts';
-import { findEntries } from './find-entries.ts';
-import { createKeptLog } from './kept-log.ts';
-import { createLogPruner } from './prune-log.ts';
+import { findEntries } from './log-queries.ts';
+import { createKeptLog, createLogPruner } from './log-store.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 

@@ -5,7 +5,7 @@ import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { until } from '../../../test/doubles/until.ts';
 import type { Database } from '../../ports/database.ts';
 import type { MailOutcome } from '../../ports/mail.ts';
-import { CLAIM_MS } from './queues.ts';
+import { CLAIM_MS } from './outbox.ts';
 
 let database: Database;
 let under: Awaited<ReturnType<typeof openMailUnderTest>>;

@@ -3,12 +3,20 @@ import type { Database } from '../../ports/database.ts';
 import type { Job, JobQueue, QueueWorker } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Mail, MailOutcome, MailSender } from '../../ports/mail.ts';
-import { claimMail, type MailEnding, releaseMail, settleMail, type WaitingMail } from './claim-mail.ts';
-import { createConsoleLinks } from './console-links.ts';
-import { CLAIM_MS, MAIL_QUEUE, MAIL_UPKEEP_CRON, MAIL_UPKEEP_QUEUE } from './queues.ts';
-import { renderMail } from './render.ts';
+import { createConsoleLinks, renderMail } from './content.ts';
+import { purgeMail } from './mail-retention.ts';
+import {
+  CLAIM_MS,
+  claimMail,
+  MAIL_QUEUE,
+  MAIL_UPKEEP_CRON,
+  MAIL_UPKEEP_QUEUE,
+  type MailEnding,
+  releaseMail,
+  settleMail,
+  type WaitingMail,
+} from './outbox.ts';
 import { writeMail } from './templates.ts';
-import { keepMailTidy } from './upkeep.ts';
 
 /**
  * A mail is WAITING from the commit of the transaction that wanted it. A worker claims it, hands it to the server and
@@ -125,7 +133,7 @@ export function createMailWorker(parts: MailWorkerParts): MailWorker {
     async start() {
       const sending = await jobQueue.work(MAIL_QUEUE.name, { concurrency }, handle);
       const upkeep = await jobQueue.work(MAIL_UPKEEP_QUEUE.name, { concurrency: 1 }, async () => {
-        await keepMailTidy({ database, clock, log });
+        await purgeMail({ database, clock, log });
       });
       await jobQueue.schedule(MAIL_UPKEEP_QUEUE.name, MAIL_UPKEEP_CRON, {});
       return { sending, upkeep };

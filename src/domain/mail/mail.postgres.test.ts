@@ -9,7 +9,7 @@ import { givenDatabase } from '../../../test/services/given.ts';
 import { migrate } from '../../adapters/database/migrate.ts';
 import { openPostgres } from '../../adapters/database/postgres.ts';
 import type { Database } from '../../ports/database.ts';
-import { keepMailTidy } from './upkeep.ts';
+import { purgeMail } from './mail-retention.ts';
 
 describe.skipIf(givenDatabase() === null)('mail with a server', () => {
   let fresh: FreshDatabase;
@@ -70,8 +70,8 @@ describe.skipIf(givenDatabase() === null)('mail with a server', () => {
       [new Date(Date.UTC(2029, 0, 1))],
     );
     const parts = { database, clock: createManualClock(), log: createSilentLog() };
-    const done = await Promise.all(Array.from({ length: 5 }, () => keepMailTidy(parts)));
-    const last = await keepMailTidy(parts);
+    const done = await Promise.all(Array.from({ length: 5 }, () => purgeMail(parts)));
+    const last = await purgeMail(parts);
     expect([...done, last].reduce((sum, { givenUp }) => sum + givenUp, 0)).toBe(3_000);
   });
 });

@@ -5,8 +5,7 @@ import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { until } from '../../../test/doubles/until.ts';
 import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
-import { createMailOutbox, type MailToSend } from './outbox.ts';
-import { MAIL_QUEUE } from './queues.ts';
+import { createMailOutbox, MAIL_QUEUE, type MailToSend } from './outbox.ts';
 
 let database: Database;
 let under: Awaited<ReturnType<typeof openMailUnderTest>>;

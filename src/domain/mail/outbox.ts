@@ -1,10 +1,9 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { Transaction } from '../../ports/database.ts';
-import type { JobQueue } from '../../ports/job-queue.ts';
+import type { Statements, Transaction } from '../../ports/database.ts';
+import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { id as idField, mailAddress } from './fields.ts';
-import { MAIL_QUEUE } from './queues.ts';
 import { type KeptData, type MailData, type MailKind, readMailData } from './templates.ts';
 
 export interface MailOutbox {
@@ -27,13 +26,13 @@ interface MailOf<Kind extends MailKind> {
   readonly dedupeKey?: string;
 }
 
-export type QueuedMail =
+type QueuedMail =
   | { readonly outcome: 'queued'; readonly mailId: string }
   /** A mail of this key is on its way, was sent, or could not be. */
   | { readonly outcome: 'duplicate' }
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-export interface MailOutboxParts {
+interface MailOutboxParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
   readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
   readonly clock: Clock;
@@ -125,3 +124,105 @@ async function insertMail(within: Transaction, mail: NewMail): Promise<boolean> 
   );
   return rows.length === 1;
 }
+
+export interface WaitingMail {
+  readonly id: string;
+  readonly kind: string;
+  readonly to: string;
+  readonly data: unknown;
+  readonly messageId: string;
+  readonly attempts: number;
+  readonly expiresAt: Date | null;
+  readonly createdAt: Date;
+}
+
+type ClaimedMail =
+  | { readonly outcome: 'claimed'; readonly mail: WaitingMail }
+  /** Another worker may be sending it at this moment. */
+  | { readonly outcome: 'busy'; readonly until: Date }
+  /** Sent, given up, or never there. */
+  | { readonly outcome: 'settled' };
+
+/**
+ * Takes a mail for one worker alone. The queue gives a job to one worker at a time too, but it takes a worker for dead
+ * that could not reach the database for a while, and such a one may still be talking to the mail server.
+ */
+export async function claimMail(
+  statements: Statements,
+  mailId: string,
+  { now, until }: { readonly now: Date; readonly until: Date },
+): Promise<ClaimedMail> {
+  const [mail] = await statements.query<WaitingMail>(
+    `update mail_outbox set attempts = attempts + 1, claimed_until = $3
+     where id = $1 and state = 'WAITING' and (claimed_until is null or claimed_until <= $2)
+     returning id, kind, to_address as "to", data, message_id as "messageId", attempts,
+       expires_at as "expiresAt", created_at as "createdAt"`,
+    [mailId, now, until],
+  );
+  if (mail !== undefined) return { outcome: 'claimed', mail };
+  const [row] = await statements.query<{ claimedUntil: Date | null }>(
+    `select claimed_until as "claimedUntil" from mail_outbox where id = $1 and state = 'WAITING'`,
+    [mailId],
+  );
+  if (row === undefined) return { outcome: 'settled' };
+  // Given back between the two statements: it can be taken at once.
+  return { outcome: 'busy', until: row.claimedUntil ?? now };
+}
+
+/** Gives it back after a try that failed. */
+export async function releaseMail(statements: Statements, mailId: string, reason: string): Promise<void> {
+  await statements.query(
+    `update mail_outbox set claimed_until = null, error = $2 where id = $1 and state = 'WAITING'`,
+    [mailId, reason.slice(0, 500)],
+  );
+}
+
+/** The end of a mail. Its data goes at this moment: what it opens is nobody's business any more. */
+export type MailEnding =
+  | { readonly state: 'SENT'; readonly reason: null }
+  | { readonly state: 'FAILED'; readonly reason: string };
+
+/** False where it had ended already; the first end stays. */
+export async function settleMail(
+  statements: Statements,
+  mailId: string,
+  { state, reason }: MailEnding,
+  now: Date,
+): Promise<boolean> {
+  const rows = await statements.query(
+    `update mail_outbox set state = $2, error = $3, settled_at = $4, data = '{}', claimed_until = null
+     where id = $1 and state = 'WAITING' returning id`,
+    [mailId, state, reason?.slice(0, 500) ?? null, now],
+  );
+  return rows.length === 1;
+}
+
+/** What one try may take at most: the adapter that sends is given this, and cuts the line past it. */
+export const SEND_WITHIN_MS = 180_000;
+/**
+ * How long a worker has a mail to itself. Longer than a try, so that nobody begins a second one beside it, even if
+ * the queue has taken the job for lost.
+ */
+export const CLAIM_MS = SEND_WITHIN_MS + 60_000;
+
+/** A server that is away is tried for about three days: 30 s, 1 min, 2 min … up to every two hours. */
+export const MAIL_QUEUE: QueueDefinition = {
+  name: 'mail',
+  retries: 40,
+  retryDelaySeconds: 30,
+  retryDelayMaxSeconds: 7_200,
+  runSeconds: 300,
+  heartbeatSeconds: 30,
+};
+
+export const MAIL_UPKEEP_QUEUE: QueueDefinition = {
+  name: 'mail-upkeep',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 120,
+  heartbeatSeconds: 30,
+};
+
+/** Every quarter of an hour: a link that has expired is not kept for much longer than that. */
+export const MAIL_UPKEEP_CRON = '*/15 * * * *';

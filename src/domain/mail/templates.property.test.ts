@@ -3,10 +3,9 @@ import { Parser } from 'htmlparser2';
 import { message } from '../../../test/adapters/mail-server.ts';
 import { MAIL_KINDS, MAIL_SAMPLES } from '../../../test/doubles/mail-samples.ts';
 import { createSeededRandom, type SeededRandom } from '../../../test/doubles/seeded-random.ts';
-import { composeMessage } from '../../adapters/mail/compose.ts';
-import { createConsoleLinks } from './console-links.ts';
+import { composeMessage } from '../../adapters/mail/mime-message.ts';
+import { createConsoleLinks, renderMail } from './content.ts';
 import { mailAddress } from './fields.ts';
-import { renderMail } from './render.ts';
 import { readMailData, writeMail } from './templates.ts';
 
 const links = createConsoleLinks('https://console.example');

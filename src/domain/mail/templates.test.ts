@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { MAIL_KINDS, MAIL_SAMPLES } from '../../../test/doubles/mail-samples.ts';
-import { createConsoleLinks } from './console-links.ts';
-import { renderMail } from './render.ts';
+import { createConsoleLinks, renderMail } from './content.ts';
+import { atTime, count, inCredits, inMoney, onDay } from './fields.ts';
 import { readMailData, TEMPLATES, writeMail } from './templates.ts';
-import { atTime, count, inCredits, inMoney, onDay } from './wording.ts';
 
 const links = createConsoleLinks('https://console.example/app/');
 

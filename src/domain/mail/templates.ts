@@ -1,19 +1,16 @@
 import type { z } from 'zod';
-import type { ConsoleLinks } from './console-links.ts';
-import type { MailContent, Template } from './content.ts';
-import { invitation } from './templates/invitation.ts';
-import { invoiceIssued } from './templates/invoice-issued.ts';
-import { invoiceOverdue } from './templates/invoice-overdue.ts';
-import { lowBalance } from './templates/low-balance.ts';
-import { passwordReset } from './templates/password-reset.ts';
-import { paymentActionRequired } from './templates/payment-action-required.ts';
-import { paymentFailed } from './templates/payment-failed.ts';
-import { receipt } from './templates/receipt.ts';
-import { scorecardReminder } from './templates/scorecard-reminder.ts';
-import { spendingLimit } from './templates/spending-limit.ts';
-import { trialEnding } from './templates/trial-ending.ts';
-import { unbilledCallsAlert } from './templates/unbilled-calls-alert.ts';
-import { upcomingInvoice } from './templates/upcoming-invoice.ts';
+import type { ConsoleLinks, MailContent, Template } from './content.ts';
+import {
+  invoiceIssued,
+  invoiceOverdue,
+  paymentActionRequired,
+  paymentFailed,
+  receipt,
+  trialEnding,
+  upcomingInvoice,
+} from './templates/billing.ts';
+import { invitation, passwordReset, scorecardReminder } from './templates/team.ts';
+import { lowBalance, spendingLimit, unbilledCallsAlert } from './templates/usage.ts';
 
 /** Every kind of mail there is. */
 export const TEMPLATES = {

@@ -1,5 +1,6 @@
 import type { Statements } from '../../ports/database.ts';
-import type { MatchPart } from './explain-pair.ts';
+import type { TalentFacts } from './facts/facts.ts';
+import type { MatchPart } from './scoring/explain-pair.ts';
 
 export interface Match {
   readonly id: string;
@@ -16,7 +17,7 @@ export interface Match {
   readonly updatedAt: Date;
 }
 
-export interface MatchWish {
+interface MatchWish {
   readonly limit: number;
   /** Of the last match of the page before. */
   readonly after: MatchCursor | null;
@@ -25,7 +26,7 @@ export interface MatchWish {
 }
 
 /** The best first: a cursor is a score, and an id for those with the same one. */
-export interface MatchCursor {
+interface MatchCursor {
   readonly score: number;
   readonly id: string;
 }
@@ -65,4 +66,47 @@ export function readMatchCursor(text: string): MatchCursor | null {
   const [, score, id] =
     /^(\d{1,3}(?:\.\d{1,2})?):([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(text) ?? [];
   return score === undefined || id === undefined ? null : { score: Number(score), id };
+}
+
+/** All that matching keeps of one talent: for whoever asks what is known of them. */
+interface TalentMatchData {
+  /** What scores are made of; null where the talent cannot be matched or was not looked at yet. */
+  readonly facts: MatchFacts | null;
+  /** Every score with its parts and reasons, the best first. */
+  readonly matches: readonly Match[];
+}
+
+interface MatchFacts {
+  /** Of the talent. */
+  readonly version: number;
+  readonly known: TalentFacts;
+  /** Whose vector is kept beside them; the vector itself says nothing to a person. */
+  readonly embedModel: string | null;
+}
+
+const AT_ONCE = 1_000;
+/** A talent has a score for each job it was compared with: no company has had that many jobs. */
+const MOST_PAGES = 100;
+
+export async function exportMatchData(
+  statements: Statements,
+  { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
+): Promise<TalentMatchData> {
+  const [facts] = await statements.query<MatchFacts>(
+    `select version, facts as known, embed_model as "embedModel" from match_subjects
+     where subject_id = $1 and company_id = $2 and kind = 'talent' and is_live`,
+    [talentId, companyId],
+  );
+  const matches: Match[] = [];
+  let after: MatchCursor | null = null;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const found: readonly Match[] = await listMatches(statements, companyId, {
+      ...{ limit: AT_ONCE, after, jobId: null, talentId },
+    });
+    matches.push(...found);
+    const last = found.at(-1);
+    if (last === undefined || found.length < AT_ONCE) break;
+    after = { score: last.score, id: last.id };
+  }
+  return { facts: facts ?? null, matches };
 }

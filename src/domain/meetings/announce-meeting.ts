@@ -1,8 +1,7 @@
 import type { Transaction } from '../../ports/database.ts';
 import { MEETING_COLUMNS, type Meeting } from './meeting.ts';
-import { lockRoom } from './receive-event.ts';
-import { type RefoldParts, refoldRoom } from './refold-room.ts';
-import { roomNameOf } from './room-name.ts';
+import { roomNameOf } from './room-events.ts';
+import { lockRoom, type RefoldParts, refoldRoom } from './rooms.ts';
 
 export interface WantedMeeting {
   readonly companyId: string;

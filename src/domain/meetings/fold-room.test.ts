@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { assignUses } from './assign-uses.ts';
-import { foldRoom } from './fold-room.ts';
-import type { RoomEventKind, StoredEvent } from './room-event.ts';
+import { assignUses, foldRoom } from './fold-room.ts';
+import type { RoomEventKind, StoredEvent } from './room-events.ts';
 
 const MINUTE = 60_000;
 

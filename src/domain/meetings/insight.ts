@@ -1,7 +1,6 @@
-import { type Attendee, attendanceOf } from './attendance.ts';
 import type { KeptUse, Meeting } from './meeting.ts';
-import type { StoredEvent } from './room-event.ts';
-import type { TranscriptSummary } from './summarise-transcript.ts';
+import type { Occupant, StoredEvent } from './room-events.ts';
+import type { TranscriptSummary } from './transcript-summary.ts';
 
 /** What is known of a meeting. What is not known is null, and `missing` says why: nothing here is a guess. */
 export interface MeetingInsight {
@@ -19,7 +18,7 @@ export interface MeetingInsight {
   readonly missing: readonly string[];
 }
 
-export interface InsightSource {
+interface InsightSource {
   readonly meeting: Meeting;
   readonly events: readonly StoredEvent[];
   readonly summary: TranscriptSummary | null;
@@ -92,4 +91,109 @@ function* missingOf(
   if (summary === null && endedAt !== null) {
     yield 'There is no transcript: a summary, decisions, action items and questions need one.';
   }
+}
+
+interface Attendee {
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly joinedAt: string;
+  readonly leftAt: string | null;
+  /** In the room, however often they came and went. */
+  readonly seconds: number;
+  readonly joins: number;
+  /** Behind the plan; null without one. */
+  readonly lateSeconds: number | null;
+  /** Of the time in which anybody was the loudest, 0 to 1; null where it is not measured. */
+  readonly talkShare: number | null;
+}
+
+interface Stay {
+  readonly person: string;
+  name: string | null;
+  email: string | null;
+  readonly joinedAtMs: number;
+  leftAtMs: number | null;
+  talkMs: number | null;
+}
+
+/** Who was there and for how long, from everything that names somebody: joinings, leavings, and the list at the end. */
+function attendanceOf(
+  events: readonly StoredEvent[],
+  uses: readonly KeptUse[],
+  startsAtMs: number | null,
+): readonly Attendee[] {
+  const stays = staysOf(events.filter(({ isBreakout }) => !isBreakout));
+  const people = Map.groupBy(stays, ({ person }) => person);
+  const talkOf = (own: readonly Stay[]) => own.reduce((sum, { talkMs }) => sum + (talkMs ?? 0), 0);
+  const allTalkMs = talkOf(stays);
+  return [...people.values()]
+    .map((own): Attendee => {
+      const firstMs = Math.min(...own.map(({ joinedAtMs }) => joinedAtMs));
+      const ends = own.map((stay) => stay.leftAtMs ?? endAfter(uses, stay.joinedAtMs));
+      const lastMs = ends.includes(null) ? null : Math.max(...ends.map(Number));
+      return {
+        name: own.find(({ name }) => name !== null)?.name ?? null,
+        email: own.find(({ email }) => email !== null)?.email ?? null,
+        joinedAt: new Date(firstMs).toISOString(),
+        leftAt: lastMs === null ? null : new Date(lastMs).toISOString(),
+        seconds: secondsIn(own.map(({ joinedAtMs }, at) => [joinedAtMs, ends[at] ?? joinedAtMs])),
+        joins: own.length,
+        lateSeconds: startsAtMs === null ? null : Math.max(0, Math.round((firstMs - startsAtMs) / 1_000)),
+        talkShare: allTalkMs === 0 ? null : Math.round((talkOf(own) / allTalkMs) * 1_000) / 1_000,
+      };
+    })
+    .sort(
+      (a, b) => compare(a.joinedAt, b.joinedAt) || compare(a.email ?? a.name ?? '', b.email ?? b.name ?? ''),
+    );
+}
+
+/** One for each time somebody joined, with the most that anybody told of it. */
+function staysOf(events: readonly StoredEvent[]): readonly Stay[] {
+  const stays = new Map<string, Stay>();
+  for (const event of events) {
+    for (const occupant of event.occupants) {
+      const joinedAtMs = occupant.joinedAtMs ?? (event.kind === 'joined' ? event.happenedAtMs : null);
+      const person = occupant.id ?? occupant.email ?? occupant.name ?? occupant.jid;
+      if (joinedAtMs === null || person === null) continue;
+      const key = `${person}|${joinedAtMs}`;
+      const stay = stays.get(key) ?? {
+        ...{ person, joinedAtMs, name: null, email: null, leftAtMs: null, talkMs: null },
+      };
+      stay.name ??= occupant.name;
+      stay.email ??= occupant.email;
+      stay.leftAtMs = most(stay.leftAtMs, leftAtOf(event, occupant));
+      stay.talkMs = most(stay.talkMs, occupant.talkMs);
+      stays.set(key, stay);
+    }
+  }
+  return [...stays.values()].sort((a, b) => a.joinedAtMs - b.joinedAtMs || compare(a.person, b.person));
+}
+
+function leftAtOf({ kind, happenedAtMs }: StoredEvent, { leftAtMs }: Occupant): number | null {
+  return leftAtMs ?? (kind === 'left' ? happenedAtMs : null);
+}
+
+function most(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+/** Of whom nobody told that they left: they were there until the use of the room ended. */
+function endAfter(uses: readonly KeptUse[], joinedAtMs: number): number | null {
+  const use = uses.find(({ endedAt }) => endedAt === null || Date.parse(endedAt) >= joinedAtMs);
+  return use?.endedAt == null ? null : Date.parse(use.endedAt);
+}
+
+/** Somebody with two devices is there once. */
+function secondsIn(spans: readonly (readonly [number, number])[]): number {
+  let sumMs = 0;
+  let coveredUntilMs = Number.NEGATIVE_INFINITY;
+  for (const [fromMs, toMs] of spans.toSorted((a, b) => a[0] - b[0])) {
+    sumMs += Math.max(0, toMs - Math.max(fromMs, coveredUntilMs));
+    coveredUntilMs = Math.max(coveredUntilMs, toMs);
+  }
+  return Math.round(sumMs / 1_000);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

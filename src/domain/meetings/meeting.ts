@@ -1,3 +1,5 @@
+import type { Statements } from '../../ports/database.ts';
+import type { QueueDefinition } from '../../ports/job-queue.ts';
 import type { RoomUse } from './fold-room.ts';
 
 export interface Meeting {
@@ -55,3 +57,56 @@ export function spanOf(uses: readonly KeptUse[]): {
   const last = uses.at(-1);
   return { startedAt: date(first?.startedAt ?? first?.endedAt), endedAt: date(last?.endedAt) };
 }
+
+interface MeetingWish {
+  readonly limit: number;
+  /** The id of the last meeting of the page before. */
+  readonly after: string | null;
+}
+
+/** The newest first. Null lists what happened in rooms that nobody had announced. */
+export async function listMeetings(
+  statements: Statements,
+  companyId: string | null,
+  { limit, after }: MeetingWish,
+): Promise<readonly Meeting[]> {
+  return await statements.query<Meeting>(
+    `select ${MEETING_COLUMNS} from meetings
+     where ${companyId === null ? 'company_id is null and $1::uuid is null' : 'company_id = $1::uuid'}
+       and ($2::uuid is null or id < $2::uuid)
+     order by id desc limit $3`,
+    [companyId, after, limit],
+  );
+}
+
+export async function findMeeting(statements: Statements, id: string): Promise<Meeting | null> {
+  const [meeting] = await statements.query<Meeting>(`select ${MEETING_COLUMNS} from meetings where id = $1`, [
+    id,
+  ]);
+  return meeting ?? null;
+}
+
+/**
+ * Meetings of which something has changed, each as its id and nothing else. A run may take one call of a model; a
+ * database that is away is tried again for about half an hour.
+ */
+export const MEETING_QUEUE: QueueDefinition = {
+  name: 'meeting',
+  retries: 8,
+  retryDelaySeconds: 5,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 300,
+  heartbeatSeconds: 30,
+};
+
+export const MEETING_UPKEEP_QUEUE: QueueDefinition = {
+  name: 'meeting-upkeep',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 120,
+  heartbeatSeconds: 30,
+};
+
+/** A meeting whose end was lost is closed up to this much late. */
+export const MEETING_UPKEEP_CRON = '*/10 * * * *';

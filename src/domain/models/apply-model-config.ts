@@ -1,11 +1,15 @@
-import { type AliasName, aliasOf, nameOfAlias, unknownAlias } from './aliases.ts';
-import { type CatalogueParts, changeCatalogue, sealTargets } from './change-targets.ts';
+import { type AliasName, aliasOf, nameOfAlias, type TokenPrice, unknownAlias } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
-import type { TokenPrice } from './price-of.ts';
-import { ensurePrice } from './prices.ts';
-import { replaceTargets, type StoredTarget } from './stored-targets.ts';
-import { checkPrice, type WantedPrice } from './wanted-price.ts';
-import { checkTargets, type WantedTarget } from './wanted-target.ts';
+import { checkPrice, ensurePrice, type WantedPrice } from './prices.ts';
+import {
+  type CatalogueParts,
+  changeCatalogue,
+  checkTargets,
+  replaceTargets,
+  type StoredTarget,
+  sealTargets,
+  type WantedTarget,
+} from './targets.ts';
 
 /** The aliases of the file behind MODEL_CONFIG, in its own words. */
 export type ConfiguredAliases = {

@@ -7,9 +7,9 @@ import { until } from '../../../test/doubles/until.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { Database } from '../../ports/database.ts';
-import { setAliasTargets } from './change-targets.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
+import { setAliasTargets } from './targets.ts';
 
 const secrets = createSystemSecrets();
 const cipherUnder = (masterKey: string) => createCipher({ masterKeys: [masterKey], secrets });

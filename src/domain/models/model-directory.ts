@@ -1,12 +1,11 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Statements } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import type { Alias, AliasTarget } from './aliases.ts';
-import { MODELS_TOPIC } from './change-targets.ts';
-import { type OpenedCatalogue, type OpeningParts, openCatalogue } from './opened-catalogue.ts';
-import { readPrices } from './prices.ts';
-import { readCatalogue, readVersion } from './stored-targets.ts';
-import { createTargetRest } from './target-rest.ts';
+import { ALIAS_NAMES, type Alias, type AliasKind, type AliasTarget, aliasOf } from './aliases.ts';
+import type { Cipher } from './cipher.ts';
+import { type AliasPrice, readPrices } from './prices.ts';
+import { MODELS_TOPIC, readCatalogue, readVersion, type StoredTarget } from './targets.ts';
 
 export interface ModelDirectoryParts extends OpeningParts {
   readonly database: Statements;
@@ -118,4 +117,141 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
     next ??= running.then(start, start);
     return next;
   };
+}
+
+interface OpeningParts {
+  readonly cipher: Cipher;
+  readonly log: Log;
+  readonly prefix: string;
+  /** False in production: what only makes things up does not answer for a model. */
+  readonly embeddedAllowed: boolean;
+}
+
+/** The aliases by their full names, in the order of ALIAS_NAMES. */
+type OpenedCatalogue = ReadonlyMap<string, Alias>;
+
+/**
+ * Every alias with its targets and prices, keys decrypted. Where a key does not open, the alias keeps the targets it had; at
+ * a start, when it had none, it has those that do open. It is never handed to the embedded models instead: whoever
+ * set a provider wants that provider or an error.
+ */
+async function openCatalogue(
+  parts: OpeningParts,
+  stored: { readonly targets: readonly StoredTarget[]; readonly prices: readonly AliasPrice[] },
+  before: OpenedCatalogue | null,
+): Promise<OpenedCatalogue> {
+  const opened = new Map<string, Alias>();
+  for (const { name, kind } of ALIAS_NAMES) {
+    const alias = aliasOf(parts.prefix, name);
+    const own = stored.targets.filter((target) => target.alias === name);
+    const prices = stored.prices.filter((price) => price.alias === name);
+    const targets: AliasTarget[] = [];
+    for (const target of own) {
+      const usable = await openTarget(parts, alias, target);
+      if (usable !== null) targets.push(usable);
+    }
+    const known = before?.get(alias);
+    if (own.length === 0)
+      opened.set(alias, { alias, kind, targets: embeddedTarget(parts, alias, kind), prices });
+    else if (targets.length < own.length && known !== undefined) opened.set(alias, { ...known, prices });
+    else opened.set(alias, { alias, kind, targets, prices });
+  }
+  return opened;
+}
+
+async function openTarget(
+  { cipher, log }: OpeningParts,
+  alias: string,
+  { id, baseUrl, model, sealedKey, weight }: StoredTarget,
+): Promise<AliasTarget | null> {
+  try {
+    const apiKey = sealedKey === null ? null : await cipher.decrypt(sealedKey, baseUrl);
+    return { id, baseUrl, model, apiKey, weight };
+  } catch (error) {
+    log.error('a model target cannot be used: its key does not open', { alias, targetId: id, error });
+    return null;
+  }
+}
+
+/** Reading out of a text is the embedded engine's own work, so extract aliases have it in production too. */
+function embeddedTarget(
+  { embeddedAllowed }: OpeningParts,
+  alias: string,
+  kind: AliasKind,
+): readonly AliasTarget[] {
+  if (!embeddedAllowed && kind !== 'extract') return [];
+  return [{ id: 'embedded', baseUrl: null, model: alias, apiKey: null, weight: 1 }];
+}
+
+/**
+ * Which targets are tried last for a while, as this process has seen them: one that fails 5 times in a row rests
+ * for 10 s, and for 10 s more with every failure after that, until it answers once. A resting target is still
+ * tried when all others have failed: resting saves time, it never refuses a call.
+ */
+const FAILURES_BEFORE_REST = 5;
+const REST_MS = 10_000;
+
+interface Failing {
+  inARow: number;
+  restsUntil: number;
+}
+
+interface TargetRest {
+  noteFailure(targetId: string): void;
+  noteSuccess(targetId: string): void;
+  /** Forgets all targets but these, which bounds what is remembered by the catalogue's 192 targets. */
+  keepOnly(targetIds: ReadonlySet<string>): void;
+  /** `draw` is from 0 up to 1. The first by weight, then the rest in their order; those that rest come last. */
+  order(targets: readonly AliasTarget[], draw: number): readonly AliasTarget[];
+}
+
+export function createTargetRest({ clock }: { clock: Pick<Clock, 'now'> }): TargetRest {
+  const failing = new Map<string, Failing>();
+  let known: ReadonlySet<string> = new Set();
+
+  return {
+    noteFailure(targetId) {
+      // A call may end after its target was replaced.
+      if (!known.has(targetId)) return;
+      const failures = failing.get(targetId) ?? { inARow: 0, restsUntil: 0 };
+      failures.inARow += 1;
+      if (failures.inARow >= FAILURES_BEFORE_REST) failures.restsUntil = clock.now() + REST_MS;
+      failing.set(targetId, failures);
+    },
+    noteSuccess: (targetId) => void failing.delete(targetId),
+    keepOnly(targetIds) {
+      known = targetIds;
+      for (const id of failing.keys()) if (!targetIds.has(id)) failing.delete(id);
+    },
+    order(targets, draw) {
+      if (targets.length < 2) return targets;
+      if (failing.size === 0) return drawnFirst(targets, draw);
+      const now = clock.now();
+      const rests = ({ id }: AliasTarget) => (failing.get(id)?.restsUntil ?? 0) > now;
+      const resting = targets.filter(rests);
+      if (resting.length === 0 || resting.length === targets.length) return drawnFirst(targets, draw);
+      return [
+        ...drawnFirst(
+          targets.filter((target) => !rests(target)),
+          draw,
+        ),
+        ...resting,
+      ];
+    },
+  };
+}
+
+function drawnFirst(targets: readonly AliasTarget[], draw: number): readonly AliasTarget[] {
+  let left = 0;
+  for (const { weight } of targets) left += weight;
+  left *= draw;
+  // The last one stays where rounding has left a rest after all of them.
+  let drawn = targets.length - 1;
+  for (let at = 0; at < drawn; at += 1) {
+    left -= targets[at]?.weight ?? 0;
+    if (left < 0) drawn = at;
+  }
+  const first = targets[drawn];
+  if (drawn === 0 || first === undefined) return targets;
+  return [first, ...targets.slice(0, drawn), ...targets.slice(drawn + 1)];
 }

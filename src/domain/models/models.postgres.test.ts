@@ -11,10 +11,9 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { Database } from '../../ports/database.ts';
 import { applyModelConfig } from './apply-model-config.ts';
-import { addAliasTarget, type CatalogueParts, setAliasTargets } from './change-targets.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
-import { readCatalogue } from './stored-targets.ts';
+import { addAliasTarget, type CatalogueParts, readCatalogue, setAliasTargets } from './targets.ts';
 
 const ALIAS = 'svc/chat-default';
 const PROVIDER = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 0.1 };

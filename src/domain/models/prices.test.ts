@@ -6,10 +6,10 @@ import { until } from '../../../test/doubles/until.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { Database } from '../../ports/database.ts';
+import { priceAt } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
-import { priceAt } from './price-of.ts';
 import { type PriceToSet, readPrices, setPrice } from './prices.ts';
 
 const secrets = createSystemSecrets();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import type { AliasTarget } from './aliases.ts';
-import { createTargetRest } from './target-rest.ts';
+import { createTargetRest } from './model-directory.ts';
 
 const target = (id: string, weight = 1): AliasTarget => {
   return { id, baseUrl: `https://${id}.example`, model: 'm', apiKey: null, weight };

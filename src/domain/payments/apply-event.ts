@@ -1,18 +1,24 @@
-import type { Effect } from './effect.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Transaction } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { PaymentProvider, WireObject } from '../../ports/payment-provider.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { type AccountLevel, publishLevel, readLevel } from '../credits/ledger/credit-account.ts';
+import type { MailOutbox } from '../mail/outbox.ts';
+import { createTellAdmins, type Effect, type EffectOutcome, type WaitKey } from './effect.ts';
 import { chargeRefunded } from './effects/charge-refunded.ts';
-import { checkoutSessionCompleted } from './effects/checkout-session-completed.ts';
-import { invoiceFinalizationFailed } from './effects/invoice-finalization-failed.ts';
-import { invoiceFinalized } from './effects/invoice-finalized.ts';
+import { checkoutSessionCompleted } from './effects/checkout-completed.ts';
+import {
+  invoiceFinalizationFailed,
+  invoiceFinalized,
+  invoicePaymentActionRequired,
+  invoicePaymentFailed,
+  invoiceUpcoming,
+} from './effects/invoice-changed.ts';
 import { invoicePaid } from './effects/invoice-paid.ts';
-import { invoicePaymentActionRequired } from './effects/invoice-payment-action-required.ts';
-import { invoicePaymentFailed } from './effects/invoice-payment-failed.ts';
-import { invoiceUpcoming } from './effects/invoice-upcoming.ts';
-import { subscriptionCreated } from './effects/subscription-created.ts';
-import { subscriptionDeleted } from './effects/subscription-deleted.ts';
-import { subscriptionPaused } from './effects/subscription-paused.ts';
-import { subscriptionResumed } from './effects/subscription-resumed.ts';
-import { subscriptionTrialWillEnd } from './effects/subscription-trial-will-end.ts';
-import { subscriptionUpdated } from './effects/subscription-updated.ts';
+import { SUBSCRIPTION_EFFECTS, subscriptionTrialWillEnd } from './effects/subscription-changed.ts';
+import { type LockedEvent, lockEvent, markEvent, type PaymentEventStatus } from './event-inbox.ts';
 
 /** The one version of the provider's wire that is interpreted (P-25). */
 export const PROVIDER_API_VERSION = '2023-10-16';
@@ -26,13 +32,206 @@ export const EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['invoice.finalization_failed', invoiceFinalizationFailed],
   ['invoice.payment_action_required', invoicePaymentActionRequired],
   ['invoice.upcoming', invoiceUpcoming],
-  ['customer.subscription.created', subscriptionCreated],
-  ['customer.subscription.updated', subscriptionUpdated],
-  ['customer.subscription.deleted', subscriptionDeleted],
+  ...SUBSCRIPTION_EFFECTS,
   ['customer.subscription.trial_will_end', subscriptionTrialWillEnd],
-  ['customer.subscription.paused', subscriptionPaused],
-  ['customer.subscription.resumed', subscriptionResumed],
   ['charge.refunded', chargeRefunded],
 ]);
 
 export const HANDLED_EVENT_KINDS: readonly string[] = [...EFFECTS.keys()];
+
+export interface ProcessParts {
+  readonly database: Database;
+  readonly sharedState: SharedState;
+  readonly provider: Pick<PaymentProvider, 'retrieveSubscription'>;
+  readonly mail: Pick<MailOutbox, 'send'>;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long a subscription whose payment is past due stays active. */
+  readonly pastDueGraceMs: number;
+}
+
+type ProcessedEvent =
+  | { readonly outcome: 'processed'; readonly arrived: readonly WaitKey[] }
+  | { readonly outcome: 'deferred' | 'failed' }
+  /** It was done with before; nothing was changed. */
+  | { readonly outcome: 'done-before'; readonly status: PaymentEventStatus }
+  | { readonly outcome: 'no-such-event' };
+
+interface Round {
+  readonly processed: ProcessedEvent | null;
+  readonly ask: string | null;
+  readonly level: AccountLevel | null;
+}
+
+/** Each round asks about one subscription more; an event is about one. */
+const MOST_ROUNDS = 3;
+const AGAIN: readonly PaymentEventStatus[] = ['RECEIVED', 'DEFERRED'];
+
+/**
+ * Applies one kept event: its effect, the ledger and the mark are of one transaction, under the lock of the event's
+ * row. The provider is asked between transactions, never within one. What is thrown here is a fault of our own: the
+ * transaction is undone, the fault noted, and the event stays to be tried again.
+ */
+export async function processEvent(
+  parts: ProcessParts,
+  id: string,
+  from: readonly PaymentEventStatus[] = AGAIN,
+): Promise<ProcessedEvent> {
+  const { database, sharedState, log } = parts;
+  const asked = new Map<string, WireObject | null>();
+  try {
+    for (let count = 0; count < MOST_ROUNDS; count += 1) {
+      const round = await database.transaction((transaction) =>
+        runRound(parts, transaction, id, from, asked),
+      );
+      if (round.level !== null) await publishLevel(sharedState, round.level, log);
+      if (round.processed !== null) return round.processed;
+      if (round.ask !== null) asked.set(round.ask, await askProvider(parts, round.ask));
+    }
+    throw new Error(`event ${id} wants to ask the provider again and again`);
+  } catch (error) {
+    await noteFault(parts, id, error);
+    throw error;
+  }
+}
+
+async function runRound(
+  parts: ProcessParts,
+  transaction: Transaction,
+  id: string,
+  from: readonly PaymentEventStatus[],
+  asked: ReadonlyMap<string, WireObject | null>,
+): Promise<Round> {
+  const event = await lockEvent(transaction, id);
+  if (event === null) return ended({ outcome: 'no-such-event' });
+  if (!from.includes(event.status)) return ended({ outcome: 'done-before', status: event.status });
+  const effect = EFFECTS.get(event.type);
+  if (effect === undefined) throw new Error(`there is no effect for ${event.type}`);
+  const { clock, log, secrets, mail, pastDueGraceMs } = parts;
+  const outcome = await effect(event, {
+    transaction,
+    asked,
+    tellAdmins: createTellAdmins(transaction, mail),
+    now: new Date(clock.now()),
+    newId: secrets.newId,
+    log: log.with({ eventId: event.providerEventId, eventType: event.type }),
+    pastDueGraceMs,
+  });
+  if (outcome.outcome === 'ask') return { processed: null, ask: outcome.subscriptionId, level: null };
+  return await mark(parts, transaction, event, outcome);
+}
+
+async function mark(
+  { clock, log }: ProcessParts,
+  transaction: Transaction,
+  event: LockedEvent,
+  outcome: Exclude<EffectOutcome, { outcome: 'ask' }>,
+): Promise<Round> {
+  const now = new Date(clock.now());
+  const none = { effect: null, error: null, companyId: null, waitsFor: [], nextAttemptAt: null, now };
+  const names = { eventId: event.providerEventId, eventType: event.type };
+  switch (outcome.outcome) {
+    case 'applied': {
+      const { did: effect, companyId, arrived = [] } = outcome;
+      await markEvent(transaction, event.id, { ...none, status: 'PROCESSED', effect, companyId });
+      const level = companyId === null ? null : await readLevel(transaction, companyId);
+      return { processed: { outcome: 'processed', arrived }, ask: null, level };
+    }
+    case 'deferred': {
+      const nextAttemptAt = deferredUntil(event, now);
+      const { reason, waitsFor } = outcome;
+      if (nextAttemptAt === null) {
+        const error = `given up after waiting for ${waitsFor.join(', ')}: ${reason}`;
+        await markEvent(transaction, event.id, { ...none, status: 'FAILED', error });
+        log.error('a payment event has waited in vain: look at it and replay it', { ...names, reason });
+        return ended({ outcome: 'failed' });
+      }
+      await markEvent(transaction, event.id, {
+        ...none,
+        status: 'DEFERRED',
+        error: reason,
+        waitsFor,
+        nextAttemptAt,
+      });
+      if (event.status !== 'DEFERRED') log.warn('a payment event waits', { ...names, reason });
+      return ended({ outcome: 'deferred' });
+    }
+    case 'failed': {
+      const { reason, companyId = null } = outcome;
+      await markEvent(transaction, event.id, { ...none, status: 'FAILED', error: reason, companyId });
+      log.error('a payment event cannot be applied: look at it and replay it', { ...names, reason });
+      return ended({ outcome: 'failed' });
+    }
+  }
+}
+
+/** Null where the provider does not know it, or does not answer: then the event's own payload serves. */
+async function askProvider(
+  { provider, log }: ProcessParts,
+  subscriptionId: string,
+): Promise<WireObject | null> {
+  const answer = await provider.retrieveSubscription(subscriptionId);
+  if (answer.outcome === 'done') return answer.value;
+  const { reason } = answer.failure;
+  if (reason !== 'not-found') {
+    log.warn('the payment provider did not say how a subscription stands; the event’s own word counts', {
+      subscriptionId,
+      reason,
+    });
+  }
+  return null;
+}
+
+/** In a statement of its own, after the undone transaction. Where the database is away the timer finds it all the same. */
+async function noteFault({ database, clock, log }: ProcessParts, id: string, error: unknown): Promise<void> {
+  const now = new Date(clock.now());
+  log.error('a payment event could not be applied, by a fault of our own', { paymentEventId: id, error });
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, 2_000);
+  try {
+    const [row] = await database.query<{ attempts: number }>(
+      `update provider_events set attempts = attempts + 1, error = $2 where id = $1 and status in ('RECEIVED', 'DEFERRED')
+       returning attempts`,
+      [id, reason],
+    );
+    if (row === undefined) return;
+    const nextAttemptAt = triedAgainAt(row.attempts, now);
+    await database.query(
+      `update provider_events set next_attempt_at = $2, status = case when $2::timestamptz is null then 'FAILED' else status end
+       where id = $1 and status in ('RECEIVED', 'DEFERRED')`,
+      [id, nextAttemptAt],
+    );
+  } catch (fault) {
+    log.warn('the fault of a payment event could not be noted', { paymentEventId: id, error: fault });
+  }
+}
+
+function ended(processed: ProcessedEvent): Round {
+  return { processed, ask: null, level: null };
+}
+
+/** When events that are not done with are looked at again by the timer. */
+const FIRST_MS = 60_000;
+const LONGEST_MS = 6 * 60 * 60_000;
+/** The provider itself keeps its events for so long; what has not arrived by then will not arrive. */
+const GIVE_UP_MS = 30 * 24 * 60 * 60_000;
+/** Of our own faults; spread over some two days. */
+const MOST_FAULTS = 16;
+
+/** Null when it has waited long enough: it is not dropped, but a person has to look. */
+export function deferredUntil(
+  { receivedAt, attempts }: { readonly receivedAt: Date; readonly attempts: number },
+  now: Date,
+): Date | null {
+  if (now.getTime() - receivedAt.getTime() >= GIVE_UP_MS) return null;
+  return new Date(now.getTime() + backoffMs(attempts));
+}
+
+/** `attempts` counts the one that has just failed. Null after too many. */
+export function triedAgainAt(attempts: number, now: Date): Date | null {
+  return attempts >= MOST_FAULTS ? null : new Date(now.getTime() + backoffMs(attempts - 1));
+}
+
+function backoffMs(attempts: number): number {
+  return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(Math.max(0, attempts), 20));
+}

@@ -4,13 +4,13 @@ import type { JobHandler } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider, WireObject } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { findInvoice, type Invoice } from '../credits/invoice.ts';
-import { attachProviderInvoice } from '../credits/invoice-from-provider.ts';
+import { findInvoice, type Invoice } from '../credits/invoices/invoice.ts';
+import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
-import { ensureCustomer } from './ensure-customer.ts';
+import { ensureCustomer } from './checkout.ts';
+import { amountOf } from './effect.ts';
 import type { PaymentEvents } from './payment-events.ts';
-import { amountOf } from './tell-admins.ts';
-import { idIn, momentIn, textIn, uuidIn } from './wire-fields.ts';
+import { idIn, momentIn, textIn, uuidIn } from './provider-objects.ts';
 
 export interface IssueInvoiceParts {
   readonly database: Database;

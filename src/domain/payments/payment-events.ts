@@ -1,9 +1,7 @@
 import type { ProviderEvent } from '../../ports/payment-provider.ts';
-import { EFFECTS, PROVIDER_API_VERSION } from './apply-event.ts';
+import { EFFECTS, PROVIDER_API_VERSION, type ProcessParts, processEvent } from './apply-event.ts';
 import type { WaitKey } from './effect.ts';
-import { dueEvents, keepEvent, waitingEvents } from './event-inbox.ts';
-import { findPaymentEvent, type PaymentEvent } from './payment-event.ts';
-import { type ProcessParts, processEvent } from './process-event.ts';
+import { dueEvents, findPaymentEvent, keepEvent, type PaymentEvent, waitingEvents } from './event-inbox.ts';
 
 /** Events of the payment provider, from their arrival on. */
 export interface PaymentEvents {

@@ -4,7 +4,7 @@ import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider, ProviderEvent, WireObject } from '../../ports/payment-provider.ts';
 import { HANDLED_EVENT_KINDS, PROVIDER_API_VERSION } from './apply-event.ts';
 import type { PaymentEvents } from './payment-events.ts';
-import { textIn } from './wire-fields.ts';
+import { textIn } from './provider-objects.ts';
 
 export interface ReconcileParts {
   readonly database: Database;

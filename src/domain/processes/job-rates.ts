@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
-import type { JobRate } from './process-report.ts';
+import type { JobRate } from './service-processes.ts';
 
 export interface JobRates {
   /** The same queue, whose workers' runs are counted. */

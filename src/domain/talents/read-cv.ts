@@ -1,9 +1,8 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
-import { fieldsOfProfile } from './profile-fields.ts';
-import { recognise } from './recognise.ts';
-import type { Profile, Talent } from './talent.ts';
-import { lockTalent, writeTalent } from './write-talent.ts';
+import { fieldsOfProfile } from './profile.ts';
+import { lockTalent, type Profile, type Talent, writeTalent } from './talent.ts';
+import { recognise } from './talent-changes.ts';
 
 /** A CV that waits to be read. */
 export interface WaitingCv {
@@ -15,7 +14,7 @@ export interface WaitingCv {
 }
 
 /** Of a CV that was tried again and again: its dead letter may be given another run, which then counts. */
-export const GAVE_UP = 'The CV could not be read because of a fault of ours. Send it again later.';
+export const CV_GAVE_UP = 'The CV could not be read because of a fault of ours. Send it again later.';
 
 /** Null where there is nothing to do: it has been read, or the talent is gone. */
 export async function findWaitingCv(statements: Statements, talentId: string): Promise<WaitingCv | null> {
@@ -23,7 +22,7 @@ export async function findWaitingCv(statements: Statements, talentId: string): P
     `select talent.id as "talentId", talent.company_id as "companyId", file.id as "fileId", file.name, file.bytes
      from talents as talent join talent_files as file on file.talent_id = talent.id
      where talent.id = $1 and (talent.status = 'PENDING' or talent.problem = $2) order by file.id desc limit 1`,
-    [talentId, GAVE_UP],
+    [talentId, CV_GAVE_UP],
   );
   return rows[0] ?? null;
 }
@@ -84,5 +83,5 @@ async function writeReading(
 }
 
 function isWaiting({ status, problem }: Talent): boolean {
-  return status === 'PENDING' || problem === GAVE_UP;
+  return status === 'PENDING' || problem === CV_GAVE_UP;
 }

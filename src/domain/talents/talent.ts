@@ -1,3 +1,5 @@
+import type { Statements, Transaction } from '../../ports/database.ts';
+
 export type TalentStatus = 'PENDING' | 'READY' | 'FAILED';
 export type Profile = Readonly<Record<string, unknown>>;
 
@@ -34,3 +36,164 @@ export interface TalentFile {
 export const TALENT_COLUMNS = `id, company_id as "companyId", version, status, name, email, phone, headline, profile,
   evidence, document, engine, problem, duplicate_of as "duplicateOf", created_by as "createdBy",
   created_at as "createdAt", updated_at as "updatedAt"`;
+
+type TalentChange = 'created' | 'edited' | 'parsed' | 'parse-failed' | 'sent-again' | 'newer-cv';
+
+interface WrittenTalentChange {
+  readonly what: TalentChange;
+  /** Null for the CV worker. */
+  readonly changedBy: string | null;
+  readonly at: Date;
+}
+
+/** A new talent as its first version. */
+export async function insertTalent(
+  transaction: Transaction,
+  talent: Talent,
+  change: WrittenTalentChange,
+): Promise<Talent> {
+  const rows = await transaction.query<Talent>(
+    `insert into talents (id, company_id, status, name, email, phone, headline, profile, evidence, document, engine,
+       problem, created_by, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text::jsonb, $10, $11, $12, $13, $14, $14)
+     returning ${TALENT_COLUMNS}`,
+    [talent.id, talent.companyId, ...valuesOf(talent), talent.createdBy, change.at],
+  );
+  return await withVersion(transaction, rows[0], change);
+}
+
+/** Writes every field of a locked talent as its next version. */
+export async function writeTalent(
+  transaction: Transaction,
+  next: Talent,
+  change: WrittenTalentChange,
+): Promise<Talent> {
+  const rows = await transaction.query<Talent>(
+    `update talents set version = version + 1, status = $3, name = $4, email = $5, phone = $6, headline = $7,
+       profile = $8, evidence = $9::text::jsonb, document = $10, engine = $11, problem = $12, duplicate_of = $13,
+       updated_at = greatest(updated_at, $14)
+     where id = $1 and company_id = $2 returning ${TALENT_COLUMNS}`,
+    [next.id, next.companyId, ...valuesOf(next), next.duplicateOf, change.at],
+  );
+  return await withVersion(transaction, rows[0], change);
+}
+
+function valuesOf(talent: Talent) {
+  const { status, name, email, phone, headline, profile, evidence, document, engine, problem } = talent;
+  // As text: an array would be taken for one of PostgreSQL's.
+  const evidenceText = evidence === null ? null : JSON.stringify(evidence);
+  return [status, name, email, phone, headline, profile, evidenceText, document, engine, problem];
+}
+
+async function withVersion(
+  transaction: Transaction,
+  talent: Talent | undefined,
+  { what, changedBy }: WrittenTalentChange,
+): Promise<Talent> {
+  if (talent === undefined) throw new Error('a talent that was written did not come back');
+  await transaction.query(
+    `insert into talent_versions (talent_id, version, what, profile, changed_by, changed_at)
+     values ($1, $2, $3, $4, $5, $6)`,
+    [talent.id, talent.version, what, talent.profile, changedBy, talent.updatedAt],
+  );
+  return talent;
+}
+
+/** Null for a talent of another company, as for one that does not exist. */
+export async function lockTalent(
+  transaction: Transaction,
+  companyId: string | null,
+  talentId: string,
+): Promise<Talent | null> {
+  const rows = await transaction.query<Talent>(
+    `select ${TALENT_COLUMNS} from talents where id = $1 and ($2::uuid is null or company_id = $2) for update`,
+    [talentId, companyId],
+  );
+  return rows[0] ?? null;
+}
+
+interface TalentWish {
+  readonly limit: number;
+  /** The id of the last talent of the page before. */
+  readonly after: string | null;
+  /** Null is every status. */
+  readonly status?: TalentStatus | null;
+}
+
+const MOST_AT_ONCE = 1_000;
+
+/** A company's talents, the newest first: by id, which grows with time and never changes. */
+export async function listTalents(
+  statements: Statements,
+  companyId: string,
+  { limit, after, status = null }: TalentWish,
+): Promise<readonly Talent[]> {
+  return await statements.query<Talent>(
+    `select ${TALENT_COLUMNS} from talents
+     where company_id = $1 and ($2::uuid is null or id < $2) and ($3::text is null or status = $3)
+     order by id desc limit $4`,
+    [companyId, after, status, Math.min(Math.max(1, limit), MOST_AT_ONCE)],
+  );
+}
+
+/** In the order of the ids; null for a talent of another company, as for one that does not exist. */
+export async function findTalents(
+  statements: Statements,
+  companyId: string,
+  ids: readonly string[],
+): Promise<readonly (Talent | null)[]> {
+  const rows = await statements.query<Talent>(
+    `select ${TALENT_COLUMNS} from talents where company_id = $1 and id = any($2::uuid[])`,
+    [companyId, ids],
+  );
+  const byId = new Map(rows.map((talent) => [talent.id, talent]));
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
+export interface TalentVersion {
+  readonly version: number;
+  readonly what: TalentChange;
+  readonly profile: Profile | null;
+  /** Null for the CV worker. */
+  readonly changedBy: string | null;
+  readonly changedByEmail: string | null;
+  readonly changedAt: Date;
+}
+
+const MOST_VERSIONS = 100;
+
+/** A talent's newest versions, the newest first. */
+export async function listTalentVersions(
+  statements: Statements,
+  companyId: string,
+  talentId: string,
+): Promise<readonly TalentVersion[]> {
+  return await statements.query<TalentVersion>(
+    `select own.version, own.what, own.profile, own.changed_by as "changedBy", person.email as "changedByEmail",
+       own.changed_at as "changedAt"
+     from talent_versions as own join talents as talent on talent.id = own.talent_id
+     left join users as person on person.id = own.changed_by
+     where own.talent_id = $1 and talent.company_id = $2 order by own.version desc limit ${MOST_VERSIONS}`,
+    [talentId, companyId],
+  );
+}
+
+/**
+ * The text into which the talent's evidence points: that of the newest CV that has become the profile. Who came again
+ * with a newer CV has that one's evidence, and the file stands under the row that was linked. Null where no text was read.
+ */
+export async function readTalentText(
+  statements: Statements,
+  companyId: string,
+  talentId: string,
+): Promise<string | null> {
+  const rows = await statements.query<{ text: string }>(
+    `select file.text from talent_files as file
+     where file.company_id = $2 and file.text is not null and file.talent_id = coalesce(
+       (select talent_id from talent_decisions
+        where earlier_id = $1 and effect = 'updated' order by id desc limit 1), $1::uuid)
+     order by file.id desc limit 1`,
+    [talentId, companyId],
+  );
+  return rows[0]?.text ?? null;
+}

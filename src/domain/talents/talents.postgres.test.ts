@@ -8,11 +8,10 @@ import { openPostgres } from '../../adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
-import { createTalent, type NewTalent } from './create-talent.ts';
-import { eraseTalent } from './erase-talent.ts';
-import { exportTalent } from './export-talent.ts';
-import { listTalents } from './list-talents.ts';
+import { eraseTalent, exportTalent } from './personal-data.ts';
 import { applyCvReading, findWaitingCv } from './read-cv.ts';
+import { listTalents } from './talent.ts';
+import { createTalent, type NewTalent } from './talent-changes.ts';
 
 describe.skipIf(givenDatabase() === null)('with a server', () => {
   let fresh: FreshDatabase;

@@ -1,11 +1,20 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { ErrorEnvelope } from '../../http/error-envelope.ts';
 import type { Clock } from '../../ports/clock.ts';
-import { type ChatAnswer, readChatStream } from './chat-stream.ts';
-import type { Arguments, GatewayTool, ToolRun } from './tool.ts';
-import { failed, refused, resultOf, succeeded } from './tool-result.ts';
+import { refusalEnvelope } from '../admission/refusals.ts';
+import { createSseEventCutter, readSseEventData, type SseEvent } from '../streaming/server-sent-events.ts';
 import { CHAT } from './tool-schemas.ts';
+import {
+  type Arguments,
+  failed,
+  type GatewayTool,
+  refused,
+  resultOf,
+  succeeded,
+  type ToolRun,
+} from './tool-server.ts';
 
-const ROUTE = { method: 'POST', path: '/chat/completions' } as const;
+const CHAT_ROUTE = { method: 'POST', path: '/chat/completions' } as const;
 /** Between two notices: as fast as somebody reads along, and no faster. */
 const PROGRESS_EVERY_MS = 100;
 
@@ -29,13 +38,14 @@ export function createChatTool({ clock }: { readonly clock: Clock }): GatewayToo
       ...CHAT,
     },
     scope: 'inference:chat',
-    route: ROUTE,
+    route: CHAT_ROUTE,
     async run(run) {
       const read = bodyOf(run.arguments);
       if ('fault' in read) return refused(read.fault, read.param);
       const { body } = read;
       const { tellProgress } = run;
-      if (tellProgress === null) return await resultOf(await run.ask({ ...ROUTE, body }, run.signal), shown);
+      if (tellProgress === null)
+        return await resultOf(await run.ask({ ...CHAT_ROUTE, body }, run.signal), shownCompletion);
       return await streamed(body, { ...run, tellProgress });
     },
   };
@@ -45,9 +55,9 @@ export function createChatTool({ clock }: { readonly clock: Clock }): GatewayToo
     { ask, signal, tellProgress }: ToolRun & { tellProgress: NonNullable<ToolRun['tellProgress']> },
   ): Promise<CallToolResult> {
     const asked = { ...body, stream: true, stream_options: { include_usage: true } };
-    const response = await ask({ ...ROUTE, body: asked }, signal);
+    const response = await ask({ ...CHAT_ROUTE, body: asked }, signal);
     // A refusal, or a provider that does not stream.
-    if (!isStream(response)) return await resultOf(response, shown);
+    if (!isStream(response)) return await resultOf(response, shownCompletion);
     let characters = 0;
     let waiting = '';
     let toldAtMs = clock.now();
@@ -96,7 +106,7 @@ interface Completion {
 }
 
 /** The route's own answer, in the few fields that an agent wants. */
-function shown(body: Record<string, unknown>): CallToolResult {
+function shownCompletion(body: Record<string, unknown>): CallToolResult {
   const { model, choices = [], usage } = body as unknown as Completion;
   const [choice] = choices;
   const text = choice?.message?.content ?? choice?.message?.refusal ?? '';
@@ -111,3 +121,95 @@ function resultOfAnswer({ model, text, finishReason, usage }: ChatAnswer): CallT
 function isStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') ?? false;
 }
+
+interface ChatAnswer {
+  readonly model: string;
+  readonly text: string;
+  readonly finishReason: string | null;
+  /** As the provider told it. */
+  readonly usage: unknown;
+}
+
+type ReadChat =
+  | { readonly outcome: 'answered'; readonly answer: ChatAnswer }
+  | { readonly outcome: 'failed'; readonly envelope: ErrorEnvelope };
+
+interface Chunk {
+  readonly model?: string;
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string | null; readonly refusal?: string | null };
+    readonly finish_reason?: string | null;
+  }[];
+  readonly usage?: unknown;
+  readonly error?: ErrorEnvelope['error'];
+}
+
+/** The gateway has passed it on already, so no event is larger than this. */
+const MOST_EVENT_BYTES = 17 * 1024 * 1024;
+
+/**
+ * The gateway's own stream, read to its end, each piece of text told as it comes. It is whole only with [DONE], which
+ * waits for the call's commit; a stream that was broken off carries the envelope.
+ */
+async function readChatStream(
+  response: Response,
+  signal: AbortSignal,
+  onText: (piece: string) => Promise<void>,
+): Promise<ReadChat> {
+  const answer = { model: '', text: '', finishReason: null as string | null, usage: null as unknown };
+  let failure: ErrorEnvelope | null = null;
+  let isDone = false;
+
+  function take(event: SseEvent): boolean {
+    const data = readSseEventData(event);
+    if (data.kind === 'done') isDone = true;
+    if (data.kind === 'data')
+      takeChunk(JSON.parse(new TextDecoder().decode(data.bytes.subarray(data.start, data.end))));
+    // An event that says so by its name has its data beside it, which the reader above does not hand out.
+    if (data.kind === 'error') failure = UNAVAILABLE;
+    return true;
+  }
+
+  function takeChunk({ model, choices, usage, error }: Chunk): void {
+    if (error !== undefined) failure = { error };
+    answer.model = model ?? answer.model;
+    const [choice] = choices ?? [];
+    answer.text += choice?.delta?.content ?? choice?.delta?.refusal ?? '';
+    answer.finishReason = choice?.finish_reason ?? answer.finishReason;
+    answer.usage = usage ?? answer.usage;
+  }
+
+  const cutter = createSseEventCutter({ maxEventBytes: MOST_EVENT_BYTES });
+  for await (const bytes of chunksOf(response, signal)) {
+    const before = answer.text.length;
+    cutter.push(bytes, take);
+    if (answer.text.length > before) await onText(answer.text.slice(before));
+  }
+  if (failure !== null) return { outcome: 'failed', envelope: failure };
+  if (!isDone) return { outcome: 'failed', envelope: UNAVAILABLE };
+  return { outcome: 'answered', answer };
+}
+
+/** Until the end, or until the client has left: then the stream is given up, which aborts the provider. */
+async function* chunksOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  const leave = () => void reader.cancel().catch(() => {});
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    if (signal.aborted) return;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    signal.removeEventListener('abort', leave);
+    leave();
+  }
+}
+
+const UNAVAILABLE = refusalEnvelope({
+  name: 'unavailable',
+  message: 'The model broke the answer off. Try again.',
+});

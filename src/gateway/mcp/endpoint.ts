@@ -1,15 +1,24 @@
+import {
+  hostHeaderValidationResponse,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
+import type { Scope } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
-import type { Scope } from '../../domain/keys/scopes.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
-import { bearerToken } from '../../http/bearer-token.ts';
+import { bearerToken } from '../../http/client-identity.ts';
 import type { Connection } from '../../http/listen.ts';
 import { type BodyBounds, readBody } from '../../http/read-body.ts';
-import { type Refusal, refusalResponse } from '../refusals.ts';
-import { BASE_PATH } from '../routes.ts';
-import type { BrowserGuard } from './browser-guard.ts';
-import { type PeekedMessage, peekMessages } from './message.ts';
-import type { ServeMessage } from './serve-message.ts';
-import type { AskRest, GatewayTool } from './tool.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { type Refusal, refusalResponse } from '../admission/refusals.ts';
+import { BASE_PATH } from '../admission/routes.ts';
+import { createGatewayTools } from './gateway-tools.ts';
+import { createLocalRunningCalls, type RunningCalls } from './running-calls.ts';
+import { createServeMessage, type PeekedMessage, peekMessages, type ServeMessage } from './serve-message.ts';
+import { type AskRest, createToolServer, type GatewayTool, type ToolServer } from './tool-server.ts';
 
 export interface Arrived {
   readonly request: Request;
@@ -18,7 +27,7 @@ export interface Arrived {
   readonly connection: Connection;
 }
 
-export interface McpEndpointParts {
+interface McpEndpointParts {
   readonly keys: KeyDirectory;
   readonly limits: Pick<Limits, 'countAddress'>;
   readonly bodyBounds: BodyBounds;
@@ -41,7 +50,7 @@ const OWN_ORIGIN = 'http://gateway.invalid';
  * scopes 403. Every request counts once against its address, a batch once for each call in it; against the key's own
  * limits only tool calls count, as the route that each of them stands for.
  */
-export function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promise<Response> {
+function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promise<Response> {
   const { keys, limits, bodyBounds, tools } = parts;
 
   return async (arrived) => {
@@ -114,9 +123,12 @@ type ReadMessages =
 async function readMessages(request: Request, bounds: BodyBounds): Promise<ReadMessages> {
   const read = await readBody(request, bounds);
   if (read.outcome === 'too-large') {
-    return refused({ name: 'tooLarge', message: `The body is larger than ${bounds.maxBytes} bytes.` });
+    return refusedMessages({
+      name: 'tooLarge',
+      message: `The body is larger than ${bounds.maxBytes} bytes.`,
+    });
   }
-  if (read.outcome === 'too-slow') return refused({ name: 'tooSlow' });
+  if (read.outcome === 'too-slow') return refusedMessages({ name: 'tooSlow' });
   const body = read.outcome === 'read' ? parsed(read.bytes) : undefined;
   if (body === undefined) {
     return { outcome: 'refused', response: protocolError(400, -32700, 'Parse error: the body is not JSON.') };
@@ -128,7 +140,7 @@ async function readMessages(request: Request, bounds: BodyBounds): Promise<ReadM
   return { outcome: 'read', body, messages: peekMessages(body) };
 }
 
-function refused(refusal: Refusal): ReadMessages {
+function refusedMessages(refusal: Refusal): ReadMessages {
   return { outcome: 'refused', response: refusalResponse(refusal, {}) };
 }
 
@@ -151,4 +163,58 @@ function protocolError(status: number, code: number, message: string, headers = 
 
 function methodNotAllowed(): Response {
   return protocolError(405, -32000, 'Method not allowed: send messages by POST.', { allow: 'POST' });
+}
+
+/** What may be chosen; left out, a gateway that stands alone. */
+export interface McpChoices {
+  readonly checksHost?: boolean;
+  readonly running?: RunningCalls;
+  readonly toolServer?: ToolServer;
+}
+
+interface OpenMcpParts extends Omit<McpEndpointParts, 'guard' | 'tools' | 'serve'> {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly consoleOrigin: string | undefined;
+  readonly mcp: McpChoices | undefined;
+}
+
+/** The endpoint with all that stands behind it. */
+export function openMcpEndpoint(parts: OpenMcpParts): (arrived: Arrived) => Promise<Response> {
+  const { clock, secrets, log, consoleOrigin, mcp = {} } = parts;
+  const { checksHost = false, running = createLocalRunningCalls() } = mcp;
+  const toolServer = mcp.toolServer ?? createToolServer({ tools: createGatewayTools({ clock }), log });
+  return createMcpEndpoint({
+    ...parts,
+    guard: createBrowserGuard({ consoleOrigin, checksHost }),
+    tools: toolServer.tools,
+    serve: createServeMessage({ toolServer, running, secrets, clock, log }),
+  });
+}
+
+interface BrowserGuardParts {
+  /** The one origin, besides pages of this machine, whose pages may call. */
+  readonly consoleOrigin?: string | undefined;
+  /** True where the gateway listens on loopback alone and no proxy stands before it. */
+  readonly checksHost: boolean;
+}
+
+type BrowserGuard = (request: Request) => Response | null;
+
+/**
+ * A page that a user happens to have open must not reach the tools through the user's browser. Whatever is not a
+ * browser sends no Origin and passes. On loopback the Host is looked at too: a name that was made to point here is not
+ * this machine's (DNS rebinding). Behind a proxy the Host is the public one, which the proxy answers for.
+ */
+function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): BrowserGuard {
+  const hosts = localhostAllowedHostnames();
+  const origins = localhostAllowedOrigins();
+  return (request) => {
+    const wrongHost = checksHost ? hostHeaderValidationResponse(request, hosts) : undefined;
+    if (wrongHost !== undefined) return wrongHost;
+    const origin = request.headers.get('origin');
+    if (origin === null || origin === consoleOrigin) return null;
+    return originValidationResponse(request, origins) ?? null;
+  };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { isLegacyRequest } from '@modelcontextprotocol/server';
-import { eraOf } from './message-era.ts';
+import { eraOf } from './serve-message.ts';
 
 const NAMED = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
 const WHOLE = { ...NAMED, 'io.modelcontextprotocol/clientCapabilities': {} };

@@ -1,17 +1,17 @@
 import {
   createMcpHandler,
+  isLegacyRequest,
+  PROTOCOL_VERSION_META_KEY,
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import type { PeekedMessage } from './message.ts';
-import { eraOf } from './message-era.ts';
 import type { CallName, RunningCalls } from './running-calls.ts';
 import type { McpCaller, ToolServer } from './tool-server.ts';
 
-export interface ServingParts {
+interface ServingParts {
   readonly toolServer: ToolServer;
   readonly running: RunningCalls;
   readonly secrets: Pick<Secrets, 'newId'>;
@@ -19,7 +19,7 @@ export interface ServingParts {
   readonly log: Log;
 }
 
-export interface ArrivedMessage {
+interface ArrivedMessage {
   /** Its body has been read. */
   readonly request: Request;
   readonly body: unknown;
@@ -137,4 +137,71 @@ async function answerInOnePiece(server: Server, request: Request, body: unknown)
     request.signal.removeEventListener('abort', leave);
     await server.close();
   }
+}
+
+/** What the endpoint looks at in a message before the protocol's own server judges it; whatever is amiss is left to that. */
+export interface PeekedMessage {
+  readonly method: string | null;
+  readonly id: string | number | null;
+  /** Of a tools/call. */
+  readonly toolName: string | null;
+  /** Of notifications/cancelled: the request that is meant. */
+  readonly cancelledId: string | number | null;
+  readonly hasProgressToken: boolean;
+}
+
+/** One message, or those of a batch, which clients of 2025-03-26 may send. */
+export function peekMessages(body: unknown): readonly PeekedMessage[] {
+  return (Array.isArray(body) ? body : [body]).map(peek);
+}
+
+function peek(message: unknown): PeekedMessage {
+  const { method, id, params } = recordOf(message);
+  const { name, requestId, _meta } = recordOf(params);
+  const isCall = method === 'tools/call';
+  return {
+    method: typeof method === 'string' ? method : null,
+    id: idOf(id),
+    toolName: isCall && typeof name === 'string' ? name : null,
+    cancelledId: method === 'notifications/cancelled' ? idOf(requestId) : null,
+    hasProgressToken: isCall && idOf(recordOf(_meta).progressToken) !== null,
+  };
+}
+
+function idOf(value: unknown): string | number | null {
+  return typeof value === 'string' || typeof value === 'number' ? value : null;
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+type MessageEra = '2025' | '2026';
+
+/** Revisions from before 2026-07-28, which is the first without a handshake. */
+const OLD_REVISION = /^202[45]-\d\d-\d\d$/;
+
+/**
+ * In which era a message is to be answered. The library's own judgement checks it against the protocol's schemas, and what
+ * answers it does so once more: for what plainly is a tool call of either era a look at its fields says the same.
+ * Everything else is left to the library.
+ */
+export async function eraOf(request: Request, body: unknown): Promise<MessageEra> {
+  const plain = plainEraOf(request.headers.get('mcp-protocol-version'), body);
+  if (plain !== null) return plain;
+  return (await isLegacyRequest(request, body)) ? '2025' : '2026';
+}
+
+function plainEraOf(version: string | null, body: unknown): MessageEra | null {
+  if (!isRecord(body) || 'result' in body || 'error' in body) return null;
+  const { jsonrpc, id, method, params } = body;
+  if (jsonrpc !== '2.0' || method !== 'tools/call' || !isRecord(params)) return null;
+  if (typeof id !== 'string' && !Number.isSafeInteger(id)) return null;
+  if (isRecord(params._meta) && PROTOCOL_VERSION_META_KEY in params._meta) return '2026';
+  const isOld = version === null || OLD_REVISION.test(version);
+  return isOld && params._meta === undefined ? '2025' : null;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,12 +4,12 @@ import {
   ProtocolErrorCode,
   Server,
   type ServerContext,
+  type Tool,
 } from '@modelcontextprotocol/server';
-import type { Scope } from '../../domain/keys/scopes.ts';
+import type { Scope } from '../../domain/keys/api-key.ts';
+import type { ErrorEnvelope } from '../../http/error-envelope.ts';
 import type { Log } from '../../ports/log.ts';
-import { refusalEnvelope } from '../refusals.ts';
-import type { AskRest, GatewayTool, ToolRun } from './tool.ts';
-import { failed, refused } from './tool-result.ts';
+import { type Refusal, refusalEnvelope } from '../admission/refusals.ts';
 
 /** One HTTP request of somebody who showed a key. */
 export interface McpCaller {
@@ -98,4 +98,68 @@ export function createToolServer({
       return server;
     },
   };
+}
+
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** The same call over REST: what answers it is what answers the route, from admission to the charge. */
+interface RestCall {
+  readonly method: 'GET' | 'POST';
+  /** Below the base, with its query. */
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+export type AskRest = (call: RestCall, signal: AbortSignal) => Promise<Response>;
+
+export interface ToolRun {
+  readonly arguments: Arguments;
+  readonly ask: AskRest;
+  /** Aborts when the client cancels or leaves. */
+  readonly signal: AbortSignal;
+  /** Null where the client did not ask for it. */
+  readonly tellProgress: ((progress: number, message: string) => Promise<void>) | null;
+}
+
+/** One tool: how it is shown, whom it is for, and the route that it stands for. */
+export interface GatewayTool {
+  readonly definition: Tool;
+  readonly scope: Scope;
+  readonly route: Pick<RestCall, 'method' | 'path'>;
+  run(run: ToolRun): Promise<CallToolResult>;
+}
+
+type Body = Record<string, unknown>;
+
+/** What a client hands on to its model: many hand on the text alone, so nothing is in the structure that is not in it. */
+export function succeeded(body: Body, text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], structuredContent: body };
+}
+
+/** G-45: the envelope as structured content, its message as text. */
+export function failed(envelope: ErrorEnvelope, retryAfterMs: number | null = null): CallToolResult {
+  const { message, type, code } = envelope.error;
+  const wait = retryAfterMs === null ? '' : ` Retry after ${Math.ceil(retryAfterMs / 1000)} s.`;
+  const text = `${message}${wait} (${code ?? type})`;
+  return { content: [{ type: 'text', text }], structuredContent: { error: envelope.error }, isError: true };
+}
+
+export function refused(message: string, param: string | null): CallToolResult {
+  const refusal: Refusal = { name: 'invalidRequest', message, param };
+  return failed(refusalEnvelope(refusal));
+}
+
+/** What the route answered, as a result. */
+export async function resultOf(
+  response: Response,
+  show: (body: Body) => CallToolResult = (body) => succeeded(body, JSON.stringify(body)),
+): Promise<CallToolResult> {
+  const body = (await response.json()) as Body;
+  if (response.ok) return show(body);
+  return failed(body as unknown as ErrorEnvelope, retryAfterMsOf(response));
+}
+
+function retryAfterMsOf({ headers }: Response): number | null {
+  const told = headers.get('retry-after-ms');
+  return told === null ? null : Number(told);
 }

@@ -1,10 +1,9 @@
-import type { ChatMessage, ChatRequest } from './chat-request.ts';
-import { findValues } from './found-values.ts';
-import { answerAsObject, answerBySchema, conversationOf } from './json-answer.ts';
-import { beforeStop } from './sampling.ts';
+import type { ChatMessage, ChatRequest, ChatTool } from './chat-request.ts';
+import { type Conversation, type FoundValues, findValues } from './found-values.ts';
+import { beforeStop } from './open-call.ts';
 import { schemaValue } from './schema-value.ts';
+import { itemsOf, meaningfulStems, stemOf, wordsOfName } from './text-parts.ts';
 import type { FittedText, Tokens } from './tokens.ts';
-import { pickTool } from './tool-choice.ts';
 import { writeAnswer } from './written-answer.ts';
 
 /** What is said: the same for each choice, for there is no chance in it. */
@@ -66,4 +65,110 @@ export async function promptTokens(
     for (const call of toolCalls) sum += await tokens.count(`${call.name}${call.arguments}`, signal);
   }
   return sum;
+}
+
+const MAX_KEYS = 50;
+/** Where keys are looked for: what asks for them is at the beginning or the end of a message. */
+const LOOKED_AT_FOR_KEYS = 20_000;
+const QUOTED_KEY = /["'`]([\p{L}_][\p{L}\p{N}_-]{0,40})["'`]\s*:/gu;
+const NAMED_KEYS =
+  /\b(?:keys?|fields?|properties|attributes)\b(?: (?:named|called|are|for))?[\s:]*([^\n:{]{1,300})/iu;
+
+/** What the conversation holds that values can be taken from; the system's own words are instructions. */
+function conversationOf(messages: readonly ChatMessage[]): Conversation {
+  const said = messages.filter(({ role }) => role === 'user' || role === 'tool' || role === 'function');
+  return {
+    text: said.map(({ text }) => text).join('\n'),
+    lastMessage: said.findLast(({ role }) => role === 'user')?.text.trim() ?? '',
+  };
+}
+
+/** The schema's own value where it describes none but an object: OpenAI's schemas always do. */
+function answerBySchema(messages: readonly ChatMessage[], schema: unknown): string {
+  return JSON.stringify(schemaValue(schema, findValues(conversationOf(messages))) ?? {});
+}
+
+/**
+ * An object with the keys that the messages show (`{"name": …}`) or name ("with the keys name and age"), and
+ * what the text says of them; null where it says nothing. Without keys, the answer in prose under `answer`.
+ */
+export function answerAsObject(messages: readonly ChatMessage[]): string {
+  const found = findValues(conversationOf(messages));
+  const keys = keysIn(
+    messages
+      .map(({ text }) => text.slice(0, LOOKED_AT_FOR_KEYS))
+      .join('\n')
+      .slice(-2 * LOOKED_AT_FOR_KEYS),
+  );
+  if (keys.length === 0) return JSON.stringify({ answer: writeAnswer(messages) });
+  return JSON.stringify(Object.fromEntries(keys.map((key) => [key, valueUnder(key, found)])));
+}
+
+function keysIn(text: string): string[] {
+  const shown = [...text.matchAll(QUOTED_KEY)].map(([, key]) => key ?? '');
+  const named = shown.length > 0 ? [] : itemsOf(NAMED_KEYS.exec(text)?.[1]?.split(/[.!?](?:\s|$)/u)[0] ?? '');
+  const keys = [...shown, ...named].map((key) =>
+    key.replace(/ (?:for|from|of|in|about)\b.*$/u, '').replace(/^["'`]+|["'`]+$/gu, ''),
+  );
+  return [...new Set(keys)].filter((key) => /^[\p{L}_][\p{L}\p{N}_-]{0,40}$/u.test(key)).slice(0, MAX_KEYS);
+}
+
+/** Numbers and yes or no as what they are: `42` is not `"42"`. */
+function valueUnder(key: string, found: FoundValues): unknown {
+  const text = found.text(key);
+  if (text === null) return found.list(key) ?? found.number(key);
+  if (/^-?\d{1,15}(?:\.\d{1,10})?$/u.test(text)) return Number(text);
+  return /^(?:true|false)$/u.test(text) ? text === 'true' : text;
+}
+
+/** Only so much of a message is compared with the tools: the work stays bounded. */
+const LOOKED_AT_FOR_TOOLS = 4_000;
+/** Words that are in the names of most tools and say nothing of one. */
+const COMMON_IN_NAMES = new Set([
+  'get',
+  'set',
+  'fetch',
+  'do',
+  'run',
+  'call',
+  'the',
+  'of',
+  'for',
+  'by',
+  'tool',
+  'function',
+]);
+
+/** The function to call, or null for an answer in words. */
+function pickTool({ messages, tools, toolChoice }: ChatRequest): ChatTool | null {
+  if (toolChoice.kind === 'none') return null;
+  if (toolChoice.kind === 'named') return tools.find(({ name }) => name === toolChoice.name) ?? null;
+  // A result that has come in is reported, not asked for again.
+  if (toolChoice.kind === 'auto' && messages.at(-1)?.role !== 'user') return null;
+
+  const asked = messages.findLast(({ role }) => role === 'user')?.text.slice(0, LOOKED_AT_FOR_TOOLS) ?? '';
+  const stems = new Set([...meaningfulStems(asked), ...wordsOfName(asked).map(stemOf)]);
+  let best: { tool: ChatTool; score: number } | null = null;
+  for (const tool of tools) {
+    const score = scoreOf(tool, asked, stems);
+    if (score > (best?.score ?? 0)) best = { tool, score };
+  }
+  return best?.tool ?? (toolChoice.kind === 'required' ? (tools[0] ?? null) : null);
+}
+
+/**
+ * 0 is no match. A message matches that has the function's name, or all words of it that say something, or one
+ * of them and another word of its description. The more words, the better.
+ */
+function scoreOf({ name, description }: ChatTool, asked: string, stems: ReadonlySet<string>): number {
+  if (asked.includes(name)) return 1_000;
+  const ofName = wordsOfName(name)
+    .filter((word) => !COMMON_IN_NAMES.has(word))
+    .map(stemOf);
+  const inName = ofName.filter((stem) => stems.has(stem)).length;
+  if (inName === 0) return 0;
+  const ofDescription = new Set(meaningfulStems(description.slice(0, LOOKED_AT_FOR_TOOLS)));
+  const inDescription = [...ofDescription].filter((stem) => stems.has(stem) && !ofName.includes(stem)).length;
+  if (inName === ofName.length) return 100 + inName + inDescription;
+  return inDescription > 0 ? inName + inDescription : 0;
 }

@@ -1,6 +1,13 @@
 import { z } from 'zod';
-import { type Accepted, accept, refuse, refuseShape } from './refusal.ts';
-import { type Sampling, samplingFields, samplingOf } from './sampling.ts';
+import {
+  type Accepted,
+  accept,
+  refuse,
+  refuseShape,
+  type Sampling,
+  samplingFields,
+  samplingOf,
+} from './open-call.ts';
 
 export interface ChatRequest extends Sampling {
   readonly messages: readonly ChatMessage[];

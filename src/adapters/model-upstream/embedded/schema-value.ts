@@ -1,6 +1,4 @@
 import type { FoundValues } from './found-values.ts';
-import { arrayBounds, numberWithin, textWithin } from './schema-bounds.ts';
-import { propertiesOf, type Schema, schemaAt, typeOf } from './schema-parts.ts';
 
 /**
  * A value that follows a JSON schema: what the conversation says under a property's name, or else the plainest
@@ -121,4 +119,159 @@ function itemFrom(items: Schema, type: string, text: string): unknown[] {
   const number = Number(text);
   if ((type !== 'number' && type !== 'integer') || Number.isNaN(number)) return [];
   return [numberWithin(items, number, type === 'integer')];
+}
+
+/** Found texts and numbers, where a schema's bounds let them pass; else the plainest value that does. */
+
+const DEFAULT_MAX_ITEMS = 100;
+const LONGEST_TEXT = 4_000;
+
+/** Fixed values, for nothing is known: the same schema always gets the same. */
+const OF_FORMAT: Readonly<Record<string, string>> = {
+  'date-time': '1970-01-01T00:00:00Z',
+  date: '1970-01-01',
+  time: '00:00:00Z',
+  duration: 'PT0S',
+  email: 'unknown@example.com',
+  hostname: 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uri: 'https://example.com/',
+  url: 'https://example.com/',
+  uuid: '00000000-0000-4000-8000-000000000000',
+};
+
+function textWithin(schema: Schema, found: string | null): string {
+  const min = wholeOf(schema.minLength) ?? 0;
+  const max = Math.min(wholeOf(schema.maxLength) ?? LONGEST_TEXT, LONGEST_TEXT);
+  if (found !== null && found.length >= min && fitsFormat(schema, found)) {
+    return found.slice(0, max).toWellFormed();
+  }
+  const plain = OF_FORMAT[String(schema.format)] ?? (min > 0 ? 'unknown' : '');
+  return plain.padEnd(Math.min(min, LONGEST_TEXT), '.').slice(0, Math.max(max, min));
+}
+
+function fitsFormat(schema: Schema, text: string): boolean {
+  switch (schema.format) {
+    case 'email':
+      return /^[^\s@]+@[^\s@]+\.[^\s@]+$/u.test(text);
+    case 'date':
+      return /^\d{4}-\d{2}-\d{2}$/u.test(text);
+    case 'date-time':
+      return /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/u.test(text);
+    case 'time':
+      return /^\d{2}:\d{2}:\d{2}/u.test(text);
+    case 'uri':
+    case 'url':
+      return URL.canParse(text);
+    case 'uuid':
+      return /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/iu.test(text);
+    default:
+      return true;
+  }
+}
+
+function numberWithin(schema: Schema, found: number | null, isWhole: boolean): number {
+  const step = numberOf(schema.multipleOf) ?? (isWhole ? 1 : 0);
+  const nudge = step > 0 ? step : 1e-6;
+  const low = Math.max(
+    numberOf(schema.minimum) ?? -Infinity,
+    (numberOf(schema.exclusiveMinimum) ?? -Infinity) + nudge,
+  );
+  const high = Math.min(
+    numberOf(schema.maximum) ?? Infinity,
+    (numberOf(schema.exclusiveMaximum) ?? Infinity) - nudge,
+  );
+  const isOnStep = (number: number) => step <= 0 || Number.isInteger(number / step);
+  if (found !== null && found >= low && found <= high && isOnStep(found)) return found;
+  const nearestZero = Math.max(low, Math.min(high, 0));
+  const stepped = step > 0 ? Math.ceil(nearestZero / step) * step : nearestZero;
+  return stepped > high ? nearestZero : stepped;
+}
+
+function arrayBounds(schema: Schema): { min: number; max: number } {
+  const max = Math.min(wholeOf(schema.maxItems) ?? DEFAULT_MAX_ITEMS, DEFAULT_MAX_ITEMS);
+  return { min: Math.min(wholeOf(schema.minItems) ?? 0, max), max };
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+function wholeOf(value: unknown): number | null {
+  return Number.isInteger(value) && (value as number) >= 0 ? (value as number) : null;
+}
+
+/** A JSON schema as it came: nothing in it is sure to have the right shape. */
+interface Schema {
+  readonly type?: unknown;
+  readonly enum?: unknown;
+  readonly const?: unknown;
+  readonly default?: unknown;
+  readonly anyOf?: unknown;
+  readonly oneOf?: unknown;
+  readonly properties?: unknown;
+  readonly required?: unknown;
+  readonly items?: unknown;
+  readonly prefixItems?: unknown;
+  readonly [keyword: string]: unknown;
+}
+
+const MAX_REFERENCES = 16;
+
+/** The schema itself: references followed, allOf merged. */
+function schemaAt(root: unknown, given: unknown): Schema {
+  let schema = asSchema(given);
+  for (let hops = 0; typeof schema.$ref === 'string'; hops += 1) {
+    if (hops >= MAX_REFERENCES) return {};
+    schema = asSchema(pointedAt(root, schema.$ref));
+  }
+  return Array.isArray(schema.allOf) ? mergeAll(root, schema, schema.allOf) : schema;
+}
+
+function mergeAll(root: unknown, schema: Schema, parts: readonly unknown[]): Schema {
+  const all = [schema, ...parts.slice(0, MAX_REFERENCES).map(asSchema)].map((part) =>
+    typeof part.$ref === 'string' ? asSchema(pointedAt(root, part.$ref)) : part,
+  );
+  return {
+    ...Object.assign({}, ...all),
+    properties: Object.assign({}, ...all.map(propertiesOf)),
+    required: all.flatMap(({ required }) => (Array.isArray(required) ? required : [])),
+  };
+}
+
+function propertiesOf(schema: Schema): Readonly<Record<string, unknown>> {
+  return asSchema(schema.properties);
+}
+
+/** The first type that is not null, guessed from other keywords where there is none. */
+function typeOf(schema: Schema): { type: string; isNullable: boolean } {
+  const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter(
+    (type) => typeof type === 'string',
+  );
+  const isNullable = types.includes('null') || schema.nullable === true;
+  const named = types.find((type) => type !== 'null') ?? types[0];
+  if (named !== undefined) return { type: named, isNullable };
+  if (schema.properties !== undefined || schema.required !== undefined) return { type: 'object', isNullable };
+  if (schema.items !== undefined || schema.prefixItems !== undefined) return { type: 'array', isNullable };
+  if (schema.minimum !== undefined || schema.maximum !== undefined) return { type: 'number', isNullable };
+  return { type: 'string', isNullable };
+}
+
+/** `#/$defs/person` and `#`; what points elsewhere is nothing. */
+function pointedAt(root: unknown, reference: string): unknown {
+  if (!reference.startsWith('#')) return {};
+  return reference
+    .slice(1)
+    .split('/')
+    .filter((step) => step !== '')
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((at, step) => {
+      const part = at as Readonly<Record<string, unknown>> | null | undefined;
+      return typeof part === 'object' && part !== null && Object.hasOwn(part, step) ? part[step] : {};
+    }, root);
+}
+
+function asSchema(value: unknown): Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {};
 }

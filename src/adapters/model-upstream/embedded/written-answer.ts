@@ -1,7 +1,5 @@
 import type { ChatMessage } from './chat-request.ts';
-import { type CountedUnit, type Instruction, readInstruction } from './instruction.ts';
-import { summarise } from './summary.ts';
-import { inShort, itemsOf, linesOf, sentencesOf, wordsOf } from './text-parts.ts';
+import { inShort, itemsOf, linesOf, sentencesOf, summarise, wordsOf } from './text-parts.ts';
 
 /** The first words of every answer in prose: nobody shall take it for a language model. */
 export const SELF_DESCRIPTION = "Turnpike's embedded model (no language model):";
@@ -121,4 +119,100 @@ function reportTools(messages: readonly ChatMessage[]): string {
       return `${caller} answered: ${text.trim() === '' ? 'nothing' : text.trim()}`;
     })
     .join('\n');
+}
+
+/**
+ * What a message asks for, told by its first or last line, and the text that it gives along. Deliberately few:
+ * what a program can do without understanding anything.
+ */
+type Instruction =
+  | { readonly kind: 'summarise'; readonly sentenceCount: number; readonly given: string }
+  | { readonly kind: 'count'; readonly unit: CountedUnit; readonly given: string }
+  | { readonly kind: 'list'; readonly given: string }
+  | { readonly kind: 'echo'; readonly given: string }
+  | { readonly kind: 'greeting' }
+  | { readonly kind: 'other' };
+
+type CountedUnit = 'words' | 'lines' | 'sentences' | 'characters' | 'items';
+
+/** Where an instruction is looked for; the rest is given text. */
+const LONGEST_INSTRUCTION = 400;
+
+const SUMMARISE =
+  /\b(?:summari[sz]e[sd]?|summari[sz]ing|summary|summaries|tl;?dr|key (?:points|takeaways)|in short|recap|abstract of)\b/iu;
+const COUNT =
+  /\b(?:how many|count(?: the| all)?|number of)\s+(?:[\p{L}]+\s+){0,2}?(words?|lines?|sentences?|characters?|letters?|items?|entries|elements?|things)\b/iu;
+const LIST = /\b(?:list|enumerate|bullet(?:s| points?| list)?|itemi[sz]e)\b/iu;
+const ECHO =
+  /^(?:(?:please|now|just|then|can you|could you)\s+)*(?:repeat(?: after me| back)?|echo(?: back)?|say|(?:reply|respond|answer) (?:only )?with)\b(?:\s+(?:only|just|exactly|back|verbatim|(?:the|this|these)(?: single| following)?(?: words?| phrase| text| sentence| string| number)?))*[\s:.]*/iu;
+const QUOTED = /(?<!\p{L})["“`']([^"“”`]{1,2000}?)["”`'](?!\p{L})/u;
+const GREETING =
+  /^(?:hi|hello|hey|greetings|good (?:morning|afternoon|evening|day)|howdy|hallo|hola|bonjour)\b[\s\p{L}]{0,24}[!.?,]*$/iu;
+
+const COUNT_WORDS: Readonly<Record<string, number>> = { one: 1, two: 2, three: 3, four: 4, five: 5, six: 6 };
+
+function readInstruction(message: string): Instruction {
+  const text = message.trim();
+  if (text.length <= 60 && GREETING.test(text)) return { kind: 'greeting' };
+  const { instruction, given, isSetOff } = partText(text);
+  const unit = COUNT.exec(instruction)?.[1];
+  const material = given === '' ? (QUOTED.exec(instruction)?.[1] ?? '') : given;
+  if (unit !== undefined) return { kind: 'count', unit: unitOf(unit), given: material };
+  if (SUMMARISE.test(instruction)) {
+    return { kind: 'summarise', sentenceCount: sentenceCountOf(instruction.toLowerCase()), given: material };
+  }
+  const verb = ECHO.exec(instruction);
+  if (verb !== null) {
+    // Below a colon or a line end stands what is meant; else it is all that follows the verb.
+    const echoed = isSetOff ? given : (QUOTED.exec(instruction)?.[1] ?? text.slice(verb[0].length).trim());
+    return { kind: 'echo', given: echoed };
+  }
+  if (LIST.test(instruction)) return { kind: 'list', given: material };
+  return { kind: 'other' };
+}
+
+interface PartedText {
+  readonly instruction: string;
+  readonly given: string;
+  /** Whether a colon or a line end stands between them. */
+  readonly isSetOff: boolean;
+}
+
+/**
+ * The instruction is what ends at the first colon, line end or sentence end by which something is asked for; or
+ * the last line, below its text. Without either it is all instruction.
+ */
+function partText(text: string): PartedText {
+  const head = text.slice(0, LONGEST_INSTRUCTION);
+  for (const end of head.matchAll(/:\s|\n|[.!?]\s/gu)) {
+    const instruction = head.slice(0, end.index + 1).trim();
+    if (!isInstruction(instruction)) continue;
+    const given = text.slice(end.index + end[0].length).trim();
+    return { instruction, given, isSetOff: /[:\n]/u.test(end[0]) };
+  }
+  const lastLineAt = text.lastIndexOf('\n') + 1;
+  const last = text.slice(lastLineAt);
+  if (lastLineAt > 0 && last.length <= LONGEST_INSTRUCTION && isInstruction(last)) {
+    return { instruction: last, given: text.slice(0, lastLineAt).trim(), isSetOff: true };
+  }
+  return { instruction: head, given: '', isSetOff: false };
+}
+
+function isInstruction(text: string): boolean {
+  return [SUMMARISE, COUNT, LIST, ECHO].some((pattern) => pattern.test(text));
+}
+
+function unitOf(unit: string): CountedUnit {
+  const word = unit.toLowerCase();
+  if (word.startsWith('word')) return 'words';
+  if (word.startsWith('line')) return 'lines';
+  if (word.startsWith('sentence')) return 'sentences';
+  return word.startsWith('character') || word.startsWith('letter') ? 'characters' : 'items';
+}
+
+/** `in two sentences`, `3 key points`; three where nothing is said. */
+function sentenceCountOf(instruction: string): number {
+  const number = /\b(\d{1,2}|one|two|three|four|five|six)\b/u.exec(instruction)?.[1];
+  if (number !== undefined) return Math.min(20, Math.max(1, COUNT_WORDS[number] ?? Number(number)));
+  return /\b(?:a|single) sentence\b/u.test(instruction) ? 1 : 3;
 }

@@ -1,7 +1,35 @@
-import { pageOf, pageWish } from '../paging.ts';
+import type { CapturedHead } from '../../../ports/mail.ts';
+import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
-export const capturedMails: Declaration = (builder) =>
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    CapturedMail: CapturedHead;
+    CapturedMailConnection: Page<CapturedHead>;
+  }
+}
+
+const capturedMailObjects: Declaration = (builder) => {
+  builder.objectType('CapturedMail', {
+    description: 'A mail that was kept instead of sent. It may hold a link that opens an account.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      to: t.exposeString('to'),
+      subject: t.exposeString('subject'),
+      capturedAt: t.expose('capturedAt', { type: 'DateTime' }),
+      text: t.string({
+        nullable: true,
+        description: 'Null once it has made room for newer ones.',
+        async resolve({ id }, _args, { parts }) {
+          return (await parts.capturedMail?.read(id))?.text ?? null;
+        },
+      }),
+    }),
+  });
+  defineConnection(builder, 'CapturedMail');
+};
+
+const capturedMails: Declaration = (builder) =>
   builder.queryField('capturedMails', (t) =>
     t.field({
       type: 'CapturedMailConnection',
@@ -18,3 +46,5 @@ export const capturedMails: Declaration = (builder) =>
       },
     }),
   );
+
+export const capturedMailDeclarations: readonly Declaration[] = [capturedMailObjects, capturedMails];

@@ -1,11 +1,58 @@
-import { resetToldService } from '../../../domain/breakers/told-service.ts';
-import { readAiServices } from '../ai-services.ts';
-import { bounded } from '../bounded-input.ts';
+import { type BreakerState, serviceOf } from '../../../domain/breakers/breaker.ts';
+import { readToldService, resetToldService, type ToldService } from '../../../domain/breakers/breakers.ts';
+import { lastFailures, type TargetFailure } from '../../../domain/logs/log-queries.ts';
+import { aliasOf } from '../../../domain/models/aliases.ts';
+import { readCatalogue, type StoredTarget } from '../../../domain/models/targets.ts';
+import { type BreakerReport, listProcesses } from '../../../domain/processes/service-processes.ts';
+import { conflict, notFound } from '../errors.ts';
+import { bounded } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
-import { conflict, notFound } from '../refusals.ts';
+import type { GraphqlParts } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 
-export const circuitBreakers: Declaration = (builder) =>
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    CircuitBreaker: AiService;
+  }
+  interface SchemaScalars {
+    BreakerState: AiService['state'];
+  }
+}
+
+const circuitBreakerObjects: Declaration = (builder) => {
+  builder.enumType('BreakerState', {
+    values: {
+      CLOSED: { value: 'closed', description: 'Calls go to the service.' },
+      OPEN: { value: 'open', description: 'It failed too often in a row: calls take another way at once.' },
+      HALF_OPEN: { value: 'half-open', description: 'The next call is the one test.' },
+    } as const,
+  });
+  builder.objectType('CircuitBreaker', {
+    description: 'An external AI service, by its host, and whether it is called.',
+    fields: (t) => ({
+      service: t.exposeString('service'),
+      state: t.expose('state', { type: 'BreakerState' }),
+      failuresInARow: t.exposeInt('failuresInARow', {
+        description: 'Of the process that has seen the most.',
+      }),
+      aliases: t.field({ type: ['String'], resolve: ({ aliases }) => [...aliases] }),
+      lastErrorReason: t.string({ nullable: true, resolve: ({ lastError }) => lastError?.reason ?? null }),
+      lastErrorAt: t.field({
+        type: 'DateTime',
+        nullable: true,
+        resolve: ({ lastError }) => (lastError === null ? null : new Date(lastError.atMs)),
+      }),
+      nextTryAt: t.field({
+        type: 'DateTime',
+        nullable: true,
+        description: 'When the one test may be made; null while it is closed.',
+        resolve: ({ nextTryAtMs }) => (nextTryAtMs === null ? null : new Date(nextTryAtMs)),
+      }),
+    }),
+  });
+};
+
+const circuitBreakers: Declaration = (builder) =>
   builder.queryField('circuitBreakers', (t) =>
     t.field({
       type: ['CircuitBreaker'],
@@ -15,7 +62,7 @@ export const circuitBreakers: Declaration = (builder) =>
     }),
   );
 
-export const resetCircuitBreaker: Declaration = (builder) =>
+const resetCircuitBreaker: Declaration = (builder) =>
   builder.mutationField('resetCircuitBreaker', (t) =>
     t.field({
       type: 'CircuitBreaker',
@@ -40,3 +87,85 @@ export const resetCircuitBreaker: Declaration = (builder) =>
       },
     }),
   );
+
+export const circuitBreakerDeclarations: readonly Declaration[] = [
+  circuitBreakerObjects,
+  circuitBreakers,
+  resetCircuitBreaker,
+];
+
+/** An external AI service with its breaker, as operators see it. */
+interface AiService extends ToldService {
+  readonly service: string;
+  readonly failuresInARow: number;
+  readonly aliases: readonly string[];
+}
+
+type Parts = Pick<GraphqlParts, 'database' | 'sharedState' | 'clock' | 'log' | 'aliasPrefix'>;
+
+const FAILURES_OF_MS = 24 * 3_600_000;
+const WORST_FIRST: readonly BreakerState[] = ['open', 'half-open', 'closed'];
+
+/**
+ * Every service that a target names or a process knows. Whether it is called stands in shared state, where all agree;
+ * while that is away the word of the processes counts, which is seconds old.
+ */
+async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
+  const { database, clock, log, aliasPrefix } = parts;
+  const nowMs = clock.now();
+  const [{ targets }, processes, failures] = [
+    await readCatalogue(database),
+    await listProcesses(database, nowMs),
+    await lastFailures(database, new Date(nowMs - FAILURES_OF_MS)),
+  ];
+  const live = processes.filter(({ isStale }) => !isStale);
+  const names = new Set([
+    ...targets.flatMap((target) => serviceOf(target) ?? []),
+    ...live.flatMap(({ report }) => Object.keys(report.breakers)),
+  ]);
+  return await Promise.all(
+    [...names].sort().map(async (service) => {
+      const told = await readToldService(parts, service).catch((error: unknown) => {
+        log.warn('the breakers cannot be read from shared state: processes are asked', { error });
+        return null;
+      });
+      const reports = live.flatMap(({ report }) => report.breakers[service] ?? []);
+      const own = targets.filter((target) => serviceOf(target) === service);
+      const state = told?.state ?? worstOf(reports);
+      return {
+        service,
+        state,
+        failuresInARow: Math.max(0, ...reports.map(({ failuresInARow }) => failuresInARow)),
+        aliases: [...new Set(own.map(({ alias }) => aliasOf(aliasPrefix, alias)))].sort(),
+        lastError: lastOf(told, reports, loggedFailures(own, failures)),
+        nextTryAtMs: state === 'closed' ? null : (told?.nextTryAtMs ?? firstTryOf(reports)),
+      };
+    }),
+  );
+}
+
+function worstOf(reports: readonly BreakerReport[]): BreakerState {
+  return WORST_FIRST.find((state) => reports.some((report) => report.state === state)) ?? 'closed';
+}
+
+function firstTryOf(reports: readonly BreakerReport[]): number | null {
+  const tries = reports.flatMap(({ nextTryAtMs }) => nextTryAtMs ?? []);
+  return tries.length === 0 ? null : Math.min(...tries);
+}
+
+function loggedFailures(own: readonly StoredTarget[], failures: readonly TargetFailure[]) {
+  const ids = new Set(own.map(({ id }) => id));
+  return failures
+    .filter(({ targetId }) => ids.has(targetId))
+    .map(({ reason, failedAt }) => ({ reason, atMs: failedAt.getTime() }));
+}
+
+/** A service is not opened by a few failures: those are known to the process that saw them, or in the log. */
+function lastOf(
+  told: ToldService | null,
+  reports: readonly BreakerReport[],
+  logged: readonly { readonly reason: string; readonly atMs: number }[],
+) {
+  const errors = [told?.lastError ?? [], reports.flatMap(({ lastError }) => lastError ?? []), logged].flat();
+  return errors.toSorted((a, b) => b.atMs - a.atMs)[0] ?? null;
+}

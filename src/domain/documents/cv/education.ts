@@ -1,11 +1,10 @@
-import { type Traced, traced } from '../evidence-notes.ts';
-import { MOST } from '../parsed-cv.ts';
+import { type Traced, traced } from '../evidence.ts';
+import { MOST } from '../parsed-document.ts';
 import type { Mention } from '../tagger/decode.ts';
-import { looksLikeDegree } from '../tagger/flags.ts';
-import type { LaidOutText } from '../text/lay-out.ts';
-import { DEGREE_LEVELS, type DegreeLevel, degreeBook, schoolHeads } from '../words/single-words.ts';
-import { type Anchor, type Entry, groupEntries } from './entries.ts';
-import { segmentAt } from './segment-at.ts';
+import { looksLikeDegree } from '../tagger/token-features.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import { DEGREE_LEVELS, type DegreeLevel, degreeBook, schoolHeads } from '../words/word-lists.ts';
+import { type Anchor, type Entry, groupEntries, segmentAt } from './entries.ts';
 
 export interface FoundEducation {
   readonly institution: Traced | null;

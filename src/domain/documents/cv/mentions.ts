@@ -1,12 +1,17 @@
-import { type Mention, type Tagged, type TaggerWeights, tagMentions } from '../tagger/decode.ts';
-import { looksLikeDegree } from '../tagger/flags.ts';
-import type { MentionKind } from '../tagger/labels.ts';
-import type { SectionKind } from '../text/headings.ts';
-import { guessLanguage } from '../text/language.ts';
-import type { LaidOutText } from '../text/lay-out.ts';
-import type { PlaceSeen } from '../text/places.ts';
+import {
+  type Mention,
+  type MentionKind,
+  type Tagged,
+  type TaggerWeights,
+  tagMentions,
+} from '../tagger/decode.ts';
+import { looksLikeDegree } from '../tagger/token-features.ts';
+import { guessLanguage } from '../text/classify.ts';
+import type { PlaceSeen } from '../text/gazetteer.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import type { SectionKind } from '../text/sections.ts';
 import type { Token } from '../text/tokens.ts';
-import { companySuffixes, degreeBook, schoolHeads, titleHeads } from '../words/single-words.ts';
+import { companySuffixes, degreeBook, schoolHeads, titleHeads } from '../words/word-lists.ts';
 
 export interface SeenMentions {
   /** In the order of the text. */

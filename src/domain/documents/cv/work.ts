@@ -1,13 +1,10 @@
-import type { Traced } from '../evidence-notes.ts';
-import { traced } from '../evidence-notes.ts';
-import { MOST } from '../parsed-cv.ts';
+import { type Traced, traced } from '../evidence.ts';
+import { type CvWork, MOST } from '../parsed-document.ts';
 import type { Mention } from '../tagger/decode.ts';
-import type { SectionKind } from '../text/headings.ts';
-import type { LaidOutText } from '../text/lay-out.ts';
-import { type Anchor, type Entry, groupEntries } from './entries.ts';
-import { fillGaps } from './fill-gaps.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import type { SectionKind } from '../text/sections.ts';
+import { type Anchor, type Entry, fillGaps, groupEntries, segmentAt } from './entries.ts';
 import type { SeenMentions } from './mentions.ts';
-import { segmentAt } from './segment-at.ts';
 
 export interface FoundWork {
   readonly name: Traced | null;
@@ -117,4 +114,70 @@ function described(
     }
   }
   return { summary: summary === null ? null : traced(text, summary.start, summary.end, 0.6), highlights };
+}
+
+/**
+ * What somebody does now: the entry that goes on, of several the one begun last. Null where every entry has ended, and
+ * where no entry tells its time: what is not said to go on is not current.
+ */
+export function currentPosition(work: readonly CvWork[]): CvWork | null {
+  const going = work.filter(
+    ({ position, name, startDate, endDate }) =>
+      (position !== null || name !== null) && startDate !== null && endDate === null,
+  );
+  // The first of the latest, because the first entry of a CV is the newest.
+  return going.reduce<CvWork | null>(
+    (top, one) => (top === null || (one.startDate ?? '') > (top.startDate ?? '') ? one : top),
+    null,
+  );
+}
+
+/** A month of a year, as one number. */
+export interface Month {
+  readonly year: number;
+  /** 1 to 12. */
+  readonly month: number;
+}
+
+interface DatedEntry {
+  readonly startDate: string | null;
+  /** Null goes on to this day. */
+  readonly endDate: string | null;
+}
+
+/** Nobody works for longer; a longer span is a typing error. */
+const LONGEST_MONTHS = 60 * 12;
+
+/** The months in which there was work, each counted once however many entries it lies in. */
+export function monthsOfExperience(entries: readonly DatedEntry[], today: Month): number | null {
+  const now = today.year * 12 + today.month;
+  const spans = entries
+    .flatMap((entry) => spanOf(entry, now) ?? [])
+    .sort((one, other) => one.from - other.from);
+  if (spans.length === 0) return null;
+  let months = 0;
+  let reached = -1;
+  for (const { from, to } of spans) {
+    const start = Math.max(from, reached);
+    if (to > start) months += to - start;
+    reached = Math.max(reached, to);
+  }
+  return months;
+}
+
+/** From the first month up to, not including, `to`. Years alone: 2015 to 2018 are three years, 2015 to 2015 a half. */
+function spanOf({ startDate, endDate }: DatedEntry, now: number): { from: number; to: number } | null {
+  if (startDate === null) return null;
+  const [year = 0, month] = startDate.split('-').map(Number);
+  const from = year * 12 + (month ?? 1);
+  if (endDate === null) return bounded(from, now + 1, now);
+  const [endYear = 0, endMonth] = endDate.split('-').map(Number);
+  if (endMonth !== undefined) return bounded(from, endYear * 12 + endMonth + 1, now);
+  if (month !== undefined) return bounded(from, Math.max(endYear * 12 + 7, from + 1), now);
+  return bounded(from, endYear === year ? from + 6 : endYear * 12 + 1, now);
+}
+
+function bounded(from: number, to: number, now: number): { from: number; to: number } | null {
+  const end = Math.min(to, now + 1);
+  return end <= from || end - from > LONGEST_MONTHS ? null : { from, to: end };
 }

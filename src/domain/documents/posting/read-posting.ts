@@ -1,21 +1,16 @@
-import { languageName } from '../cv/languages.ts';
 import { mentionsIn } from '../cv/mentions.ts';
-import type { Evidence } from '../document-facts.ts';
-import { createEvidenceNotes, type EvidenceNotes, type Traced, traced } from '../evidence-notes.ts';
-import { MOST } from '../parsed-cv.ts';
-import type { Posting } from '../parsed-posting.ts';
-import type { Mention } from '../tagger/decode.ts';
-import { looksLikeDegree } from '../tagger/flags.ts';
+import { languageName } from '../cv/skills-and-languages.ts';
+import { createEvidenceNotes, type EvidenceNotes, type Traced, traced } from '../evidence.ts';
+import { type Evidence, MOST, type Posting } from '../parsed-document.ts';
+import { type Mention, type PostingKind, type TaggerWeights, tagMentions } from '../tagger/decode.ts';
+import { looksLikeDegree } from '../tagger/token-features.ts';
 import type { EngineWeights } from '../tagger/weights.ts';
-import { isTaken } from '../text/found.ts';
-import type { LaidOutText } from '../text/lay-out.ts';
-import { degreeBook } from '../words/single-words.ts';
-import { findEmploymentType, findExperience, findRemote } from './employment.ts';
-import { findOrganisation, findTitle } from './headline.ts';
-import { findPhrases, type PostingPhrase } from './phrases.ts';
-import { findPostingDates } from './posting-dates.ts';
-import { itemsOf, sortItems } from './requirement-items.ts';
-import { findSalary } from './salary.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import { isTaken } from '../text/tokens.ts';
+import { canonicalSkill, degreeBook } from '../words/word-lists.ts';
+import { findEmploymentType, findExperience, findRemote, findSalary } from './employment-terms.ts';
+import { findOrganisation, findPostingDates, findTitle } from './headline.ts';
+import { itemsOf, sortItems } from './requirements.ts';
 
 const LONGEST_DESCRIPTION = 20_000;
 const MOST_PLACES = 10;
@@ -196,4 +191,23 @@ function isEverydayWord(tokens: LaidOutText['tokens'], from: number, to: number)
     return false;
   const after = tokens[to]?.lower ?? '';
   return !/^(?:in|of|degree|or|and|'s|’s|\/|,)$/.test(after);
+}
+
+/** Something that a posting wants somebody to know or to be able to do, in its own words. */
+interface PostingPhrase extends Traced {
+  readonly kind: PostingKind;
+  readonly canonical: string | null;
+}
+
+/** A phrase that says more than this is a sentence. */
+const LONGEST_PHRASE = 120;
+
+/** What the tagger for postings sees, in the order of the text. */
+export function findPhrases(laidOut: LaidOutText, weights: TaggerWeights<PostingKind>): PostingPhrase[] {
+  return tagMentions(laidOut, weights)
+    .mentions.filter(({ start, end }) => end - start <= LONGEST_PHRASE)
+    .map(({ kind, start, end, confidence }) => {
+      const phrase = traced(laidOut.text, start, end, confidence);
+      return { ...phrase, kind, canonical: canonicalSkill(phrase.value) };
+    });
 }

@@ -1,7 +1,32 @@
-import type { LaidOutText } from '../text/lay-out.ts';
-import { bestLabels, type Steps } from './best-labels.ts';
+import type { LaidOutText } from '../text/layout.ts';
 import { createFeatureReader, type FeatureReach, MOST_FEATURES } from './features.ts';
-import { isFirst, kindOf, labelCount, type MentionKind, OUTSIDE } from './labels.ts';
+
+/** What a token of a CV can be part of. */
+export const CV_KINDS = ['name', 'title', 'company', 'school', 'degree', 'place', 'skill'] as const;
+/** What a token of a posting can be part of: something that somebody can do, or something that somebody knows. */
+export const POSTING_KINDS = ['ability', 'knowledge'] as const;
+
+export type MentionKind = (typeof CV_KINDS)[number];
+export type PostingKind = (typeof POSTING_KINDS)[number];
+
+/** 0 is outside; then for each kind the label of a first token and the label of the tokens after it. */
+const OUTSIDE = 0;
+
+export function labelCount(kinds: readonly string[]): number {
+  return 1 + 2 * kinds.length;
+}
+
+export function firstLabel<Kind extends string>(kinds: readonly Kind[], kind: Kind): number {
+  return 1 + 2 * kinds.indexOf(kind);
+}
+
+function isFirst(label: number): boolean {
+  return label % 2 === 1;
+}
+
+function labelKind<Kind extends string>(kinds: readonly Kind[], label: number): Kind | null {
+  return label === OUTSIDE ? null : (kinds[(label - 1) >> 1] ?? null);
+}
 
 /** A linear model: a row of weights for each feature, and a weight for each step from one label to the next. */
 export interface TaggerWeights<Kind extends string = MentionKind> {
@@ -79,7 +104,7 @@ export function tagMentions<Kind extends string>(
   return {
     mentions,
     isLikely: (kind, from, to) => {
-      for (let at = from; at < to; at++) if (kindOf(kinds, likely[at] ?? 0) === kind) return true;
+      for (let at = from; at < to; at++) if (labelKind(kinds, likely[at] ?? 0) === kind) return true;
       return false;
     },
   };
@@ -87,7 +112,7 @@ export function tagMentions<Kind extends string>(
   function collect(labels: Int8Array, from: number, segment: number): void {
     for (let at = 0; at < labels.length; at++) {
       const label = labels[at] ?? 0;
-      const kind = kindOf(kinds, label);
+      const kind = labelKind(kinds, label);
       if (kind === null) continue;
       let to = at + 1;
       while (to < labels.length && labels[to] !== 0 && !isFirst(labels[to] ?? 0)) to++;
@@ -102,7 +127,7 @@ export function tagMentions<Kind extends string>(
 
 function favoursOf(kinds: readonly string[], favour: (kind: string) => number): Float32Array {
   return Float32Array.from({ length: labelCount(kinds) }, (_, label) => {
-    const kind = kindOf(kinds, label);
+    const kind = labelKind(kinds, label);
     return kind === null ? 0 : favour(kind);
   });
 }
@@ -125,4 +150,64 @@ function scoreToken(
       sums[label] = (sums[label] as number) + (weights[at + label] as number);
   }
   for (let label = 0; label < count; label++) into[row + label] = (sums[label] as number) * scale;
+}
+
+/** A weight for each step from one label to the next: a row for each label, and one for the beginning of a line. */
+interface Steps {
+  readonly labels: number;
+  readonly weights: Float32Array;
+}
+
+const NEVER = -1e9;
+
+/**
+ * The best row of labels by Viterbi; `scores` holds one for each label, token after token. `favours` is added to the
+ * scores of each label: the larger a kind's is, the more of it is seen and the more of that is wrong.
+ */
+export function bestLabels(
+  scores: Float32Array,
+  length: number,
+  { labels: count, weights }: Steps,
+  favours: Float32Array,
+): Int8Array {
+  const best = new Float32Array(length * count);
+  const back = new Int8Array(length * count);
+  for (let label = 0; label < count; label++) {
+    const isAllowed = label === OUTSIDE || isFirst(label);
+    const score = (scores[label] ?? 0) + (favours[label] ?? 0) + (weights[count * count + label] ?? 0);
+    best[label] = isAllowed ? score : NEVER;
+  }
+  for (let at = 1; at < length; at++) {
+    const [row, above] = [at * count, (at - 1) * count];
+    for (let label = 0; label < count; label++) {
+      // A later token follows only its own kind; any label follows any for the others.
+      const isLater = label !== OUTSIDE && !isFirst(label);
+      const most = isLater ? label : count - 1;
+      let top = NEVER * 2;
+      let from = 0;
+      for (let previous = isLater ? label - 1 : 0; previous <= most; previous++) {
+        const score = (best[above + previous] as number) + (weights[previous * count + label] as number);
+        if (score > top) {
+          top = score;
+          from = previous;
+        }
+      }
+      best[row + label] = top + (scores[row + label] ?? 0) + (favours[label] ?? 0);
+      back[row + label] = from;
+    }
+  }
+  return tracedBack(best, back, length, count);
+}
+
+function tracedBack(best: Float32Array, back: Int8Array, length: number, count: number): Int8Array {
+  const labels = new Int8Array(length);
+  const row = (length - 1) * count;
+  let last = 0;
+  for (let label = 1; label < count; label++)
+    if ((best[row + label] ?? 0) > (best[row + last] ?? 0)) last = label;
+  for (let at = length - 1; at >= 0; at--) {
+    labels[at] = last;
+    last = back[at * count + last] ?? 0;
+  }
+  return labels;
 }

@@ -1,8 +1,17 @@
-import type { LaidOutText } from '../text/lay-out.ts';
-import { beginningOf, endingOf, hashOf, mixed } from './feature-hash.ts';
-import { FLAG, FLAG_COUNT, flagsOf } from './flags.ts';
-import { type LinePart, lineFactsOf } from './line-parts.ts';
-import { isHighShape, shapeClass, shapeOf } from './shapes.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import { type LinePart, lineFactsOf } from './line-features.ts';
+import {
+  beginningOf,
+  endingOf,
+  FLAG,
+  FLAG_COUNT,
+  flagsOf,
+  hashOf,
+  isHighShape,
+  mixed,
+  shapeClass,
+  shapeOf,
+} from './token-features.ts';
 
 /** How many features a token can have at most. */
 export const MOST_FEATURES = 400;

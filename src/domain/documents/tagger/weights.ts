@@ -1,7 +1,13 @@
 import cvWeights from './cv-weights.json' with { type: 'json' };
-import type { TaggerWeights } from './decode.ts';
+import {
+  CV_KINDS,
+  labelCount,
+  type MentionKind,
+  POSTING_KINDS,
+  type PostingKind,
+  type TaggerWeights,
+} from './decode.ts';
 import type { FeatureReach } from './features.ts';
-import { CV_KINDS, labelCount, type MentionKind, POSTING_KINDS, type PostingKind } from './labels.ts';
 import postingWeights from './posting-weights.json' with { type: 'json' };
 
 /** Weights as quality/train.ts wrote them: hashes of features in order, then a row of signed bytes for each. */

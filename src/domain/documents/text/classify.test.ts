@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { classifyDocument } from './classify.ts';
-import { layOut } from './lay-out.ts';
+import { layOut } from './layout.ts';
 
 const kindOf = (text: string) => classifyDocument(layOut(text)).kind;
 

@@ -1,12 +1,13 @@
-import type { DocumentKindGuess } from '../document-facts.ts';
-import { postingHeading } from '../posting/posting-headings.ts';
-import { titleHeads } from '../words/single-words.ts';
-import type { SectionKind } from './headings.ts';
+import type { DocumentKindGuess, DocumentLanguage } from '../parsed-document.ts';
+import { postingHeading } from '../posting/requirements.ts';
+import words from '../words/stop-words.json' with { type: 'json' };
+import { titleHeads } from '../words/word-lists.ts';
 import { CV_SIGNS, POSTING_SIGNS, pointsOf, SAYS_WORK, SPOKEN_TO, TERMS_OF_WORK } from './kind-signs.ts';
-import type { LaidOutText } from './lay-out.ts';
-import { hasAnotherForm } from './other-forms.ts';
+import type { LaidOutText } from './layout.ts';
+import type { SectionKind } from './sections.ts';
+import type { Token } from './tokens.ts';
 
-export interface KindGuess {
+interface KindGuess {
   readonly kind: DocumentKindGuess;
   /** 0 to 1. */
   readonly confidence: number;
@@ -130,4 +131,137 @@ function postingSectionsOf({ segments }: LaidOutText): number {
 
 function rounded(value: number): number {
   return Math.round(Math.min(0.99, value) * 100) / 100;
+}
+
+/**
+ * Papers that speak of people, positions and pay as CVs and postings do and are neither. Each is known by its form at the
+ * top, where a CV has a name and a posting a title: the words themselves stand in CVs and postings too ("processed
+ * invoices", "wrote minutes").
+ */
+const SALUTATION =
+  /^(?:dear\b|to whom it may concern|(?:hi|hello|hallo|hola|salut|ciao|hoi)(?: \p{L}+|,)|sehr geehrte|liebe[rs]? \p{L}|guten tag|madame\b|monsieur\b|ch[eè]re?s? \p{L}|bonjour|estimad[oa]s?\b|muy señor|querid[oa]s? \p{L}|gentil[ei]\b|egregi[oa]?\b|spett|car[oaie] \p{L}|prezad[oa]s?\b|exm[oa]|geachte\b|beste \p{L}).{0,60}$/iu;
+const ENDS_SALUTATION = /[,:!]$|^to whom it may concern|^(?:dear|sehr geehrte)\b/i;
+
+const SUBJECT = /^(?:subject|betreff|objet|asunto|oggetto|assunto|onderwerp|re|fwd?|aw|wg)\s*:/i;
+
+const INVOICE =
+  /^(?:tax |pro.?forma )?(?:invoice|rechnung|facture|factura|fattura|fatura|factuur)(?:snummer|nummer)?\W*(?:no|nr|n|num|núm|number|nummer|date)?\W*\d/i;
+
+const NAMED_PAPER =
+  /^(?:(?:employment|service|freelance) (?:contract|agreement)|contract of employment|(?:qualifiziertes )?(?:arbeits|zwischen)zeugnis|(?:arbeits|dienst|werk)vertrag|contrat de travail|certificat de travail|contrato (?:de trabajo|de trabalho)|contratto di lavoro|arbeidsovereenkomst|certificate of employment|minutes\b.{0,60}|protokoll (?:der|des|vom)\b.{0,60}|compte.rendu (?:de|du)\b.{0,60}|acta de (?:la )?reuni.{0,60}|verbale (?:di|della)\b.{0,60}|notulen\b.{0,60})\W*$/i;
+
+const PARTIES =
+  /\b(?:hereinafter|hereafter (?:called|referred)|nachfolgend (?:arbeit|auftrag|genannt|als)|ci.après (?:dénommé|désigné|l['’])|en adelante,? (?:el|la|denominad)|di seguito (?:denominat|["“«]))/i;
+const ATTENDANCE =
+  /^(?:attendees|apologies|teilnehmer(?:innen)?|anwesend|présents|asistentes|presenti|aanwezig)\s*:/i;
+
+/** Who explains a trade speaks to the reader, too. */
+const GUIDE =
+  /^how to (?!apply)|^wie (?:man|sie|du) |^comment (?:devenir|faire)|^cómo (?:ser|hacer)|^come (?:diventare|fare)|\bin this (?:article|course|guide|chapter|paper)\b|\bin diesem (?:artikel|kurs)\b|\bdans cet article\b|\ben este (?:artículo|curso)\b|\bin quest(?:o articolo|o corso)\b/i;
+
+const OF_A_PROGRAM =
+  /^#*\s*(?:installation|install|usage|getting started|quick ?start|license|contributing|changelog|build)\W*$/i;
+const LINE_OF_CODE =
+  /[{;]\s*$|^\s*(?:import |from \S+ import |def |class \w+|const |let |var |function |export |return |public |private |#include|using |\/\/|\/\*|\}|@\w+\()/;
+const LEAST_CODE_LINES = 4;
+const CODE_SHARE = 0.4;
+
+const TOP_SEGMENTS = 25;
+const FIRST_SEGMENTS = 4;
+const OPENING_SEGMENTS = 8;
+const FIRST_CHARACTERS = 1500;
+const GUIDE_CHARACTERS = 400;
+
+/** Whether a text has the form of a letter, an invoice, a contract, minutes, a program or its description. */
+function hasAnotherForm({ text, segments }: LaidOutText): boolean {
+  const top = segments.slice(0, TOP_SEGMENTS).map((segment) => segment.text);
+  return (
+    top.some((line) => (SALUTATION.test(line) && ENDS_SALUTATION.test(line)) || INVOICE.test(line)) ||
+    top.slice(0, FIRST_SEGMENTS).some((line) => NAMED_PAPER.test(line)) ||
+    top.slice(0, OPENING_SEGMENTS).some((line) => ATTENDANCE.test(line) || SUBJECT.test(line)) ||
+    PARTIES.test(text.slice(0, FIRST_CHARACTERS)) ||
+    GUIDE.test(text.slice(0, GUIDE_CHARACTERS)) ||
+    segments.filter((segment) => OF_A_PROGRAM.test(segment.text)).length >= 2 ||
+    isCode(text)
+  );
+}
+
+function isCode(text: string): boolean {
+  const lines = text
+    .slice(0, 20_000)
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const code = lines.filter((line) => LINE_OF_CODE.test(line)).length;
+  return code >= LEAST_CODE_LINES && code >= CODE_SHARE * lines.length;
+}
+
+const STOP_WORD_SETS = Object.entries(words).map(([code, list]) => ({
+  code: code as DocumentLanguage,
+  words: new Set(list.split(' ')),
+}));
+
+/** What a short CV or posting has instead of sentences: headings, months, "present". Words of one language alone. */
+const HEADING_WORDS: Readonly<Record<Exclude<DocumentLanguage, 'und'>, string>> = {
+  en: `experience education skills languages work history employment present certificates references summary objective
+    qualifications requirements responsibilities january february march june july october december native fluent since`,
+  de: `berufserfahrung werdegang beruflicher ausbildung kenntnisse sprachen heute seit lebenslauf studium abschluss
+    fähigkeiten praktikum aufgaben anforderungen januar februar märz juni juli oktober dezember muttersprache`,
+  fr: `expérience expériences formation compétences langues depuis aujourd présent diplôme janvier février mars avril juin
+    juillet août octobre décembre missions maternelle`,
+  es: `experiencia educación formación habilidades idiomas actualidad actualmente desde laboral enero febrero marzo junio
+    julio octubre diciembre requisitos nativo`,
+  it: `esperienza esperienze istruzione formazione competenze lingue oggi attuale gennaio febbraio marzo giugno luglio
+    ottobre dicembre madrelingua lavorativa`,
+  pt: `experiência formação educação competências habilidades idiomas atual atualmente janeiro fevereiro março junho julho
+    outubro dezembro nativo`,
+  nl: `werkervaring opleiding opleidingen vaardigheden talen heden januari februari maart juni juli oktober december
+    moedertaal`,
+};
+const HEADING_WORD_SETS = Object.entries(HEADING_WORDS).map(([code, list]) => ({
+  code: code as DocumentLanguage,
+  words: new Set(list.split(/\s+/)),
+}));
+
+/** The first thousands of words tell the language as well as all of them. */
+const MOST_LANGUAGE_TOKENS = 4000;
+const LEAST_HITS = 4;
+/** With so few words one language must be well ahead of the next, or nothing is said. */
+const LEAST_POINTS = 2;
+const LANGUAGE_LEAD = 1.5;
+
+/** By the small words that each language has most of. A word that several share counts less. */
+export function guessLanguage(tokens: readonly Token[]): DocumentLanguage {
+  const words = tokens
+    .slice(0, MOST_LANGUAGE_TOKENS)
+    .flatMap(({ lower, kind }) => (kind === 'word' ? [lower] : []));
+  const small = languagePoints(words, STOP_WORD_SETS);
+  if (small.hits >= LEAST_HITS) return ranked(small.points)[0]?.[0] ?? 'und';
+  const headings = languagePoints(words, HEADING_WORD_SETS);
+  const both = new Map(small.points);
+  for (const [code, points] of headings.points) both.set(code, (both.get(code) ?? 0) + points);
+  const [best, second] = ranked(both);
+  if (best === undefined || best[1] < LEAST_POINTS || best[1] < LANGUAGE_LEAD * (second?.[1] ?? 0))
+    return 'und';
+  return best[0];
+}
+
+interface LanguagePoints {
+  readonly hits: number;
+  readonly points: ReadonlyMap<DocumentLanguage, number>;
+}
+
+function languagePoints(words: readonly string[], sets: typeof STOP_WORD_SETS): LanguagePoints {
+  const points = new Map<DocumentLanguage, number>();
+  let hits = 0;
+  for (const word of words) {
+    const having = sets.filter((one) => one.words.has(word));
+    if (having.length === 0) continue;
+    hits++;
+    for (const { code } of having) points.set(code, (points.get(code) ?? 0) + 1 / having.length);
+  }
+  return { hits, points };
+}
+
+function ranked(points: LanguagePoints['points']): readonly (readonly [DocumentLanguage, number])[] {
+  return [...points].sort((one, other) => other[1] - one[1]);
 }

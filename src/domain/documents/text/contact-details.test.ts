@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { findEmails } from './emails.ts';
-import { findLinks } from './links.ts';
-import { findPhones } from './phones.ts';
+import { findEmails, findLinks, findPhones } from './contact-details.ts';
 
 const emails = (text: string) => findEmails(text).map(({ value }) => value);
 const phones = (text: string) => findPhones(text, []).map(({ value }) => value);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { layOut } from './lay-out.ts';
+import { layOut } from './layout.ts';
 
 function sectionOf(text: string, line: string): string | undefined {
   const { segments, sections } = layOut(text);

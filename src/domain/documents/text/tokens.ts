@@ -1,6 +1,68 @@
-import type { Segment } from './segments.ts';
+/**
+ * A text in the pieces that its layout shows: lines, cells, columns, bullets. Some texts come with their line breaks
+ * collapsed to double blanks, others as columns set apart by blanks, so two blanks part as a line feed does.
+ */
+export interface Segment {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  readonly isBulleted: boolean;
+  /** Whether a line feed, and not only a wide gap, stands before it. */
+  readonly beginsLine: boolean;
+  /** Whether an empty line stands before it. */
+  readonly beginsBlock: boolean;
+}
 
-export type TokenKind = 'word' | 'number' | 'mark' | 'email' | 'link' | 'phone' | 'date';
+const SEPARATOR =
+  /[ \u00a0]*(?:\r?\n[ \t\u00a0]*)+|\t+|[ \u00a0]{2,}|[ \u00a0]*[|•▪●◦■‣➢➤✓✔❖\uf0b7\uf0a7\u2023\u2043][ \u00a0]*/g;
+const LEADING_MARK = /^(?:[-–—*·o»>+]\s+|\d{1,2}[.)]\s+)/;
+const BULLETS = /[•▪●◦■‣➢➤✓✔❖\uf0b7\uf0a7\u2023\u2043]/;
+
+/** More than any document has; the rest would be noise. */
+const MOST_SEGMENTS = 40_000;
+
+export function segmentsOf(text: string): Segment[] {
+  const segments: Segment[] = [];
+  let from = 0;
+  let gap = '\n\n';
+  for (const match of text.matchAll(SEPARATOR)) {
+    if (match.index > from) {
+      addSegment(segments, text, from, match.index, gap);
+      gap = match[0];
+    } else {
+      gap += match[0];
+    }
+    from = match.index + match[0].length;
+    if (segments.length >= MOST_SEGMENTS) return segments;
+  }
+  if (from < text.length) addSegment(segments, text, from, text.length, gap);
+  return segments;
+}
+
+function addSegment(segments: Segment[], text: string, from: number, to: number, gap: string): void {
+  let start = from;
+  let end = to;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  if (start === end) return;
+  const mark = LEADING_MARK.exec(text.slice(start, Math.min(end, start + 6)))?.[0];
+  const isBulleted = mark !== undefined || BULLETS.test(gap);
+  if (mark !== undefined && start + mark.length < end) start += mark.length;
+  segments.push({
+    start,
+    end,
+    text: text.slice(start, end),
+    isBulleted,
+    beginsLine: gap.includes('\n'),
+    beginsBlock: /\n[^\n]*\n/.test(gap),
+  });
+}
+
+function isBlank(code: number): boolean {
+  return code === 32 || code === 160 || code === 9 || code === 10 || code === 13;
+}
+
+type TokenKind = 'word' | 'number' | 'mark' | 'email' | 'link' | 'phone' | 'date';
 
 export interface Token {
   readonly start: number;
@@ -22,7 +84,7 @@ export interface WholePlace {
 const PIECE = /[\p{L}\p{N}]+(?:[.'’_-](?=[\p{L}\p{N}])[\p{L}\p{M}\p{N}]+)*[+#]*|[^\s\p{L}\p{N}]/gu;
 
 /** The tokens of a phrase of a word list: as a text would be cut, so that the two can be compared. */
-export function wordsOf(phrase: string): string[] {
+function wordsOf(phrase: string): string[] {
   return phrase.toLowerCase().match(PIECE) ?? [];
 }
 
@@ -57,4 +119,95 @@ function addPieces(tokens: Token[], segment: Segment, at: number, from: number, 
     const kind = /^\p{N}+$/u.test(text) ? 'number' : /^[\p{L}\p{N}]/u.test(text) ? 'word' : 'mark';
     tokens.push({ start, end: start + text.length, text, lower: text.toLowerCase(), kind, segment: at });
   }
+}
+
+interface Phrase<Value> {
+  readonly words: readonly string[];
+  readonly value: Value;
+}
+
+/** A phrase of a list, seen in a text: tokens `from` up to, not including, `to`. */
+export interface SeenPhrase<Value> {
+  readonly from: number;
+  readonly to: number;
+  readonly value: Value;
+}
+
+export interface PhraseBook<Value> {
+  /** The longest phrases, from left to right, without overlaps. `accepts` may refuse one by its looks or place. */
+  find(tokens: readonly Token[], accepts?: (seen: SeenPhrase<Value>) => boolean): SeenPhrase<Value>[];
+  /** The value of exactly this phrase. */
+  of(phrase: string): Value | undefined;
+}
+
+export function createPhraseBook<Value>(entries: Iterable<readonly [string, Value]>): PhraseBook<Value> {
+  const byFirst = new Map<string, Phrase<Value>[]>();
+  const whole = new Map<string, Value>();
+  for (const [phrase, value] of entries) {
+    const words = wordsOf(phrase);
+    const first = words[0];
+    const key = words.join(' ');
+    if (first === undefined || whole.has(key)) continue;
+    whole.set(key, value);
+    const list = byFirst.get(first);
+    if (list === undefined) byFirst.set(first, [{ words, value }]);
+    else list.push({ words, value });
+  }
+  for (const list of byFirst.values()) list.sort((one, other) => other.words.length - one.words.length);
+
+  return {
+    of: (phrase) => whole.get(wordsOf(phrase).join(' ')),
+    find: (tokens, accepts = () => true) => {
+      const found: SeenPhrase<Value>[] = [];
+      for (let at = 0; at < tokens.length; at++) {
+        const candidates = byFirst.get(tokens[at]?.lower ?? '');
+        if (candidates === undefined) continue;
+        for (const { words, value } of candidates) {
+          if (!standsAt(tokens, at, words)) continue;
+          const seen = { from: at, to: at + words.length, value };
+          if (!accepts(seen)) continue;
+          found.push(seen);
+          at += words.length - 1;
+          break;
+        }
+      }
+      return found;
+    },
+  };
+}
+
+/** A phrase may run over a wrapped line, but not over a full column: at most one change of segment. */
+function standsAt(tokens: readonly Token[], at: number, words: readonly string[]): boolean {
+  const first = tokens[at];
+  const last = tokens[at + words.length - 1];
+  if (first === undefined || last === undefined || last.segment - first.segment > 1) return false;
+  for (let word = 1; word < words.length; word++) {
+    if (tokens[at + word]?.lower !== words[word]) return false;
+  }
+  return true;
+}
+
+/** Something seen at a place of a text. */
+export interface Found<Value> {
+  readonly start: number;
+  readonly end: number;
+  readonly value: Value;
+}
+
+/** Whether a sorted list has something that overlaps a range. */
+export function isTaken(
+  taken: readonly { start: number; end: number }[],
+  start: number,
+  end: number,
+): boolean {
+  let low = 0;
+  let high = taken.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const one = taken[middle];
+    if (one !== undefined && one.end <= start) low = middle + 1;
+    else high = middle;
+  }
+  const next = taken[low];
+  return next !== undefined && next.start < end;
 }

@@ -1,13 +1,11 @@
-import { findInvoiceByProviderId } from '../../credits/invoice.ts';
-import { lockCompany } from '../company-of.ts';
+import { findInvoiceByProviderId } from '../../credits/invoices/invoice.ts';
 import { type Effect, type EffectContext, type EffectOutcome, type KeptEvent, waitKeys } from '../effect.ts';
+import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
 import { purchaseOf } from '../purchase.ts';
-import { type ChargeSoFar, refundStep } from '../refund-share.ts';
-import { currencyIn, idIn, minorIn, ourIdIn } from '../wire-fields.ts';
-import { post } from './complete-purchase.ts';
+import { post } from './checkout-completed.ts';
 
 /** Of the posting that a refund makes; its id is the charge and how much of it was given back in all. */
-export const REFUND_SOURCE = 'charge-refund';
+const REFUND_SOURCE = 'charge-refund';
 
 /** What the charge had paid for, and what that had brought. */
 interface Refunded {
@@ -137,4 +135,33 @@ async function findCharge(event: KeptEvent, context: EffectContext): Promise<Fou
   const reason = `nothing that is paid here was paid by charge ${chargeId}`;
   const waitsFor = waitKeys({ payment: paymentId, invoice: invoiceId, purchase: purchase?.id ?? purchaseId });
   return { outcome: 'not-yet', because: { outcome: 'deferred', reason, waitsFor } };
+}
+
+/** What a charge was, and what was given back of it so far: money and credits, both only grow. */
+interface ChargeSoFar {
+  readonly amountMinor: bigint;
+  readonly grantedMicro: bigint;
+  readonly refundedMinor: bigint;
+  readonly refundedMicro: bigint;
+}
+
+interface RefundStep {
+  readonly refundedMinor: bigint;
+  readonly refundedMicro: bigint;
+  /** To be taken from the account now; zero where it was before. */
+  readonly takenMicro: bigint;
+}
+
+/**
+ * The provider tells how much of a charge was given back in all, so the larger of what is told and what is known
+ * counts: told twice, late or in another order, it comes to the same. Credits go in proportion, rounded up to the
+ * micro-credit, and exactly all of them with the last of the money.
+ */
+export function refundStep(soFar: ChargeSoFar, toldMinor: bigint): RefundStep {
+  const { amountMinor, grantedMicro } = soFar;
+  const refundedMinor = toldMinor > soFar.refundedMinor ? toldMinor : soFar.refundedMinor;
+  const share = (grantedMicro * refundedMinor + amountMinor - 1n) / amountMinor;
+  const target = refundedMinor >= amountMinor || share > grantedMicro ? grantedMicro : share;
+  const refundedMicro = target > soFar.refundedMicro ? target : soFar.refundedMicro;
+  return { refundedMinor, refundedMicro, takenMicro: refundedMicro - soFar.refundedMicro };
 }

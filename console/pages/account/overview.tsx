@@ -1,0 +1,158 @@
+import { useMemo, useState } from 'react';
+import { Link } from 'wouter';
+import { Chart } from '../../parts/chart.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { Bones, Card, Empty, Figure, Notice, Page, Problem } from '../../parts/page.tsx';
+import { count, credits } from '../../parts/words.tsx';
+import { useConsole, useSessionState } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { byDay, daysAgo, USAGE, type UsageData } from '../usage/usage-data.ts';
+
+interface Standing {
+  readonly company: { readonly name: string; readonly billingMode: string };
+  readonly creditBalance: { readonly credits: number; readonly held: number };
+  readonly subscription: {
+    readonly status: string;
+    readonly isActive: boolean;
+    readonly plan: { name: string };
+  } | null;
+}
+
+const STANDING = graphql(`{
+  company { name billingMode }
+  creditBalance { credits held }
+  subscription { status isActive plan { name } }
+}`);
+const LOOK_EVERY_MS = 5_000;
+const LOW_CREDITS = 100;
+
+export function Overview() {
+  const [range] = useState(() => ({ from: daysAgo(29, Date.now()), to: daysAgo(0, Date.now()) }));
+  const standing = useQuery<Standing>(STANDING, {}, LOOK_EVERY_MS);
+  const usage = useQuery<UsageData>(USAGE, { ...range, groupBy: ['DAY'] }, LOOK_EVERY_MS);
+  const totals = usage.data?.usage.totals;
+  const name = standing.data?.company.name;
+  return (
+    <Page title="Overview" says={name === undefined ? 'The last 30 days.' : `${name}, the last 30 days.`}>
+      <Problem error={standing.error ?? usage.error} retry={usage.reload} />
+      <Attention standing={standing.data} usage={usage.data} />
+      <div className="columns">
+        <Figure
+          name="Balance"
+          value={standing.data === null ? '…' : credits(standing.data.creditBalance.credits)}
+          says={
+            standing.data === null
+              ? 'credits'
+              : `credits, ${credits(standing.data.creditBalance.held)} held by calls`
+          }
+        />
+        <Figure name="Spent" value={totals === undefined ? '…' : credits(totals.credits)} says="credits" />
+        <Figure name="Calls" value={totals === undefined ? '…' : count(totals.calls)} says="all models" />
+        <Figure
+          name="Failures"
+          value={totals === undefined ? '…' : count(totals.failures)}
+          says="free of charge"
+        />
+      </div>
+      {usage.data === null ? <Bones lines={6} /> : <Charts data={usage.data} range={range} />}
+    </Page>
+  );
+}
+
+function Attention({ standing, usage }: { standing: Standing | null; usage: UsageData | null }) {
+  const state = useSessionState();
+  const isAdmin = state.status === 'in' && state.person.role === 'COMPANY_ADMIN';
+  if (standing === null || usage === null) return null;
+  const { company, creditBalance, subscription } = standing;
+  const { calls, failures } = usage.usage.totals;
+  return (
+    <>
+      {company.billingMode === 'PREPAID' && creditBalance.credits < LOW_CREDITS && (
+        <Notice mood="warn">
+          {creditBalance.credits <= 0
+            ? 'There are no credits: calls are refused.'
+            : 'Credits are running low.'}{' '}
+          {isAdmin && <Link href="/billing">Buy credits</Link>}
+        </Notice>
+      )}
+      {subscription?.status === 'PAST_DUE' && (
+        <Notice mood="bad">
+          The last payment for {subscription.plan.name} failed.{' '}
+          {isAdmin && <Link href="/billing">Mend it</Link>}
+        </Notice>
+      )}
+      {calls >= 20 && failures / calls > 0.2 && (
+        <Notice mood="warn">
+          One call in {Math.max(1, Math.round(calls / failures))} fails. <Link href="/usage">See which</Link>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function Charts({ data, range }: { data: UsageData; range: { from: string; to: string } }) {
+  const { days, spent, made } = useMemo(() => {
+    const { days, series } = byDay(data.usage.rows, range.from, range.to);
+    return {
+      days,
+      spent: [{ name: 'Credits', colour: '--accent', values: series((totals) => totals.credits) }] as const,
+      made: [
+        { name: 'Calls', colour: '--good', values: series((totals) => totals.calls) },
+        { name: 'Failures', colour: '--bad', values: series((totals) => totals.failures) },
+      ] as const,
+    };
+  }, [data, range]);
+  if (data.usage.totals.calls === 0) {
+    return (
+      <Card title="First steps">
+        <Empty title="No calls yet">
+          <p>
+            Mint a key under <Link href="/keys">API keys</Link>, make a call with the line you get, and see it
+            here.
+          </p>
+        </Empty>
+      </Card>
+    );
+  }
+  return (
+    <div className="halves">
+      <Card title="Spend by day">
+        <Chart label="Credits spent by day" days={days} series={spent} />
+      </Card>
+      <Card title="Calls by day">
+        <Chart label="Calls and failures by day" days={days} series={made} />
+      </Card>
+    </div>
+  );
+}
+
+const COMPANY = graphql(`{ company { id name } }`);
+const RENAME = graphql(`mutation($name: String!) { updateCompany(name: $name) { id } }`);
+
+export function CompanyName() {
+  const { session } = useConsole();
+  const asked = useQuery<{ company: { readonly id: string; readonly name: string } }>(COMPANY);
+  const company = asked.data?.company;
+  return (
+    <Card title="The company">
+      <Problem error={asked.error} retry={asked.reload} />
+      {company === undefined ? (
+        <Bones lines={2} />
+      ) : (
+        <Form
+          submit="Rename"
+          send={async ({ text }) => {
+            await session.ask(RENAME, { name: text('name') });
+            await asked.reload();
+          }}
+        >
+          <Field label="Name" name="name" maxLength={200} defaultValue={company.name} required />
+          <p className="quiet small">
+            Its id is <code>{company.id}</code>.
+          </p>
+        </Form>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,139 @@
+import { Act, Confirmed } from '../../parts/dialog.tsx';
+import { Choice, Field, Form } from '../../parts/form.tsx';
+import { type Column, List } from '../../parts/list.tsx';
+import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Moment, spoken } from '../../parts/words.tsx';
+import { useConsole, useSessionState } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { usePages } from '../../session/use-query.ts';
+import { CompanyName } from './overview.tsx';
+
+interface Member {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'COMPANY_ADMIN' | 'MEMBER';
+  readonly createdAt: string;
+}
+
+interface Invitation extends Member {
+  readonly expiresAt: string;
+}
+
+const MEMBERS = graphql(`query($after: ID) { members(first: 50, after: $after) {
+  nodes { id email role createdAt } pageInfo { hasNextPage endCursor } } }`);
+const INVITATIONS = graphql(`query($after: ID) { invitations(first: 50, after: $after) {
+  nodes { id email role createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
+const INVITE = graphql(
+  `mutation($email: String!, $role: Role!) { inviteMember(email: $email, role: $role) { id } }`,
+);
+const WITHDRAW = graphql(`mutation($id: ID!) { withdrawInvitation(id: $id) { id } }`);
+const CHANGE_ROLE = graphql(
+  `mutation($id: ID!, $role: Role!) { changeRole(userId: $id, role: $role) { id } }`,
+);
+const REMOVE = graphql(`mutation($id: ID!) { removeMember(userId: $id) }`);
+
+export function Team() {
+  const state = useSessionState();
+  const isAdmin = state.status === 'in' && state.person.role === 'COMPANY_ADMIN';
+  const ownId = state.status === 'in' ? state.person.id : '';
+  return (
+    <Page title="Team" says="Who belongs to your company. Admins also manage its people, keys and money.">
+      <Members isAdmin={isAdmin} ownId={ownId} />
+      {isAdmin && <Invitations />}
+      {isAdmin && <CompanyName />}
+    </Page>
+  );
+}
+
+function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
+  const { session } = useConsole();
+  const pages = usePages<Member>(MEMBERS, 'members');
+  const change = async (query: string, variables: object) => {
+    await session.ask(query, variables);
+    await pages.reload();
+  };
+  const actions: Column<Member> = {
+    name: 'Do',
+    show: ({ id, email, role }) => {
+      if (id === ownId) return <span className="quiet">You</span>;
+      const other = role === 'MEMBER' ? 'COMPANY_ADMIN' : 'MEMBER';
+      return (
+        <div className="row">
+          <Act
+            name={other === 'MEMBER' ? 'Make a member' : 'Make an admin'}
+            work={() => change(CHANGE_ROLE, { id, role: other })}
+          />
+          <Confirmed
+            name="Remove"
+            title={`Remove ${email}?`}
+            says="They lose access at once, and their account is closed."
+            work={() => change(REMOVE, { id })}
+          />
+        </div>
+      );
+    },
+  };
+  return (
+    <Card title="People">
+      <List
+        label="People"
+        rows={pages.nodes}
+        error={pages.error}
+        retry={pages.reload}
+        more={pages}
+        keyOf={({ id }) => id}
+        empty={<p>Invite somebody below.</p>}
+        columns={[...COLUMNS, ...(isAdmin ? [actions] : [])]}
+      />
+    </Card>
+  );
+}
+
+function Invitations() {
+  const { session } = useConsole();
+  const pages = usePages<Invitation>(INVITATIONS, 'invitations');
+  const change = async (query: string, variables: object) => {
+    await session.ask(query, variables);
+    await pages.reload();
+  };
+  return (
+    <div className="halves">
+      <Card title="Invite somebody">
+        <Form
+          submit="Send the invitation"
+          clears
+          send={({ text }) => change(INVITE, { email: text('email'), role: text('role') })}
+        >
+          <Field label="E-mail" name="email" type="email" required autoComplete="off" />
+          <Choice label="Role" name="role">
+            <option value="MEMBER">Member</option>
+            <option value="COMPANY_ADMIN">Admin</option>
+          </Choice>
+        </Form>
+      </Card>
+      <Card title="Open invitations">
+        <List
+          label="Open invitations"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          empty={<p>An invitation is mailed, and good for a week.</p>}
+          columns={[
+            { name: 'E-mail', show: ({ email }) => email },
+            { name: 'Role', show: ({ role }) => spoken(role) },
+            { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
+            { name: 'Do', show: ({ id }) => <Act name="Withdraw" work={() => change(WITHDRAW, { id })} /> },
+          ]}
+        />
+      </Card>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Member>[] = [
+  { name: 'E-mail', show: ({ email }) => email },
+  { name: 'Role', show: ({ role }) => <Tag>{spoken(role)}</Tag> },
+  { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
+];

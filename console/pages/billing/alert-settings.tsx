@@ -1,0 +1,155 @@
+import { useState } from 'react';
+import { Act, Confirmed, Dialog } from '../../parts/dialog.tsx';
+import { Checks, Field, Form } from '../../parts/form.tsx';
+import type { Typed } from '../../parts/typed.ts';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+
+export interface AlertSettings {
+  readonly isOn: boolean;
+  /** Null for shares of the last top-up. */
+  readonly balanceThresholds: readonly number[] | null;
+  readonly limitPercents: readonly number[];
+  /** Null for all admins. */
+  readonly receivers: readonly { readonly email: string }[] | null;
+}
+
+interface AlertSettingsProps {
+  readonly settings: AlertSettings;
+  readonly isPrepaid: boolean;
+  readonly people: { readonly emails: readonly string[]; readonly hasMore: boolean };
+  changed(): Promise<void>;
+}
+
+const SET = graphql(`mutation($input: AlertSettingsInput!) { setAlertSettings(input: $input) { isOn } }`);
+
+/** Changes what is told and to whom, and switches all of it off and on. */
+export function ChangeAlerts(props: AlertSettingsProps) {
+  const { session } = useConsole();
+  const [isOpen, setOpen] = useState(false);
+  const { settings, changed } = props;
+  const set = async (input: object) => {
+    await session.ask(SET, { input });
+    await changed();
+  };
+  return (
+    <>
+      <button type="button" className="main" onClick={() => setOpen(true)}>
+        Change alerts
+      </button>
+      {settings.isOn ? (
+        <Confirmed
+          name="Switch off"
+          title="Switch all alerts off?"
+          says="Nothing is watched and nobody is told, not even when the credits are used up and calls are refused. What is passed meanwhile is not told later."
+          isBig
+          work={() => set({ ...inputOf(settings), isOn: false })}
+        />
+      ) : (
+        <Act name="Switch on" isBig work={() => set({ ...inputOf(settings), isOn: true })} />
+      )}
+      {isOpen && (
+        <SettingsForm
+          {...props}
+          close={() => setOpen(false)}
+          set={async (input) => {
+            await set(input);
+            setOpen(false);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface SettingsFormProps extends AlertSettingsProps {
+  close(): void;
+  set(input: object): Promise<void>;
+}
+
+function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormProps) {
+  const chosen = settings.receivers?.map(({ email }) => email) ?? [];
+  const cancel = (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+  return (
+    <Dialog title="Change alerts" close={close}>
+      <p className="quiet">
+        For what is charged from now on. A balance above what you have now is told of after the next top-up.
+      </p>
+      <Form submit="Set the alerts" beside={cancel} send={async (typed) => set(read(typed, settings))}>
+        {isPrepaid && (
+          <Field
+            label="Balances, in credits"
+            hint="Up to five, with spaces between. Empty: 20 %, 5 % and nothing of the last top-up."
+            name="balances"
+            maxLength={120}
+            placeholder="500 100 0"
+            autoComplete="off"
+            defaultValue={settings.balanceThresholds?.join(' ') ?? ''}
+          />
+        )}
+        <Field
+          label="Shares of limits, in percent"
+          hint="Of the credit limit and of the monthly limits of keys. Up to five; empty: 80 and 100."
+          name="percents"
+          maxLength={60}
+          autoComplete="off"
+          defaultValue={settings.limitPercents.join(' ')}
+        />
+        <Checks
+          legend="Only these are told (nobody chosen: every admin)"
+          name="receivers"
+          values={[...new Set([...chosen, ...people.emails])]}
+          chosen={chosen}
+        />
+        {people.hasMore && (
+          <Field
+            label="Others of your people"
+            hint="Their addresses, with spaces between."
+            name="others"
+            maxLength={2_600}
+            autoComplete="off"
+          />
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function inputOf({ isOn, balanceThresholds, limitPercents, receivers }: AlertSettings) {
+  return { isOn, balanceThresholds, limitPercents, receivers: receivers?.map(({ email }) => email) ?? null };
+}
+
+/** A field that is not shown stays as it was; an empty one goes back to its default. */
+function read({ text, all }: Typed, settings: AlertSettings) {
+  const present = inputOf(settings);
+  const balances = numbersIn(text('balances'), 'Write balances as 500 or 2.5, with spaces between them.');
+  const percents = numbersIn(text('percents'), 'Write shares as 80 or 100, with spaces between them.');
+  const receivers = [...all('receivers'), ...wordsIn(text('others'))];
+  return {
+    isOn: present.isOn,
+    balanceThresholds: all('balances').length === 0 ? present.balanceThresholds : orNull(balances),
+    limitPercents: orNull(percents),
+    receivers: orNull(receivers),
+  };
+}
+
+const orNull = <Item,>(list: readonly Item[]) => (list.length === 0 ? null : list);
+
+/** A comma or semicolon at a word's end is no part of it; one within a number could mean two things. */
+function wordsIn(line: string): readonly string[] {
+  return line
+    .split(/\s+/)
+    .map((word) => word.replace(/[,;%]+$/, ''))
+    .filter((word) => word !== '');
+}
+
+function numbersIn(line: string, how: string): readonly number[] {
+  return wordsIn(line).map((word) => {
+    if (/^\d+(\.\d+)?$/.test(word)) return Number(word);
+    throw new Error(`“${word}” cannot be read. ${how}`);
+  });
+}

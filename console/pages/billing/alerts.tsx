@@ -1,0 +1,192 @@
+import { type ReactNode, useState } from 'react';
+import { Link } from 'wouter';
+import { Facts } from '../../parts/facts.tsx';
+import { List } from '../../parts/list.tsx';
+import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { credits, Moment } from '../../parts/words.tsx';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { type AlertSettings, ChangeAlerts } from './alert-settings.tsx';
+
+interface Alert {
+  readonly kind: 'LOW_BALANCE' | 'CREDIT_LINE' | 'KEY_SPENDING';
+  readonly thresholdPercent: number;
+  /** In credits, where the company had set it itself. */
+  readonly threshold: number | null;
+  readonly keyName: string | null;
+  readonly raisedAt: string;
+  readonly mailedAt: string | null;
+}
+
+interface AlertsData extends Watched {
+  readonly creditAlerts: readonly Alert[];
+}
+
+const ALERTS = graphql(`{
+  creditAlerts { kind thresholdPercent threshold keyName raisedAt mailedAt }
+  alertSettings { isOn balanceThresholds limitPercents receivers { email } }
+  company { billingMode creditLimit }
+  members(first: 100) { nodes { id email role } pageInfo { hasNextPage } }
+  apiKeys { id name status monthlySpendingLimit }
+}`);
+const LOOK_EVERY_MS = 15_000;
+
+export function Alerts() {
+  const { data, error, reload } = useQuery<AlertsData>(ALERTS, {}, LOOK_EVERY_MS);
+  const [isSet, setSet] = useState(false);
+  const change = data !== null && (
+    <ChangeAlerts
+      settings={data.alertSettings}
+      isPrepaid={data.company.billingMode === 'PREPAID'}
+      people={{
+        emails: data.members.nodes.map(({ email }) => email),
+        hasMore: data.members.pageInfo.hasNextPage,
+      }}
+      changed={async () => {
+        await reload();
+        setSet(true);
+      }}
+    />
+  );
+  return (
+    <Page
+      title="Alerts"
+      says="What is watched, who is told by mail, and what was told."
+      actions={change || undefined}
+    >
+      <Problem error={error} retry={reload} />
+      {isSet && data?.alertSettings.isOn && <Notice mood="good">Set. It holds from now on.</Notice>}
+      {data?.alertSettings.isOn === false && (
+        <Notice mood="warn">Alerts are off: nothing of this is watched, and nobody is told.</Notice>
+      )}
+      {data === null ? error === null && <Bones lines={6} /> : <AlertsWatched {...data} />}
+      <Card title="What was told">
+        <List
+          label="Alerts"
+          rows={data?.creditAlerts ?? null}
+          keyOf={({ kind, thresholdPercent, threshold, raisedAt, keyName }) =>
+            [kind, thresholdPercent, threshold, raisedAt, keyName].join(' ')
+          }
+          nothing="No alerts so far"
+          empty={<p>When a line above is passed, it is listed here and mailed.</p>}
+          columns={[
+            { name: 'When', show: ({ raisedAt }) => <Moment at={raisedAt} /> },
+            { name: 'What', show: (alert) => <Tag mood={moodOf(alert)}>{nameOf(alert)}</Tag> },
+            { name: 'In words', show: (alert) => wordsOf(alert) },
+            { name: 'Mailed', show: ({ mailedAt }) => <Moment at={mailedAt} never="in a moment" /> },
+          ]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+function moodOf({ kind, thresholdPercent, threshold }: Alert): Mood {
+  const isOver = kind === 'LOW_BALANCE' ? (threshold ?? thresholdPercent) === 0 : thresholdPercent >= 100;
+  return isOver ? 'bad' : 'warn';
+}
+
+function nameOf({ kind }: Alert): string {
+  return { LOW_BALANCE: 'Low balance', CREDIT_LINE: 'Credit limit', KEY_SPENDING: 'Key limit' }[kind];
+}
+
+function wordsOf({ kind, thresholdPercent, threshold, keyName }: Alert): string {
+  switch (kind) {
+    case 'LOW_BALANCE':
+      if ((threshold ?? thresholdPercent) === 0) return 'The credits are used up';
+      return threshold === null
+        ? `${thresholdPercent} % of the last top-up is left`
+        : `${credits(threshold)} credits or less are left`;
+    case 'CREDIT_LINE':
+      return `${thresholdPercent} % of the credit limit is used`;
+    case 'KEY_SPENDING':
+      return `${keyName ?? 'A key'} has spent ${thresholdPercent} % of its monthly limit`;
+  }
+}
+
+interface Watched {
+  readonly alertSettings: AlertSettings;
+  readonly company: { readonly billingMode: string; readonly creditLimit: number | null };
+  readonly members: {
+    readonly nodes: readonly { readonly id: string; readonly email: string; readonly role: string }[];
+    readonly pageInfo: { readonly hasNextPage: boolean };
+  };
+  readonly apiKeys: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly status: string;
+    readonly monthlySpendingLimit: number | null;
+  }[];
+}
+
+/** What is watched and who is told, in words. */
+function AlertsWatched({ company, apiKeys, alertSettings, members }: Watched) {
+  const { balanceThresholds, limitPercents, receivers } = alertSettings;
+  const isPrepaid = company.billingMode === 'PREPAID';
+  const shares = listed(limitPercents.map((percent) => `${percent} %`));
+  const told = receivers ?? members.nodes.filter(({ role }) => role === 'COMPANY_ADMIN');
+  return (
+    <div className="halves">
+      <Card title="What is watched">
+        <Facts
+          facts={[
+            ['Balance', isPrepaid && balanceWords(balanceThresholds)],
+            ['Credit limit', !isPrepaid && limitWords(company.creditLimit, shares)],
+            ['Keys', keysWords(apiKeys, shares)],
+          ]}
+        />
+      </Card>
+      <Card title="Who is told">
+        <p className="quiet">
+          {receivers === null ? (
+            <>
+              Every admin of your company, by mail. Whoever becomes an admin under{' '}
+              <Link href="/team">Team</Link> is told too.
+            </>
+          ) : (
+            'Those who were chosen, by mail, for as long as they belong to your company; then every admin.'
+          )}
+        </p>
+        <ul className="points">
+          {told.map(({ email }) => (
+            <li key={email}>{email}</li>
+          ))}
+        </ul>
+      </Card>
+    </div>
+  );
+}
+
+function balanceWords(thresholds: readonly number[] | null): string {
+  if (thresholds === null) {
+    return 'when 20 %, 5 % and nothing is left of what you had after the last top-up; once for each top-up';
+  }
+  return `when ${listed(thresholds.map(credits))} credits are left; once for each top-up`;
+}
+
+function limitWords(limit: number | null, shares: string): string {
+  if (limit === null) return 'you have none: there is nothing to watch';
+  return `when ${shares} of ${credits(limit)} credits are used; once a month`;
+}
+
+function keysWords(apiKeys: Watched['apiKeys'], shares: string): ReactNode {
+  const limited = apiKeys.filter((key) => key.status === 'LIVE' && key.monthlySpendingLimit !== null);
+  if (limited.length === 0) {
+    return (
+      <>
+        no key has a monthly limit. <Link href="/keys">Set one</Link> to be told at {shares} of it.
+      </>
+    );
+  }
+  return (
+    <>
+      {limited.map(({ name }) => name).join(', ')}: at {shares} of the monthly limit.{' '}
+      <Link href="/keys">Change limits</Link>
+    </>
+  );
+}
+
+/** “a, b and c” */
+function listed(words: readonly string[]): string {
+  return [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' and ');
+}

@@ -1,0 +1,320 @@
+import { useEffect } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import { Act } from '../../parts/dialog.tsx';
+import { List } from '../../parts/list.tsx';
+import { Bones, Card, Empty, Figure, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { credits, Moment, money, spoken } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { usePages, useQuery } from '../../session/use-query.ts';
+
+interface Sold {
+  readonly id: string;
+  readonly name: string;
+  readonly credits: number;
+  readonly price: number;
+  readonly currency: string;
+}
+
+interface Shop {
+  readonly creditBalance: { readonly credits: number; readonly held: number; readonly updatedAt: string };
+  readonly creditPacks: readonly Sold[];
+  readonly plans: readonly (Sold & {
+    interval: string;
+    active: boolean;
+    billingMode: string;
+    needsProviderPricing: boolean;
+  })[];
+  readonly subscription: {
+    readonly status: string;
+    readonly isActive: boolean;
+    readonly cancelAtPeriodEnd: boolean;
+    readonly currentPeriodEnd: string | null;
+    readonly plan: { readonly name: string };
+  } | null;
+}
+
+const SHOP = graphql(`{
+  creditBalance { credits held updatedAt }
+  creditPacks { id name credits price currency }
+  plans { id name credits price currency interval active billingMode needsProviderPricing }
+  subscription { status isActive cancelAtPeriodEnd currentPeriodEnd plan { name } }
+}`);
+const BUY = graphql(`mutation($id: ID!) { page: createCreditPackCheckout(creditPackId: $id) { url } }`);
+const SUBSCRIBE = graphql(`mutation($id: ID!) { page: createSubscriptionCheckout(planId: $id) { url } }`);
+const PORTAL = graphql(`mutation { page: createBillingPortalSession { url } }`);
+const LOOK_EVERY_MS = 4_000;
+
+export function Billing() {
+  const shop = useQuery<Shop>(SHOP, {}, LOOK_EVERY_MS);
+  const balance = shop.data?.creditBalance;
+  return (
+    <Page title="Credits" says="What you hold, what you can buy, and every change of it.">
+      <ComingBack />
+      <Problem error={shop.error} retry={shop.reload} />
+      <div className="columns">
+        <Figure
+          name="Balance"
+          value={balance === undefined ? '…' : credits(balance.credits)}
+          says={
+            balance === undefined ? (
+              'credits'
+            ) : (
+              <>
+                credits, changed <Moment at={balance.updatedAt} />
+              </>
+            )
+          }
+        />
+        <Figure
+          name="Held by calls"
+          value={balance === undefined ? '…' : credits(balance.held)}
+          says="credits"
+        />
+      </div>
+      {shop.data === null ? <Bones /> : <Offers shop={shop.data} />}
+      <Transactions changedAt={balance?.updatedAt ?? ''} />
+      <Purchases changedAt={balance?.updatedAt ?? ''} />
+      <Invoices />
+    </Page>
+  );
+}
+
+/** The payment provider leads back here; the credits come with its event, a moment later. */
+function ComingBack() {
+  const search = new URLSearchParams(useSearch());
+  const [, navigate] = useLocation();
+  const how = search.get('checkout');
+  if (how === null) return null;
+  const close = (
+    <button type="button" className="little" onClick={() => navigate('/billing', { replace: true })}>
+      Close
+    </button>
+  );
+  if (how === 'success') {
+    return (
+      <Notice mood="good">
+        Thank you. The payment went through; the credits appear below by themselves. {close}
+      </Notice>
+    );
+  }
+  return <Notice mood="warn">Nothing was bought and nothing was charged. {close}</Notice>;
+}
+
+function usePaymentPage() {
+  const { session } = useConsole();
+  return async (query: string, variables: object = {}) => {
+    const { page } = await session.ask<{ page: { url: string } }>(query, variables);
+    location.assign(page.url);
+  };
+}
+
+function Offers({ shop }: { shop: Shop }) {
+  const openPage = usePaymentPage();
+  const plans = shop.plans.filter(({ active, needsProviderPricing }) => active && !needsProviderPricing);
+  const { subscription } = shop;
+  return (
+    <div className="halves">
+      <Card title="Buy credits once">
+        {shop.creditPacks.length === 0 && (
+          <Empty title="No packs are sold at the moment">Ask your provider.</Empty>
+        )}
+        {shop.creditPacks.map((pack) => (
+          <div className="row spread" key={pack.id}>
+            <div>
+              <h3>{pack.name}</h3>
+              <span className="quiet small">{credits(pack.credits)} credits</span>
+            </div>
+            <Act
+              name={`Buy ${pack.name} for ${money(pack.price, pack.currency)}`}
+              main
+              work={() => openPage(BUY, { id: pack.id })}
+            />
+          </div>
+        ))}
+      </Card>
+      <Card title="Plan" actions={<Act name="Billing portal" work={() => openPage(PORTAL)} />}>
+        {subscription !== null && (
+          <Notice mood={subscription.isActive ? 'good' : 'warn'}>
+            {subscription.plan.name}: {spoken(subscription.status)}
+            {subscription.currentPeriodEnd !== null && (
+              <>
+                , {subscription.cancelAtPeriodEnd ? 'ends' : 'renews'}{' '}
+                <Moment at={subscription.currentPeriodEnd} />
+              </>
+            )}
+          </Notice>
+        )}
+        {plans.length === 0 && <Empty title="No plans are sold at the moment">Packs need none.</Empty>}
+        {subscription?.isActive !== true &&
+          plans.map((plan) => (
+            <div className="row spread" key={plan.id}>
+              <div>
+                <h3>{plan.name}</h3>
+                <span className="quiet small">
+                  {plan.billingMode === 'POSTPAID'
+                    ? 'Calls are invoiced monthly'
+                    : `${credits(plan.credits)} credits`}
+                  , {money(plan.price, plan.currency)} a {plan.interval.toLowerCase()}
+                </span>
+              </div>
+              <Act name={`Subscribe to ${plan.name}`} work={() => openPage(SUBSCRIBE, { id: plan.id })} />
+            </div>
+          ))}
+      </Card>
+    </div>
+  );
+}
+
+interface Transaction {
+  readonly id: string;
+  readonly type: string;
+  readonly credits: number;
+  readonly balanceAfter: number;
+  readonly reason: string | null;
+  readonly createdAt: string;
+}
+
+interface Purchase {
+  readonly id: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly credits: number;
+  readonly status: 'PENDING' | 'COMPLETED' | 'CANCELED';
+  readonly createdAt: string;
+  readonly creditPack: { readonly name: string };
+}
+
+interface Invoice {
+  readonly id: string;
+  readonly number: string | null;
+  readonly kind: string;
+  readonly status: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly createdAt: string;
+  readonly dueDate: string | null;
+  readonly url: string | null;
+}
+
+const TRANSACTIONS = graphql(`query($after: ID) { creditTransactions(first: 10, after: $after) {
+  nodes { id type credits balanceAfter reason createdAt } pageInfo { hasNextPage endCursor } } }`);
+const PURCHASES = graphql(`query($after: ID) { creditPackPurchases(first: 10, after: $after) {
+  nodes { id amount currency credits status createdAt creditPack { name } } pageInfo { hasNextPage endCursor } } }`);
+const INVOICES = graphql(`query($after: ID) { invoices(first: 10, after: $after) {
+  nodes { id number kind status amount currency createdAt dueDate url } pageInfo { hasNextPage endCursor } } }`);
+const STATEMENT = graphql(
+  `query($from: DateTime!, $to: DateTime!) { creditStatement(from: $from, to: $to) }`,
+);
+const MOODS: Record<string, Mood> = { COMPLETED: 'good', PAID: 'good', OPEN: 'warn', PENDING: 'warn' };
+const STATEMENT_MS = 90 * 86_400_000;
+
+/** Looks again when the balance has changed. */
+function Transactions({ changedAt }: { changedAt: string }) {
+  const { session } = useConsole();
+  const pages = usePages<Transaction>(TRANSACTIONS, 'creditTransactions');
+  useReloadOn(changedAt, pages.reload);
+  const save = async () => {
+    const now = Date.now();
+    const range = { from: new Date(now - STATEMENT_MS).toISOString(), to: new Date(now).toISOString() };
+    const { creditStatement } = await session.ask<{ creditStatement: string }>(STATEMENT, range);
+    saveFile('credits.csv', 'text/csv', creditStatement);
+  };
+  return (
+    <Card title="Transactions" actions={<Act name="Statement of 90 days as CSV" work={save} />}>
+      <List
+        label="Transactions"
+        rows={pages.nodes}
+        error={pages.error}
+        retry={pages.reload}
+        more={pages}
+        keyOf={({ id }) => id}
+        empty={<p>Buy a pack above, and it appears here.</p>}
+        columns={[
+          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
+          { name: 'What', show: ({ type }) => spoken(type) },
+          { name: 'Reason', show: ({ reason }) => reason ?? '' },
+          {
+            name: 'Credits',
+            isNumber: true,
+            show: (one) => `${one.credits > 0 ? '+' : ''}${credits(one.credits)}`,
+          },
+          { name: 'Balance after', isNumber: true, show: ({ balanceAfter }) => credits(balanceAfter) },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Purchases({ changedAt }: { changedAt: string }) {
+  const pages = usePages<Purchase>(PURCHASES, 'creditPackPurchases');
+  useReloadOn(changedAt, pages.reload);
+  return (
+    <Card title="Purchases">
+      <List
+        label="Purchases"
+        rows={pages.nodes}
+        error={pages.error}
+        retry={pages.reload}
+        more={pages}
+        keyOf={({ id }) => id}
+        empty={<p>What you buy, or begin to, is listed here.</p>}
+        columns={[
+          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
+          { name: 'Pack', show: ({ creditPack }) => creditPack.name },
+          {
+            name: 'Status',
+            show: ({ status }) => <Tag mood={MOODS[status] ?? 'plain'}>{spoken(status)}</Tag>,
+          },
+          { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
+          { name: 'Amount', isNumber: true, show: ({ amount, currency }) => money(amount, currency) },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Invoices() {
+  const pages = usePages<Invoice>(INVOICES, 'invoices');
+  return (
+    <Card title="Invoices">
+      <List
+        label="Invoices"
+        rows={pages.nodes}
+        error={pages.error}
+        retry={pages.reload}
+        more={pages}
+        keyOf={({ id }) => id}
+        empty={<p>Invoices for packs, plans and usage are listed here.</p>}
+        columns={[
+          { name: 'When', show: ({ createdAt }) => <Moment at={createdAt} /> },
+          { name: 'Invoice', show: (one) => <InvoiceName {...one} /> },
+          { name: 'For', show: ({ kind }) => spoken(kind) },
+          {
+            name: 'Status',
+            show: ({ status }) => <Tag mood={MOODS[status] ?? 'plain'}>{spoken(status)}</Tag>,
+          },
+          { name: 'Due', show: ({ dueDate }) => <Moment at={dueDate} never="—" /> },
+          { name: 'Amount', isNumber: true, show: ({ amount, currency }) => money(amount, currency) },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function InvoiceName({ number, url }: Invoice) {
+  const name = number ?? 'without a number yet';
+  if (url === null || !/^https?:/.test(url)) return name;
+  return (
+    <a href={url} rel="noreferrer">
+      {name}
+    </a>
+  );
+}
+
+function useReloadOn(changedAt: string, reload: () => Promise<void>): void {
+  useEffect(() => {
+    if (changedAt !== '') void reload();
+  }, [changedAt, reload]);
+}

@@ -1,0 +1,255 @@
+import { Link, useLocation, useParams } from 'wouter';
+import { Confirmed } from '../../parts/dialog.tsx';
+import { Chips, Facts } from '../../parts/facts.tsx';
+import { Area, Choice, Field, Form, type Typed } from '../../parts/form.tsx';
+import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Moment, spoken } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { History } from './history.tsx';
+import { experienceWords } from './talent-profile.ts';
+
+export type JobStatus = 'ACTIVE' | 'DRAFT' | 'CLOSED';
+
+interface OneJob extends JobFieldsData {
+  readonly id: string;
+  readonly status: JobStatus;
+  readonly parsing: string;
+  readonly parseProblem: string | null;
+  readonly engine: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly versions: readonly {
+    readonly version: number;
+    readonly what: string;
+    readonly fields: unknown;
+    readonly changedByEmail: string | null;
+    readonly changedAt: string;
+  }[];
+}
+
+const JOB = graphql(`query($id: ID!) { job(id: $id) {
+  id title description status location remote employmentType mustHave niceToHave minMonthsExperience parsing
+  parseProblem engine createdAt updatedAt versions { version what fields changedByEmail changedAt } } }`);
+const UPDATE = graphql(`mutation($id: ID!, $input: JobInput!) { updateJob(id: $id, input: $input) { id } }`);
+const CLOSE = graphql(`mutation($id: ID!) { closeJob(id: $id) { id } }`);
+export const JOB_MOODS: Record<JobStatus, Mood> = { ACTIVE: 'good', DRAFT: 'warn', CLOSED: 'plain' };
+const LOOK_WHILE_READING_MS = 1_500;
+
+function useJob(id: string) {
+  const asked = useQuery<{ job: OneJob }>(JOB, { id }, (data) =>
+    data?.job.parsing === 'PENDING' ? LOOK_WHILE_READING_MS : null,
+  );
+  return { job: asked.data?.job ?? null, error: asked.error, reload: asked.reload };
+}
+
+export function JobPage() {
+  const { id } = useParams<{ id: string }>();
+  const { job, error, reload } = useJob(id);
+  return (
+    <Page
+      title={job === null ? 'Job' : job.title}
+      actions={job !== null && <JobActions job={job} changed={reload} />}
+      back={{ href: '/jobs', name: 'Jobs' }}
+    >
+      <Problem error={error} retry={reload} />
+      {job === null ? error === null && <Bones lines={8} /> : <ShownJob job={job} />}
+    </Page>
+  );
+}
+
+function ShownJob({ job }: { job: OneJob }) {
+  return (
+    <>
+      <p className="row small quiet">
+        <Tag mood={JOB_MOODS[job.status]}>{spoken(job.status)}</Tag>
+        <span>
+          Added <Moment at={job.createdAt} />, changed <Moment at={job.updatedAt} />
+        </span>
+      </p>
+      {job.parsing === 'PENDING' && (
+        <Notice mood="warn">Its text is being read. This page follows by itself.</Notice>
+      )}
+      {job.parseProblem !== null && <Notice mood="bad">{job.parseProblem}</Notice>}
+      <div className="beside">
+        <div className="stack">
+          <Card title="What it demands">
+            <Facts
+              facts={[
+                ['Must have', job.mustHave.length > 0 && <Chips words={job.mustHave} />],
+                ['Nice to have', job.niceToHave.length > 0 && <Chips words={job.niceToHave} />],
+                [
+                  'Experience',
+                  job.minMonthsExperience && `at least ${experienceWords(job.minMonthsExperience)}`,
+                ],
+                ['Place', job.location],
+                ['Remote', job.remote ? 'yes' : 'no'],
+                ['Employment', job.employmentType],
+              ]}
+            />
+          </Card>
+        </div>
+        <Card title="Description">
+          <p className="said">{job.description === '' ? 'Nothing is said.' : job.description}</p>
+        </Card>
+      </div>
+      <History
+        versions={job.versions.map((one) => ({ ...one, after: one.fields }))}
+        worker="the document reader"
+      />
+    </>
+  );
+}
+
+function JobActions({ job: { id, title, status }, changed }: { job: OneJob; changed(): Promise<void> }) {
+  const { session } = useConsole();
+  const change = async (query: string, variables: object) => {
+    await session.ask(query, variables);
+    await changed();
+  };
+  return (
+    <>
+      <Link className="button" href={`/jobs/${id}/edit`}>
+        Edit
+      </Link>
+      <Link className="button" href={`/matches?job=${id}`}>
+        Matches
+      </Link>
+      {status !== 'ACTIVE' && (
+        <Confirmed
+          name={status === 'DRAFT' ? 'Publish' : 'Open again'}
+          danger={false}
+          isBig
+          title={`${status === 'DRAFT' ? 'Publish' : 'Open again'} “${title}”?`}
+          says="From then on it is matched with your talents."
+          work={() => change(UPDATE, { id, input: { status: 'ACTIVE' } })}
+        />
+      )}
+      {status !== 'CLOSED' && (
+        <Confirmed
+          name="Close"
+          isBig
+          title={`Close “${title}”?`}
+          says="It stays listed and is matched no more. You can open it again."
+          work={() => change(CLOSE, { id })}
+        />
+      )}
+    </>
+  );
+}
+
+export function JobEdit() {
+  const { session } = useConsole();
+  const { id } = useParams<{ id: string }>();
+  const [, navigate] = useLocation();
+  const { job, error, reload } = useJob(id);
+  const here = `/jobs/${id}`;
+  return (
+    <Page
+      title={job === null ? 'Edit' : `Edit “${job.title}”`}
+      says="What you set is never replaced by what the advertisement says. The earlier version is kept."
+      back={{ href: here, name: job?.title ?? 'Job' }}
+    >
+      <Problem error={error} retry={reload} />
+      {job === null ? (
+        error === null && <Bones lines={8} />
+      ) : (
+        <Card>
+          <Form
+            submit="Save"
+            beside={<Link href={here}>Cancel</Link>}
+            send={async (typed) => {
+              await session.ask(UPDATE, { id, input: jobInput(typed) });
+              navigate(here);
+            }}
+          >
+            <JobFields job={job} />
+          </Form>
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+interface JobFieldsData {
+  readonly title: string;
+  readonly description: string;
+  readonly location: string | null;
+  readonly remote: boolean;
+  readonly employmentType: string | null;
+  readonly mustHave: readonly string[];
+  readonly niceToHave: readonly string[];
+  readonly minMonthsExperience: number | null;
+}
+
+const KINDS = ['full-time', 'part-time', 'contract', 'temporary', 'internship', 'apprenticeship'];
+
+/** The fields of a job, empty for a new one. */
+export function JobFields({ job }: { job?: JobFieldsData }) {
+  const kinds = [...new Set([...KINDS, ...(job?.employmentType == null ? [] : [job.employmentType])])];
+  return (
+    <>
+      <Field label="Title" name="title" maxLength={300} required defaultValue={job?.title} />
+      <Area
+        label="Description"
+        name="description"
+        rows={job === undefined ? 4 : 12}
+        required
+        defaultValue={job?.description}
+      />
+      <Area
+        label="Must have, one a line"
+        name="must"
+        rows={job === undefined ? 2 : 5}
+        defaultValue={job?.mustHave.join('\n')}
+      />
+      <Area
+        label="Nice to have, one a line"
+        name="nice"
+        rows={job === undefined ? 2 : 5}
+        defaultValue={job?.niceToHave.join('\n')}
+      />
+      <div className="columns">
+        <Field label="Place" name="location" maxLength={300} defaultValue={job?.location ?? ''} />
+        <Choice label="Employment" name="employment" defaultValue={job?.employmentType ?? ''}>
+          <option value="">Not said</option>
+          {kinds.map((kind) => (
+            <option key={kind}>{kind}</option>
+          ))}
+        </Choice>
+        <Field
+          label="Months of experience"
+          name="months"
+          type="number"
+          min={0}
+          max={1200}
+          step={1}
+          defaultValue={job?.minMonthsExperience ?? ''}
+        />
+      </div>
+      <label className="check">
+        <input type="checkbox" name="remote" defaultChecked={job?.remote ?? false} /> Remote
+      </label>
+    </>
+  );
+}
+
+/** What was typed, as the backend takes it. */
+export function jobInput({ text, number, all }: Typed) {
+  const lines = (value: string) =>
+    value
+      .split('\n')
+      .map((one) => one.trim())
+      .filter((one) => one !== '');
+  return {
+    title: text('title'),
+    description: text('description'),
+    location: text('location') === '' ? null : text('location'),
+    employmentType: text('employment') === '' ? null : text('employment'),
+    remote: all('remote').length > 0,
+    mustHave: lines(text('must')),
+    niceToHave: lines(text('nice')),
+    minMonthsExperience: number('months'),
+  };
+}

@@ -1,0 +1,117 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { Area, Choice, Field, Form } from '../../parts/form.tsx';
+import { List } from '../../parts/list.tsx';
+import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Moment, spoken } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { usePages } from '../../session/use-query.ts';
+import { JOB_MOODS, JobFields, type JobStatus, jobInput } from './job.tsx';
+
+interface Job {
+  readonly id: string;
+  readonly title: string;
+  readonly location: string | null;
+  readonly remote: boolean;
+  readonly status: JobStatus;
+  readonly parsing: string;
+  readonly parseProblem: string | null;
+  readonly mustHave: readonly string[];
+  readonly updatedAt: string;
+}
+
+const JOBS = graphql(`query($after: ID, $status: JobStatus, $search: String) {
+  jobs(first: 20, after: $after, status: $status, search: $search) {
+    nodes { id title location remote status parsing parseProblem mustHave updatedAt }
+    pageInfo { hasNextPage endCursor } } }`);
+const CREATE = graphql(`mutation($input: JobInput!) { createJob(input: $input) { id } }`);
+
+const LOOK_WHILE_READING_MS = 1_500;
+
+export function Jobs() {
+  const { session } = useConsole();
+  const [status, setStatus] = useState('');
+  const [search, setSearch] = useState('');
+  const wanted = { ...(status === '' ? {} : { status }), ...(search === '' ? {} : { search }) };
+  const pages = usePages<Job>(JOBS, 'jobs', wanted, (nodes) =>
+    nodes.some(({ parsing }) => parsing === 'PENDING') ? LOOK_WHILE_READING_MS : null,
+  );
+  const { reload } = pages;
+  const add = async (input: object) => {
+    await session.ask(CREATE, { input });
+    await reload();
+  };
+  return (
+    <Page title="Jobs" says="What you are hiring for. Active jobs are matched with your talents.">
+      <Card title="Your jobs">
+        <div className="columns">
+          <Field
+            label="Search"
+            type="search"
+            value={search}
+            onChange={(event) => setSearch(event.target.value)}
+          />
+          <Choice label="Status" value={status} onChange={(event) => setStatus(event.target.value)}>
+            <option value="">All</option>
+            <option value="ACTIVE">Active</option>
+            <option value="DRAFT">Draft</option>
+            <option value="CLOSED">Closed</option>
+          </Choice>
+        </div>
+        <List
+          label="Jobs"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          empty={<p>Add a job below: a title and what it demands are enough.</p>}
+          columns={[
+            { name: 'Job', show: (job) => <JobName {...job} /> },
+            { name: 'Status', show: (job) => <Tag mood={JOB_MOODS[job.status]}>{spoken(job.status)}</Tag> },
+            { name: 'Must have', show: ({ mustHave }) => mustHave.join(', ') },
+            { name: 'Changed', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
+            { name: 'Matches', show: ({ id }) => <Link href={`/matches?job=${id}`}>Matches</Link> },
+          ]}
+        />
+      </Card>
+      <NewJob add={add} />
+    </Page>
+  );
+}
+
+function JobName({ id, title, location, remote, parsing, parseProblem }: Job) {
+  return (
+    <>
+      <div>
+        <Link href={`/jobs/${id}`}>{title === '' ? 'Being read…' : title}</Link>
+      </div>
+      <span className="quiet small">
+        {[location, remote ? 'remote' : null].filter((one) => one !== null).join(', ')}
+      </span>
+      {parsing === 'PENDING' && <Tag mood="warn">Its text is being read</Tag>}
+      {parseProblem !== null && <Tag mood="bad">{parseProblem}</Tag>}
+    </>
+  );
+}
+
+function NewJob({ add }: { add(input: object): Promise<void> }) {
+  return (
+    <div className="halves">
+      <Card title="Add a job">
+        <Form submit="Add it" clears send={(typed) => add(jobInput(typed))}>
+          <JobFields />
+        </Form>
+      </Card>
+      <Card title="Or paste its text">
+        <p className="quiet">
+          It becomes a draft, and its fields are read from the text. Publish it when they are right.
+        </p>
+        <Form submit="Read it" clears send={({ text }) => add({ text: text('text') })}>
+          <Area label="Text of the advertisement" name="text" rows={10} required />
+        </Form>
+      </Card>
+    </div>
+  );
+}

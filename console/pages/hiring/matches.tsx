@@ -1,0 +1,215 @@
+import { useState } from 'react';
+import { Link, useSearch } from 'wouter';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Chips, Score } from '../../parts/facts.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { List } from '../../parts/list.tsx';
+import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
+import { count, Moment, spoken } from '../../parts/words.tsx';
+import { useConsole, useSessionState } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { usePages, useQuery } from '../../session/use-query.ts';
+
+interface Match {
+  readonly id: string;
+  readonly score: number;
+  readonly jobToTalent: number;
+  readonly talentToJob: number;
+  readonly reasons: readonly string[];
+  readonly missing: readonly string[];
+  readonly updatedAt: string;
+  readonly engine: string;
+  readonly job: { readonly id: string; readonly title: string };
+  readonly talent: { readonly id: string; readonly name: string | null };
+  readonly parts: readonly MatchPart[];
+}
+
+interface MatchPart {
+  readonly name: string;
+  readonly score: number;
+  readonly weight: number;
+  readonly found: readonly string[];
+  readonly missing: readonly string[];
+}
+
+const MATCHES = graphql(`query($after: ID, $jobId: ID, $talentId: ID) {
+  matches(first: 20, after: $after, jobId: $jobId, talentId: $talentId) {
+    nodes { id score jobToTalent talentToJob reasons missing updatedAt engine
+      job { id title } talent { id name }
+      parts { name score weight found missing } }
+    pageInfo { hasNextPage endCursor } } }`);
+
+export function Matches() {
+  const search = new URLSearchParams(useSearch());
+  const [shown, setShown] = useState<Match | null>(null);
+  const jobId = search.get('job');
+  const talentId = search.get('talent');
+  const pages = usePages<Match>(MATCHES, 'matches', {
+    ...(jobId === null ? {} : { jobId }),
+    ...(talentId === null ? {} : { talentId }),
+  });
+  return (
+    <Page
+      title="Matches"
+      says="How well talents and jobs fit, the best first. Nothing about name, age, sex, origin or photo enters it."
+    >
+      {(jobId !== null || talentId !== null) && (
+        <p>
+          Those of one {jobId !== null ? 'job' : 'talent'}. <Link href="/matches">Show all</Link>
+        </p>
+      )}
+      <Card>
+        <List
+          label="Matches"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          empty={
+            <p>
+              Add a <Link href="/jobs">job</Link> and a <Link href="/talents">talent</Link>; matches appear by
+              themselves.
+            </p>
+          }
+          columns={[
+            { name: 'Score', show: ({ score }) => <Score value={score} /> },
+            {
+              name: 'Talent',
+              show: ({ talent }) => (
+                <Link href={`/talents/${talent.id}`}>{talent.name ?? 'Without a name'}</Link>
+              ),
+            },
+            { name: 'Job', show: ({ job }) => <Link href={`/jobs/${job.id}`}>{job.title}</Link> },
+            { name: 'Why', show: ({ reasons }) => reasons[0] ?? '' },
+            { name: 'Scored', show: ({ updatedAt }) => <Moment at={updatedAt} /> },
+            {
+              name: 'Do',
+              show: (match) => (
+                <button type="button" className="little" onClick={() => setShown(match)}>
+                  Reasons
+                </button>
+              ),
+            },
+          ]}
+        />
+      </Card>
+      <MatchWeights />
+      {shown !== null && <Reasons match={shown} close={() => setShown(null)} />}
+    </Page>
+  );
+}
+
+function Reasons({ match, close }: { match: Match; close(): void }) {
+  return (
+    <Dialog title={`${match.talent.name ?? 'Talent'} for ${match.job.title}`} close={close} isWide>
+      <div className="row">
+        <Score value={match.score} />
+        <span className="quiet">
+          The talent fulfils the job to {count(match.jobToTalent)} of 100; the job is for the talent to{' '}
+          {count(match.talentToJob)}.
+        </span>
+      </div>
+      {match.reasons.length > 0 && (
+        <div>
+          <h3>Why</h3>
+          <ul className="points">
+            {match.reasons.map((reason) => (
+              <li key={reason}>{reason}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {match.missing.length > 0 && (
+        <div>
+          <h3>What is missing</h3>
+          <ul className="points">
+            {match.missing.map((one) => (
+              <li key={one}>{one}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <List
+        label="Parts of the score"
+        rows={match.parts}
+        keyOf={({ name }) => name}
+        empty={null}
+        columns={[
+          { name: 'Part', show: ({ name }) => spoken(name) },
+          { name: 'Score', show: ({ score }) => <Score value={score} /> },
+          { name: 'Counts', isNumber: true, show: ({ weight }) => `${Math.round(weight * 100)} %` },
+          { name: 'Found', show: ({ found }) => <Chips words={found} mood="good" /> },
+          { name: 'Missing', show: ({ missing }) => <Chips words={missing} mood="warn" /> },
+        ]}
+      />
+      <p className="quiet small">
+        Scored <Moment at={match.updatedAt} />
+        {match.engine === 'model' && ', worded by a model'}.
+      </p>
+      <div>
+        <button type="button" className="main" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+interface Weight {
+  readonly part: string;
+  readonly weight: number;
+}
+
+const WEIGHTS = graphql(`{ matchWeights { part weight } }`);
+const SET_WEIGHTS = graphql(
+  `mutation($weights: [MatchWeightInput!]!) { setMatchWeights(weights: $weights) { part } }`,
+);
+
+/** What counts how much, for those who may set it. */
+function MatchWeights() {
+  const { session } = useConsole();
+  const state = useSessionState();
+  const asked = useQuery<{ matchWeights: readonly Weight[] }>(WEIGHTS);
+  const [isSet, setSet] = useState(false);
+  const weights = asked.data?.matchWeights;
+  if (state.status !== 'in' || state.person.role !== 'COMPANY_ADMIN') return null;
+  return (
+    <Card title="What counts how much">
+      <p className="quiet">
+        From 0 to 100; only their relation matters. All matches are scored anew afterwards.
+      </p>
+      <Problem error={asked.error} retry={asked.reload} />
+      {isSet && <Notice mood="good">Set. The matches are being scored anew.</Notice>}
+      {weights === undefined ? (
+        <Bones />
+      ) : (
+        <Form
+          submit="Set the weights"
+          send={async ({ number }) => {
+            const wanted = weights.map(({ part }) => ({ part, weight: number(part) ?? 0 }));
+            await session.ask(SET_WEIGHTS, { weights: wanted });
+            setSet(true);
+            await asked.reload();
+          }}
+        >
+          <div className="columns">
+            {weights.map(({ part, weight }) => (
+              <Field
+                key={part}
+                label={spoken(part)}
+                name={part}
+                type="number"
+                min={0}
+                max={100}
+                step="any"
+                defaultValue={weight}
+                required
+              />
+            ))}
+          </div>
+        </Form>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,189 @@
+import { Link, useParams } from 'wouter';
+import { Facts, Score } from '../../parts/facts.tsx';
+import { Area, Form } from '../../parts/form.tsx';
+import { List } from '../../parts/list.tsx';
+import { Bones, Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { exact, Moment } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { briefingOf, type Insight, insightOf, lengthWords, type Summary } from './meeting-data.ts';
+
+interface OneMeeting {
+  readonly id: string;
+  readonly room: string;
+  readonly startsAt: string | null;
+  readonly plannedMinutes: number | null;
+  readonly startedAt: string | null;
+  readonly endedAt: string | null;
+  readonly jobId: string | null;
+  readonly talentId: string | null;
+  readonly briefing: unknown;
+  readonly insight: unknown;
+}
+
+const MEETING = graphql(`query($id: ID!) { meeting(id: $id) {
+  id room startsAt plannedMinutes startedAt endedAt jobId talentId briefing insight } }`);
+const JOB = graphql(`query($id: ID!) { job(id: $id) { title } }`);
+const TALENT = graphql(`query($id: ID!) { talent(id: $id) { name } }`);
+const ADD_TRANSCRIPT = graphql(`mutation($id: ID!, $text: String!) {
+  addMeetingTranscript(meetingId: $id, text: $text) { id } }`);
+const LOOK_EVERY_MS = 5_000;
+
+export function MeetingPage() {
+  const { session } = useConsole();
+  const { id } = useParams<{ id: string }>();
+  const asked = useQuery<{ meeting: OneMeeting }>(MEETING, { id }, LOOK_EVERY_MS);
+  const meeting = asked.data?.meeting ?? null;
+  const insight = insightOf(meeting?.insight);
+  return (
+    <Page
+      title={meeting === null ? 'Meeting' : `Room ${meeting.room}`}
+      back={{ href: '/meetings', name: 'Meetings' }}
+    >
+      <Problem error={asked.error} retry={asked.reload} />
+      {meeting === null ? (
+        asked.error === null && <Bones lines={6} />
+      ) : (
+        <>
+          <Plan meeting={meeting} />
+          <BriefingCard briefing={meeting.briefing} />
+          {insight === null ? (
+            <Notice>What is known of it appears when it has begun and ended.</Notice>
+          ) : (
+            <KnownOf insight={insight} />
+          )}
+          <Card title={insight?.summary == null ? 'Add the transcript' : 'Another transcript'}>
+            <p className="quiet">
+              Plain text with “Name:” before each turn, WebVTT or SRT. The summary comes with it.
+            </p>
+            <Form
+              submit="Add the transcript"
+              clears
+              send={async ({ text }) => {
+                await session.ask(ADD_TRANSCRIPT, { id, text: text('text') });
+                await asked.reload();
+              }}
+            >
+              <Area label="Transcript" name="text" rows={6} required placeholder="Ada: Welcome …" />
+            </Form>
+          </Card>
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Plan({ meeting }: { meeting: OneMeeting }) {
+  const { startsAt, plannedMinutes, startedAt, endedAt, jobId, talentId } = meeting;
+  return (
+    <Card title="When and what for">
+      <Facts
+        facts={[
+          [
+            'Planned',
+            startsAt && `${exact(startsAt)}${plannedMinutes === null ? '' : `, ${plannedMinutes} min`}`,
+          ],
+          ['Began', <Moment at={startedAt} never="not yet" key="began" />],
+          ['Ended', startedAt !== null && <Moment at={endedAt} never="not yet" key="ended" />],
+          ['Job', jobId !== null && <JobLink id={jobId} />],
+          ['Talent', talentId !== null && <TalentLink id={talentId} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function JobLink({ id }: { id: string }) {
+  const { data, error } = useQuery<{ job: { readonly title: string } }>(JOB, { id });
+  if (error !== null) return 'no longer there';
+  return <Link href={`/jobs/${id}`}>{data?.job.title ?? '…'}</Link>;
+}
+
+function TalentLink({ id }: { id: string }) {
+  const { data, error } = useQuery<{ talent: { readonly name: string | null } }>(TALENT, { id });
+  if (error !== null) return 'no longer there';
+  return <Link href={`/talents/${id}`}>{data === null ? '…' : (data.talent.name ?? 'Without a name')}</Link>;
+}
+
+function BriefingCard({ briefing: given }: { briefing: unknown }) {
+  const briefing = briefingOf(given);
+  if (briefing === null) return null;
+  return (
+    <Card title="Briefing" actions={briefing.score !== null && <Score value={briefing.score} />}>
+      <div className="beside">
+        <Points title="Where they fit" points={briefing.fits} />
+        <Points title="What to ask about" points={briefing.askAbout} />
+      </div>
+    </Card>
+  );
+}
+
+function KnownOf({ insight }: { insight: Insight }) {
+  const { durationSeconds, startedLateSeconds, overrunSeconds, summary, missing } = insight;
+  const late = (seconds: number | null) => (seconds === null || seconds < 60 ? null : lengthWords(seconds));
+  return (
+    <>
+      <Card title="How it went" actions={insight.isNoShow ? <Tag mood="bad">Nobody met</Tag> : undefined}>
+        <Facts
+          facts={[
+            ['Length', durationSeconds !== null && lengthWords(durationSeconds)],
+            ['Began late by', late(startedLateSeconds)],
+            ['Ran over by', late(overrunSeconds)],
+          ]}
+        />
+        {insight.attendees.length > 0 && (
+          <List
+            label="Who was there"
+            rows={insight.attendees}
+            keyOf={({ name, joinedAt }) => `${name} ${joinedAt}`}
+            empty={null}
+            columns={[
+              { name: 'Who', show: ({ name }) => name },
+              { name: 'Stayed', show: ({ seconds }) => lengthWords(seconds) },
+              { name: 'Late by', show: ({ lateSeconds }) => late(lateSeconds) ?? '—' },
+              {
+                name: 'Talked',
+                show: ({ talkShare }) => (talkShare === null ? '—' : `${Math.round(talkShare * 100)} %`),
+              },
+            ]}
+          />
+        )}
+        {missing.length > 0 && (
+          <details>
+            <summary>What is not known, and why</summary>
+            <Points points={missing} />
+          </details>
+        )}
+      </Card>
+      {summary !== null && <SummaryCard summary={summary} />}
+    </>
+  );
+}
+
+function SummaryCard({ summary: { sentences, decisions, actionItems, questions } }: { summary: Summary }) {
+  return (
+    <Card title="What was said">
+      {sentences.map((sentence) => (
+        <p key={sentence}>{sentence}</p>
+      ))}
+      <Points title="Decisions" points={decisions} />
+      <Points title="To do" points={actionItems} />
+      <Points title="Questions" points={questions} />
+    </Card>
+  );
+}
+
+function Points({ title, points }: { title?: string; points: readonly string[] }) {
+  if (points.length === 0) return null;
+  return (
+    <div>
+      {title !== undefined && <h3>{title}</h3>}
+      <ul className="points">
+        {[...new Set(points)].map((point) => (
+          <li key={point}>{point}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,170 @@
+import { useState } from 'react';
+import { Link, useLocation, useParams } from 'wouter';
+import { Area, Field, Form, type Typed } from '../../parts/form.tsx';
+import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { type OneTalent, useTalent } from './talent.tsx';
+import { editedProfile, type KeyedEntry, SECTIONS, type Sections } from './talent-edited.ts';
+import { type Entry, objectIn, profileOf, textIn } from './talent-profile.ts';
+
+const UPDATE = graphql(
+  `mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }`,
+);
+
+export function TalentEdit() {
+  const { id } = useParams<{ id: string }>();
+  const { talent, error, reload } = useTalent(id);
+  const name = talent?.name ?? 'this talent';
+  return (
+    <Page
+      title={talent === null ? 'Edit' : `Edit ${name}`}
+      says="What you save takes the place of what was read. The earlier version is kept in the history."
+      back={{ href: `/talents/${id}`, name: talent?.name ?? 'Talent' }}
+    >
+      <Problem error={error} retry={reload} />
+      {talent === null ? (
+        error === null && <Bones lines={8} />
+      ) : (
+        <ProfileForm talent={talent} key={talent.id} />
+      )}
+    </Page>
+  );
+}
+
+function ProfileForm({ talent }: { talent: OneTalent }) {
+  const { session } = useConsole();
+  const [, navigate] = useLocation();
+  const profile = profileOf(talent.profile);
+  const whole = objectIn(talent.profile);
+  const [sections, setSections] = useState<Sections>(() => keyed(profile));
+  const { basics } = profile;
+  const place = objectIn(basics.location);
+  const here = `/talents/${talent.id}`;
+  const send = async (typed: Typed) => {
+    await session.ask(UPDATE, { id: talent.id, profile: editedProfile(whole, sections, typed) });
+    navigate(here);
+  };
+  return (
+    <Form submit="Save" beside={<Link href={here}>Cancel</Link>} send={send}>
+      {talent.status === 'PENDING' && (
+        <Notice mood="warn">The CV is still being read. If you save now, what it says is left aside.</Notice>
+      )}
+      <Card title="Person">
+        <div className="columns">
+          <Field
+            label="Name"
+            name="basics.name"
+            maxLength={300}
+            required
+            defaultValue={textIn(basics.name)}
+          />
+          <Field label="Headline" name="basics.label" maxLength={300} defaultValue={textIn(basics.label)} />
+          <Field label="E-mail" name="basics.email" type="email" defaultValue={textIn(basics.email)} />
+          <Field label="Telephone" name="basics.phone" defaultValue={textIn(basics.phone)} />
+          <Field label="Web" name="basics.url" defaultValue={textIn(basics.url)} />
+          <Field label="Town" name="city" defaultValue={textIn(place.city)} />
+          <Field
+            label="Months of experience"
+            name="months"
+            type="number"
+            min={0}
+            max={1200}
+            defaultValue={textIn(whole.total_months_experience)}
+          />
+        </div>
+        <Area label="Summary" name="basics.summary" rows={4} defaultValue={textIn(basics.summary)} />
+        <Area
+          label="Skills, one a line"
+          name="skills"
+          rows={6}
+          defaultValue={profile.skills.map(({ name }) => textIn(name)).join('\n')}
+        />
+      </Card>
+      {(Object.keys(SECTIONS) as (keyof Sections)[]).map((section) => (
+        <SectionFields
+          key={section}
+          section={section}
+          entries={sections[section]}
+          change={(entries) => setSections({ ...sections, [section]: entries })}
+        />
+      ))}
+    </Form>
+  );
+}
+
+interface SectionFieldsProps {
+  readonly section: keyof Sections;
+  readonly entries: readonly KeyedEntry[];
+  change(entries: readonly KeyedEntry[]): void;
+}
+
+function SectionFields({ section, entries, change }: SectionFieldsProps) {
+  const { title, one, fields } = SECTIONS[section];
+  const [short, long] = [fields.filter((one) => !one.isLong), fields.filter((one) => one.isLong)];
+  const next = Math.max(-1, ...entries.map(({ key }) => key)) + 1;
+  return (
+    <Card
+      title={title}
+      actions={
+        <button
+          type="button"
+          className="little"
+          onClick={() => change([{ key: next, entry: {} }, ...entries])}
+        >
+          Add {one}
+        </button>
+      }
+    >
+      {entries.length === 0 && <p className="quiet">None.</p>}
+      {entries.map(({ key, entry }, at) => (
+        <fieldset className="group" key={key}>
+          <legend className="unseen">
+            {title} {at + 1}
+          </legend>
+          <div className="columns">
+            {short.map(({ name, label, hint }) => (
+              <Field
+                key={name}
+                label={label}
+                name={`${section}.${key}.${name}`}
+                maxLength={4000}
+                defaultValue={textIn(entry[name])}
+                {...(hint === undefined ? {} : { hint })}
+              />
+            ))}
+          </div>
+          {long.map(({ name, label }) => (
+            <Area
+              key={name}
+              label={label}
+              name={`${section}.${key}.${name}`}
+              rows={3}
+              defaultValue={textIn(entry[name])}
+            />
+          ))}
+          <div>
+            <button
+              type="button"
+              className="little danger"
+              onClick={() => change(entries.filter((other) => other.key !== key))}
+            >
+              Take away {textIn(entry[fields[0]?.name ?? '']) || 'this entry'}
+            </button>
+          </div>
+        </fieldset>
+      ))}
+    </Card>
+  );
+}
+
+function keyed(profile: ReturnType<typeof profileOf>): Sections {
+  const numbered = (entries: readonly Entry[]) => entries.map((entry, key) => ({ key, entry }));
+  const { work, education, languages, certificates } = profile;
+  return {
+    work: numbered(work),
+    education: numbered(education),
+    languages: numbered(languages),
+    certificates: numbered(certificates),
+  };
+}

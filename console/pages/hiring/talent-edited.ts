@@ -1,0 +1,109 @@
+import type { Typed } from '../../parts/typed.ts';
+import { type Entry, objectIn, profileOf, textIn } from './talent-profile.ts';
+
+export interface KeyedEntry {
+  readonly key: number;
+  /** As it was before. */
+  readonly entry: Entry;
+}
+
+export type Sections = Readonly<
+  Record<'work' | 'education' | 'languages' | 'certificates', readonly KeyedEntry[]>
+>;
+
+interface SectionField {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  /** Of several lines. */
+  readonly isLong?: true;
+}
+
+const FROM = { name: 'startDate', label: 'From', hint: '2019 or 2019-03' };
+const UNTIL = { name: 'endDate', label: 'Until', hint: 'Empty: to this day' };
+
+/** What of each section can be edited; the rest of an entry stays as it was. */
+export const SECTIONS: Readonly<
+  Record<keyof Sections, { title: string; one: string; fields: readonly SectionField[] }>
+> = {
+  work: {
+    title: 'Work',
+    one: 'a position',
+    fields: [
+      { name: 'position', label: 'Position' },
+      { name: 'name', label: 'Employer' },
+      { name: 'location', label: 'Place of work' },
+      FROM,
+      UNTIL,
+      { name: 'summary', label: 'What they did', isLong: true },
+    ],
+  },
+  education: {
+    title: 'Education',
+    one: 'an education',
+    fields: [
+      { name: 'studyType', label: 'Degree' },
+      { name: 'area', label: 'Subject' },
+      { name: 'institution', label: 'School' },
+      FROM,
+      UNTIL,
+    ],
+  },
+  languages: {
+    title: 'Languages',
+    one: 'a language',
+    fields: [
+      { name: 'language', label: 'Language' },
+      { name: 'fluency', label: 'How well' },
+    ],
+  },
+  certificates: {
+    title: 'Certificates',
+    one: 'a certificate',
+    fields: [
+      { name: 'name', label: 'Certificate' },
+      { name: 'issuer', label: 'Issued by' },
+      { name: 'date', label: 'When', hint: '2019 or 2019-03' },
+    ],
+  },
+};
+
+const BASICS = ['name', 'label', 'email', 'phone', 'url', 'summary'];
+
+/** The whole profile with what was typed in its place: whatever the form does not show is kept. */
+export function editedProfile(whole: Entry, sections: Sections, typed: Typed): Entry {
+  const { text, number } = typed;
+  const { basics, skills } = profileOf(whole);
+  const place = objectIn(basics.location);
+  const city = text('city');
+  const location = city === '' && Object.keys(place).length === 0 ? null : { ...place, city: city || null };
+  const typedBasics = Object.fromEntries(BASICS.map((name) => [name, text(`basics.${name}`) || null]));
+  const known = new Map(skills.map((skill) => [textIn(skill.name), skill]));
+  const wanted = new Set(
+    text('skills')
+      .split('\n')
+      .map((one) => one.trim())
+      .filter(Boolean),
+  );
+  return {
+    ...whole,
+    basics: { ...basics, ...typedBasics, location },
+    skills: [...wanted].map((name) => known.get(name) ?? { name }),
+    total_months_experience: number('months'),
+    ...Object.fromEntries(
+      (Object.keys(SECTIONS) as (keyof Sections)[]).map((section) => [
+        section,
+        sections[section].flatMap((one) => editedEntry(section, one, typed)),
+      ]),
+    ),
+  };
+}
+
+/** Nothing where nothing was typed. */
+function editedEntry(section: keyof Sections, { key, entry }: KeyedEntry, { text }: Typed): readonly Entry[] {
+  const values = SECTIONS[section].fields.map(
+    ({ name }) => [name, text(`${section}.${key}.${name}`) || null] as const,
+  );
+  if (values.every(([, value]) => value === null)) return [];
+  return [{ ...entry, ...Object.fromEntries(values) }];
+}

@@ -1,0 +1,336 @@
+import { useState } from 'react';
+import { Confirmed, Copy, Dialog } from '../../parts/dialog.tsx';
+import { Checks, Field, Form, type Typed } from '../../parts/form.tsx';
+import { type Column, List } from '../../parts/list.tsx';
+import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { count, credits, Moment, spoken } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+
+export interface ApiKey {
+  readonly id: string;
+  readonly name: string;
+  readonly prefix: string;
+  readonly lastFour: string;
+  readonly scopes: readonly string[];
+  readonly models: readonly string[];
+  readonly status: 'LIVE' | 'REVOKED' | 'EXPIRED';
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly requestsPerMinute: number;
+  readonly tokensPerMinute: number;
+  readonly maxCallsInFlight: number | null;
+  readonly monthlySpendingLimit: number | null;
+}
+
+const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
+  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit } }`);
+const ROTATE = graphql(`mutation($id: ID!) { rotateApiKey(id: $id) { rawKey apiKey { name } } }`);
+const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
+const MOODS: Record<ApiKey['status'], Mood> = { LIVE: 'good', REVOKED: 'bad', EXPIRED: 'warn' };
+const LOOK_EVERY_MS = 10_000;
+
+export function Keys() {
+  const { session } = useConsole();
+  const keys = useQuery<{ apiKeys: readonly ApiKey[] }>(KEYS, {}, LOOK_EVERY_MS);
+  const [isMinting, setMinting] = useState(false);
+  const [minted, setMinted] = useState<MintedKey | null>(null);
+  const [limited, setLimited] = useState<ApiKey | null>(null);
+  const show = async (key: MintedKey) => {
+    setMinting(false);
+    setMinted(key);
+    await keys.reload();
+  };
+  const rotate = async (id: string) => {
+    const { rotateApiKey } = await session.ask<{ rotateApiKey: MintedKey }>(ROTATE, { id });
+    await show(rotateApiKey);
+  };
+  const revoke = async (id: string) => {
+    await session.ask(REVOKE, { id });
+    await keys.reload();
+  };
+  const actions: Column<ApiKey> = {
+    name: 'Do',
+    show: (key) =>
+      key.status === 'LIVE' && (
+        <div className="row tight">
+          <button type="button" className="little" onClick={() => setLimited(key)}>
+            Limits
+          </button>
+          <Confirmed
+            name="Rotate"
+            danger={false}
+            title={`Rotate “${key.name}”?`}
+            says="You get a new key with the same settings. The old one works until you revoke it."
+            work={() => rotate(key.id)}
+          />
+          <Confirmed
+            name="Revoke"
+            title={`Revoke “${key.name}”?`}
+            says="Calls with it answer 401 within a second. This cannot be undone."
+            work={() => revoke(key.id)}
+          />
+        </div>
+      ),
+  };
+  return (
+    <Page
+      title="API keys"
+      says="A key calls the models in your company’s name. It is shown once; keep it like a password."
+      actions={
+        <button type="button" className="main" onClick={() => setMinting(true)}>
+          Mint a key
+        </button>
+      }
+    >
+      <Card>
+        <List
+          label="API keys"
+          rows={keys.data?.apiKeys ?? null}
+          error={keys.error}
+          retry={keys.reload}
+          keyOf={({ id }) => id}
+          columns={[...COLUMNS, actions]}
+          empty={<p>Mint your first key: it comes with a line you can paste into a terminal.</p>}
+        />
+      </Card>
+      {isMinting && <MintKey close={() => setMinting(false)} minted={show} />}
+      {minted !== null && <ShownOnce minted={minted} close={() => setMinted(null)} />}
+      {limited !== null && (
+        <KeyLimits apiKey={limited} close={() => setLimited(null)} changed={keys.reload} />
+      )}
+    </Page>
+  );
+}
+
+const COLUMNS: readonly Column<ApiKey>[] = [
+  {
+    name: 'Key',
+    show: (key) => (
+      <>
+        <div>{key.name}</div>
+        <code className="quiet">
+          {key.prefix}…{key.lastFour}
+        </code>
+      </>
+    ),
+  },
+  { name: 'Status', show: ({ status }) => <Tag mood={MOODS[status]}>{spoken(status)}</Tag> },
+  { name: 'Scopes', show: ({ scopes }) => <span className="mono">{scopes.join(', ')}</span> },
+  {
+    name: 'Models',
+    show: ({ models }) =>
+      models.length <= 2 ? (
+        <span className="mono">{models.join(', ')}</span>
+      ) : (
+        <details>
+          <summary>{models.length} models</summary>
+          <span className="mono">{models.join(', ')}</span>
+        </details>
+      ),
+  },
+  {
+    name: 'Limits',
+    show: (key) => (
+      <span className="small">
+        {count(key.requestsPerMinute)} requests, {count(key.tokensPerMinute)} tokens a minute
+        {key.monthlySpendingLimit !== null && `, ${credits(key.monthlySpendingLimit)} credits a month`}
+      </span>
+    ),
+  },
+  { name: 'Last used', show: ({ lastUsedAt }) => <Moment at={lastUsedAt} /> },
+  { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
+];
+
+const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
+const DEFAULT_SCOPES = SCOPES.slice(0, 3);
+const ALIASES = graphql(`{ modelAliases { alias } }`);
+const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { rawKey apiKey { name } }
+}`);
+
+interface MintKeyProps {
+  close(): void;
+  minted(key: MintedKey): Promise<void>;
+}
+
+function MintKey({ close, minted }: MintKeyProps) {
+  const { session } = useConsole();
+  const aliases = useQuery<{ modelAliases: readonly { alias: string }[] }>(ALIASES);
+  const names = aliases.data?.modelAliases.map(({ alias }) => alias) ?? null;
+  const send = async (typed: Typed) => {
+    const input = inputOf(typed, names ?? []);
+    const { createApiKey } = await session.ask<{ createApiKey: MintedKey }>(MINT, { input });
+    await minted(createApiKey);
+  };
+  const cancel = (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+  return (
+    <Dialog title="Mint a key" close={close}>
+      <Problem error={aliases.error} retry={aliases.reload} />
+      {names === null ? (
+        <Bones />
+      ) : (
+        <Form submit="Mint" beside={cancel} send={send}>
+          <Field
+            label="Name"
+            name="name"
+            hint="What it is for, as: website, staging"
+            maxLength={200}
+            required
+          />
+          <Checks legend="Scopes" name="scopes" values={SCOPES} chosen={DEFAULT_SCOPES} />
+          <Checks legend="Models" name="models" values={names} chosen={names} />
+          <div className="columns">
+            <Field label="Requests a minute" name="requests" type="number" min={1} step={1} />
+            <Field label="Tokens a minute" name="tokens" type="number" min={1} step={1} />
+            <Field label="Calls at once" name="inFlight" type="number" min={1} step={1} />
+            <Field label="Credits a month" name="monthly" type="number" min={0} step="any" />
+          </div>
+          <Field label="Expires" name="expires" type="datetime-local" hint="Empty: never." />
+        </Form>
+      )}
+    </Dialog>
+  );
+}
+
+/** What was left empty is left out, and so gets the backend's own default. */
+function inputOf({ text, number, all }: Typed, names: readonly string[]) {
+  const models = all('models');
+  const given = {
+    requestsPerMinute: number('requests'),
+    tokensPerMinute: number('tokens'),
+    maxCallsInFlight: number('inFlight'),
+    monthlySpendingLimit: number('monthly'),
+    expiresAt: text('expires') === '' ? null : new Date(text('expires')).toISOString(),
+    models: models.length === names.length ? null : models,
+  };
+  const typed = Object.entries(given).filter(([, value]) => value !== null);
+  return { name: text('name'), scopes: all('scopes'), ...Object.fromEntries(typed) };
+}
+
+const SET_LIMITS = graphql(`mutation($id: ID!, $input: ApiKeyLimitsInput!) {
+  updateApiKeyLimits(id: $id, input: $input) { id }
+}`);
+
+interface KeyLimitsProps {
+  readonly apiKey: ApiKey;
+  close(): void;
+  changed(): Promise<void>;
+}
+
+function KeyLimits({ apiKey, close, changed }: KeyLimitsProps) {
+  const { session } = useConsole();
+  const cancel = (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+  const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit } = apiKey;
+  return (
+    <Dialog title={`Limits of “${apiKey.name}”`} close={close}>
+      <p className="quiet">In force within a second, everywhere.</p>
+      <Form
+        submit="Set the limits"
+        beside={cancel}
+        send={async ({ number }) => {
+          const input = {
+            requestsPerMinute: number('requests'),
+            tokensPerMinute: number('tokens'),
+            maxCallsInFlight: number('inFlight'),
+            monthlySpendingLimit: number('monthly'),
+          };
+          await session.ask(SET_LIMITS, { id: apiKey.id, input });
+          await changed();
+          close();
+        }}
+      >
+        <Field
+          label="Requests a minute"
+          name="requests"
+          type="number"
+          min={1}
+          required
+          defaultValue={requestsPerMinute}
+        />
+        <Field
+          label="Tokens a minute"
+          name="tokens"
+          type="number"
+          min={1}
+          required
+          defaultValue={tokensPerMinute}
+        />
+        <Field
+          label="Calls at once"
+          hint="Empty: no limit."
+          name="inFlight"
+          type="number"
+          min={1}
+          defaultValue={maxCallsInFlight ?? ''}
+        />
+        <Field
+          label="Credits a month"
+          hint="Empty: no limit."
+          name="monthly"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={monthlySpendingLimit ?? ''}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+interface MintedKey {
+  readonly rawKey: string;
+  readonly apiKey: { readonly name: string };
+}
+
+export const SAMPLE_ALIAS = 'svc/chat-default';
+
+function ShownOnce({ minted, close }: { minted: MintedKey; close(): void }) {
+  const { gatewayUrl } = useConsole();
+  return (
+    <Dialog title={`Your key “${minted.apiKey.name}”`} close={close}>
+      <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
+      <pre data-testid="raw-key">{minted.rawKey}</pre>
+      <div className="row">
+        <Copy text={minted.rawKey} name="Copy the key" />
+      </div>
+      {Object.entries(samples(gatewayUrl, minted.rawKey)).map(([name, text]) => (
+        <details key={name} open={name === 'curl'}>
+          <summary>{name}</summary>
+          <pre>{text}</pre>
+          <Copy text={text} name={`Copy the ${name} line`} />
+        </details>
+      ))}
+      <div>
+        <button type="button" className="main" onClick={close}>
+          I have kept it
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function samples(gatewayUrl: string, key: string): Record<string, string> {
+  const body = JSON.stringify({ model: SAMPLE_ALIAS, messages: [{ role: 'user', content: 'Hello' }] });
+  return {
+    curl: `curl ${gatewayUrl}/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'`,
+    Node: `import OpenAI from 'openai';
+const client = new OpenAI({ baseURL: '${gatewayUrl}', apiKey: '${key}' });
+const answer = await client.chat.completions.create(${body});
+console.log(answer.choices[0].message.content);`,
+    Python: `from openai import OpenAI
+client = OpenAI(base_url="${gatewayUrl}", api_key="${key}")
+answer = client.chat.completions.create(model="${SAMPLE_ALIAS}", messages=[{"role": "user", "content": "Hello"}])
+print(answer.choices[0].message.content)`,
+  };
+}

@@ -1,0 +1,231 @@
+import { useRef, useState } from 'react';
+import { Copy } from '../../parts/dialog.tsx';
+import { Area, Choice, Field, Form, type Typed } from '../../parts/form.tsx';
+import { Card, Empty, Notice, Page, Problem } from '../../parts/page.tsx';
+import { count, credits } from '../../parts/words.tsx';
+import { AnswerError } from '../../session/answer-error.ts';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { SAMPLE_ALIAS } from './keys.tsx';
+
+interface Alias {
+  readonly alias: string;
+  readonly kind: string;
+  readonly prices: readonly ModelPrice[];
+}
+
+const ALIASES = graphql(`{ modelAliases { alias kind prices { prompt cached completion } } }`);
+const MINT = graphql(`mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey } }`);
+const KEY_LIFE_MS = 60 * 60_000;
+const RENEW_BEFORE_MS = 60_000;
+
+interface Answer {
+  readonly text: string;
+  readonly usage: StreamedUsage | null;
+  readonly isStopped: boolean;
+}
+
+export function Playground() {
+  const { gatewayUrl } = useConsole();
+  const aliases = useQuery<{ modelAliases: readonly Alias[] }>(ALIASES);
+  const chat = aliases.data?.modelAliases.filter(({ kind }) => kind === 'chat') ?? [];
+  const keyFor = usePlaygroundKey();
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const [body, setBody] = useState<string | null>(null);
+  const [price, setPrice] = useState<ModelPrice | null>(null);
+  const [isRunning, setRunning] = useState(false);
+  const stop = useRef<AbortController | null>(null);
+
+  const send = async ({ text, number }: Typed) => {
+    const alias = text('alias');
+    const system = text('system');
+    const messages = [
+      ...(system === '' ? [] : [{ role: 'system', content: system }]),
+      { role: 'user', content: text('said') },
+    ];
+    const wanted = { model: alias, messages, max_tokens: number('maxTokens') ?? 400, stream: true };
+    const key = await keyFor();
+    const control = new AbortController();
+    stop.current = control;
+    setBody(JSON.stringify(wanted));
+    setPrice(chat.find((one) => one.alias === alias)?.prices[0] ?? null);
+    setAnswer({ text: '', usage: null, isStopped: false });
+    const told = (part: string) =>
+      setAnswer((now) => ({ usage: null, isStopped: false, text: (now?.text ?? '') + part }));
+    setRunning(true);
+    try {
+      const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, told });
+      setAnswer((now) => ({ text: now?.text ?? '', ...ended }));
+    } finally {
+      setRunning(false);
+    }
+  };
+  const stopButton = (
+    <button type="button" disabled={!isRunning} onClick={() => stop.current?.abort()}>
+      Stop
+    </button>
+  );
+  return (
+    <Page
+      title="Playground"
+      says="Real calls on your credits, with a key that is minted for it: one hour, listed under API keys, revocable there."
+    >
+      <Problem error={aliases.error} retry={aliases.reload} />
+      <div className="halves">
+        <Card title="Ask">
+          <Form submit="Send" beside={stopButton} send={send}>
+            <Choice label="Model" name="alias" required key={chat.length} defaultValue={SAMPLE_ALIAS}>
+              {chat.map(({ alias }) => (
+                <option key={alias}>{alias}</option>
+              ))}
+            </Choice>
+            <Field label="Instructions" name="system" hint="Optional: what the model is to keep to." />
+            <Area label="Message" name="said" rows={5} required defaultValue="Say hello in one sentence." />
+            <Field label="Tokens at most" name="maxTokens" type="number" min={1} defaultValue={400} />
+          </Form>
+        </Card>
+        <Card title="Answer">
+          {answer === null ? (
+            <Empty title="No answer yet">Send a message, and watch it come.</Empty>
+          ) : (
+            <p className="said" aria-live="polite" data-testid="answer">
+              {answer.text}
+            </p>
+          )}
+          {answer?.isStopped === true && <Notice mood="warn">You stopped it.</Notice>}
+          {answer?.usage != null && <Cost usage={answer.usage} price={price} />}
+          {body !== null && <Equivalent gatewayUrl={gatewayUrl} body={body} />}
+        </Card>
+      </div>
+    </Page>
+  );
+}
+
+function Cost({ usage, price }: { usage: StreamedUsage; price: ModelPrice | null }) {
+  return (
+    <Notice>
+      {count(usage.promptTokens)} prompt tokens, {count(usage.completionTokens)} completion tokens
+      {price !== null && `, ${credits(priceOf(usage, price))} credits`}
+    </Notice>
+  );
+}
+
+function Equivalent({ gatewayUrl, body }: { gatewayUrl: string; body: string }) {
+  const text = `curl ${gatewayUrl}/chat/completions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${body.replaceAll("'", "'\\''")}'`;
+  return (
+    <details>
+      <summary>The same with curl</summary>
+      <pre>{text}</pre>
+      <Copy text={text} />
+    </details>
+  );
+}
+
+/** Kept by this page alone: who comes back later gets another one. */
+function usePlaygroundKey(): () => Promise<string> {
+  const { session } = useConsole();
+  const kept = useRef<{ key: string; untilMs: number } | null>(null);
+  return async () => {
+    const nowMs = Date.now();
+    if (kept.current !== null && kept.current.untilMs - nowMs > RENEW_BEFORE_MS) return kept.current.key;
+    const untilMs = nowMs + KEY_LIFE_MS;
+    const scopes = ['inference:chat', 'inference:parse'];
+    const input = { name: 'Playground', scopes, expiresAt: new Date(untilMs).toISOString() };
+    const { createApiKey } = await session.ask<{ createApiKey: { rawKey: string } }>(MINT, { input });
+    kept.current = { key: createApiKey.rawKey, untilMs };
+    return createApiKey.rawKey;
+  };
+}
+
+interface StreamedUsage {
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+/** Credits for a million tokens. */
+interface ModelPrice {
+  readonly prompt: number;
+  readonly cached: number;
+  readonly completion: number;
+}
+
+interface Chunk {
+  readonly choices?: readonly { readonly delta?: { readonly content?: string | null } }[];
+  readonly usage?: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number };
+  } | null;
+  readonly error?: { readonly message: string };
+}
+
+interface ChatWish {
+  readonly gatewayUrl: string;
+  readonly key: string;
+  readonly body: object;
+  readonly signal: AbortSignal;
+  told(part: string): void;
+}
+
+function priceOf(usage: StreamedUsage, price: ModelPrice): number {
+  const fresh = usage.promptTokens - usage.cachedTokens;
+  const perMillion =
+    fresh * price.prompt + usage.cachedTokens * price.cached + usage.completionTokens * price.completion;
+  return perMillion / 1_000_000;
+}
+
+/** A streamed call of the gateway from a browser; a stop by the person is an ending, not an error. */
+async function streamChat(wish: ChatWish): Promise<{ usage: StreamedUsage | null; isStopped: boolean }> {
+  let usage: StreamedUsage | null = null;
+  try {
+    const response = await fetch(`${wish.gatewayUrl}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${wish.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...wish.body, stream_options: { include_usage: true } }),
+      signal: wish.signal,
+    });
+    const requestId = response.headers.get('x-request-id');
+    if (!response.ok || response.body === null) {
+      const refusal = (await response.json().catch(() => ({}))) as Chunk;
+      const message = refusal.error?.message ?? `The gateway answered ${response.status}.`;
+      throw new AnswerError(message, String(response.status), requestId);
+    }
+    for await (const data of eventsOf(response.body)) {
+      if (data === '[DONE]') break;
+      const chunk = JSON.parse(data) as Chunk;
+      if (chunk.error !== undefined) throw new AnswerError(chunk.error.message, 'STREAM', requestId);
+      const part = chunk.choices?.[0]?.delta?.content;
+      if (part) wish.told(part);
+      if (chunk.usage) usage = usageOf(chunk.usage);
+    }
+    return { usage, isStopped: false };
+  } catch (error) {
+    if (wish.signal.aborted) return { usage, isStopped: true };
+    throw error instanceof TypeError
+      ? new AnswerError('The gateway cannot be reached from this page.', 'OFFLINE', null)
+      : error;
+  }
+}
+
+function usageOf(usage: NonNullable<Chunk['usage']>): StreamedUsage {
+  return {
+    promptTokens: usage.prompt_tokens,
+    cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+    completionTokens: usage.completion_tokens,
+  };
+}
+
+async function* eventsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.startsWith('data:')) yield line.slice(5).trim();
+  }
+}

@@ -1,0 +1,212 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { saveCsv } from '../../parts/csv.ts';
+import { Choice } from '../../parts/form.tsx';
+import { type Column, List } from '../../parts/list.tsx';
+import { Card, Notice, Tag } from '../../parts/page.tsx';
+import { count, exact, Moment } from '../../parts/words.tsx';
+import { useIsAdmin } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+
+interface FailureFacts {
+  readonly outcome: 'FAILED' | 'REFUSED';
+  readonly reason: string | null;
+  readonly httpStatus: number;
+  readonly alias: string | null;
+  readonly keyId: string | null;
+}
+
+interface FailureRow extends FailureFacts {
+  readonly day: string | null;
+  readonly calls: number;
+  readonly lastAt: string;
+}
+
+interface FailedCall extends FailureFacts {
+  readonly id: string;
+  readonly requestId: string;
+  readonly startedAt: string;
+}
+
+interface FailuresData {
+  readonly usageFailures: {
+    readonly rows: readonly FailureRow[];
+    readonly latest: readonly FailedCall[];
+    readonly countedFrom: string | null;
+  };
+}
+
+const FAILURES = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [UsageGroup!]) {
+  usageFailures(from: $from, to: $to, groupBy: $groupBy) {
+    rows { outcome reason httpStatus day alias keyId calls lastAt }
+    latest { id requestId outcome reason httpStatus alias keyId startedAt }
+    countedFrom
+  }
+}`);
+const GROUPS = { NONE: 'Reason alone', DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
+type Group = keyof typeof GROUPS;
+const LOOK_EVERY_MS = 15_000;
+
+interface FailuresProps {
+  readonly from: string;
+  readonly to: string;
+  nameOf(row: { day: string | null; alias: string | null; keyId: string | null }): string;
+}
+
+export function Failures({ from, to, nameOf }: FailuresProps) {
+  const [group, setGroup] = useState<Group>('NONE');
+  const groupBy = group === 'NONE' ? [] : [group];
+  const asked = useQuery<FailuresData>(FAILURES, { from, to, groupBy }, LOOK_EVERY_MS);
+  const rows = asked.data?.usageFailures.rows ?? null;
+  const countedFrom = asked.data?.usageFailures.countedFrom ?? null;
+  const split: readonly Column<FailureRow>[] =
+    group === 'NONE' ? [] : [{ name: GROUPS[group], show: (row) => nameOf(row) }];
+  const save = () => {
+    const head = ['Why', 'Code', 'Outcome', 'Answered', GROUPS[group], 'Calls', 'Last'];
+    const lines = (rows ?? []).map((row) => {
+      const why = failureWords(row);
+      const by = group === 'NONE' ? '' : nameOf(row);
+      return [why, row.reason, row.outcome, row.httpStatus, by, row.calls, row.lastAt];
+    });
+    saveCsv('failures.csv', head, lines);
+  };
+  return (
+    <>
+      <Card
+        title="Failures and why"
+        actions={
+          <button type="button" className="little" disabled={!rows?.length} onClick={save}>
+            Save failures as CSV
+          </button>
+        }
+      >
+        <p className="quiet">
+          Failed calls reached a model, or tried to. Refused ones were turned away before, and are not among
+          the calls above. Neither costs anything.
+        </p>
+        {countedFrom !== null && (
+          <Notice mood="warn">There are very many: counted since {exact(countedFrom)}.</Notice>
+        )}
+        <Choice label="Split by" value={group} onChange={(event) => setGroup(event.target.value as Group)}>
+          {Object.entries(GROUPS).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </Choice>
+        <List
+          label="Failures"
+          rows={rows}
+          error={asked.error}
+          retry={asked.reload}
+          keyOf={(row) => [row.outcome, row.reason, row.httpStatus, nameOf(row)].join(' ')}
+          nothing="No failures in this time"
+          empty={<p>Every call went through.</p>}
+          columns={[
+            { name: 'Why', show: (row) => <Why failed={row} /> },
+            ...split,
+            { name: 'Answered', show: ({ httpStatus }) => <code>{httpStatus}</code> },
+            { name: 'Calls', isNumber: true, show: ({ calls }) => count(calls) },
+            { name: 'Last', show: ({ lastAt }) => <Moment at={lastAt} /> },
+          ]}
+        />
+      </Card>
+      <Latest calls={asked.data?.usageFailures.latest ?? null} nameOf={nameOf} />
+    </>
+  );
+}
+
+function Why({ failed }: { failed: FailureFacts }) {
+  const { outcome, reason } = failed;
+  const isAdmin = useIsAdmin();
+  const way = isAdmin ? wayOut(failed) : null;
+  return (
+    <>
+      <div>
+        <Tag mood={outcome === 'FAILED' ? 'bad' : 'warn'}>{outcome === 'FAILED' ? 'Failed' : 'Refused'}</Tag>{' '}
+        {failureWords(failed)}
+      </div>
+      <span className="small quiet">
+        {reason !== null && <code>{reason}</code>} {way !== null && <Link href={way.href}>{way.name}</Link>}
+      </span>
+    </>
+  );
+}
+
+function Latest({ calls, nameOf }: { calls: readonly FailedCall[] | null; nameOf: FailuresProps['nameOf'] }) {
+  if (calls === null || calls.length === 0) return null;
+  return (
+    <Card title="The latest of them">
+      <List
+        label="Latest failures"
+        rows={calls.slice(0, 20)}
+        keyOf={({ id }) => id}
+        empty={null}
+        columns={[
+          { name: 'When', show: ({ startedAt }) => <Moment at={startedAt} /> },
+          { name: 'Why', show: (call) => failureWords(call) },
+          { name: 'Model', show: ({ alias }) => <span className="mono">{alias ?? '—'}</span> },
+          {
+            name: 'Key',
+            show: ({ keyId }) =>
+              keyId === null ? 'the platform' : nameOf({ day: null, alias: null, keyId }),
+          },
+          { name: 'Request id', show: ({ requestId }) => <span className="mono">{requestId}</span> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** Why a call failed, for people. What is not in here is shown by its own word. */
+const REASONS: Readonly<Record<string, string>> = {
+  'client-left': 'The caller hung up before the answer had ended',
+  'no-usage': 'The answer came without its usage, so it is not charged',
+  'upstream-broken': 'The provider broke off in the middle of its answer',
+  'upstream-time-out': 'The provider was silent for too long',
+  'time-out': 'The provider was silent for too long',
+  'upstream-too-large': 'The provider’s answer was too large',
+  'unreadable-document': 'The document could not be read',
+  INSUFFICIENT_CREDITS: 'There were no credits left',
+  LLM_SCOPE_DENIED: 'The key lacks the scope',
+  LLM_MODEL_NOT_ALLOWED: 'The key may not call this model',
+  PLAN_LIMIT_EXCEEDED: 'An invoice is overdue',
+  LLM_GATEWAY_UNAVAILABLE: 'No provider could be reached',
+  rateLimited: 'A limit of the key was reached',
+  invalidRequest: 'The request could not be read',
+  notFound: 'There is no such route',
+  idempotencyConflict: 'The idempotency key was taken',
+  tooLarge: 'The request was too large',
+  tooSlow: 'The request did not arrive in time',
+};
+
+/** What a person can do about it, where there is something. */
+const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: string }>> = {
+  INSUFFICIENT_CREDITS: { href: '/billing', name: 'Buy credits' },
+  PLAN_LIMIT_EXCEEDED: { href: '/billing', name: 'See the invoices' },
+  LLM_SCOPE_DENIED: { href: '/keys', name: 'See the keys' },
+  LLM_MODEL_NOT_ALLOWED: { href: '/keys', name: 'See the keys' },
+  rateLimited: { href: '/keys', name: 'See its limits' },
+};
+
+interface WhatFailed {
+  readonly outcome: 'FAILED' | 'REFUSED';
+  readonly reason: string | null;
+  readonly httpStatus: number;
+}
+
+/** A call that failed with one of these had passed our own look: it was the provider that said no. */
+const SAID_BY_PROVIDERS = ['invalidRequest', 'rateLimited', 'notFound', 'tooLarge', 'tooSlow'];
+
+function failureWords({ outcome, reason, httpStatus }: WhatFailed): string {
+  if (outcome === 'FAILED' && reason !== null && SAID_BY_PROVIDERS.includes(reason)) {
+    return `The provider refused it with ${httpStatus}`;
+  }
+  if (reason === null) return `The provider answered ${httpStatus}`;
+  return REASONS[reason] ?? reason;
+}
+
+function wayOut({ outcome, reason }: WhatFailed): { readonly href: string; readonly name: string } | null {
+  return reason === null || outcome === 'FAILED' ? null : (WAYS_OUT[reason] ?? null);
+}

@@ -1,0 +1,50 @@
+import { graphql } from '../../session/graphql.ts';
+
+export interface Totals {
+  readonly calls: number;
+  readonly failures: number;
+  readonly credits: number;
+  readonly promptTokens: number;
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+export interface UsageRow {
+  readonly day: string | null;
+  readonly alias: string | null;
+  readonly keyId: string | null;
+  readonly totals: Totals;
+}
+
+export interface UsageData {
+  readonly usage: { readonly totals: Totals; readonly rows: readonly UsageRow[] };
+}
+
+export const USAGE = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [UsageGroup!]) {
+  usage(from: $from, to: $to, groupBy: $groupBy) {
+    totals { calls failures credits promptTokens cachedTokens completionTokens }
+    rows { day alias keyId totals { calls failures credits promptTokens cachedTokens completionTokens } }
+  }
+}`);
+
+const DAY_MS = 86_400_000;
+
+/** Midnight in UTC, so that the same question stays the same all day. */
+export function daysAgo(days: number, nowMs: number): string {
+  return new Date(Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS).toISOString();
+}
+
+/** One point for each day, those without a call too. */
+export function byDay(rows: readonly UsageRow[], from: string, to: string) {
+  const found = new Map(rows.map((row) => [row.day, row.totals]));
+  const days: string[] = [];
+  for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) {
+    days.push(new Date(at).toISOString().slice(0, 10));
+  }
+  const series = (of: (totals: Totals) => number) =>
+    days.map((day) => {
+      const totals = found.get(day);
+      return totals === undefined ? 0 : of(totals);
+    });
+  return { days, series };
+}

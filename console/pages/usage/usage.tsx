@@ -1,0 +1,123 @@
+import { useMemo, useState } from 'react';
+import { Chart } from '../../parts/chart.tsx';
+import { saveCsv } from '../../parts/csv.ts';
+import { Choice } from '../../parts/form.tsx';
+import { type Column, List } from '../../parts/list.tsx';
+import { Card, Figure, Page } from '../../parts/page.tsx';
+import { count, credits } from '../../parts/words.tsx';
+import { useIsAdmin } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useQuery } from '../../session/use-query.ts';
+import { Failures } from './failures.tsx';
+import { byDay, daysAgo, USAGE, type UsageData, type UsageRow } from './usage-data.ts';
+
+const KEY_NAMES = graphql(`{ apiKeys { id name lastFour } }`);
+const NO_NAMES = graphql(`{ whoAmI { id } }`);
+const LOOK_EVERY_MS = 5_000;
+const GROUPS = { DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
+type Group = keyof typeof GROUPS;
+
+export function Usage() {
+  const [span, setSpan] = useState(30);
+  const [group, setGroup] = useState<Group>('ALIAS');
+  const from = daysAgo(span - 1, Date.now());
+  const to = daysAgo(0, Date.now());
+  const names = useKeyNames();
+  const daily = useQuery<UsageData>(USAGE, { from, to, groupBy: ['DAY'] }, LOOK_EVERY_MS);
+  const grouped = useQuery<UsageData>(USAGE, { from, to, groupBy: [group] }, LOOK_EVERY_MS);
+  const nameOf = (row: Pick<UsageRow, 'day' | 'alias' | 'keyId'>) =>
+    row.day ?? row.alias ?? (row.keyId === null ? '—' : (names.get(row.keyId) ?? row.keyId));
+  const totals = daily.data?.usage.totals;
+  const chart = useMemo(() => {
+    const { days, series } = byDay(daily.data?.usage.rows ?? [], from, to);
+    return {
+      days,
+      series: [{ name: 'Credits', colour: '--accent', values: series((one) => one.credits) }] as const,
+    };
+  }, [daily.data, from, to]);
+  const rows = grouped.data?.usage.rows ?? null;
+  const save = () => saveUsage(rows ?? [], group, nameOf);
+  return (
+    <Page
+      title="Usage"
+      says="What your keys have used. A call is in it as soon as its answer has ended; failed calls cost nothing."
+      actions={
+        <Choice label="Time" value={span} onChange={(event) => setSpan(Number(event.target.value))}>
+          <option value={7}>7 days</option>
+          <option value={30}>30 days</option>
+          <option value={90}>90 days</option>
+        </Choice>
+      }
+    >
+      <div className="columns">
+        <Figure name="Spent" value={totals === undefined ? '…' : credits(totals.credits)} says="credits" />
+        <Figure name="Calls" value={totals === undefined ? '…' : count(totals.calls)} />
+        <Figure name="Failures" value={totals === undefined ? '…' : count(totals.failures)} />
+        <Figure
+          name="Tokens"
+          value={totals === undefined ? '…' : count(totals.promptTokens + totals.completionTokens)}
+          says={totals === undefined ? '' : `${count(totals.cachedTokens)} of them from a cache`}
+        />
+      </div>
+      <Card title="Spend by day">
+        <Chart label="Credits spent by day" {...chart} />
+      </Card>
+      <Card
+        title="In detail"
+        actions={
+          <button type="button" className="little" disabled={rows === null} onClick={save}>
+            Save as CSV
+          </button>
+        }
+      >
+        <Choice label="By" value={group} onChange={(event) => setGroup(event.target.value as Group)}>
+          {Object.entries(GROUPS).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </Choice>
+        <List
+          label="Usage in detail"
+          rows={rows}
+          error={grouped.error}
+          retry={grouped.reload}
+          keyOf={(row) => nameOf(row)}
+          empty={<p>There were no calls in this time. Make one with a key, or in the playground.</p>}
+          columns={columns(GROUPS[group], nameOf)}
+        />
+      </Card>
+      <Failures from={from} to={to} nameOf={nameOf} />
+    </Page>
+  );
+}
+
+/** Members may see the usage, but not the keys: they see ids. */
+function useKeyNames(): ReadonlyMap<string, string> {
+  const isAdmin = useIsAdmin();
+  const { data } = useQuery<{ apiKeys?: readonly { id: string; name: string; lastFour: string }[] }>(
+    isAdmin ? KEY_NAMES : NO_NAMES,
+  );
+  return new Map(data?.apiKeys?.map(({ id, name, lastFour }) => [id, `${name} (…${lastFour})`]));
+}
+
+function columns(first: string, nameOf: (row: UsageRow) => string): readonly Column<UsageRow>[] {
+  return [
+    { name: first, show: nameOf },
+    { name: 'Calls', isNumber: true, show: ({ totals }) => count(totals.calls) },
+    { name: 'Failures', isNumber: true, show: ({ totals }) => count(totals.failures) },
+    { name: 'Prompt tokens', isNumber: true, show: ({ totals }) => count(totals.promptTokens) },
+    { name: 'Cached', isNumber: true, show: ({ totals }) => count(totals.cachedTokens) },
+    { name: 'Completion tokens', isNumber: true, show: ({ totals }) => count(totals.completionTokens) },
+    { name: 'Credits', isNumber: true, show: ({ totals }) => credits(totals.credits) },
+  ];
+}
+
+function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageRow) => string): void {
+  const numbers = ['Calls', 'Failures', 'Prompt tokens', 'Cached tokens', 'Completion tokens', 'Credits'];
+  const lines = rows.map((row) => {
+    const { calls, failures, promptTokens, cachedTokens, completionTokens } = row.totals;
+    return [nameOf(row), calls, failures, promptTokens, cachedTokens, completionTokens, row.totals.credits];
+  });
+  saveCsv(`usage-${group.toLowerCase()}.csv`, [GROUPS[group], ...numbers], lines);
+}

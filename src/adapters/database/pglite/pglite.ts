@@ -1,0 +1,252 @@
+import { existsSync } from 'node:fs';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Database, Row, SqlValue, Transaction } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import { databaseFailure, reasonOfSqlState } from '../failure.ts';
+import { createWaitQueue } from '../wait-queue.ts';
+import type { FromThread, ToThread } from './thread.ts';
+
+interface PgliteOptions {
+  /** The database's own folder. The caller sees to it that no other process has it open. */
+  readonly folder: string;
+  readonly log: Log;
+  readonly maxWaiting: number;
+  readonly statementTimeoutMs: number;
+}
+
+const UNFINISHED = '.unfinished-';
+
+/**
+ * PostgreSQL embedded in this process, on a thread of its own. It has one connection: statements and
+ * transactions take turns. A statement cannot be ended from outside; past its time-out the caller gets a
+ * failure while the thread goes on with it, and the others wait.
+ */
+export async function openPglite(options: PgliteOptions): Promise<Database> {
+  const { folder, log, statementTimeoutMs } = options;
+  await initialise(folder);
+  const line = createWaitQueue(1, options.maxWaiting);
+  const listeners = new Map<string, Set<(payload: string) => void>>();
+  const onNotified = (channel: string, payload: string) => {
+    for (const onMessage of listeners.get(channel) ?? []) onMessage(payload);
+  };
+  const open = () => startThread({ folder, log, onNotified });
+  let thread: Thread = await open();
+  let closed = false;
+
+  /** A thread that died (out of memory, a fault in the engine) is started anew; PostgreSQL recovers its log. */
+  async function alive(): Promise<Thread> {
+    if (thread.isAlive() || closed) return thread;
+    thread = await open();
+    for (const channel of listeners.keys()) await thread.ask({ kind: 'listen', channel });
+    return thread;
+  }
+
+  async function run<T>(timeoutMs: number, work: (thread: Thread) => Promise<T>): Promise<T> {
+    const leave = await line.enter(statementTimeoutMs);
+    let running: Promise<T>;
+    try {
+      running = work(await alive());
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    // The place is given back when the engine is done, not when the caller has lost patience.
+    running.finally(leave).catch(() => {});
+    return await withTimeout(running, timeoutMs);
+  }
+
+  return {
+    engine: 'pglite',
+    query: <R>(text: string, values: readonly SqlValue[] = []) =>
+      run(statementTimeoutMs, (used) => used.ask({ kind: 'query', text, values }) as Promise<R[]>),
+    script: (text) => run(statementTimeoutMs, (used) => runScript(used, text)),
+    transaction: (work, { timeoutMs = statementTimeoutMs } = {}) =>
+      run(timeoutMs + 1_000, (used) => transactionOn(used, timeoutMs, work)),
+    async listen(channel, onMessage, onReconnect) {
+      const others = listeners.get(channel) ?? new Set();
+      listeners.set(channel, others.add(onMessage));
+      await run(statementTimeoutMs, (used) => used.ask({ kind: 'listen', channel }));
+      onReconnect();
+      return {
+        async close() {
+          others.delete(onMessage);
+          if (others.size > 0 || closed) return;
+          listeners.delete(channel);
+          await run(statementTimeoutMs, (used) => used.ask({ kind: 'unlisten', channel }));
+        },
+      };
+    },
+    pool: () => ({ size: 1, busy: line.busy(), waiting: line.waiting() }),
+    async close() {
+      if (closed) return;
+      const leave = await line.enter(statementTimeoutMs).catch(() => () => {});
+      closed = true;
+      line.close();
+      await thread.close();
+      leave();
+    },
+  };
+}
+
+/**
+ * The cluster is built beside its place and moved there when it is whole, so that a process killed in the
+ * middle leaves nothing that looks like a database. Its builder may outlive such a process for a while: each
+ * has a folder of its own to build in.
+ */
+async function initialise(folder: string): Promise<void> {
+  await removeUnfinished(folder);
+  if (existsSync(folder)) return;
+  const unfinished = `${folder}${UNFINISHED}${process.pid}`;
+  const program = fileURLToPath(new URL('./initialise.ts', import.meta.url));
+  const child = Bun.spawn([process.execPath, program, unfinished], {
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  const [exitCode, complaint] = await Promise.all([child.exited, new Response(child.stderr).text()]);
+  if (exitCode === 0) return await rename(unfinished, folder);
+  await removeUnfinished(folder);
+  const last = complaint.trim().split('\n').at(-1) ?? '';
+  throw databaseFailure('unavailable', `the embedded database could not be made in ${folder}: ${last}`);
+}
+
+async function removeUnfinished(folder: string): Promise<void> {
+  const parent = dirname(folder);
+  const names = existsSync(parent) ? await readdir(parent) : [];
+  const leftOver = names.filter((name) => name.startsWith(`${basename(folder)}${UNFINISHED}`));
+  // A builder that still writes may fill the folder again while it is removed; the next start gets it then.
+  await Promise.all(leftOver.map((name) => rm(join(parent, name), { recursive: true }).catch(() => {})));
+}
+
+/** A failed script may leave its own BEGIN open; a pool would hand out another connection, here there is none. */
+async function runScript(thread: Thread, text: string): Promise<Row[]> {
+  try {
+    return await thread.ask({ kind: 'script', text });
+  } catch (error) {
+    await thread.ask({ kind: 'script', text: 'rollback' }).catch(() => {});
+    throw error;
+  }
+}
+
+async function transactionOn<T>(
+  thread: Thread,
+  timeoutMs: number,
+  work: (transaction: Transaction) => Promise<T>,
+): Promise<T> {
+  let state: 'open' | 'failed' | 'ended' = 'open';
+  async function ask(request: Parameters<Thread['ask']>[0]): Promise<Row[]> {
+    if (state === 'ended') {
+      throw databaseFailure('refused', 'the transaction has ended', { sqlState: '25P01' });
+    }
+    return await thread.ask(request).catch((error) => {
+      state = 'failed';
+      throw error;
+    });
+  }
+  await thread.ask({ kind: 'script', text: 'begin' });
+  try {
+    const transaction: Transaction = {
+      isTransaction: true,
+      query: <R>(text: string, values: readonly SqlValue[] = []) =>
+        ask({ kind: 'query', text, values }) as Promise<R[]>,
+      script: (text) => ask({ kind: 'script', text }),
+    };
+    const result = await withTimeout(work(transaction), timeoutMs);
+    // PostgreSQL would answer this COMMIT with a silent ROLLBACK.
+    if (hasFailed()) {
+      throw databaseFailure('refused', 'a statement of the transaction failed', { sqlState: '25P02' });
+    }
+    state = 'ended';
+    await thread.ask({ kind: 'script', text: 'commit' });
+    return result;
+  } catch (error) {
+    state = 'ended';
+    await thread.ask({ kind: 'script', text: 'rollback' }).catch(() => {});
+    throw error;
+  }
+  function hasFailed(): boolean {
+    return state === 'failed';
+  }
+}
+
+function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const message = `the embedded database took longer than ${timeoutMs} ms`;
+    const timer = setTimeout(() => reject(databaseFailure('time-out', message)), timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+type Request = ToThread extends infer T ? (T extends ToThread ? Omit<T, 'id'> : never) : never;
+
+/** The main thread's end of the wire to the thread that runs PGlite. */
+interface Thread {
+  ask(request: Request): Promise<Row[]>;
+  isAlive(): boolean;
+  close(): Promise<void>;
+}
+
+interface ThreadOptions {
+  readonly folder: string;
+  readonly log: Log;
+  readonly onNotified: (channel: string, payload: string) => void;
+}
+
+async function startThread({ folder, log, onNotified }: ThreadOptions): Promise<Thread> {
+  const worker = new Worker(new URL('./thread.ts', import.meta.url).href);
+  const waiting = new Map<number, { resolve(rows: Row[]): void; reject(error: Error): void }>();
+  let lastId = 0;
+  let alive = true;
+
+  worker.onmessage = (event: MessageEvent<FromThread>) => {
+    const message = event.data;
+    if (message.kind === 'notified') return onNotified(message.channel, message.payload);
+    const asked = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (message.kind === 'rows') return asked?.resolve(message.rows);
+    const { sqlState, constraint } = message;
+    const reason = sqlState === null ? 'unavailable' : reasonOfSqlState(sqlState);
+    asked?.reject(databaseFailure(reason, message.message, { sqlState, constraint }));
+  };
+  const die = (why: string) => {
+    if (!alive) return;
+    alive = false;
+    worker.terminate();
+    if (waiting.size > 0) log.error('the embedded database stopped', { why });
+    for (const asked of waiting.values()) {
+      asked.reject(databaseFailure('unavailable', `the embedded database stopped: ${why}`));
+    }
+    waiting.clear();
+  };
+  worker.onerror = (event) => die(event.message);
+  worker.addEventListener('close', () => die('its thread ended'));
+
+  const thread: Thread = {
+    ask(request) {
+      if (!alive) {
+        return Promise.reject(databaseFailure('unavailable', 'the embedded database has stopped'));
+      }
+      lastId += 1;
+      const id = lastId;
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject });
+        worker.postMessage({ ...request, id } as ToThread);
+      });
+    },
+    isAlive: () => alive,
+    async close() {
+      await thread.ask({ kind: 'close' }).catch(() => {});
+      alive = false;
+      worker.terminate();
+    },
+  };
+  try {
+    await thread.ask({ kind: 'open', folder });
+  } catch (error) {
+    die('it could not be opened');
+    throw error;
+  }
+  return thread;
+}

@@ -1,0 +1,81 @@
+import { databaseFailure } from './failure.ts';
+
+/**
+ * A bounded number of places, and a bounded line of those who wait for one. Who finds the line full is turned
+ * away at once: a database that cannot keep up must not fill memory with waiting statements.
+ */
+export interface WaitQueue {
+  /** Resolves with the function that gives the place back, which may be called more than once. */
+  enter(timeoutMs: number): Promise<() => void>;
+  busy(): number;
+  waiting(): number;
+  /** Turns away everyone who waits, and everyone who comes later. */
+  close(): void;
+}
+
+interface Waiter {
+  admit(): void;
+  refuse(): void;
+}
+
+export function createWaitQueue(places: number, maxWaiting: number): WaitQueue {
+  const line = new Set<Waiter>();
+  let busy = 0;
+  let closed = false;
+
+  function leaver(): () => void {
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      busy -= 1;
+      const next = line.values().next().value;
+      if (next === undefined) return;
+      line.delete(next);
+      next.admit();
+    };
+  }
+
+  function wait(timeoutMs: number): Promise<() => void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        line.delete(waiter);
+        reject(databaseFailure('busy', `no database connection was free within ${timeoutMs} ms`));
+      }, timeoutMs);
+      const waiter: Waiter = {
+        admit() {
+          clearTimeout(timer);
+          busy += 1;
+          resolve(leaver());
+        },
+        refuse() {
+          clearTimeout(timer);
+          reject(databaseFailure('unavailable', 'the database is closed'));
+        },
+      };
+      line.add(waiter);
+    });
+  }
+
+  return {
+    enter(timeoutMs) {
+      if (closed) return Promise.reject(databaseFailure('unavailable', 'the database is closed'));
+      if (busy < places && line.size === 0) {
+        busy += 1;
+        return Promise.resolve(leaver());
+      }
+      if (line.size >= maxWaiting) {
+        const message = `${maxWaiting} statements already wait for a database connection`;
+        return Promise.reject(databaseFailure('busy', message));
+      }
+      return wait(timeoutMs);
+    },
+    busy: () => busy,
+    waiting: () => line.size,
+    close() {
+      closed = true;
+      for (const waiter of line) waiter.refuse();
+      line.clear();
+    },
+  };
+}

@@ -1,0 +1,293 @@
+/**
+ * The order in which people read a page. Columns are found by where their lines begin: several lines that begin at
+ * one place, with nothing but white to the left of it, beside several lines that end before it. What reaches over both
+ * (a heading, a rule of text) cuts the page into bands, and each band is looked at by itself. Inside a column the
+ * same begins anew, for columns within columns.
+ */
+
+/** Lines that belong under each other, and the width that they may fill. */
+export interface Block {
+  readonly rows: readonly (readonly Fragment[])[];
+  readonly left: number;
+  readonly right: number;
+}
+
+const DEEPEST = 6;
+/** Two lines beside two others are a coincidence; three are a column. */
+const LEAST_LINES = 3;
+/** Past these a page is a map or a timetable, and has no columns of text. */
+const MOST_RUNS = 10_000;
+const MOST_EDGES = 40;
+const EDGE_TOLERANCE = 2;
+
+export function blocksOf(fragments: readonly Fragment[], depth = 0): Block[] {
+  const rows = rowsOf(fragments);
+  const runs = rows.flat();
+  const edge = depth < DEEPEST && runs.length <= MOST_RUNS ? bestEdge(runs) : null;
+  if (edge === null) return runs.length === 0 ? [] : [blockOf(rows)];
+  return bandsAt(runs, edge).flatMap((band) => {
+    if (!isColumns(band)) return blocksOf([...band.left, ...band.right, ...band.across], depth + 1);
+    const { heading, left, right } = withoutHeading(band);
+    return [heading, left, right].flatMap((part) => blocksOf(part, depth + 1));
+  });
+}
+
+function blockOf(rows: readonly (readonly Fragment[])[]): Block {
+  let [left, right] = [Number.POSITIVE_INFINITY, 0];
+  for (const run of rows.flat()) {
+    left = Math.min(left, run.left);
+    right = Math.max(right, run.right);
+  }
+  return { rows, left, right };
+}
+
+interface Band {
+  readonly left: Fragment[];
+  readonly right: Fragment[];
+  readonly across: Fragment[];
+}
+
+/** Where the right one of two columns begins, if there is such a place: the one that puts most lines into columns. */
+function bestEdge(runs: readonly Fragment[]): number | null {
+  const begins = new Map<number, number>();
+  for (const { left } of runs) {
+    const place = Math.round(left / EDGE_TOLERANCE);
+    begins.set(place, (begins.get(place) ?? 0) + 1);
+  }
+  const count = (place: number) => (begins.get(place) ?? 0) + (begins.get(place + 1) ?? 0);
+  const candidates = [...begins.keys()]
+    .filter((place) => count(place) >= LEAST_LINES)
+    .sort((one, other) => count(other) - count(one))
+    .slice(0, MOST_EDGES)
+    .map((place) => (place - 0.5) * EDGE_TOLERANCE);
+  let [best, bestLines] = [null as number | null, 0];
+  for (const edge of candidates) {
+    let lines = 0;
+    for (const band of bandsAt(runs, edge))
+      if (isColumns(band)) lines += band.left.length + band.right.length;
+    if (lines > bestLines) [best, bestLines] = [edge, lines];
+  }
+  return best;
+}
+
+/** Runs from top to bottom in bands: what lies on either side of the edge, cut by what reaches over it. */
+function bandsAt(runs: readonly Fragment[], edge: number): Band[] {
+  const bands: Band[] = [];
+  for (const run of runs) {
+    const side = run.left >= edge ? 'right' : run.right <= edge - 0.5 * run.size ? 'left' : 'across';
+    const last = bands.at(-1);
+    const isAcross = side === 'across';
+    const isAlike = last !== undefined && isAcross === last.across.length > 0;
+    const band = isAlike ? last : { left: [], right: [], across: [] };
+    if (band !== last) bands.push(band);
+    band[side].push(run);
+  }
+  return bands;
+}
+
+function isColumns({ left, right, across }: Band): boolean {
+  if (across.length > 0 || left.length < LEAST_LINES || right.length < LEAST_LINES) return false;
+  const [top, bottom] = [Math.max(topOf(left), topOf(right)), Math.min(bottomOf(left), bottomOf(right))];
+  const shorter = Math.min(bottomOf(left) - topOf(left), bottomOf(right) - topOf(right));
+  if (bottom - top < 0.5 * shorter) return false;
+  return !isTable(left, right);
+}
+
+/** Larger letters above everything else are the page's heading, wherever in the width they stand: a name comes first. */
+function withoutHeading({ left, right }: Band): { heading: Fragment[]; left: Fragment[]; right: Fragment[] } {
+  const sizes = [...left, ...right].map(({ size }) => size).sort((one, other) => one - other);
+  const least = 1.25 * (sizes[sizes.length >> 1] ?? 0);
+  const [higher, lower] = topOf(left) < topOf(right) ? [left, right] : [right, left];
+  const isBody = ({ size, base }: Fragment) => size < least || base > topOf(lower) - 0.5 * size;
+  const body = higher.findIndex(isBody);
+  const heading = higher.slice(0, Math.max(0, body));
+  const rest = higher.slice(heading.length);
+  return higher === left ? { heading, left: rest, right } : { heading, left, right: rest };
+}
+
+const topOf = (runs: readonly Fragment[]) => runs[0]?.base ?? 0;
+const bottomOf = (runs: readonly Fragment[]) => runs.at(-1)?.base ?? 0;
+
+const DATES = /\b(?:19|20)\d\d\b|\b\d{1,2}[/.]\d{2,4}\b|\b(?:present|today|now|heute|current|ongoing)\b/i;
+const LONGEST_DATE = 40;
+/** More than lines of any usual size lie apart and still are one. */
+const STRIP = 8;
+/** On both sides lines as long as this are prose, and prose is read column by column. */
+const PROSE_LENGTH = 28;
+
+/**
+ * Two columns may also be a table: dates beside stations, labels beside values. Dates are known by what they are, and
+ * by standing each on a line of the other side. Of labels nearly every one does, and the file itself goes from side to
+ * side.
+ */
+function isTable(left: readonly Fragment[], right: readonly Fragment[]): boolean {
+  if (areDates(left, right) || areDates(right, left)) return true;
+  const [fewer, more] = left.length <= right.length ? [left, right] : [right, left];
+  const paired = pairedWith(more, fewer).length;
+  if (paired < 0.8 * fewer.length) return false;
+  if (medianLength(left) >= PROSE_LENGTH && medianLength(right) >= PROSE_LENGTH) return false;
+  const isLeft = new Set(left);
+  const inFile = [...left, ...right].sort((one, other) => one.order - other.order);
+  let switches = 0;
+  inFile.forEach((run, at) => {
+    const before = inFile[at - 1];
+    if (before !== undefined && isLeft.has(before) !== isLeft.has(run)) switches += 1;
+  });
+  return switches >= paired;
+}
+
+function areDates(side: readonly Fragment[], other: readonly Fragment[]): boolean {
+  const dates = side.filter(({ text }) => DATES.test(text) && text.length <= LONGEST_DATE);
+  const paired = pairedWith(other, dates).length;
+  return paired >= 2 && paired >= 0.8 * dates.length && paired >= 0.6 * pairedWith(other, side).length;
+}
+
+/** Those that stand on a line with one of the others; by strips of the page, since a timetable has thousands of runs. */
+function pairedWith(others: readonly Fragment[], runs: readonly Fragment[]): readonly Fragment[] {
+  const strips = Map.groupBy(others, ({ base }) => Math.floor(base / STRIP));
+  return runs.filter((run) => {
+    const strip = Math.floor(run.base / STRIP);
+    const near = [strip - 1, strip, strip + 1].flatMap((at) => strips.get(at) ?? []);
+    return near.some((other) => isOneLine(run, other));
+  });
+}
+
+/** Closer than it takes to stand in one row: columns that are set apart from each other meet so closely by chance only. */
+function isOneLine(one: Fragment, other: Fragment): boolean {
+  return Math.abs(one.base - other.base) <= 0.15 * Math.max(one.size, other.size);
+}
+
+function medianLength(runs: readonly Fragment[]): number {
+  const lengths = runs.map(({ text }) => text.length).sort((one, other) => one - other);
+  return lengths[lengths.length >> 1] ?? 0;
+}
+
+/** Pieces of text as a page has them, and what stands together on one line. */
+
+/** A run of text from `left` to `right`; `base` counts downwards from the top of the page. */
+export interface Fragment {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  readonly base: number;
+  readonly size: number;
+  readonly font: string;
+  /** Its place in the file. Most programs write text in the order in which it is to be read. */
+  readonly order: number;
+}
+
+/** As pdf.js gives it: where the text begins and how large it is stands in a matrix of six numbers. */
+export interface PdfItem {
+  readonly str: string;
+  readonly width: number;
+  readonly transform: readonly number[];
+  readonly fontName: string;
+}
+
+interface PageBox {
+  readonly width: number;
+  readonly height: number;
+  /** From the file's coordinates to the page as one looks at it, turned pages included. */
+  readonly transform: readonly number[];
+}
+
+/** Nobody reads letters of two points: what is so small is there for programs. */
+const SMALLEST_SIZE = 2.5;
+
+interface PageFragments {
+  readonly fragments: readonly Fragment[];
+  /** Text that no reader of the page would see. */
+  readonly unseen: number;
+}
+
+/**
+ * Text that stands upright comes first. Text turned by a quarter, as on the margins of some layouts, is turned back
+ * and goes below all else.
+ */
+export function fragmentsOf(items: readonly PdfItem[], page: PageBox): PageFragments {
+  const fragments: Fragment[] = [];
+  const seen = new Set<string>();
+  let unseen = 0;
+  items.forEach((item, order) => {
+    if (item.str.trim() === '') return;
+    const [a, b, c, d, x, y] = multiply(page.transform, item.transform);
+    const size = Math.hypot(c, d);
+    const isUpright = Math.abs(b) <= Math.abs(a);
+    if (size < SMALLEST_SIZE || x < -size || y < -size || x > page.width + size || y > page.height + size) {
+      unseen += 1;
+      return;
+    }
+    const [left, base] = isUpright ? [x, y] : turnedBack(x, y, b < 0, page);
+    // Some programs make bold letters by writing them twice, a hair apart.
+    const place = `${Math.round(left)} ${Math.round(base)} ${item.str}`;
+    if (seen.has(place)) return;
+    seen.add(place);
+    fragments.push({
+      text: item.str,
+      left,
+      right: left + item.width,
+      base,
+      size,
+      font: item.fontName,
+      order,
+    });
+  });
+  return { fragments, unseen };
+}
+
+/** Text that runs upwards has its next line to the right of it, text that runs downwards to the left. */
+function turnedBack(x: number, y: number, isUpwards: boolean, page: PageBox): [left: number, base: number] {
+  const below = page.height + 50;
+  return isUpwards ? [page.height - y, below + x] : [y, below + page.width - x];
+}
+
+type Matrix = [number, number, number, number, number, number];
+
+function multiply(outer: readonly number[], inner: readonly number[]): Matrix {
+  const [a = 1, b = 0, c = 0, d = 1, e = 0, f = 0] = outer;
+  const [g = 1, h = 0, i = 0, j = 1, k = 0, l = 0] = inner;
+  return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
+}
+
+/** A gap of a letter's size and more is no blank between words but the way to the next column or cell. */
+const APART_SIZES = 1;
+const BLANK_SIZES = 0.13;
+
+/** Rows from top to bottom, each of runs from left to right: words that belong together are one run. */
+function rowsOf(fragments: readonly Fragment[]): Fragment[][] {
+  const byBase = [...fragments].sort((one, other) => one.base - other.base || one.left - other.left);
+  const rows: Fragment[][] = [];
+  for (const fragment of byBase) {
+    const row = rows.at(-1);
+    const first = row?.[0];
+    if (row !== undefined && first !== undefined && isSameRow(first, fragment)) row.push(fragment);
+    else rows.push([fragment]);
+  }
+  return rows.map(joinRuns);
+}
+
+function isSameRow(one: Fragment, other: Fragment): boolean {
+  return Math.abs(one.base - other.base) <= 0.4 * Math.max(one.size, other.size);
+}
+
+function joinRuns(row: readonly Fragment[]): Fragment[] {
+  const runs: Fragment[] = [];
+  for (const next of [...row].sort((one, other) => one.left - other.left)) {
+    const last = runs.at(-1);
+    const size = last === undefined ? 0 : Math.max(last.size, next.size);
+    const gap = last === undefined ? 0 : next.left - last.right;
+    if (last === undefined || gap > APART_SIZES * size) {
+      runs.push(next);
+      continue;
+    }
+    const blank =
+      gap > BLANK_SIZES * size && !last.text.endsWith(' ') && !next.text.startsWith(' ') ? ' ' : '';
+    runs[runs.length - 1] = {
+      ...last,
+      text: last.text + blank + next.text,
+      right: Math.max(last.right, next.right),
+      order: Math.min(last.order, next.order),
+    };
+  }
+  return runs;
+}

@@ -1,0 +1,154 @@
+import type { Clock, ClockTimer, PgBoss } from 'pg-boss';
+import type { Log } from '../../ports/log.ts';
+import type { BossTables, QueueOutlook } from './boss-tables.ts';
+
+/** Notices bring new jobs at once; this finds what no notice told of. */
+const LOOK_EVERY_MS = 30_000;
+/** Where the database cannot be listened to, or did not answer a moment ago. */
+const LOOK_WITHOUT_NOTICES_EVERY_MS = 2_000;
+/**
+ * A failure may have cost the listening connection too. Bun opens it anew, waiting longer after each try: 15 s
+ * were seen after an outage of 45 s.
+ */
+const NOTICES_IN_DOUBT_MS = 120_000;
+const SHORTEST_MS = 20;
+/** Two looks and what a statement may take at most: who has not looked for this long does not look any more. */
+const SILENT_MS = 2 * LOOK_EVERY_MS + 60_000;
+
+export interface JobSupervisor {
+  /** From now on `wake` is called whenever there may be a job. */
+  watch(queue: string, wake: () => void): { end(): void };
+  wake(queue: string): void;
+  /** Looks now, or once more after the look that is under way. */
+  look(): void;
+  /** Notices arrive (again); some may have been lost before. */
+  noticesArrive(): void;
+  /** Something could not be had from the database: looks again soon. */
+  lookAfterFailure(error: unknown): void;
+  /** The tables could not be reached a moment ago, or were not looked at for long. */
+  isFailing(): boolean;
+  stop(): void;
+}
+
+interface JobSupervisorOptions {
+  readonly boss: PgBoss;
+  readonly tables: BossTables;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly isListening: () => boolean;
+}
+
+/**
+ * The one who looks at the tables, for all queues of this process in one statement: which have a job that is
+ * due, when the next one will be, and whose worker has gone silent. So an idle process sends two statements a
+ * minute however many queues it works on, and a delayed job or a retry still begins when it is due.
+ */
+export function createJobSupervisor({
+  boss,
+  tables,
+  clock,
+  log,
+  isListening,
+}: JobSupervisorOptions): JobSupervisor {
+  const wakers = new Map<string, Set<() => void>>();
+  let timer: ClockTimer | null = null;
+  let looking = false;
+  let again = false;
+  let failing = false;
+  let lookedAtMs = clock.now();
+  let inDoubtUntil = 0;
+  let stopped = false;
+
+  function wake(queue: string): void {
+    for (const waker of wakers.get(queue) ?? []) waker();
+  }
+
+  function lookIn(delayMs: number): void {
+    if (timer !== null) clock.clearTimeout(timer);
+    timer = stopped ? null : clock.setTimeout(look, delayMs);
+  }
+
+  function look(): void {
+    if (looking) {
+      again = true;
+      return;
+    }
+    if (stopped || wakers.size === 0) return;
+    looking = true;
+    again = false;
+    lookOnce()
+      .then(recovered, lookAfterFailure)
+      .finally(() => {
+        looking = false;
+        if (again) look();
+      });
+  }
+
+  async function lookOnce(): Promise<void> {
+    const outlooks = await tables.outlook([...wakers.keys()]);
+    const byNotice = isListening() && clock.now() >= inDoubtUntil;
+    let nextMs = byNotice ? LOOK_EVERY_MS : LOOK_WITHOUT_NOTICES_EVERY_MS;
+    for (const outlook of outlooks) {
+      if (outlook.ready) wake(outlook.name);
+      if (await giveUpLapsed(outlook)) again = true;
+      for (const delayMs of [outlook.startsInMs, outlook.lapsesInMs]) {
+        if (delayMs !== null) nextMs = Math.min(nextMs, Math.max(delayMs, SHORTEST_MS));
+      }
+    }
+    lookIn(Math.ceil(nextMs));
+  }
+
+  /** A lost run is a failed try: a job that kills its worker each time must end as a dead letter. */
+  async function giveUpLapsed({ name, lapsesInMs }: QueueOutlook): Promise<boolean> {
+    if (lapsesInMs === null || lapsesInMs > 0) return false;
+    const lapsed = await tables.lapsed(name);
+    for (const { id, retryCount, silent } of lapsed) {
+      const message = silent ? 'its worker went silent' : 'it ran longer than allowed';
+      log.warn('a job run is given up', { queue: name, jobId: id, attempt: retryCount + 1, reason: message });
+      await boss.fail(name, { id, retryCount }, { message });
+    }
+    return lapsed.length > 0;
+  }
+
+  function recovered(): void {
+    if (failing) log.info('the job queue works again');
+    failing = false;
+    lookedAtMs = clock.now();
+  }
+
+  function lookAfterFailure(error: unknown): void {
+    if (!failing) log.warn('the job queue cannot reach its tables; it goes on trying', { error });
+    failing = true;
+    inDoubtUntil = clock.now() + NOTICES_IN_DOUBT_MS;
+    lookIn(LOOK_WITHOUT_NOTICES_EVERY_MS);
+  }
+
+  function noticesArrive(): void {
+    inDoubtUntil = 0;
+    look();
+  }
+
+  return {
+    watch(queue, waker) {
+      if (wakers.size === 0) lookedAtMs = clock.now();
+      const others = wakers.get(queue) ?? new Set();
+      wakers.set(queue, others.add(waker));
+      look();
+      return {
+        end() {
+          others.delete(waker);
+          if (others.size === 0 && wakers.get(queue) === others) wakers.delete(queue);
+        },
+      };
+    },
+    wake,
+    look,
+    noticesArrive,
+    lookAfterFailure,
+    isFailing: () => failing || clock.now() - lookedAtMs > SILENT_MS,
+    stop() {
+      stopped = true;
+      lookIn(0);
+    },
+  };
+}

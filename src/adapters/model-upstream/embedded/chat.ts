@@ -1,0 +1,121 @@
+import type { UpstreamAnswer } from '../../../ports/model-upstream.ts';
+import { type ChatReply, promptTokens, replyTo, replyTokens } from './chat-reply.ts';
+import { readChatRequest } from './chat-request.ts';
+import { eventAnswer, jsonAnswer, type OpenCall, refusedAnswer } from './open-call.ts';
+
+export async function answerChat(call: OpenCall): Promise<UpstreamAnswer> {
+  const { model, tokens, signal, created, newId } = call;
+  const read = readChatRequest(call.body);
+  if (read.outcome === 'refused') return refusedAnswer(read.refusal, signal);
+  const { request } = read;
+  const counted = await promptTokens(request.messages, tokens, signal);
+  const reply = replyTo(request, tokens);
+  const envelope: ChatEnvelope = {
+    id: `chatcmpl-${newId()}`,
+    created,
+    model,
+    choices: request.choices,
+    promptTokens: counted,
+    completionTokens: request.choices * replyTokens(reply, tokens),
+    newCallId: () => `call_${newId()}`,
+  };
+  if (request.isStream) return eventAnswer(chatChunks(reply, envelope, request.includesUsage), signal);
+  return jsonAnswer([JSON.stringify(chatCompletion(reply, envelope))], signal);
+}
+
+/** Everything that an answer says besides the reply itself. */
+interface ChatEnvelope {
+  readonly id: string;
+  /** Seconds since the epoch. */
+  readonly created: number;
+  readonly model: string;
+  readonly choices: number;
+  readonly promptTokens: number;
+  /** Of all choices together. */
+  readonly completionTokens: number;
+  /** For each tool call one. */
+  readonly newCallId: () => string;
+}
+
+function usageOf({ promptTokens, completionTokens }: ChatEnvelope) {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: 0 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  };
+}
+
+export function chatCompletion(reply: ChatReply, envelope: ChatEnvelope) {
+  const { id, created, model } = envelope;
+  const choices = Array.from({ length: envelope.choices }, (_, index) => ({
+    index,
+    message: messageOf(reply, envelope.newCallId),
+    logprobs: null,
+    finish_reason: reply.finish,
+  }));
+  return { id, object: 'chat.completion' as const, created, model, choices, usage: usageOf(envelope) };
+}
+
+function messageOf(reply: ChatReply, newCallId: () => string) {
+  if (reply.kind === 'words') {
+    return { role: 'assistant' as const, content: reply.content.text, refusal: null };
+  }
+  const call = { name: reply.name, arguments: reply.arguments.text };
+  return {
+    role: 'assistant' as const,
+    content: null,
+    refusal: null,
+    tool_calls: [{ id: newCallId(), type: 'function' as const, function: call }],
+  };
+}
+
+/**
+ * The chunks in OpenAI's order: who speaks, the reply in pieces, why it ended, and last, where it was asked for,
+ * a chunk without choices that has the usage. The choices take turns, as if they were made side by side.
+ */
+export function* chatChunks(reply: ChatReply, envelope: ChatEnvelope, includesUsage: boolean) {
+  const indexes = Array.from({ length: envelope.choices }, (_, index) => index);
+  const chunk = (index: number, delta: ChatDelta, finish_reason: ChatReply['finish'] | null = null) => ({
+    id: envelope.id,
+    object: 'chat.completion.chunk' as const,
+    created: envelope.created,
+    model: envelope.model,
+    choices: [{ index, delta, logprobs: null, finish_reason }],
+    // Present and null in all but the last chunk, and only where usage was asked for.
+    ...(includesUsage ? { usage: null } : {}),
+  });
+
+  for (const index of indexes) yield chunk(index, firstDelta(reply, envelope.newCallId));
+  const pieces = reply.kind === 'words' ? reply.content.pieces : reply.arguments.pieces;
+  for (const piece of pieces) for (const index of indexes) yield chunk(index, pieceDelta(reply, piece));
+  for (const index of indexes) yield chunk(index, {}, reply.finish);
+  if (!includesUsage) return;
+  const { id, object, created, model } = chunk(0, {});
+  yield { id, object, created, model, choices: [], usage: usageOf(envelope) };
+}
+
+interface ChatDelta {
+  readonly role?: 'assistant';
+  readonly content?: string | null;
+  readonly refusal?: null;
+  readonly tool_calls?: {
+    readonly index: number;
+    readonly id?: string;
+    readonly type?: 'function';
+    readonly function: { readonly name?: string; readonly arguments: string };
+  }[];
+}
+
+function firstDelta(reply: ChatReply, newCallId: () => string): ChatDelta {
+  if (reply.kind === 'words') return { role: 'assistant', content: '', refusal: null };
+  const call = { name: reply.name, arguments: '' };
+  const tool_calls = [{ index: 0, id: newCallId(), type: 'function' as const, function: call }];
+  return { role: 'assistant', content: null, tool_calls };
+}
+
+function pieceDelta(reply: ChatReply, piece: string): ChatDelta {
+  if (reply.kind === 'words') return { content: piece };
+  return { tool_calls: [{ index: 0, function: { arguments: piece } }] };
+}

@@ -1,0 +1,219 @@
+import type { Claim, Reservation, Settlement, Standing } from '../../../ports/shared-state.ts';
+import {
+  createExpiringMap,
+  createLevels,
+  createWindows,
+  type Levels,
+  type Windows,
+} from './expiring-maps.ts';
+
+/**
+ * The rules of reserve-script.ts and settle-script.ts for one process. JavaScript runs each call to its end
+ * before another begins, which is the one step that Redis gives a script. Both are held to the same contract
+ * suite and compared with each other on random sequences.
+ */
+
+interface Stores {
+  readonly now: () => number;
+  readonly windows: Windows;
+  readonly held: HeldEntries;
+  readonly levels: Levels;
+}
+
+interface Claims {
+  reserve(tag: string, claims: readonly Claim[]): Reservation;
+  settle(tag: string, settlements: readonly Settlement[]): void;
+}
+
+export function createInProcessClaims({ now }: { now: () => number }): Claims {
+  const stores: Stores = {
+    now,
+    windows: createWindows({ now }),
+    held: createHeldEntries({ now }),
+    levels: createLevels({ now }),
+  };
+  return {
+    reserve: (tag, claims) => reserve(stores, tag, claims),
+    settle(tag, settlements) {
+      for (const settlement of settlements) settle(stores, tag, settlement);
+    },
+  };
+}
+
+function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reservation {
+  const limits: number[] = [];
+  for (const { limit } of claims) {
+    const known =
+      typeof limit === 'number' ? limit : stores.levels.value(keyOf(tag, limit.level), limit.maxAgeMs);
+    if (known === null) {
+      return { outcome: 'level-unknown', level: typeof limit === 'number' ? '' : limit.level };
+    }
+    limits.push(known);
+  }
+  const limitOf = (place: number): number => limits[place] ?? 0;
+  const refusedBy = claims.findIndex((claim, place) => !fits(stores, tag, claim, limitOf(place)));
+  if (refusedBy < 0) for (const claim of claims) take(stores, tag, claim);
+  const standings = claims.map((claim, place) => standing(stores, tag, claim, limitOf(place)));
+  const refusing = claims[refusedBy];
+  if (!refusing) return { outcome: 'reserved', standings };
+  return { outcome: 'refused', refusedBy, retryAfterMs: retryAfterMs(stores, tag, refusing), standings };
+}
+
+function fits({ windows, held }: Stores, tag: string, claim: Claim, limit: number): boolean {
+  const key = keyOf(tag, claim.name);
+  if (claim.kind === 'window') return (windows.running(key)?.used ?? 0) + claim.amount <= limit;
+  if (claim.kind === 'held-many') {
+    const all = held.standing(key, claim.entry).sum + claim.amount * claim.count;
+    return all <= Math.min(limit, Number.MAX_SAFE_INTEGER);
+  }
+  const { sum, ofEntry } = held.standing(key, claim.entry);
+  // What the entry holds already was admitted before: asking for no more than that takes nothing.
+  if (ofEntry !== null && claim.amount <= ofEntry) return true;
+  const others = sum - (ofEntry ?? 0);
+  // Past 2^53 the sum would no longer be exact, whatever the rule admits.
+  if (others + claim.amount > Number.MAX_SAFE_INTEGER) return false;
+  return claim.rule === 'fits' ? others + claim.amount <= limit : others < limit;
+}
+
+function take({ windows, held }: Stores, tag: string, claim: Claim): void {
+  const key = keyOf(tag, claim.name);
+  if (claim.kind === 'window') {
+    windows.count(key, claim.amount, claim.windowMs);
+  } else if (claim.kind === 'held') {
+    held.hold(key, claim.entry, claim.amount, claim.ttlMs);
+  } else {
+    for (let at = 0; at < claim.count; at += 1) {
+      held.hold(key, `${claim.entry}-${at}`, claim.amount, claim.ttlMs);
+    }
+  }
+}
+
+function standing({ now, windows, held }: Stores, tag: string, claim: Claim, limit: number): Standing {
+  const key = keyOf(tag, claim.name);
+  if (claim.kind !== 'window') {
+    return { limit, used: held.standing(key, claim.entry).sum, windowStart: 0, resetMs: 0 };
+  }
+  const window = windows.running(key);
+  if (!window) return { limit, used: 0, windowStart: 0, resetMs: 0 };
+  return { limit, used: window.used, windowStart: window.start, resetMs: window.end - now() };
+}
+
+/** Null where no wait helps: what is held ends when its owner says, and more than the limit never fits. */
+function retryAfterMs({ now, windows }: Stores, tag: string, claim: Claim): number | null {
+  if (claim.kind !== 'window' || claim.amount > claim.limit) return null;
+  const window = windows.running(keyOf(tag, claim.name));
+  return window ? window.end - now() : null;
+}
+
+function settle({ windows, held, levels }: Stores, tag: string, settlement: Settlement): void {
+  const key = keyOf(tag, settlement.name);
+  switch (settlement.kind) {
+    case 'window':
+      windows.correct(key, settlement.windowStart, settlement.delta);
+      return;
+    case 'renew':
+      held.renew(key, settlement.entry, settlement.ttlMs);
+      return;
+    case 'release':
+      held.release(key, settlement.entry);
+      return;
+    case 'level':
+      levels.set(key, settlement);
+      return;
+  }
+}
+
+/** A tag has no brace in it, so no two pairs make the same key. */
+function keyOf(tag: string, name: string): string {
+  return `${tag}}${name}`;
+}
+
+interface Entry {
+  readonly amount: number;
+  expiresAt: number;
+}
+
+/** All entries under one name, with their sum. */
+interface Account {
+  readonly entries: Map<string, Entry>;
+  sum: number;
+  /** No entry ends before this; looked at again when it has come. Renewing may leave it too early. */
+  nextExpiry: number;
+  /** No entry ends after this. */
+  lastExpiry: number;
+}
+
+interface HeldEntries {
+  /** The sum of the living entries, and what this entry holds (null: it does not live). */
+  standing(key: string, entry: string): { sum: number; ofEntry: number | null };
+  /** Adds the entry, or puts the new amount and expiry in place of its old ones. */
+  hold(key: string, entry: string, amount: number, ttlMs: number): void;
+  renew(key: string, entry: string, ttlMs: number): void;
+  release(key: string, entry: string): void;
+}
+
+function createHeldEntries({ now }: { now: () => number }): HeldEntries {
+  const accounts = createExpiringMap<Account>({ now, expiresAt: (account) => account.lastExpiry });
+
+  /**
+   * Entries that have ended leave before anybody looks. The whole account is read only once its earliest expiry
+   * has come: released and renewed entries make that rare, about once in the time an entry lives.
+   */
+  function living(key: string): Account | undefined {
+    const account = accounts.get(key);
+    if (!account || now() < account.nextExpiry) return account;
+    account.nextExpiry = Number.POSITIVE_INFINITY;
+    for (const [name, entry] of account.entries) {
+      if (entry.expiresAt <= now()) {
+        account.entries.delete(name);
+        account.sum -= entry.amount;
+      } else {
+        account.nextExpiry = Math.min(account.nextExpiry, entry.expiresAt);
+      }
+    }
+    return account;
+  }
+
+  function expectExpiry(account: Account, expiresAt: number): void {
+    account.nextExpiry = Math.min(account.nextExpiry, expiresAt);
+    account.lastExpiry = Math.max(account.lastExpiry, expiresAt);
+  }
+
+  return {
+    standing(key, entry) {
+      const account = living(key);
+      return { sum: account?.sum ?? 0, ofEntry: account?.entries.get(entry)?.amount ?? null };
+    },
+
+    hold(key, entry, amount, ttlMs) {
+      const expiresAt = now() + ttlMs;
+      const account = living(key) ?? {
+        entries: new Map<string, Entry>(),
+        sum: 0,
+        nextExpiry: expiresAt,
+        lastExpiry: expiresAt,
+      };
+      account.sum += amount - (account.entries.get(entry)?.amount ?? 0);
+      account.entries.set(entry, { amount, expiresAt });
+      expectExpiry(account, expiresAt);
+      accounts.set(key, account);
+    },
+
+    renew(key, entry, ttlMs) {
+      const account = living(key);
+      const known = account?.entries.get(entry);
+      if (!account || !known) return;
+      known.expiresAt = now() + ttlMs;
+      expectExpiry(account, known.expiresAt);
+    },
+
+    release(key, entry) {
+      const account = living(key);
+      const known = account?.entries.get(entry);
+      if (!account || !known) return;
+      account.entries.delete(entry);
+      account.sum -= known.amount;
+      if (account.entries.size === 0) accounts.delete(key);
+    },
+  };
+}

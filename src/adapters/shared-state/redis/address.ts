@@ -1,0 +1,99 @@
+import type { SharedStateFailure } from '../../../ports/shared-state.ts';
+import { sharedStateFailure } from '../input-checks.ts';
+
+const PROTOCOLS = [
+  'redis:',
+  'rediss:',
+  'valkey:',
+  'valkeys:',
+  'redis+tls:',
+  'redis+unix:',
+  'redis+tls+unix:',
+];
+
+export interface RedisAddress {
+  /** With its credentials: only for the client. */
+  readonly url: string;
+  /** Host and port, for messages. */
+  readonly place: string;
+  /** Takes the password out of a text: servers repeat the arguments of a command they do not know. */
+  withoutPassword(text: string): string;
+}
+
+/** Rejects what the client could not use, without repeating it: a mistyped URL has a password in it too. */
+export function readRedisAddress(url: string): RedisAddress {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !PROTOCOLS.includes(parsed.protocol)) {
+    throw sharedStateFailure(
+      'refused',
+      'The URL of Redis cannot be read: write it as redis://user:password@host:6379 (rediss:// for TLS).',
+    );
+  }
+  const secrets = [parsed.password, decoded(parsed.password)].filter((secret) => secret !== '');
+  const isSocket = parsed.protocol.endsWith('unix:');
+  return {
+    url,
+    place: isSocket ? parsed.pathname : `${parsed.hostname || 'localhost'}:${parsed.port || '6379'}`,
+    withoutPassword: (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text),
+  };
+}
+
+function decoded(password: string): string {
+  try {
+    return decodeURIComponent(password);
+  } catch {
+    return password;
+  }
+}
+
+/** The second is what Bun makes of a refused SELECT, when the URL names a database that does not exist. */
+const SERVER_ERRORS: unknown[] = ['ERR_REDIS_SERVER_ERROR', 'ERR_REDIS_INVALID_COMMAND'];
+
+/** What the server says where it will be able to answer later; everything else it says is for good. */
+const PASSING = /^(LOADING|BUSY|MASTERDOWN|READONLY|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|MISCONF)\b/;
+
+/** The server's own answer, as opposed to a broken connection. */
+export function isServerError(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && SERVER_ERRORS.includes(error.code);
+}
+
+/** The server has not run anything: it does not know the script's hash. */
+export function isUnknownScript(error: unknown): boolean {
+  return isServerError(error) && error.message.startsWith('NOSCRIPT');
+}
+
+export function redisRefused({ place, withoutPassword }: RedisAddress, error: Error): SharedStateFailure {
+  const said = withoutPassword(error.message);
+  if (PASSING.test(said)) {
+    return sharedStateFailure(
+      'unavailable',
+      `Redis at ${place} cannot answer now (${said}): try again later.`,
+    );
+  }
+  return sharedStateFailure(
+    'refused',
+    `Redis at ${place} refused a command (${said}): check its version, the user's rights and the URL.`,
+  );
+}
+
+/** Bun says no more than "Connection closed", for a wrong password too. */
+export function redisUnreachable({ place }: RedisAddress): SharedStateFailure {
+  return sharedStateFailure(
+    'unavailable',
+    `Redis at ${place} cannot be reached, or refuses the user name and password of its URL: check that it runs and that the URL is right.`,
+  );
+}
+
+export function redisSilent({ place }: RedisAddress, timeoutMs: number): SharedStateFailure {
+  return sharedStateFailure(
+    'time-out',
+    `Redis at ${place} did not answer within ${timeoutMs} ms: check its load and the network.`,
+  );
+}
+
+export function redisLost({ place }: RedisAddress): SharedStateFailure {
+  return sharedStateFailure(
+    'unavailable',
+    `The connection to Redis at ${place} was lost during a command: check that it runs, then try again.`,
+  );
+}

@@ -1,0 +1,224 @@
+import { RedisClient } from 'bun';
+import type { Clock, Timer } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
+import { sharedStateClosed } from '../input-checks.ts';
+import {
+  isServerError,
+  isUnknownScript,
+  type RedisAddress,
+  redisLost,
+  redisRefused,
+  redisSilent,
+  redisUnreachable,
+} from './address.ts';
+
+/**
+ * A connection that is made anew whenever it is lost, or silent for too long.
+ *
+ * up: commands are sent as they come. Lost: the first attempt to reconnect runs at once, and commands that come
+ * meanwhile wait for it (nothing of them was sent, so nothing can happen twice). Away: that attempt failed;
+ * commands fail at once, and attempts go on with growing pauses. A command that was under way when the
+ * connection was lost fails and is never repeated: nobody can tell whether the server ran it.
+ */
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 2_000;
+/** In time-outs: how often an idle connection is asked whether it still lives. */
+const HEARTBEAT_EVERY = 5;
+
+export interface KeptConnection {
+  send(command: string, args: string[]): Promise<unknown>;
+  /** As `send`, for what the client does by methods of its own. */
+  use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result>;
+  /** After the answers to what was sent before. */
+  close(): Promise<void>;
+}
+
+export interface ConnectionNeeds extends LinkNeeds {
+  readonly log: Log;
+  onRestored?: () => void;
+}
+
+/** Rejects where the first attempt fails. */
+export async function keepConnected(needs: ConnectionNeeds): Promise<KeptConnection> {
+  const { address, log, time, timeoutMs } = needs;
+  let closed = false;
+  let link: RedisLink | null = null;
+  let firstAttempt: Promise<RedisLink> | null = null;
+  let nextAttempt: Timer | undefined;
+  let heartbeat: Timer | undefined;
+
+  function onEnd(ended: RedisLink): void {
+    if (link !== ended) return;
+    link = null;
+    if (closed) return;
+    log.warn('the connection to Redis is lost and is being made anew', { redis: address.place });
+    firstAttempt = restore(FIRST_PAUSE_MS);
+  }
+
+  function adopt(fresh: RedisLink): void {
+    link = fresh;
+    // It may have ended before it was ours to look after.
+    if (!fresh.isConnected()) onEnd(fresh);
+  }
+
+  function restore(pauseMs: number): Promise<RedisLink> {
+    const attempt = openLink(needs, onEnd);
+    attempt.then(
+      (fresh) => {
+        firstAttempt = null;
+        if (closed) return fresh.close();
+        log.info('the connection to Redis is back', { redis: address.place });
+        adopt(fresh);
+        needs.onRestored?.();
+      },
+      () => {
+        firstAttempt = null;
+        if (closed) return;
+        const nextPauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        nextAttempt = time.after(pauseMs, () => restore(nextPauseMs));
+      },
+    );
+    return attempt;
+  }
+
+  function use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
+    return link && !closed ? link.use(work) : afterRestoring(work);
+  }
+
+  async function afterRestoring<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result> {
+    if (closed) throw sharedStateClosed();
+    const restored = await firstAttempt;
+    if (!restored) throw redisUnreachable(address);
+    return restored.use(work);
+  }
+
+  /** Without it, a subscriber whose server vanished without a word would wait for messages for ever. */
+  function beat(): void {
+    heartbeat = time.after(timeoutMs * HEARTBEAT_EVERY, () => {
+      if (link?.isIdle()) ping(link);
+      beat();
+    });
+  }
+
+  adopt(await openLink(needs, onEnd));
+  beat();
+  return {
+    use,
+    send: (command, args) => use<unknown>((client) => client.send(command, args)),
+    async close() {
+      if (closed) return;
+      closed = true;
+      nextAttempt?.cancel();
+      heartbeat?.cancel();
+      // Answers come in order: this one comes after all others.
+      if (link) await ping(link);
+      link?.close();
+    },
+  };
+}
+
+async function ping(link: RedisLink): Promise<void> {
+  // A failure shows in the link itself, which ends.
+  await link.use((client) => client.send('PING', [])).catch(() => {});
+}
+
+/** Replies that lie unread because our own process was busy get this long before we call the server silent. */
+const GRACE_MS = 50;
+
+interface LinkNeeds {
+  readonly address: RedisAddress;
+  readonly time: Pick<Clock, 'now' | 'after'>;
+  readonly timeoutMs: number;
+  /** Runs on each new connection before it is used. */
+  prepare(client: RedisClient): Promise<unknown>;
+}
+
+/** One connection, from its making to its end. */
+export interface RedisLink {
+  /** Rejects with a SharedStateFailure, but for an unknown script, which whoever sent it sends anew. */
+  use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result>;
+  isConnected(): boolean;
+  isIdle(): boolean;
+  close(): void;
+}
+
+/**
+ * Bun's own reconnecting is off: it does not say when a connection is lost, does not notice a silent server, and
+ * forgets subscriptions.
+ */
+export async function openLink(needs: LinkNeeds, onEnd: (link: RedisLink) => void): Promise<RedisLink> {
+  const client = new RedisClient(needs.address.url, {
+    connectionTimeout: needs.timeoutMs,
+    autoReconnect: false,
+    enableOfflineQueue: false,
+  });
+  const link = createLink(client, needs);
+  client.onclose = () => onEnd(link);
+  let tooLate: Timer | undefined;
+  try {
+    const ready = client.connect().then(() => needs.prepare(client));
+    const late = new Promise<never>((_, reject) => {
+      tooLate = needs.time.after(needs.timeoutMs, () => reject(redisUnreachable(needs.address)));
+    });
+    await Promise.race([ready, late]);
+    return link;
+  } catch (error) {
+    client.close();
+    throw isServerError(error) ? redisRefused(needs.address, error) : redisUnreachable(needs.address);
+  } finally {
+    tooLate?.cancel();
+  }
+}
+
+function createLink(client: RedisClient, { address, time, timeoutMs }: LinkNeeds): RedisLink {
+  // When each unanswered command was sent. Answers come in order, so the first is the oldest, and one timer on
+  // the oldest serves all: a timer for each command was measured at a tenth of the command's own cost.
+  const unanswered: number[] = [];
+  let answers = 0;
+  let isWatched = false;
+  let isSilent = false;
+
+  function watch(delayMs: number): void {
+    isWatched = true;
+    time.after(delayMs, () => {
+      isWatched = false;
+      const oldest = unanswered[0];
+      if (oldest === undefined) return;
+      const remainingMs = oldest + timeoutMs - time.now();
+      if (remainingMs > 0) watch(remainingMs);
+      else giveUpUnlessAnswered();
+    });
+  }
+
+  function giveUpUnlessAnswered(): void {
+    isWatched = true;
+    const answersBefore = answers;
+    time.after(GRACE_MS, () => {
+      if (answers > answersBefore) return watch(0);
+      isSilent = true;
+      // Rejects everything under way; the server may still run what has reached it.
+      client.close();
+    });
+  }
+
+  return {
+    async use(work) {
+      unanswered.push(time.now());
+      if (!isWatched) watch(timeoutMs);
+      try {
+        return await work(client);
+      } catch (error) {
+        if (isUnknownScript(error)) throw error;
+        if (isServerError(error)) throw redisRefused(address, error);
+        throw isSilent ? redisSilent(address, timeoutMs) : redisLost(address);
+      } finally {
+        answers += 1;
+        unanswered.shift();
+      }
+    },
+    isConnected: () => client.connected,
+    isIdle: () => unanswered.length === 0,
+    close: () => client.close(),
+  };
+}

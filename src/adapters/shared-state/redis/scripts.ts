@@ -1,0 +1,129 @@
+import type { SharedState } from '../../../ports/shared-state.ts';
+import { checkKey, checkValue } from '../input-checks.ts';
+import { isUnknownScript } from './address.ts';
+import type { KeptConnection } from './connection.ts';
+
+interface RedisScript {
+  readonly source: string;
+  readonly sha: string;
+}
+
+/**
+ * How long a key outlives its content, in milliseconds. Whether something still counts is judged from the times
+ * stored in it; the key's own expiry only clears up. The allowance keeps a server whose clock was set forward,
+ * or a replica that took over, from clearing up what still counts.
+ */
+export const CLEAR_UP_AFTER_MS = 60_000;
+
+/**
+ * What every script begins with. `now`: the server's time in whole milliseconds, plus the offset that tests set
+ * (always the first argument). `text`: how numbers go to commands, because Lua's own conversion keeps only 14
+ * digits, and Redis's own made a large number cost more than the command it was for.
+ */
+const PRELUDE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[1])
+local function text(number) return string.format('%d', number) end
+`;
+
+export type ScriptRunner = (script: RedisScript, keys: string[], args: string[]) => Promise<unknown>;
+
+export function defineScript(body: string): RedisScript {
+  const source = PRELUDE + body;
+  return { source, sha: new Bun.CryptoHasher('sha1').update(source).digest('hex') };
+}
+
+/**
+ * One round trip: the script goes by its hash. A server that does not know it (new, restarted, flushed) says so
+ * before it does anything, so sending the text then cannot apply it twice.
+ */
+export async function runScript(
+  connection: KeptConnection,
+  script: RedisScript,
+  { offsetMs, keys, args }: { offsetMs: number; keys: readonly string[]; args: readonly string[] },
+): Promise<unknown> {
+  const call = [script.sha, String(keys.length), ...keys, String(offsetMs), ...args];
+  try {
+    return await connection.send('EVALSHA', call);
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error;
+    call[0] = script.source;
+    return connection.send('EVAL', call);
+  }
+}
+
+/** The keys of one tag. Its braces put them into one slot of a cluster, so that one script may touch them all. */
+export interface TagKeys {
+  window(name: string): string;
+  held(name: string): string;
+  level(name: string): string;
+}
+
+export function tagKeys(prefix: string, tag: string): TagKeys {
+  const start = `${prefix}:{${tag}}:`;
+  return {
+    window: (name) => `${start}window:${name}`,
+    held: (name) => `${start}held:${name}`,
+    level: (name) => `${start}level:${name}`,
+  };
+}
+
+function valueKey(prefix: string, key: string): string {
+  return `${prefix}:value:${key}`;
+}
+
+/** Before the topic in a channel's name. */
+export function channelPrefix(prefix: string): string {
+  return `${prefix}:topic:`;
+}
+
+/**
+ * A value is stored as "expiresAt text", and the time in it decides, so that the offset of a test counts for
+ * values as it does for windows.
+ */
+
+const getValueScript = defineScript(`
+local stored = redis.call('GET', KEYS[1])
+if not stored then return false end
+local gap = string.find(stored, ' ', 1, true)
+if now >= tonumber(string.sub(stored, 1, gap - 1)) then return false end
+return string.sub(stored, gap + 1)
+`);
+
+/** After the offset: text, ttlMs, and '1' where a living value stays. Replies 1 where it was set. */
+const setValueScript = defineScript(`
+if ARGV[4] == '1' then
+  local stored = redis.call('GET', KEYS[1])
+  if stored and now < tonumber(string.match(stored, '^%d+')) then return 0 end
+end
+local ttl = tonumber(ARGV[3])
+redis.call('SET', KEYS[1], text(now + ttl) .. ' ' .. ARGV[2], 'PX', text(ttl + ${CLEAR_UP_AFTER_MS}))
+return 1
+`);
+
+const deleteValueScript = defineScript(`return redis.call('DEL', KEYS[1])`);
+
+type RedisValues = Pick<SharedState, 'get' | 'set' | 'setIfAbsent' | 'delete'>;
+
+export function createRedisValues({ run, prefix }: { run: ScriptRunner; prefix: string }): RedisValues {
+  async function store(key: string, value: string, ttlMs: number, onlyIfAbsent: boolean): Promise<boolean> {
+    checkValue(key, value, ttlMs);
+    const args = [value, String(ttlMs), onlyIfAbsent ? '1' : '0'];
+    return (await run(setValueScript, [valueKey(prefix, key)], args)) === 1;
+  }
+
+  return {
+    async get(key) {
+      checkKey(key);
+      return (await run(getValueScript, [valueKey(prefix, key)], [])) as string | null;
+    },
+    async set(key, value, ttlMs) {
+      await store(key, value, ttlMs, false);
+    },
+    setIfAbsent: (key, value, ttlMs) => store(key, value, ttlMs, true),
+    async delete(key) {
+      checkKey(key);
+      await run(deleteValueScript, [valueKey(prefix, key)], []);
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import type { ParsedText, ParseKind } from '../../domain/documents/document-engine.ts';
+import type { TextParser } from '../../domain/documents/parse-text.ts';
+import { DOCUMENT_QUEUE } from '../../domain/jobs/job-changes.ts';
+import {
+  applyPostingReading,
+  findWaitingPosting,
+  POSTING_GAVE_UP,
+  type PostingReading,
+  type ReadPosting,
+} from '../../domain/jobs/read-posting.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
+import { applyCvReading, CV_GAVE_UP, type CvReading, findWaitingCv } from '../../domain/talents/read-cv.ts';
+import { CV_QUEUE } from '../../domain/talents/talent-changes.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Transaction } from '../../ports/database.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { JobHandler } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import type { PlatformCalls } from './platform-calls.ts';
+
+/** A document of a company that a worker has taken up. */
+interface DocumentToRead {
+  readonly kind: ParseKind;
+  readonly companyId: string;
+  readonly bytes: Uint8Array;
+  /** Names the job in the record of the call. */
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+type ReadDocument =
+  | {
+      readonly outcome: 'read';
+      readonly text: string;
+      readonly parsed: ParsedText;
+      readonly engine: 'model' | 'embedded';
+      /** In the transaction that writes the record down. */
+      charge(transaction: Transaction): Promise<void>;
+      /** After it, whatever came of it. */
+      release(): Promise<void>;
+    }
+  /** For good, in a sentence for whoever sent the document. */
+  | { readonly outcome: 'unreadable'; readonly problem: string };
+
+interface DocumentReading {
+  /** Rejects where it may go better later. */
+  read(document: DocumentToRead): Promise<ReadDocument>;
+}
+
+interface DocumentReadingParts {
+  readonly reader: Pick<DocumentReader, 'read'>;
+  readonly parser: TextParser;
+  readonly platformCalls: PlatformCalls;
+  /** The one that documents are read by. */
+  readonly extractAlias: () => Alias;
+}
+
+/** From bytes to a record: the reader's text, the company's credits, a model or the embedded engine. */
+export function createDocumentReading(parts: DocumentReadingParts): DocumentReading {
+  const { reader, parser, platformCalls, extractAlias } = parts;
+  return {
+    async read({ kind, companyId, bytes, requestId, signal }) {
+      const reading = await reader.read(bytes);
+      switch (reading.outcome) {
+        case 'busy':
+          throw new Error('the document reader is busy');
+        case 'too-large':
+        case 'unreadable':
+          return { outcome: 'unreadable', problem: reading.message };
+        case 'read':
+      }
+      signal.throwIfAborted();
+      const { text, warnings } = reading;
+      const alias = extractAlias();
+      const endpoint = `parse/${kind}`;
+      const bodyBytes = text.length;
+      const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
+      try {
+        const document = await parser.parse({ kind, text, alias, signal, mayAsk: call.mayAsk });
+        signal.throwIfAborted();
+        const { parsed, engine } = document;
+        return {
+          outcome: 'read',
+          text,
+          parsed: withWarnings(parsed, warnings),
+          engine,
+          charge: (transaction) => call.charge(transaction, document),
+          release: call.release,
+        };
+      } catch (error) {
+        await call.release();
+        throw error;
+      }
+    },
+  };
+}
+
+/** What the reader left out or guessed stands beside what the engine did. */
+function withWarnings(parsed: ParsedText, warnings: readonly string[]): ParsedText {
+  if (warnings.length === 0) return parsed;
+  const { document } = parsed;
+  return { ...parsed, document: { ...document, warnings: [...warnings, ...document.warnings] } };
+}
+
+interface CvWorkerParts {
+  readonly database: Database;
+  readonly reading: DocumentReading;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const NOT_A_CV = 'This document does not look like a CV. Send the CV itself, or fill in the profile by hand.';
+
+/**
+ * A CV, from the queue to a profile. Everything before the last step may be repeated: only there something is written,
+ * the profile and the charge of its call in one transaction, and only while the talent still waits for it. So a worker
+ * may die anywhere. What cannot be read is FAILED at once and holds up nobody; what may go better later is tried again
+ * by the queue, and past the last try it is FAILED with a dead letter, whose next run counts again.
+ */
+export function createCvWorker({ database, reading, clock, log }: CvWorkerParts): JobHandler {
+  return async ({ id: requestId, data, attempt, signal }) => {
+    const waiting = await findWaitingCv(database, String(data.talentId));
+    if (waiting === null) return;
+    const { talentId, companyId, bytes } = waiting;
+    let read: ReadDocument;
+    try {
+      read = await reading.read({ kind: 'cv', companyId, bytes, requestId, signal });
+    } catch (error) {
+      if (attempt > CV_QUEUE.retries && !signal.aborted) {
+        await applyCvReading({ database, clock }, waiting, { outcome: 'failed', problem: CV_GAVE_UP });
+      }
+      throw error;
+    }
+    if (read.outcome === 'unreadable') {
+      await applyCvReading({ database, clock }, waiting, { outcome: 'failed', problem: read.problem });
+      log.info('a CV cannot be read', { talentId, reason: read.problem });
+      return;
+    }
+    try {
+      const applied = await applyCvReading({ database, clock }, waiting, cvReadingOf(read), read.charge);
+      const { engine } = read;
+      log.info('a CV was read', { talentId, engine, outcome: applied.outcome });
+    } finally {
+      await read.release();
+    }
+  };
+}
+
+function cvReadingOf({ text, parsed, engine }: Extract<ReadDocument, { outcome: 'read' }>): CvReading {
+  const { value: profile, evidence, document } = parsed;
+  if (profile === null) return { outcome: 'failed', problem: NOT_A_CV, text };
+  return { outcome: 'read', text, profile, evidence, document, engine };
+}
+
+interface DocumentWorkerParts {
+  readonly database: Database;
+  readonly reading: DocumentReading;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const NOT_A_POSTING =
+  'This document does not look like a job posting. Send the posting itself, or fill in the fields by hand.';
+
+/** A posting, from the queue to a job's fields, in the manner of the CV worker: see there. */
+export function createDocumentWorker({ database, reading, clock, log }: DocumentWorkerParts): JobHandler {
+  return async ({ id: requestId, data, attempt, signal }) => {
+    const waiting = await findWaitingPosting(database, String(data.jobId));
+    if (waiting === null) return;
+    const { jobId, companyId, bytes } = waiting;
+    let read: ReadDocument;
+    try {
+      read = await reading.read({ kind: 'jd', companyId, bytes, requestId, signal });
+    } catch (error) {
+      if (attempt > DOCUMENT_QUEUE.retries && !signal.aborted) {
+        await applyPostingReading({ database, clock }, waiting, {
+          outcome: 'failed',
+          problem: POSTING_GAVE_UP,
+        });
+      }
+      throw error;
+    }
+    if (read.outcome === 'unreadable') {
+      await applyPostingReading({ database, clock }, waiting, { outcome: 'failed', problem: read.problem });
+      log.info('a posting cannot be read', { jobId, reason: read.problem });
+      return;
+    }
+    try {
+      const applied = await applyPostingReading(
+        { database, clock },
+        waiting,
+        postingReadingOf(read),
+        read.charge,
+      );
+      const { engine } = read;
+      log.info('a posting was read', { jobId, engine, outcome: applied.outcome });
+    } finally {
+      await read.release();
+    }
+  };
+}
+
+function postingReadingOf({ parsed, engine }: Extract<ReadDocument, { outcome: 'read' }>): PostingReading {
+  const { value } = parsed;
+  if (value === null) return { outcome: 'failed', problem: NOT_A_POSTING };
+  return { outcome: 'read', posting: value as unknown as ReadPosting & typeof value, engine };
+}

@@ -1,0 +1,250 @@
+import {
+  acceptInvitation as acceptByToken,
+  type ChangedMember,
+  inviteMember as createInvitation,
+  withdrawInvitation as endInvitation,
+  type Invitation,
+  listInvitations,
+  listMembers,
+  removeMember as removeFromCompany,
+  changeRole as setMemberRole,
+} from '../../../domain/accounts/members.ts';
+import type { User } from '../../../domain/accounts/user.ts';
+import { countAttempt, member } from '../access.ts';
+import { badInput, conflict, notFound, refusal } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
+import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { Declaration } from '../schema-builder.ts';
+import { hashNewPassword } from './passwords.ts';
+import { startRecordedSession } from './sessions.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    Member: User;
+    MemberConnection: Page<User>;
+    Invitation: Invitation;
+    InvitationConnection: Page<Invitation>;
+  }
+}
+
+const memberObjects: Declaration = (builder) => {
+  builder.objectType('Member', {
+    description: 'One of a company’s people.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      email: t.exposeString('email'),
+      role: t.expose('role', { type: 'Role' }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    }),
+  });
+  builder.objectType('Invitation', {
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      email: t.exposeString('email'),
+      role: t.expose('role', { type: 'Role' }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime' }),
+    }),
+  });
+  defineConnection(builder, 'Member');
+  defineConnection(builder, 'Invitation');
+};
+
+const members: Declaration = (builder) =>
+  builder.queryField('members', (t) =>
+    t.field({
+      type: 'MemberConnection',
+      description: 'The people of the caller’s company, in the order in which they came.',
+      authScopes: { member: true },
+      args: { first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { limit, after } = pageWish(args);
+        const wish = { limit: limit + 1, after: after === null ? null : idOf('page', after) };
+        const rows = await listMembers(context.parts.database, companyId, wish);
+        return pageOf(rows, limit, ({ id }) => id);
+      },
+    }),
+  );
+
+const changeRole: Declaration = (builder) =>
+  builder.mutationField('changeRole', (t) =>
+    t.field({
+      type: 'Member',
+      description: 'The last admin of a company stays one.',
+      authScopes: { companyAdmin: true },
+      args: { userId: t.arg.id({ required: true }), role: t.arg({ type: 'Role', required: true }) },
+      async resolve(_root, { userId: wantedId, role }, context) {
+        const { companyId } = await member(context);
+        const userId = idOf('member', wantedId);
+        const now = new Date(context.parts.clock.now());
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const changed = memberChanged(await setMemberRole(transaction, { companyId, userId, now, role }));
+          const details = { email: changed.email, role };
+          await record({ action: 'member.role-changed', objectKind: 'user', objectId: userId, details });
+          return changed;
+        });
+      },
+    }),
+  );
+
+const removeMember: Declaration = (builder) =>
+  builder.mutationField('removeMember', (t) =>
+    t.boolean({
+      description: 'The person loses access at once. The last admin of a company cannot be removed.',
+      authScopes: { companyAdmin: true },
+      args: { userId: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const userId = idOf('member', args.userId);
+        const now = new Date(context.parts.clock.now());
+        await recordedChange(context, async ({ transaction, record }) => {
+          const { email } = memberChanged(await removeFromCompany(transaction, { companyId, userId, now }));
+          const details = { email };
+          await record({ action: 'member.removed', objectKind: 'user', objectId: userId, details });
+        });
+        return true;
+      },
+    }),
+  );
+
+const leaveCompany: Declaration = (builder) =>
+  builder.mutationField('leaveCompany', (t) =>
+    t.boolean({
+      description:
+        'The caller leaves, and their account is closed. The last admin of a company cannot leave.',
+      authScopes: { member: true },
+      async resolve(_root, _args, context) {
+        const { companyId, id: userId } = await member(context);
+        const now = new Date(context.parts.clock.now());
+        await recordedChange(context, async ({ transaction, record }) => {
+          memberChanged(await removeFromCompany(transaction, { companyId, userId, now }));
+          await record({ action: 'member.left', objectKind: 'user', objectId: userId });
+        });
+        return true;
+      },
+    }),
+  );
+
+/** The member who was changed, or the refusal that says why not. */
+function memberChanged(changed: ChangedMember): User {
+  switch (changed.outcome) {
+    case 'changed':
+      return changed.member;
+    case 'no-such-member':
+      throw notFound('member');
+    case 'last-admin':
+      throw conflict('This is the company’s last admin: make somebody else an admin first.');
+  }
+}
+
+const invitations: Declaration = (builder) =>
+  builder.queryField('invitations', (t) =>
+    t.field({
+      type: 'InvitationConnection',
+      description: 'Invitations that can still be accepted, the newest first.',
+      authScopes: { companyAdmin: true },
+      args: { first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { database, clock } = context.parts;
+        const { limit, after } = pageWish(args);
+        const now = new Date(clock.now());
+        const wish = { limit: limit + 1, after: after === null ? null : idOf('page', after), now };
+        return pageOf(await listInvitations(database, companyId, wish), limit, ({ id }) => id);
+      },
+    }),
+  );
+
+const inviteMember: Declaration = (builder) =>
+  builder.mutationField('inviteMember', (t) =>
+    t.field({
+      type: 'Invitation',
+      description: 'Mails an invitation, good for a week. An earlier one of the same address ends.',
+      authScopes: { companyAdmin: true },
+      args: {
+        email: t.arg.string({ required: true }),
+        role: t.arg({ type: 'Role', required: true, defaultValue: 'MEMBER' }),
+      },
+      async resolve(_root, args, context) {
+        const inviter = await member(context);
+        const email = bounded('email', 'email', args.email);
+        await countAttempt(context, 'invitation', inviter.companyId);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const invited = await createInvitation(context.parts, transaction, {
+            inviter,
+            email,
+            role: args.role,
+          });
+          if (invited.outcome === 'bad-email') throw badInput('email', 'this is no e-mail address');
+          if (invited.outcome === 'email-taken') throw conflict('This address has an account already.');
+          const { invitation } = invited;
+          const details = { email: invitation.email, role: invitation.role };
+          const object = { objectKind: 'invitation', objectId: invitation.id };
+          await record({ action: 'member.invited', ...object, details });
+          return invitation;
+        });
+      },
+    }),
+  );
+
+const withdrawInvitation: Declaration = (builder) =>
+  builder.mutationField('withdrawInvitation', (t) =>
+    t.field({
+      type: 'Invitation',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const invitationId = idOf('invitation', args.id);
+        const now = new Date(context.parts.clock.now());
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const withdrawn = await endInvitation(transaction, { companyId, invitationId, now });
+          if (withdrawn === null) throw notFound('invitation');
+          const object = { objectKind: 'invitation', objectId: invitationId };
+          await record({ action: 'invitation.withdrawn', ...object, details: { email: withdrawn.email } });
+          return withdrawn;
+        });
+      },
+    }),
+  );
+
+const acceptInvitation: Declaration = (builder) =>
+  builder.mutationField('acceptInvitation', (t) =>
+    t.field({
+      type: 'Session',
+      description: 'Makes an account in the inviting company with the token of a mail, once.',
+      authScopes: { anyone: true },
+      args: { token: t.arg.string({ required: true }), password: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const token = bounded('secret', 'token', args.token);
+        await countAttempt(context, 'token');
+        const passwordHash = await hashNewPassword(context, 'password', args.password);
+        return await recordedChange(context, async (change) => {
+          const accepted = await acceptByToken(context.parts, change.transaction, { token, passwordHash });
+          if (accepted.outcome === 'no-such-invitation') {
+            throw refusal('NOT_FOUND', 'This invitation is used, withdrawn or too old: ask for a new one.');
+          }
+          if (accepted.outcome === 'email-taken') throw conflict('This address has an account already.');
+          const { id, companyId, email, role } = accepted.invitation;
+          const actor = { id: accepted.userId, email };
+          const object = { objectKind: 'invitation', objectId: id, companyId };
+          await change.record({ action: 'invitation.accepted', ...object, actor, details: { role } });
+          return await startRecordedSession(context, change, { ...actor, companyId });
+        });
+      },
+    }),
+  );
+
+export const memberDeclarations: readonly Declaration[] = [
+  memberObjects,
+  members,
+  changeRole,
+  removeMember,
+  leaveCompany,
+  invitations,
+  inviteMember,
+  withdrawInvitation,
+  acceptInvitation,
+];

@@ -1,0 +1,116 @@
+import {
+  requestPasswordReset as mailPasswordReset,
+  setPassword,
+  resetPassword as setPasswordByToken,
+} from '../../../domain/accounts/passwords.ts';
+import { authenticate, passwordComplaint } from '../../../domain/accounts/user.ts';
+import { countAttempt, signedIn } from '../access.ts';
+import { badInput, rateLimited, refusal } from '../errors.ts';
+import { bounded } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+import { startRecordedSession } from './sessions.ts';
+
+const changePassword: Declaration = (builder) =>
+  builder.mutationField('changePassword', (t) =>
+    t.field({
+      type: 'Session',
+      description: 'All sessions of the caller end, and the answer is a new one.',
+      authScopes: { signedIn: true },
+      args: {
+        currentPassword: t.arg.string({ required: true }),
+        newPassword: t.arg.string({ required: true }),
+      },
+      async resolve(_root, args, context) {
+        const { database, secrets, clock } = context.parts;
+        const viewer = await signedIn(context);
+        const current = bounded('secret', 'currentPassword', args.currentPassword);
+        const wanted = newPassword('newPassword', args.newPassword);
+        // Counted as a log-in: a stolen access token must not be a way to guess the password.
+        await countAttempt(context, 'log-in', viewer.email);
+        if ((await authenticate(database, secrets, viewer.email, current)) === null) {
+          throw badInput('currentPassword', 'this is not the password');
+        }
+        const hash = await secrets.hashPassword(wanted);
+        return await recordedChange(context, async (change) => {
+          await setPassword(change.transaction, viewer.id, hash, new Date(clock.now()));
+          await change.record({ action: 'password.changed', objectKind: 'user', objectId: viewer.id });
+          return await startRecordedSession(context, change, viewer);
+        });
+      },
+    }),
+  );
+
+const requestPasswordReset: Declaration = (builder) =>
+  builder.mutationField('requestPasswordReset', (t) =>
+    t.boolean({
+      description:
+        'Mails a link to whoever has the address. The answer is true, whether or not somebody has.',
+      authScopes: { anyone: true },
+      args: { email: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const email = bounded('email', 'email', args.email);
+        const counted = await context.parts.attempts.count('reset', context.clientAddress, email);
+        if (counted.outcome === 'refused') {
+          // A full mailbox is spared in silence: another answer would tell who has an account.
+          if (counted.by === 'account') return true;
+          throw rateLimited(counted.retryAfterMs);
+        }
+        await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
+          const user = await mailPasswordReset(context.parts, transaction, email);
+          if (user === null) return nothingChanged();
+          const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
+          await record({ action: 'password.reset-requested', ...object });
+        });
+        return true;
+      },
+    }),
+  );
+
+const resetPassword: Declaration = (builder) =>
+  builder.mutationField('resetPassword', (t) =>
+    t.field({
+      type: 'Session',
+      description: 'Sets a new password with the token of a mail, once. All other sessions end.',
+      authScopes: { anyone: true },
+      args: { token: t.arg.string({ required: true }), password: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const token = bounded('secret', 'token', args.token);
+        await countAttempt(context, 'token');
+        const passwordHash = await hashNewPassword(context, 'password', args.password);
+        return await recordedChange(context, async (change) => {
+          const user = await setPasswordByToken(context.parts, change.transaction, { token, passwordHash });
+          if (user === null) {
+            throw refusal('NOT_FOUND', 'This link is used or too old: ask for a new one.');
+          }
+          const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
+          await change.record({ action: 'password.reset', ...object, actor: user });
+          return await startRecordedSession(context, change, user);
+        });
+      },
+    }),
+  );
+
+/** A password that somebody chose; BAD_USER_INPUT where it is too short or too long. */
+function newPassword(field: string, value: unknown): string {
+  const password = bounded('secret', field, value);
+  const complaint = passwordComplaint(password);
+  if (complaint !== null) throw badInput(field, complaint);
+  return password;
+}
+
+/** Its hash, made before any transaction: it takes tens of milliseconds. */
+export async function hashNewPassword(
+  context: RequestContext,
+  field: string,
+  value: unknown,
+): Promise<string> {
+  return await context.parts.secrets.hashPassword(newPassword(field, value));
+}
+
+export const passwordDeclarations: readonly Declaration[] = [
+  changePassword,
+  requestPasswordReset,
+  resetPassword,
+];

@@ -1,0 +1,209 @@
+import {
+  endSession as endOwnSession,
+  endSessionByToken,
+  type LiveSession,
+  listSessions,
+  refreshSession as refreshTokens,
+  type SessionTokens,
+  startSession,
+} from '../../../domain/accounts/sessions.ts';
+import { authenticate, type Role, type User } from '../../../domain/accounts/user.ts';
+import { countAttempt, signedIn } from '../access.ts';
+import { notFound, refusal } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
+import { type Change, recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    WhoAmI: User;
+    Session: SessionTokens;
+    LiveSession: LiveSession;
+  }
+  interface SchemaScalars {
+    Role: Role;
+  }
+}
+
+const sessionObjects: Declaration = (builder) => {
+  builder.objectType('Session', {
+    description: 'What a client holds: both tokens are secrets.',
+    fields: (t) => ({
+      accessToken: t.exposeString('accessToken'),
+      refreshToken: t.exposeString('refreshToken', { description: 'Good for one refreshSession.' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', description: 'The access token’s end.' }),
+    }),
+  });
+  builder.objectType('LiveSession', {
+    description: 'A place where somebody is logged in.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      clientAddress: t.exposeString('clientAddress'),
+      userAgent: t.exposeString('userAgent'),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+      refreshedAt: t.expose('refreshedAt', { type: 'DateTime' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime' }),
+    }),
+  });
+};
+
+const whoAmIObject: Declaration = (builder) => {
+  builder.enumType('Role', {
+    values: {
+      MEMBER: { description: 'Uses what the company has.' },
+      COMPANY_ADMIN: { description: 'Also manages its people, keys and money.' },
+    },
+  });
+  builder.objectType('WhoAmI', {
+    description: 'The person behind the access token.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      email: t.exposeString('email'),
+      isSuperAdmin: t.exposeBoolean('isSuperAdmin'),
+      role: t.expose('role', { type: 'Role' }),
+      companyId: t.exposeID('companyId', { nullable: true }),
+    }),
+  });
+};
+
+const whoAmI: Declaration = (builder) =>
+  builder.queryField('whoAmI', (t) =>
+    t.field({
+      type: 'WhoAmI',
+      authScopes: { signedIn: true },
+      resolve: (_root, _args, context) => signedIn(context),
+    }),
+  );
+
+const sessions: Declaration = (builder) =>
+  builder.queryField('sessions', (t) =>
+    t.field({
+      type: ['LiveSession'],
+      description: 'Where the caller is logged in, the newest first.',
+      authScopes: { signedIn: true },
+      async resolve(_root, _args, context) {
+        const { id } = await signedIn(context);
+        const { database, clock } = context.parts;
+        return [...(await listSessions(database, id, new Date(clock.now())))];
+      },
+    }),
+  );
+
+/** P-8. An unknown address and a wrong password get the same answer, after the same time. */
+const login: Declaration = (builder) =>
+  builder.mutationField('login', (t) =>
+    t.field({
+      type: 'Session',
+      authScopes: { anyone: true },
+      args: { email: t.arg.string({ required: true }), password: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const { database, secrets, attempts } = context.parts;
+        const email = bounded('email', 'email', args.email);
+        const password = bounded('secret', 'password', args.password);
+        await countAttempt(context, 'log-in', email);
+        const user = await authenticate(database, secrets, email, password);
+        if (user === null) {
+          context.log.info('a log-in was refused', { clientAddress: context.clientAddress });
+          throw refusal('UNAUTHENTICATED', 'The e-mail address or the password is wrong.');
+        }
+        await attempts.forgive('log-in', email);
+        return await recordedChange(context, (change) => startRecordedSession(context, change, user));
+      },
+    }),
+  );
+
+const refreshSession: Declaration = (builder) =>
+  builder.mutationField('refreshSession', (t) =>
+    t.field({
+      type: 'Session',
+      description: 'New tokens for a refresh token, which is spent with it. A spent one ends the session.',
+      authScopes: { anyone: true },
+      args: { refreshToken: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const token = bounded('secret', 'refreshToken', args.refreshToken);
+        const refreshed = await context.parts.database.transaction(
+          async (transaction) => await refreshTokens(context.parts, transaction, token),
+        );
+        if (refreshed.outcome === 'refreshed') return refreshed.tokens;
+        if (refreshed.outcome === 'reused') {
+          const { clientAddress } = context;
+          context.log.warn('a spent refresh token came back: its session is ended', {
+            userId: refreshed.userId,
+            clientAddress,
+          });
+        }
+        throw refusal('UNAUTHENTICATED', 'This session is over: log in again.');
+      },
+    }),
+  );
+
+const logout: Declaration = (builder) =>
+  builder.mutationField('logout', (t) =>
+    t.boolean({
+      description: 'Ends the session of the refresh token; one that is over stays over.',
+      authScopes: { anyone: true },
+      args: { refreshToken: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const { secrets, clock } = context.parts;
+        const token = bounded('secret', 'refreshToken', args.refreshToken);
+        const now = new Date(clock.now());
+        await recordedChange(context, async ({ transaction, record, nothingChanged }: Change) => {
+          const ended = await endSessionByToken(transaction, secrets, token, now);
+          if (ended === null) return nothingChanged();
+          const actor = { id: ended.userId, email: ended.email };
+          const object = { objectKind: 'session', objectId: ended.id, companyId: ended.companyId };
+          await record({ action: 'session.ended', ...object, actor });
+        });
+        return true;
+      },
+    }),
+  );
+
+const endSession: Declaration = (builder) =>
+  builder.mutationField('endSession', (t) =>
+    t.boolean({
+      description: 'Ends one of the caller’s own sessions.',
+      authScopes: { signedIn: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { id: userId } = await signedIn(context);
+        const sessionId = idOf('session', args.id);
+        const now = new Date(context.parts.clock.now());
+        await recordedChange(context, async ({ transaction, record }) => {
+          if (!(await endOwnSession(transaction, { userId, sessionId, now }))) throw notFound('session');
+          await record({ action: 'session.ended', objectKind: 'session', objectId: sessionId });
+        });
+        return true;
+      },
+    }),
+  );
+
+interface SessionOwner {
+  readonly id: string;
+  readonly email: string;
+  readonly companyId: string | null;
+}
+
+/** Starts a session within a change and records it. */
+export async function startRecordedSession(
+  context: RequestContext,
+  { transaction, record }: Change,
+  owner: SessionOwner,
+): Promise<SessionTokens> {
+  const { sessionId, ...tokens } = await startSession(context.parts, transaction, owner, context);
+  const object = { objectKind: 'session', objectId: sessionId };
+  await record({ action: 'session.started', ...object, companyId: owner.companyId, actor: owner });
+  return tokens;
+}
+
+export const sessionDeclarations: readonly Declaration[] = [
+  sessionObjects,
+  whoAmIObject,
+  whoAmI,
+  sessions,
+  login,
+  refreshSession,
+  logout,
+  endSession,
+];

@@ -1,0 +1,38 @@
+import { fromMinorUnits } from '../../domain/catalog/currency.ts';
+import { badInput } from './errors.ts';
+
+const MICRO = 1_000_000;
+/** Beyond it a Float no longer tells one micro-credit from the next. */
+const MOST_CREDITS = 9_000_000_000;
+
+/** Credits as clients see them. Only for showing: inside, money is whole micro-credits. */
+export function creditsFrom(micro: bigint): number {
+  const whole = micro / BigInt(MICRO);
+  return Number(whole) + Number(micro % BigInt(MICRO)) / MICRO;
+}
+
+export function creditsOrNull(micro: bigint | null): number | null {
+  return micro === null ? null : creditsFrom(micro);
+}
+
+const DECIMALS = 6;
+
+/**
+ * Whole micro-credits out of what a client sent, by its decimal digits. More than six decimals are refused, not
+ * rounded; only the dust of adding floats (0.1 + 0.2) is brushed off.
+ */
+export function microFrom(field: string, credits: number): bigint {
+  if (!Number.isFinite(credits) || Math.abs(credits) > MOST_CREDITS) {
+    throw badInput(field, `a number of credits up to ${MOST_CREDITS} is needed`);
+  }
+  const digits = credits.toFixed(DECIMALS);
+  if (Math.abs(credits - Number(digits)) > Math.abs(credits) * 4 * Number.EPSILON) {
+    throw badInput(field, `credits have at most ${DECIMALS} decimals`);
+  }
+  return BigInt(digits.replace('.', ''));
+}
+
+/** An amount as clients see it, in the currency's major unit. Only for showing: inside, money is whole minor units. */
+export function amountFrom(amountMinor: bigint, currency: string): number {
+  return Number(fromMinorUnits(amountMinor, currency));
+}

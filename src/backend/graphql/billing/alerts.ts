@@ -1,0 +1,175 @@
+import {
+  type AlertKind,
+  type AlertSettings,
+  listAlerts,
+  type RaisedAlert,
+  readAlertSettings,
+  setAlertSettings as setSettings,
+} from '../../../domain/credits/alerts/alert-settings.ts';
+import { creditsOfMicro } from '../../../domain/credits/ledger/credit-account.ts';
+import { member } from '../access.ts';
+import { creditsFrom, creditsOrNull, microFrom } from '../amounts.ts';
+import { badInput } from '../errors.ts';
+import { bounded } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    CreditAlert: RaisedAlert;
+    AlertSettings: AlertSettings;
+  }
+  interface SchemaScalars {
+    CreditAlertKind: AlertKind;
+  }
+}
+
+const creditAlertObject: Declaration = (builder) => {
+  builder.enumType('CreditAlertKind', {
+    values: {
+      LOW_BALANCE: {
+        description:
+          'PREPAID: one of the company’s own thresholds, or 20, 5 or 0 percent of the balance after the last top-up.',
+      },
+      CREDIT_LINE: { description: 'POSTPAID with a limit: a share of it is used in a month.' },
+      KEY_SPENDING: { description: 'A key has spent a share of its monthly limit.' },
+    },
+  });
+  builder.objectType('CreditAlert', {
+    description: 'A threshold that was passed, once for a top-up or a month.',
+    fields: (t) => ({
+      kind: t.expose('kind', { type: 'CreditAlertKind' }),
+      thresholdPercent: t.exposeInt('thresholdPercent', {
+        description: 'Of the last top-up or of the limit; of a threshold in credits rounded down.',
+      }),
+      threshold: t.float({
+        nullable: true,
+        description: 'In credits, where the company had set it itself; null for a share.',
+        resolve: ({ thresholdMicro }) => creditsOrNull(thresholdMicro),
+      }),
+      keyId: t.exposeID('keyId', { nullable: true, description: 'Of KEY_SPENDING.' }),
+      keyName: t.exposeString('keyName', { nullable: true }),
+      raisedAt: t.expose('raisedAt', { type: 'DateTime' }),
+      mailedAt: t.expose('mailedAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When it was handed on to the mail; null while it waits.',
+      }),
+    }),
+  });
+};
+
+const alertSettingsObject: Declaration = (builder) =>
+  builder.objectType('AlertSettings', {
+    description: 'What a company is alerted of, and who is told by mail.',
+    fields: (t) => ({
+      isOn: t.exposeBoolean('isOn', { description: 'While it is off nothing is raised and nothing mailed.' }),
+      balanceThresholds: t.floatList({
+        nullable: true,
+        description:
+          'PREPAID: balances in credits, the highest first. Null: 20, 5 and 0 percent of the balance after the last top-up.',
+        resolve: ({ balanceThresholdsMicro }) => balanceThresholdsMicro?.map(creditsFrom) ?? null,
+      }),
+      limitPercents: t.intList({
+        description: 'Used shares of the credit limit, and of the monthly limits of keys, in percent.',
+        resolve: ({ limitPercents }) => [...limitPercents],
+      }),
+      receivers: t.field({
+        type: ['Member'],
+        nullable: true,
+        description: 'Those of the chosen people who still belong to the company. Null: all its admins.',
+        resolve: ({ receivers }) => receivers && [...receivers],
+      }),
+    }),
+  });
+
+const creditAlerts: Declaration = (builder) =>
+  builder.queryField('creditAlerts', (t) =>
+    t.field({
+      type: ['CreditAlert'],
+      description:
+        'The company’s last hundred alerts, the newest first. Each was mailed to those whom alertSettings names.',
+      authScopes: { companyAdmin: true },
+      async resolve(_root, _args, context) {
+        const { companyId } = await member(context);
+        return [...(await listAlerts(context.parts.database, companyId))];
+      },
+    }),
+  );
+
+/** More than can be set, so that the domain says how many can; it bounds what is read one by one. */
+const MOST_READ = 50;
+
+const alertSettings: Declaration = (builder) =>
+  builder.queryField('alertSettings', (t) =>
+    t.field({
+      type: 'AlertSettings',
+      authScopes: { companyAdmin: true },
+      async resolve(_root, _args, context) {
+        const { companyId } = await member(context);
+        return await readAlertSettings(context.parts.database, companyId);
+      },
+    }),
+  );
+
+const setAlertSettings: Declaration = (builder) => {
+  const input = builder.inputType('AlertSettingsInput', {
+    description: 'All of it at once: what is left out or null goes back to its default.',
+    fields: (t) => ({
+      isOn: t.boolean({ required: true }),
+      balanceThresholds: t.floatList({ description: '1 to 5 balances in credits, from 0.' }),
+      limitPercents: t.intList({ description: '1 to 5 shares, 1 to 100 percent; 80 and 100 by default.' }),
+      receivers: t.stringList({ description: '1 to 10 addresses of the company’s people.' }),
+    }),
+  });
+  builder.mutationField('setAlertSettings', (t) =>
+    t.field({
+      type: 'AlertSettings',
+      description:
+        'For what is charged from now on. A threshold is told when it is passed: one above the present balance waits for the next top-up.',
+      authScopes: { companyAdmin: true },
+      args: { input: t.arg({ type: input, required: true }) },
+      async resolve(_root, { input: wanted }, context) {
+        const { companyId } = await member(context);
+        const balances = boundedList('balanceThresholds', wanted.balanceThresholds);
+        const addresses = boundedList('receivers', wanted.receivers);
+        const settings = {
+          isOn: wanted.isOn,
+          balanceThresholdsMicro:
+            balances?.map((credits) => microFrom('input.balanceThresholds', credits)) ?? null,
+          limitPercents: boundedList('limitPercents', wanted.limitPercents),
+          receivers: addresses?.map((address) => bounded('email', 'input.receivers', address)) ?? null,
+        };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const changedAt = new Date(context.parts.clock.now());
+          const set = await setSettings(transaction, companyId, settings, changedAt);
+          if (set.outcome === 'refused') throw badInput(`input.${set.field}`, set.problem);
+          const { isOn, balanceThresholdsMicro, limitPercents, receivers } = set.settings;
+          const details = {
+            isOn,
+            balanceThresholds: balanceThresholdsMicro?.map(creditsOfMicro) ?? null,
+            limitPercents: limitPercents.map(String),
+            receivers: receivers?.map(({ email }) => email) ?? null,
+          };
+          const object = { objectKind: 'company', objectId: companyId };
+          await record({ action: 'alert-settings.set', ...object, details });
+          return set.settings;
+        });
+      },
+    }),
+  );
+};
+
+function boundedList<Item>(field: string, list: readonly Item[] | null | undefined): readonly Item[] | null {
+  if (list === null || list === undefined) return null;
+  if (list.length > MOST_READ) throw badInput(`input.${field}`, `${list.length} are too many`);
+  return list;
+}
+
+export const alertDeclarations: readonly Declaration[] = [
+  creditAlertObject,
+  alertSettingsObject,
+  creditAlerts,
+  alertSettings,
+  setAlertSettings,
+];

@@ -1,0 +1,224 @@
+import {
+  type CreditPack,
+  listCreditPacks,
+  createCreditPack as storeCreditPack,
+} from '../../../domain/catalog/credit-pack.ts';
+import {
+  type BillingInterval,
+  listPlans,
+  type Plan,
+  createPlan as storePlan,
+  syncAllPlansProviderPricing as syncProviderPrices,
+} from '../../../domain/catalog/plan.ts';
+import { signedIn } from '../access.ts';
+import { amountFrom, creditsFrom, microFrom } from '../amounts.ts';
+import { badInput, providerFailed } from '../errors.ts';
+import { bounded } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    Plan: Plan;
+    CreditPackOutput: CreditPack;
+  }
+  interface SchemaScalars {
+    BillingInterval: BillingInterval;
+  }
+}
+
+const catalogObjects: Declaration = (builder) => {
+  builder.enumType('BillingInterval', { values: ['MONTH', 'YEAR'] as const });
+  builder.objectType('Plan', {
+    description: 'What is paid for by the period.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      name: t.exposeString('name'),
+      active: t.exposeBoolean('active'),
+      billingMode: t.expose('billingMode', { type: 'BillingMode' }),
+      price: t.float({ resolve: ({ priceMinor, currency }) => amountFrom(priceMinor, currency) }),
+      currency: t.exposeString('currency'),
+      credits: t.float({
+        description: 'What each paid period brings.',
+        resolve: ({ creditsMicro }) => creditsFrom(creditsMicro),
+      }),
+      interval: t.expose('interval', { type: 'BillingInterval' }),
+      providerProductId: t.exposeString('providerProductId', { nullable: true }),
+      providerPriceId: t.exposeString('providerPriceId', { nullable: true }),
+      needsProviderPricing: t.exposeBoolean('needsProviderPricing', {
+        description:
+          'It could be sold, were it not for the price that the payment provider does not have yet.',
+      }),
+      updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    }),
+  });
+  // P-11: these six and nothing else.
+  builder.objectType('CreditPackOutput', {
+    description: 'Credits that are bought once.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      name: t.exposeString('name'),
+      credits: t.float({ resolve: ({ creditsMicro }) => creditsFrom(creditsMicro) }),
+      price: t.float({ resolve: ({ priceMinor, currency }) => amountFrom(priceMinor, currency) }),
+      currency: t.exposeString('currency', { description: 'A lowercase code.' }),
+      sortOrder: t.exposeInt('sortOrder'),
+    }),
+  });
+};
+
+const plans: Declaration = (builder) =>
+  builder.queryField('plans', (t) =>
+    t.field({
+      type: ['Plan'],
+      description: 'The plans that are sold; for a super admin, the others too.',
+      authScopes: { signedIn: true },
+      async resolve(_root, _args, context) {
+        const { isSuperAdmin } = await signedIn(context);
+        return [...(await listPlans(context.parts.database, { activeOnly: !isSuperAdmin }))];
+      },
+    }),
+  );
+
+const creditPacks: Declaration = (builder) =>
+  builder.queryField('creditPacks', (t) =>
+    t.field({
+      type: ['CreditPackOutput'],
+      description: 'What is sold now, by sortOrder.',
+      authScopes: { signedIn: true },
+      resolve: async (_root, _args, { parts }) => [...(await listCreditPacks(parts.database))],
+    }),
+  );
+
+const createPlan: Declaration = (builder) => {
+  const input = builder.inputType('PlanInput', {
+    fields: (t) => ({
+      name: t.string({ required: true }),
+      billingMode: t.field({ type: 'BillingMode', required: true }),
+      active: t.boolean({ required: true, defaultValue: true }),
+      price: t.float({ required: true }),
+      currency: t.string({ required: true, description: 'A three-letter code.' }),
+      credits: t.float({ required: true, description: 'What each paid period brings.' }),
+      interval: t.field({ type: 'BillingInterval', required: true, defaultValue: 'MONTH' }),
+    }),
+  });
+  builder.mutationField('createPlan', (t) =>
+    t.field({
+      type: 'Plan',
+      description:
+        'Adds a plan; syncAllPlansProviderPricing then gives it its price at the payment provider.',
+      authScopes: { superAdmin: true },
+      args: { input: t.arg({ type: input, required: true }) },
+      async resolve(_root, { input: wanted }, context) {
+        const { secrets, clock } = context.parts;
+        const plan = {
+          ...wanted,
+          name: bounded('line', 'input.name', wanted.name),
+          currency: bounded('line', 'input.currency', wanted.currency),
+          creditsMicro: microFrom('input.credits', wanted.credits),
+        };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const created = await storePlan({ statements: transaction, secrets, clock }, plan);
+          if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
+          const { id, name, billingMode, currency } = created.plan;
+          const details = { name, billingMode, price: wanted.price, currency, credits: wanted.credits };
+          await record({
+            action: 'plan.created',
+            objectKind: 'plan',
+            objectId: id,
+            companyId: null,
+            details,
+          });
+          return created.plan;
+        });
+      },
+    }),
+  );
+};
+
+/** P-10, P-11. */
+const createCreditPack: Declaration = (builder) => {
+  const input = builder.inputType('CreateCreditPackInput', {
+    fields: (t) => ({
+      name: t.string({ required: true }),
+      credits: t.float({ required: true }),
+      price: t.float({ required: true }),
+      currency: t.string({ required: true, description: 'A three-letter code.' }),
+      sortOrder: t.int({ required: true }),
+    }),
+  });
+  builder.mutationField('createCreditPack', (t) =>
+    t.field({
+      type: 'CreditPackOutput',
+      description: 'Adds a pack, with its product and its price at the payment provider.',
+      authScopes: { superAdmin: true },
+      args: { input: t.arg({ type: input, required: true }) },
+      async resolve(_root, { input: wanted }, context) {
+        // The provider is asked in between, which no transaction waits for: what is recorded is what came of it.
+        const created = await storeCreditPack(context.parts, {
+          ...wanted,
+          name: bounded('line', 'input.name', wanted.name),
+          currency: bounded('line', 'input.currency', wanted.currency),
+          creditsMicro: microFrom('input.credits', wanted.credits),
+        });
+        if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
+        if (created.outcome === 'provider-failed') throw providerFailed(created.message);
+        const { id, name, currency } = created.pack;
+        const details = { name, price: wanted.price, currency, credits: wanted.credits };
+        await recordedChange(context, ({ record }) =>
+          record({
+            action: 'credit-pack.created',
+            objectKind: 'credit-pack',
+            objectId: id,
+            companyId: null,
+            details,
+          }),
+        );
+        return created.pack;
+      },
+    }),
+  );
+};
+
+/** P-9. */
+const syncAllPlansProviderPricing: Declaration = (builder) =>
+  builder.mutationField('syncAllPlansProviderPricing', (t) =>
+    t.field({
+      type: ['Plan'],
+      description:
+        'Gives each active plan that is sold and lacks one a product and a price at the payment provider. Safe to ' +
+        'repeat, and to run twice at once.',
+      authScopes: { superAdmin: true },
+      async resolve(_root, _args, context) {
+        const { database, paymentEvents } = context.parts;
+        const before = await listPlans(database, { activeOnly: true });
+        const lacking = new Set(before.flatMap((plan) => (plan.needsProviderPricing ? [plan.id] : [])));
+        const onPriced = (priceId: string) => paymentEvents.wake([`price:${priceId}`]);
+        const synced = await syncProviderPrices({ ...context.parts, onPriced });
+        if (synced.outcome === 'provider-failed') throw providerFailed(synced.message);
+        const priced = synced.plans.filter(({ id }) => lacking.has(id));
+        await recordedChange(context, async ({ record, nothingChanged }) => {
+          nothingChanged();
+          for (const { id, name, providerPriceId } of priced) {
+            const details = { name, providerPriceId };
+            await record({
+              action: 'plan.priced',
+              objectKind: 'plan',
+              objectId: id,
+              companyId: null,
+              details,
+            });
+          }
+        });
+        return [...synced.plans];
+      },
+    }),
+  );
+
+export const catalogDeclarations: readonly Declaration[] = [
+  catalogObjects,
+  plans,
+  creditPacks,
+  createPlan,
+  createCreditPack,
+  syncAllPlansProviderPricing,
+];

@@ -1,0 +1,256 @@
+import { findCompany } from '../../../domain/accounts/company.ts';
+import {
+  type CompanyBalance,
+  publishLevel,
+  readBalance,
+  setCompanyBilling as setBilling,
+} from '../../../domain/credits/ledger/credit-account.ts';
+import {
+  type CreditTransaction,
+  findTransactionOf,
+  listTransactions,
+  postTransaction,
+  type TransactionType,
+} from '../../../domain/credits/ledger/ledger.ts';
+import { statementLines } from '../../../domain/credits/ledger/statement.ts';
+import { member } from '../access.ts';
+import { creditsFrom, microFrom } from '../amounts.ts';
+import { badInput, conflict, notFound } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
+import { defineConnection, numberCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    CreditBalance: CompanyBalance;
+    CreditTransaction: CreditTransaction;
+    CreditTransactionConnection: Page<CreditTransaction>;
+  }
+  interface SchemaScalars {
+    CreditTransactionType: TransactionType;
+  }
+}
+
+const creditObjects: Declaration = (builder) => {
+  builder.objectType('CreditBalance', {
+    fields: (t) => ({
+      credits: t.float({
+        description: 'What the books hold; below zero is a debt.',
+        resolve: ({ balanceMicro }) => creditsFrom(balanceMicro),
+      }),
+      held: t.float({
+        description: 'What calls in flight hold against it.',
+        resolve: async ({ companyId }, _args, { parts }) =>
+          creditsFrom((await parts.heldCredits(companyId)) ?? 0n),
+      }),
+      updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    }),
+  });
+  builder.enumType('CreditTransactionType', {
+    values: [
+      'PACK_PURCHASE',
+      'REFUND',
+      'USAGE',
+      'SUBSCRIPTION_GRANT',
+      'INVOICE_PAYMENT',
+      'ADJUSTMENT',
+      'EXPIRY',
+    ] as const,
+  });
+  builder.objectType('CreditTransaction', {
+    fields: (t) => ({
+      id: t.id({ resolve: ({ accountId, version }) => `${accountId}.${version}` }),
+      type: t.expose('type', { type: 'CreditTransactionType' }),
+      credits: t.float({
+        description: 'To the company; below zero it was taken.',
+        resolve: ({ amountMicro }) => creditsFrom(amountMicro),
+      }),
+      balanceAfter: t.float({ resolve: ({ balanceAfterMicro }) => creditsFrom(balanceAfterMicro) }),
+      source: t.string({
+        description: 'What it came from: one source is posted once.',
+        resolve: ({ sourceKind, sourceId }) => `${sourceKind}:${sourceId}`,
+      }),
+      reason: t.exposeString('reason', { nullable: true }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    }),
+  });
+  defineConnection(builder, 'CreditTransaction');
+};
+
+const creditBalance: Declaration = (builder) =>
+  builder.queryField('creditBalance', (t) =>
+    t.field({
+      type: 'CreditBalance',
+      description: 'What the caller’s company holds.',
+      authScopes: { member: true },
+      async resolve(_root, _args, context) {
+        const { companyId } = await member(context);
+        const balance = await readBalance(context.parts.database, companyId);
+        if (balance === null) throw notFound('company');
+        return balance;
+      },
+    }),
+  );
+
+const creditTransactions: Declaration = (builder) =>
+  builder.queryField('creditTransactions', (t) =>
+    t.field({
+      type: 'CreditTransactionConnection',
+      description: 'Every change of the company’s balance, the newest first.',
+      authScopes: { companyAdmin: true },
+      args: { first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { limit, after } = pageWish(args);
+        const wish = { first: limit + 1, after: numberCursor(after) };
+        const rows = await listTransactions(context.parts.database, companyId, wish);
+        return pageOf(rows, limit, ({ version }) => String(version));
+      },
+    }),
+  );
+
+/** Some two million characters: what a browser saves as a file without ado. */
+const MOST_LINES = 20_000;
+
+const creditStatement: Declaration = (builder) =>
+  builder.queryField('creditStatement', (t) =>
+    t.string({
+      description:
+        'The company’s credit transactions as CSV, with the opening and the closing balance: from `from`, before `to`.',
+      authScopes: { companyAdmin: true },
+      args: {
+        from: t.arg({ type: 'DateTime', required: true }),
+        to: t.arg({ type: 'DateTime', required: true }),
+      },
+      async resolve(_root, { from, to }, context) {
+        const { companyId } = await member(context);
+        if (from >= to) throw badInput('to', 'it must lie after from');
+        const lines: string[] = [];
+        for await (const line of statementLines(context.parts.database, { accountId: companyId, from, to })) {
+          if (lines.length === MOST_LINES) {
+            throw badInput('from', `the period has more than ${MOST_LINES} lines: ask for a shorter one`);
+          }
+          lines.push(line);
+        }
+        return `${lines.join('\r\n')}\r\n`;
+      },
+    }),
+  );
+
+const SOURCE_KIND = 'adjustment';
+const LONGEST_REASON = 500;
+
+/** Who does not know whether it worked sends it again with the same key: it is done once. */
+const adjustCredits: Declaration = (builder) =>
+  builder.mutationField('adjustCredits', (t) =>
+    t.field({
+      type: 'CreditTransaction',
+      description: 'Gives a company credits, or takes them; once for an idempotency key.',
+      authScopes: { superAdmin: true },
+      args: {
+        companyId: t.arg.id({ required: true }),
+        credits: t.arg.float({ required: true, description: 'Below zero they are taken.' }),
+        reason: t.arg.string({ required: true }),
+        idempotencyKey: t.arg.string({ required: true }),
+      },
+      async resolve(_root, args, context) {
+        const { sharedState, log } = context.parts;
+        const accountId = idOf('company', args.companyId);
+        const amountMicro = microFrom('credits', args.credits);
+        const reason = bounded('paragraph', 'reason', args.reason);
+        if (reason.length > LONGEST_REASON) throw badInput('reason', `at most ${LONGEST_REASON} characters`);
+        const sourceId = bounded('line', 'idempotencyKey', args.idempotencyKey);
+        const source = { sourceKind: SOURCE_KIND, sourceId };
+        const posting = {
+          accountId,
+          type: 'ADJUSTMENT',
+          amountMicro,
+          contra: 'adjustments',
+          ...source,
+          reason,
+        } as const;
+        const { level, transaction } = await recordedChange(context, async (change) => {
+          if ((await findCompany(change.transaction, accountId)) === null) throw notFound('company');
+          const posted = await postTransaction(change.transaction, posting);
+          switch (posted.outcome) {
+            case 'no-account':
+              throw notFound('company');
+            case 'wrong-amount':
+              throw badInput('credits', posted.problem);
+            case 'already-posted': {
+              const { accountId: before, amountMicro: amount } = posted.posted;
+              if (before !== accountId || amount !== amountMicro) {
+                throw conflict('This idempotency key was used for another adjustment: use a new one.');
+              }
+              change.nothingChanged();
+              break;
+            }
+            case 'posted': {
+              const details = { credits: creditsFrom(amountMicro), reason };
+              const object = { objectKind: 'company', objectId: accountId, companyId: accountId };
+              await change.record({ action: 'credits.adjusted', ...object, details });
+            }
+          }
+          const transaction = await findTransactionOf(change.transaction, source);
+          if (transaction === null) throw new Error('a posted transaction is not there');
+          return { level: posted.level, transaction };
+        });
+        await publishLevel(sharedState, level, log);
+        return transaction;
+      },
+    }),
+  );
+
+const setCompanyBilling: Declaration = (builder) =>
+  builder.mutationField('setCompanyBilling', (t) =>
+    t.field({
+      type: 'Company',
+      description:
+        'How a company pays from now on. A POSTPAID one may go as far below zero as its limit; without one, without end.',
+      authScopes: { superAdmin: true },
+      args: {
+        companyId: t.arg.id({ required: true }),
+        billingMode: t.arg({ type: 'BillingMode', required: true }),
+        creditLimit: t.arg.float({ description: 'In credits; for POSTPAID alone.' }),
+      },
+      async resolve(_root, args, context) {
+        const { sharedState, log } = context.parts;
+        const companyId = idOf('company', args.companyId);
+        const { billingMode } = args;
+        const limit = args.creditLimit ?? null;
+        const limitMicro = limit === null ? null : microFrom('creditLimit', limit);
+        if (billingMode === 'PREPAID' && limitMicro !== null && limitMicro !== 0n) {
+          throw badInput('creditLimit', 'a PREPAID company has none: leave it out');
+        }
+        const { level, company } = await recordedChange(context, async (change) => {
+          const set = await setBilling(change.transaction, companyId, billingMode, limitMicro);
+          if (set.outcome === 'no-such-company') throw notFound('company');
+          if (set.outcome === 'wrong-limit') throw badInput('creditLimit', set.problem);
+          if (set.outcome === 'unchanged') change.nothingChanged();
+          else {
+            const object = { objectKind: 'company', objectId: companyId, companyId };
+            await change.record({
+              action: 'company.billing-set',
+              ...object,
+              details: { billingMode, creditLimit: limit },
+            });
+          }
+          const company = await findCompany(change.transaction, companyId);
+          if (company === null) throw notFound('company');
+          return { level: set.level, company };
+        });
+        await publishLevel(sharedState, level, log);
+        return company;
+      },
+    }),
+  );
+
+export const creditDeclarations: readonly Declaration[] = [
+  creditObjects,
+  creditBalance,
+  creditTransactions,
+  creditStatement,
+  adjustCredits,
+  setCompanyBilling,
+];

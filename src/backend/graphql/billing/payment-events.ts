@@ -1,0 +1,113 @@
+import {
+  listPaymentEvents,
+  type PaymentEvent,
+  type PaymentEventStatus,
+} from '../../../domain/payments/event-inbox.ts';
+import { conflict, notFound } from '../errors.ts';
+import { idOf } from '../input.ts';
+import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    PaymentEvent: PaymentEvent;
+    PaymentEventConnection: Page<PaymentEvent>;
+  }
+  interface SchemaScalars {
+    PaymentEventStatus: PaymentEventStatus;
+  }
+}
+
+const paymentEventObjects: Declaration = (builder) => {
+  builder.enumType('PaymentEventStatus', {
+    values: {
+      RECEIVED: { description: 'Kept, and not applied yet.' },
+      PROCESSED: { description: 'Its effect stands.' },
+      DEFERRED: { description: 'Waits for what it needs, and is tried again by itself.' },
+      FAILED: { description: 'Somebody has to look, and may replay it.' },
+      IGNORED: { description: 'Of a kind that has no effect here.' },
+    },
+  });
+  builder.objectType('PaymentEvent', {
+    description: 'What the payment provider told, rightly signed, and what became of it.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      providerEventId: t.exposeString('providerEventId'),
+      type: t.exposeString('type'),
+      objectId: t.exposeString('objectId', { nullable: true }),
+      status: t.expose('status', { type: 'PaymentEventStatus' }),
+      effect: t.exposeString('effect', { nullable: true }),
+      error: t.exposeString('error', { nullable: true }),
+      companyId: t.exposeID('companyId', { nullable: true }),
+      attempts: t.exposeInt('attempts'),
+      happenedAt: t.expose('happenedAt', { type: 'DateTime' }),
+      receivedAt: t.expose('receivedAt', { type: 'DateTime' }),
+      processedAt: t.expose('processedAt', { type: 'DateTime', nullable: true }),
+      nextAttemptAt: t.expose('nextAttemptAt', { type: 'DateTime', nullable: true }),
+    }),
+  });
+  defineConnection(builder, 'PaymentEvent');
+};
+
+const paymentEvents: Declaration = (builder) =>
+  builder.queryField('paymentEvents', (t) =>
+    t.field({
+      type: 'PaymentEventConnection',
+      description: 'What the payment provider told, the newest first.',
+      authScopes: { superAdmin: true },
+      args: { first: t.arg.int(), after: t.arg.id(), status: t.arg({ type: 'PaymentEventStatus' }) },
+      async resolve(_root, args, { parts }) {
+        const { limit, after } = pageWish(args);
+        const wish = {
+          limit: limit + 1,
+          after: after === null ? undefined : idOf('page', after),
+          status: args.status ?? undefined,
+        };
+        return pageOf(await listPaymentEvents(parts.database, wish), limit, ({ id }) => id);
+      },
+    }),
+  );
+
+const replayPaymentEvent: Declaration = (builder) =>
+  builder.mutationField('replayPaymentEvent', (t) =>
+    t.field({
+      type: 'PaymentEvent',
+      description: 'Tries an event again that is not done with; its effect happens once, however often.',
+      authScopes: { superAdmin: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const id = idOf('payment event', args.id);
+        // In transactions of its own: the provider may have to be asked in between.
+        const replayed = await context.parts.paymentEvents.replay(id);
+        switch (replayed.outcome) {
+          case 'no-such-event':
+            throw notFound('payment event');
+          case 'done-before':
+            throw conflict('This event is done with: there is nothing to replay.');
+          case 'other-version':
+            throw conflict('This event is of another API version of the provider: it is not interpreted.');
+          case 'replayed': {
+            const { event } = replayed;
+            const details = { type: event.type, status: event.status };
+            await recordedChange(context, ({ record }) =>
+              record({
+                action: 'payment-event.replayed',
+                objectKind: 'payment-event',
+                objectId: id,
+                companyId: event.companyId,
+                details,
+              }),
+            );
+            return event;
+          }
+        }
+      },
+    }),
+  );
+
+export const paymentEventDeclarations: readonly Declaration[] = [
+  paymentEventObjects,
+  paymentEvents,
+  replayPaymentEvent,
+];

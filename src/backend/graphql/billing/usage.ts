@@ -1,0 +1,194 @@
+import {
+  type CountedFailures,
+  countFailures,
+  type FailedCall,
+  type FailureGroup,
+  type FailureOutcome,
+  type FailuresQuestion,
+  latestFailures,
+} from '../../../domain/calls/usage/usage-failures.ts';
+import {
+  NO_USAGE,
+  type UsageDimension,
+  type UsageGroup,
+  type UsageTotals,
+  usageReport,
+} from '../../../domain/calls/usage/usage-report.ts';
+import { member } from '../access.ts';
+import { creditsFrom } from '../amounts.ts';
+import { usageDays } from '../input.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    UsageTotals: UsageTotals;
+    UsageRow: UsageGroup;
+    UsageReport: { readonly totals: UsageTotals; readonly rows: readonly UsageGroup[] };
+    UsageFailures: CountedFailures & { readonly question: Omit<FailuresQuestion, 'by'> };
+    UsageFailureRow: FailureGroup;
+    FailedCall: FailedCall;
+  }
+  interface SchemaScalars {
+    UsageGroup: UsageDimension;
+    FailureOutcome: FailureOutcome;
+  }
+}
+
+const usageReportObjects: Declaration = (builder) => {
+  builder.enumType('UsageGroup', {
+    values: { DAY: { value: 'day' }, ALIAS: { value: 'model' }, KEY: { value: 'key' } } as const,
+  });
+  builder.objectType('UsageTotals', {
+    description: 'Tokens are those of calls that succeeded.',
+    fields: (t) => ({
+      calls: t.float({ resolve: ({ calls }) => Number(calls) }),
+      failures: t.float({ resolve: ({ failures }) => Number(failures) }),
+      promptTokens: t.float({ resolve: ({ promptTokens }) => Number(promptTokens) }),
+      cachedTokens: t.float({ resolve: ({ cachedTokens }) => Number(cachedTokens) }),
+      completionTokens: t.float({ resolve: ({ completionTokens }) => Number(completionTokens) }),
+      credits: t.float({ resolve: ({ chargeMicro }) => creditsFrom(chargeMicro) }),
+    }),
+  });
+  builder.objectType('UsageRow', {
+    description: 'What the report is not grouped by is null.',
+    fields: (t) => ({
+      day: t.exposeString('day', { nullable: true }),
+      alias: t.exposeString('model', { nullable: true }),
+      keyId: t.exposeID('keyId', { nullable: true }),
+      totals: t.field({ type: 'UsageTotals', resolve: (row) => row }),
+    }),
+  });
+  builder.objectType('UsageReport', {
+    fields: (t) => ({
+      totals: t.expose('totals', { type: 'UsageTotals' }),
+      rows: t.field({ type: ['UsageRow'], resolve: ({ rows }) => [...rows] }),
+    }),
+  });
+};
+
+const usageFailuresObjects: Declaration = (builder) => {
+  builder.enumType('FailureOutcome', {
+    values: {
+      FAILED: { description: 'It was on its way to a model, or had an answer that is not charged.' },
+      REFUSED: { description: 'It was turned away before: no credits, a limit, a scope, a wrong request.' },
+    },
+  });
+  builder.objectType('UsageFailureRow', {
+    description: 'What the report is not grouped by is null.',
+    fields: (t) => ({
+      outcome: t.expose('outcome', { type: 'FailureOutcome' }),
+      reason: t.exposeString('reason', {
+        nullable: true,
+        description: 'In a word, as client-left or INSUFFICIENT_CREDITS.',
+      }),
+      httpStatus: t.exposeInt('httpStatus', { description: 'What the caller was answered.' }),
+      day: t.exposeString('day', { nullable: true }),
+      alias: t.exposeString('model', { nullable: true }),
+      keyId: t.exposeID('keyId', { nullable: true }),
+      calls: t.float({ resolve: ({ calls }) => Number(calls) }),
+      lastAt: t.expose('lastAt', { type: 'DateTime' }),
+    }),
+  });
+  builder.objectType('FailedCall', {
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      requestId: t.exposeString('requestId', { description: 'As the caller got it in x-request-id.' }),
+      endpoint: t.exposeString('endpoint'),
+      outcome: t.expose('outcome', { type: 'FailureOutcome' }),
+      reason: t.exposeString('reason', { nullable: true }),
+      httpStatus: t.exposeInt('httpStatus'),
+      alias: t.exposeString('model', { nullable: true }),
+      keyId: t.exposeID('keyId', { nullable: true }),
+      startedAt: t.expose('startedAt', { type: 'DateTime' }),
+      durationMs: t.exposeInt('durationMs'),
+    }),
+  });
+  builder.objectType('UsageFailures', {
+    fields: (t) => ({
+      rows: t.field({
+        type: ['UsageFailureRow'],
+        description: 'The most frequent first, at most 1,000.',
+        resolve: ({ groups }) => [...groups],
+      }),
+      countedFrom: t.expose('countedFrom', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'Set where there were more than 20,000 of them: only those since then are counted.',
+      }),
+      latest: t.field({
+        type: ['FailedCall'],
+        description: 'The newest 50.',
+        async resolve({ question }, _args, context) {
+          return [...(await latestFailures(context.parts.database, question))];
+        },
+      }),
+    }),
+  });
+};
+
+const usage: Declaration = (builder) =>
+  builder.queryField('usage', (t) =>
+    t.field({
+      type: 'UsageReport',
+      description:
+        'What the company’s keys have used: from the day of `from` to the day of `to`, both included, in UTC; the ' +
+        'last 30 days unless told. A call is in it as soon as its answer has ended.',
+      authScopes: { member: true },
+      args: {
+        from: t.arg({ type: 'DateTime' }),
+        to: t.arg({ type: 'DateTime' }),
+        groupBy: t.arg({ type: ['UsageGroup'], description: 'Without it there are totals and no rows.' }),
+      },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { database, clock } = context.parts;
+        const range = usageDays(args, clock.now());
+        const dimensions: readonly UsageDimension[] = [...new Set(args.groupBy ?? [])];
+        const question = { companyId, keyId: null, ...range };
+        if (!dimensions.includes('key')) {
+          const by = dimensions.length === 0 ? [[]] : [[], dimensions];
+          const [totals = [], rows = []] = (await usageReport(database, { ...question, by })).groups;
+          return { totals: totals[0] ?? NO_USAGE, rows };
+        }
+        // Keys have rows of their own beside the company's, so theirs is a report of its own.
+        const [whole, keys] = await Promise.all([
+          usageReport(database, { ...question, by: [[]] }),
+          usageReport(database, { ...question, by: [dimensions] }),
+        ]);
+        return { totals: whole.groups[0]?.[0] ?? NO_USAGE, rows: keys.groups[0] ?? [] };
+      },
+    }),
+  );
+
+const usageFailures: Declaration = (builder) =>
+  builder.queryField('usageFailures', (t) =>
+    t.field({
+      type: 'UsageFailures',
+      description:
+        'Why calls of the company failed or were refused: from the day of `from` to the day of `to`, both included, ' +
+        'in UTC; the last 30 days unless told. Refused calls are in no other total.',
+      authScopes: { member: true },
+      args: {
+        from: t.arg({ type: 'DateTime' }),
+        to: t.arg({ type: 'DateTime' }),
+        groupBy: t.arg({
+          type: ['UsageGroup'],
+          description: 'Beside outcome, reason and status, which the rows always have.',
+        }),
+      },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { database, clock } = context.parts;
+        const question = { companyId, ...usageDays(args, clock.now()) };
+        const by = [...new Set(args.groupBy ?? [])];
+        return { question, ...(await countFailures(database, { ...question, by })) };
+      },
+    }),
+  );
+
+export const usageDeclarations: readonly Declaration[] = [
+  usageReportObjects,
+  usageFailuresObjects,
+  usage,
+  usageFailures,
+];

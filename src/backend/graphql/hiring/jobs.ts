@@ -1,0 +1,259 @@
+import {
+  findJobs,
+  type Job,
+  type JobParsing,
+  type JobStatus,
+  type JobVersion,
+  listJobs,
+  listJobVersions,
+  searchWords,
+} from '../../../domain/jobs/job.ts';
+import { changeJob, createJob as storeJob } from '../../../domain/jobs/job-changes.ts';
+import { member } from '../access.ts';
+import { badInput, notFound } from '../errors.ts';
+import { boundedOrNull, idOf } from '../input.ts';
+import { defineConnection, idCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { Declaration } from '../schema-builder.ts';
+import { documentFrom, draftOf, jobInputField } from './documents.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    Job: Job;
+    JobConnection: Page<Job>;
+    JobVersion: JobVersion;
+  }
+  interface SchemaScalars {
+    JobStatus: JobStatus;
+    JobParsing: JobParsing;
+  }
+}
+
+const jobObjects: Declaration = (builder) => {
+  builder.enumType('JobStatus', { values: ['DRAFT', 'ACTIVE', 'CLOSED'] as const });
+  builder.enumType('JobParsing', {
+    values: {
+      NONE: { description: 'It came without a text.' },
+      PENDING: { description: 'Its text waits to be read.' },
+      DONE: { description: 'What its text says and nobody had set is in its fields.' },
+      FAILED: { description: 'Its text cannot be read; parseProblem says why.' },
+    },
+  });
+  builder.objectType('Job', {
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      title: t.exposeString('title'),
+      description: t.exposeString('description'),
+      status: t.expose('status', { type: 'JobStatus' }),
+      location: t.exposeString('location', { nullable: true }),
+      remote: t.exposeBoolean('remote'),
+      employmentType: t.exposeString('employmentType', { nullable: true }),
+      mustHave: t.stringList({ resolve: ({ mustHave }) => [...mustHave] }),
+      niceToHave: t.stringList({ resolve: ({ niceToHave }) => [...niceToHave] }),
+      minMonthsExperience: t.exposeInt('minMonthsExperience', { nullable: true }),
+      parsing: t.expose('parsing', { type: 'JobParsing' }),
+      parseProblem: t.exposeString('parseProblem', { nullable: true }),
+      engine: t.exposeString('engine', {
+        nullable: true,
+        description: 'What has read its text: model or embedded.',
+      }),
+      version: t.exposeInt('version'),
+      versions: t.field({
+        type: ['JobVersion'],
+        description: 'Its last hundred versions, the newest first.',
+        async resolve({ id }, _args, context) {
+          const { companyId } = await member(context);
+          return [...(await listJobVersions(context.parts.database, companyId, id))];
+        },
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+      updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    }),
+  });
+  builder.objectType('JobVersion', {
+    description: 'A job as it was after a change, with who made it and when.',
+    fields: (t) => ({
+      version: t.exposeInt('version'),
+      what: t.exposeString('what'),
+      fields: t.expose('fields', { type: 'JSON' }),
+      changedBy: t.exposeID('changedBy', { nullable: true, description: 'Null for the document worker.' }),
+      changedByEmail: t.exposeString('changedByEmail', { nullable: true }),
+      changedAt: t.expose('changedAt', { type: 'DateTime' }),
+    }),
+  });
+  defineConnection(builder, 'Job');
+  builder.inputType('FileInput', {
+    description: 'PDF, DOCX, HTML or plain text, of at most 10 MiB. Its kind is told by its content.',
+    fields: (t) => ({
+      name: t.string({ required: true }),
+      contentBase64: t.string({ required: true }),
+    }),
+  });
+  builder.inputType('JobInput', {
+    description: 'A text or a file alone is enough: what it says is read into whatever is left out.',
+    fields: (t) => ({
+      title: t.string(),
+      description: t.string(),
+      text: t.string(),
+      file: t.field({ type: 'FileInput' }),
+      status: t.field({ type: 'JobStatus' }),
+      location: t.string(),
+      remote: t.boolean(),
+      employmentType: t.string(),
+      mustHave: t.stringList(),
+      niceToHave: t.stringList(),
+      minMonthsExperience: t.int(),
+    }),
+  });
+};
+
+const jobs: Declaration = (builder) =>
+  builder.queryField('jobs', (t) =>
+    t.field({
+      type: 'JobConnection',
+      description: 'The company’s jobs, the newest first.',
+      authScopes: { member: true },
+      args: {
+        first: t.arg.int(),
+        after: t.arg.id(),
+        status: t.arg({ type: 'JobStatus' }),
+        updatedSince: t.arg({ type: 'DateTime' }),
+        search: t.arg.string({ description: 'Words that must all stand in the job.' }),
+      },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { limit, after } = pageWish(args);
+        const search = boundedOrNull('line', 'search', args.search);
+        const rows = await listJobs(context.parts.database, companyId, {
+          limit: limit + 1,
+          after: idCursor(after),
+          status: args.status ?? null,
+          updatedSince: args.updatedSince ?? null,
+          words: search === null ? [] : searchWords(search),
+        });
+        return pageOf(rows, limit, ({ id }) => id);
+      },
+    }),
+  );
+
+const job: Declaration = (builder) =>
+  builder.queryField('job', (t) =>
+    t.field({
+      type: 'Job',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, { id }, context) {
+        const { companyId } = await member(context);
+        const [found] = await findJobs(context.parts.database, companyId, [idOf('job', id)]);
+        if (found == null) throw notFound('job');
+        return found;
+      },
+    }),
+  );
+
+const createJob: Declaration = (builder) =>
+  builder.mutationField('createJob', (t) =>
+    t.field({
+      type: 'Job',
+      description:
+        'From fields: ACTIVE unless told. From a text or a file: a DRAFT, which the document worker fills in.',
+      authScopes: { member: true },
+      args: { input: t.arg({ type: 'JobInput', required: true }) },
+      async resolve(_root, { input }, context) {
+        const { companyId, id: createdBy } = await member(context);
+        const { text: _text, file: _file, status, ...fields } = input;
+        const document = documentFrom(input);
+        const wanted = {
+          companyId,
+          createdBy,
+          fields,
+          status: status ?? undefined,
+          ...(document === null
+            ? {}
+            : { file: document, draft: await draftOf(context.parts.draftPosting, document) }),
+        };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const created = await storeJob(transaction, context.parts, wanted);
+          if (created.outcome === 'invalid') throw badInput(jobInputField(created.field), created.message);
+          const { id, title } = created.job;
+          const details = { title, status: created.job.status };
+          await record({ action: 'job.created', objectKind: 'job', objectId: id, details });
+          return created.job;
+        });
+      },
+    }),
+  );
+
+const updateJob: Declaration = (builder) =>
+  builder.mutationField('updateJob', (t) =>
+    t.field({
+      type: 'Job',
+      description:
+        'What is left out stays; null takes away what a job need not have. Another text or file is read anew.',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }), input: t.arg({ type: 'JobInput', required: true }) },
+      async resolve(_root, { id, input }, context) {
+        const { companyId, id: changedBy } = await member(context);
+        const jobId = idOf('job', id);
+        const { text: _text, file: _file, status, ...fields } = input;
+        const document = documentFrom(input);
+        const changes = {
+          companyId,
+          jobId,
+          changedBy,
+          fields,
+          status: status ?? undefined,
+          ...(document === null
+            ? {}
+            : { file: document, draft: await draftOf(context.parts.draftPosting, document) }),
+        };
+        return await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
+          const changed = await changeJob(transaction, context.parts, changes);
+          if (changed.outcome === 'no-such-job') throw notFound('job');
+          if (changed.outcome === 'invalid') throw badInput(jobInputField(changed.field), changed.message);
+          const { title, status: now, version } = changed.job;
+          if (!changed.isNew) nothingChanged();
+          else {
+            const details = { title, status: now, version };
+            await record({ action: 'job.changed', objectKind: 'job', objectId: jobId, details });
+          }
+          return changed.job;
+        });
+      },
+    }),
+  );
+
+const closeJob: Declaration = (builder) =>
+  builder.mutationField('closeJob', (t) =>
+    t.field({
+      type: 'Job',
+      description: 'It is listed as closed and matched no more. Again is no error.',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, { id }, context) {
+        const { companyId, id: changedBy } = await member(context);
+        const jobId = idOf('job', id);
+        const changes = { companyId, jobId, changedBy, fields: {}, status: 'CLOSED' } as const;
+        return await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
+          const changed = await changeJob(transaction, context.parts, changes);
+          if (changed.outcome !== 'changed') throw notFound('job');
+          const { title, version } = changed.job;
+          if (!changed.isNew) nothingChanged();
+          else {
+            const details = { title, version };
+            await record({ action: 'job.closed', objectKind: 'job', objectId: jobId, details });
+          }
+          return changed.job;
+        });
+      },
+    }),
+  );
+
+export const jobDeclarations: readonly Declaration[] = [
+  jobObjects,
+  jobs,
+  job,
+  createJob,
+  updateJob,
+  closeJob,
+];

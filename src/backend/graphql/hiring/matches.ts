@@ -1,0 +1,273 @@
+import { findJobs, type Job } from '../../../domain/jobs/job.ts';
+import {
+  type GeneratorState,
+  type GeneratorStatus,
+  type GeneratorWish,
+  readMetrics,
+  readStatus,
+  setWish,
+} from '../../../domain/matching/generator/generator-status.ts';
+import {
+  listMatches,
+  type Match,
+  readMatchCursor,
+  writeMatchCursor,
+} from '../../../domain/matching/list-matches.ts';
+import type { MatchPart } from '../../../domain/matching/scoring/explain-pair.ts';
+import {
+  findWeights,
+  PARTS,
+  readWeights,
+  setWeights,
+  type Weights,
+} from '../../../domain/matching/weights.ts';
+import { findTalents, type Talent } from '../../../domain/talents/talent.ts';
+import { member } from '../access.ts';
+import { badInput, notFound } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
+import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    Match: Match;
+    MatchConnection: Page<Match>;
+    MatchPart: MatchPart;
+    MatchWeight: { readonly part: string; readonly weight: number };
+    MatchGenerator: GeneratorStatus & {
+      readonly totalProcessed: number;
+      readonly totalErrors: number;
+      readonly throughputPerMinute: number;
+      readonly lastProcessedAt: Date | null;
+      readonly processes: number;
+    };
+  }
+  interface SchemaScalars {
+    GeneratorState: GeneratorState;
+  }
+}
+
+const matchObjects: Declaration = (builder) => {
+  builder.objectType('MatchPart', {
+    description: `One of ${PARTS.join(', ')}.`,
+    fields: (t) => ({
+      name: t.exposeString('name'),
+      score: t.exposeFloat('score', { description: '0 to 100.' }),
+      weight: t.exposeFloat('weight', { description: 'Its share of the whole; all of them add up to 1.' }),
+      found: t.stringList({ resolve: ({ found }) => [...found] }),
+      missing: t.stringList({ resolve: ({ missing }) => [...missing] }),
+    }),
+  });
+  builder.objectType('Match', {
+    description: 'How well a talent and a job fit. Nothing about name, age, sex, origin or photo enters it.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      job: t.loadable({ type: 'Job', load: loadJobs, resolve: ({ jobId }) => jobId }),
+      talent: t.loadable({ type: 'Talent', load: loadTalents, resolve: ({ talentId }) => talentId }),
+      score: t.exposeFloat('score', { description: '0 to 100, both directions combined.' }),
+      jobToTalent: t.exposeFloat('jobToTalent', { description: 'How far the talent fulfils the job.' }),
+      talentToJob: t.exposeFloat('talentToJob', { description: 'How far the job is for the talent.' }),
+      parts: t.field({ type: ['MatchPart'], resolve: ({ parts }) => [...parts] }),
+      reasons: t.stringList({ resolve: ({ reasons }) => [...reasons] }),
+      missing: t.stringList({ resolve: ({ missing }) => [...missing] }),
+      engine: t.exposeString('engine', {
+        description: 'embedded, or model where a model worded the reasons and ordered the best ones.',
+      }),
+      updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    }),
+  });
+  defineConnection(builder, 'Match');
+  builder.objectType('MatchWeight', {
+    description: 'How much a part of a score counts, 0 to 100. Only their relation matters.',
+    fields: (t) => ({ part: t.exposeString('part'), weight: t.exposeFloat('weight') }),
+  });
+};
+
+/** One statement for all of an answer. One that was taken away at this very moment is an error of its own match. */
+async function loadJobs(ids: string[], context: RequestContext): Promise<(Job | Error)[]> {
+  const { companyId } = await member(context);
+  const found = await findJobs(context.parts.database, companyId, ids);
+  return found.map((job) => job ?? notFound('job'));
+}
+
+async function loadTalents(ids: string[], context: RequestContext): Promise<(Talent | Error)[]> {
+  const { companyId } = await member(context);
+  const found = await findTalents(context.parts.database, companyId, ids);
+  return found.map((talent) => talent ?? notFound('talent'));
+}
+
+const matches: Declaration = (builder) =>
+  builder.queryField('matches', (t) =>
+    t.field({
+      type: 'MatchConnection',
+      description: 'The company’s matches, the best first: all, or those of a job, of a talent, or of both.',
+      authScopes: { member: true },
+      args: { jobId: t.arg.id(), talentId: t.arg.id(), first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { database } = context.parts;
+        const jobId = args.jobId == null ? null : idOf('job', args.jobId);
+        const talentId = args.talentId == null ? null : idOf('talent', args.talentId);
+        // What belongs to others is not there, which is something else than having no matches.
+        if (jobId !== null && (await findJobs(database, companyId, [jobId]))[0] == null)
+          throw notFound('job');
+        if (talentId !== null && (await findTalents(database, companyId, [talentId]))[0] == null) {
+          throw notFound('talent');
+        }
+        const { limit, after: cursor } = pageWish(args);
+        const after = cursor === null ? null : readMatchCursor(cursor);
+        if (cursor !== null && after === null) {
+          throw badInput('after', 'this is no cursor: give the endCursor of a page');
+        }
+        const rows = await listMatches(database, companyId, { limit: limit + 1, after, jobId, talentId });
+        return pageOf(rows, limit, writeMatchCursor);
+      },
+    }),
+  );
+
+const matchWeights: Declaration = (builder) =>
+  builder.queryField('matchWeights', (t) =>
+    t.field({
+      type: ['MatchWeight'],
+      description: 'How much each part of a score counts for the company.',
+      authScopes: { member: true },
+      async resolve(_root, _args, context) {
+        const { companyId } = await member(context);
+        return listed((await findWeights(context.parts.database, companyId)).weights);
+      },
+    }),
+  );
+
+const setMatchWeights: Declaration = (builder) => {
+  const input = builder.inputType('MatchWeightInput', {
+    fields: (t) => ({ part: t.string({ required: true }), weight: t.float({ required: true }) }),
+  });
+  builder.mutationField('setMatchWeights', (t) =>
+    t.field({
+      type: ['MatchWeight'],
+      description:
+        'Sets what each part counts, 0 to 100; parts that are left out go back to their default. All of the company’s matches are scored anew, in the background.',
+      authScopes: { companyAdmin: true },
+      args: { weights: t.arg({ type: [input], required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        if (args.weights.length > PARTS.length) throw badInput('weights', 'each part may be named once');
+        const named = args.weights.map(
+          ({ part, weight }) => [bounded('line', 'weights.part', part), weight] as const,
+        );
+        const read = readWeights(Object.fromEntries(named));
+        if (read.outcome === 'refused') throw badInput('weights', `${read.part}: ${read.problem}`);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const changedAt = new Date(context.parts.clock.now());
+          const { weights } = await setWeights(transaction, companyId, read.weights, changedAt);
+          const object = { objectKind: 'company', objectId: companyId };
+          await record({ action: 'match-weights.set', ...object, details: { ...weights } });
+          return listed(weights);
+        });
+      },
+    }),
+  );
+};
+
+function listed(weights: Weights) {
+  return PARTS.map((part) => ({ part, weight: weights[part] }));
+}
+
+const matchGeneratorObjects: Declaration = (builder) => {
+  builder.enumType('GeneratorState', {
+    values: {
+      stopped: { value: 'stopped', description: 'It does nothing until it is started.' },
+      running: { value: 'running', description: 'It waits for talents and jobs to change.' },
+      processing: {
+        value: 'processing',
+        description: 'A batch is being worked on; a stop waits for its end.',
+      },
+    },
+  });
+  builder.objectType('MatchGenerator', {
+    description: 'The match score generator, over all processes that run it.',
+    fields: (t) => ({
+      state: t.expose('state', { type: 'GeneratorState' }),
+      wish: t.expose('wish', {
+        type: 'GeneratorState',
+        description: 'What it is to be: running or stopped.',
+      }),
+      uptimeSeconds: t.exposeInt('uptimeSeconds'),
+      currentBatch: t.exposeInt('currentBatch'),
+      queueSize: t.exposeInt('queueSize'),
+      totalProcessed: t.exposeInt('totalProcessed', { description: 'Matches since the last restart.' }),
+      totalErrors: t.exposeInt('totalErrors'),
+      throughputPerMinute: t.exposeInt('throughputPerMinute'),
+      lastProcessedAt: t.expose('lastProcessedAt', { type: 'DateTime', nullable: true }),
+      processes: t.exposeInt('processes', { description: 'How many processes run it.' }),
+    }),
+  });
+};
+
+const matchGenerator: Declaration = (builder) =>
+  builder.queryField('matchGenerator', (t) =>
+    t.field({
+      type: 'MatchGenerator',
+      authScopes: { superAdmin: true },
+      resolve: (_root, _args, context) => look(context),
+    }),
+  );
+
+const startMatchGenerator: Declaration = (builder) =>
+  builder.mutationField('startMatchGenerator', (t) =>
+    t.field({
+      type: 'MatchGenerator',
+      description: 'Starts it in all processes; harmless where it runs.',
+      authScopes: { superAdmin: true },
+      resolve: (_root, _args, context) => wish(context, 'running'),
+    }),
+  );
+
+const stopMatchGenerator: Declaration = (builder) =>
+  builder.mutationField('stopMatchGenerator', (t) =>
+    t.field({
+      type: 'MatchGenerator',
+      description: 'Stops it in all processes, each after its batch. It stays stopped after a restart.',
+      authScopes: { superAdmin: true },
+      resolve: (_root, _args, context) => wish(context, 'stopped'),
+    }),
+  );
+
+async function wish(context: RequestContext, wanted: GeneratorWish) {
+  await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
+    const isChanged = await setWish(transaction, wanted, new Date(context.parts.clock.now()));
+    if (!isChanged) return nothingChanged();
+    const action = wanted === 'running' ? 'match-generator.started' : 'match-generator.stopped';
+    await record({ action, objectKind: 'match-generator', objectId: 'match-generator', companyId: null });
+  });
+  return await look(context);
+}
+
+/** What the processes have told of themselves, some seconds ago at most. */
+async function look({ parts: { database, clock } }: RequestContext) {
+  const nowMs = clock.now();
+  const status = await readStatus(database, nowMs, null);
+  // The breakers' states stand elsewhere: they are those of the process that calls.
+  const metrics = await readMetrics(database, { nowMs, own: null, breakerState: 'closed' });
+  return {
+    ...status,
+    totalProcessed: metrics.total_processed,
+    totalErrors: metrics.total_errors,
+    throughputPerMinute: metrics.throughput_per_minute,
+    lastProcessedAt: metrics.last_processed_at === null ? null : new Date(metrics.last_processed_at),
+    processes: metrics.processes.length,
+  };
+}
+
+export const matchDeclarations: readonly Declaration[] = [
+  matchObjects,
+  matches,
+  matchWeights,
+  setMatchWeights,
+  matchGeneratorObjects,
+  matchGenerator,
+  startMatchGenerator,
+  stopMatchGenerator,
+];

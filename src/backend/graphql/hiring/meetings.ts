@@ -1,0 +1,174 @@
+import { announceMeeting } from '../../../domain/meetings/announce-meeting.ts';
+import { findMeeting, listMeetings, type Meeting } from '../../../domain/meetings/meeting.ts';
+import { postTranscript } from '../../../domain/meetings/transcript.ts';
+import { member } from '../access.ts';
+import { badInput, conflict, notFound } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
+import { defineConnection, idCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    Meeting: Meeting;
+    MeetingConnection: Page<Meeting>;
+  }
+}
+
+const meetingObjects: Declaration = (builder) => {
+  builder.objectType('Meeting', {
+    description: 'A meeting in a room of the meeting server, announced or not.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      room: t.exposeString('room'),
+      startsAt: t.expose('startsAt', { type: 'DateTime', nullable: true, description: 'By the plan.' }),
+      plannedMinutes: t.exposeInt('plannedMinutes', { nullable: true }),
+      startedAt: t.expose('startedAt', { type: 'DateTime', nullable: true }),
+      endedAt: t.expose('endedAt', { type: 'DateTime', nullable: true }),
+      jobId: t.exposeID('jobId', { nullable: true }),
+      talentId: t.exposeID('talentId', { nullable: true }),
+      briefing: t.expose('briefing', {
+        type: 'JSON',
+        nullable: true,
+        description: 'Of an interview that has begun: score, fits, askAbout. Null without a match.',
+      }),
+      insight: t.expose('insight', {
+        type: 'JSON',
+        nullable: true,
+        description: 'What is known of it; `missing` says what is not known and why.',
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    }),
+  });
+  defineConnection(builder, 'Meeting');
+};
+
+const meetings: Declaration = (builder) =>
+  builder.queryField('meetings', (t) =>
+    t.field({
+      type: 'MeetingConnection',
+      description: 'The company’s meetings, the newest first.',
+      authScopes: { member: true },
+      args: { first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        return await page(context, companyId, args);
+      },
+    }),
+  );
+
+const unannouncedMeetings: Declaration = (builder) =>
+  builder.queryField('unannouncedMeetings', (t) =>
+    t.field({
+      type: 'MeetingConnection',
+      description:
+        'What happened in rooms that no company had announced, the newest first. Kept for 30 days.',
+      authScopes: { superAdmin: true },
+      args: { first: t.arg.int(), after: t.arg.id() },
+      resolve: (_root, args, context) => page(context, null, args),
+    }),
+  );
+
+async function page(
+  { parts: { database } }: RequestContext,
+  companyId: string | null,
+  args: Parameters<typeof pageWish>[0],
+) {
+  const { limit, after } = pageWish(args);
+  const rows = await listMeetings(database, companyId, { limit: limit + 1, after: idCursor(after) });
+  return pageOf(rows, limit, ({ id }) => id);
+}
+
+const meeting: Declaration = (builder) =>
+  builder.queryField('meeting', (t) =>
+    t.field({
+      type: 'Meeting',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, { id }, context) {
+        const { companyId } = await member(context);
+        const found = await findMeeting(context.parts.database, idOf('meeting', id));
+        if (found === null || found.companyId !== companyId) throw notFound('meeting');
+        return found;
+      },
+    }),
+  );
+
+const createMeeting: Declaration = (builder) => {
+  const input = builder.inputType('MeetingInput', {
+    description:
+      'With a job and a talent it is an interview: briefed when it begins, followed up when it ends.',
+    fields: (t) => ({
+      room: t.string({ required: true }),
+      startsAt: t.field({ type: 'DateTime' }),
+      plannedMinutes: t.int(),
+      jobId: t.id(),
+      talentId: t.id(),
+    }),
+  });
+  builder.mutationField('createMeeting', (t) =>
+    t.field({
+      type: 'Meeting',
+      description:
+        'Announces a room as the company’s: what happens in it from now on is the company’s to see.',
+      authScopes: { member: true },
+      args: { input: t.arg({ type: input, required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId, id: createdBy } = await member(context);
+        const { startsAt, plannedMinutes, jobId, talentId } = args.input;
+        const wanted = {
+          companyId,
+          createdBy,
+          room: bounded('line', 'input.room', args.input.room),
+          startsAt: startsAt ?? null,
+          plannedMinutes: plannedMinutes ?? null,
+          jobId: jobId == null ? null : idOf('job', jobId),
+          talentId: talentId == null ? null : idOf('talent', talentId),
+        };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const announced = await announceMeeting(transaction, context.parts, wanted);
+          if (announced.outcome === 'invalid') throw badInput(`input.${announced.field}`, announced.message);
+          if (announced.outcome === 'unknown') throw notFound(announced.what);
+          if (announced.outcome === 'taken') throw conflict('This room’s name is taken: choose another one.');
+          const { meeting } = announced;
+          await record({ action: 'meeting.announced', objectKind: 'meeting', objectId: meeting.id });
+          return meeting;
+        });
+      },
+    }),
+  );
+};
+
+const addMeetingTranscript: Declaration = (builder) =>
+  builder.mutationField('addMeetingTranscript', (t) =>
+    t.field({
+      type: 'Meeting',
+      description:
+        'What was said, as plain text with `Name:` before each turn, WebVTT or SRT. Its summary comes with the insight. Takes the place of an earlier one.',
+      authScopes: { member: true },
+      args: { meetingId: t.arg.id({ required: true }), text: t.arg.string({ required: true }) },
+      async resolve(_root, { meetingId: id, text }, context) {
+        const { companyId } = await member(context);
+        const meetingId = idOf('meeting', id);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const posted = await postTranscript(transaction, context.parts, { meetingId, companyId, text });
+          if (posted.outcome === 'invalid') throw badInput('text', posted.message);
+          if (posted.outcome !== 'posted') throw notFound('meeting');
+          const details = { characters: text.length };
+          const objectId = meetingId;
+          await record({ action: 'meeting.transcript-added', objectKind: 'meeting', objectId, details });
+          return posted.meeting;
+        });
+      },
+    }),
+  );
+
+export const meetingDeclarations: readonly Declaration[] = [
+  meetingObjects,
+  meetings,
+  unannouncedMeetings,
+  meeting,
+  createMeeting,
+  addMeetingTranscript,
+];

@@ -1,0 +1,265 @@
+import { exportMatchData } from '../../../domain/matching/list-matches.ts';
+import {
+  eraseTalent as eraseStored,
+  exportTalent as exportStored,
+} from '../../../domain/talents/personal-data.ts';
+import {
+  findTalents,
+  listTalents,
+  listTalentVersions,
+  readTalentText,
+  type Talent,
+  type TalentStatus,
+  type TalentVersion,
+} from '../../../domain/talents/talent.ts';
+import { changeTalent, createTalent as storeTalent } from '../../../domain/talents/talent-changes.ts';
+import { member } from '../access.ts';
+import { badInput, notFound } from '../errors.ts';
+import { idOf } from '../input.ts';
+import { defineConnection, idCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+import { documentFrom } from './documents.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    Talent: Talent;
+    TalentConnection: Page<Talent>;
+    TalentVersion: TalentVersion;
+  }
+  interface SchemaScalars {
+    TalentStatus: TalentStatus;
+  }
+}
+
+const talentObjects: Declaration = (builder) => {
+  builder.enumType('TalentStatus', {
+    values: {
+      PENDING: { description: 'The CV waits to be read.' },
+      READY: { description: 'There is a profile.' },
+      FAILED: { description: 'The CV cannot be read; problem says why.' },
+    },
+  });
+  builder.objectType('Talent', {
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      name: t.exposeString('name', { nullable: true }),
+      email: t.exposeString('email', { nullable: true }),
+      headline: t.exposeString('headline', { nullable: true }),
+      status: t.expose('status', { type: 'TalentStatus' }),
+      problem: t.exposeString('problem', { nullable: true, description: 'Why the CV could not be read.' }),
+      profile: t.expose('profile', {
+        type: 'JSON',
+        nullable: true,
+        description: 'JSON Resume, with total_months_experience and some more.',
+      }),
+      evidence: t.expose('evidence', {
+        type: 'JSON',
+        nullable: true,
+        description: 'Where each value stands in the text: path, start, end, confidence.',
+      }),
+      document: t.expose('document', {
+        type: 'JSON',
+        nullable: true,
+        description: 'What kind of document was read: kind, language, confidence, warnings.',
+      }),
+      engine: t.exposeString('engine', {
+        nullable: true,
+        description: 'What has read the CV: model or embedded.',
+      }),
+      duplicateOf: t.loadable({
+        type: 'Talent',
+        nullable: true,
+        description: 'The same person, who was there before: that one is matched.',
+        load: loadTalents,
+        resolve: ({ duplicateOf }) => duplicateOf,
+      }),
+      text: t.string({
+        nullable: true,
+        description: 'What was read out of the CV: the evidence points into it, in UTF-16 code units.',
+        async resolve({ id }, _args, context) {
+          const { companyId } = await member(context);
+          return await readTalentText(context.parts.database, companyId, id);
+        },
+      }),
+      version: t.exposeInt('version'),
+      versions: t.field({
+        type: ['TalentVersion'],
+        description: 'The last hundred versions, the newest first.',
+        async resolve({ id }, _args, context) {
+          const { companyId } = await member(context);
+          return [...(await listTalentVersions(context.parts.database, companyId, id))];
+        },
+      }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+      updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
+    }),
+  });
+  builder.objectType('TalentVersion', {
+    description: 'A talent as they were after a change, with who made it and when.',
+    fields: (t) => ({
+      version: t.exposeInt('version'),
+      what: t.exposeString('what'),
+      profile: t.expose('profile', { type: 'JSON', nullable: true }),
+      changedBy: t.exposeID('changedBy', { nullable: true, description: 'Null for the CV worker.' }),
+      changedByEmail: t.exposeString('changedByEmail', { nullable: true }),
+      changedAt: t.expose('changedAt', { type: 'DateTime' }),
+    }),
+  });
+  defineConnection(builder, 'Talent');
+};
+
+/** One statement for all talents of an answer. */
+async function loadTalents(ids: string[], context: RequestContext): Promise<(Talent | null)[]> {
+  const { companyId } = await member(context);
+  return [...(await findTalents(context.parts.database, companyId, ids))];
+}
+
+const talents: Declaration = (builder) =>
+  builder.queryField('talents', (t) =>
+    t.field({
+      type: 'TalentConnection',
+      description: 'The company’s talents, the newest first.',
+      authScopes: { member: true },
+      args: { first: t.arg.int(), after: t.arg.id(), status: t.arg({ type: 'TalentStatus' }) },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { limit, after } = pageWish(args);
+        const wish = { limit: limit + 1, after: idCursor(after), status: args.status ?? null };
+        const rows = await listTalents(context.parts.database, companyId, wish);
+        return pageOf(rows, limit, ({ id }) => id);
+      },
+    }),
+  );
+
+const talent: Declaration = (builder) =>
+  builder.queryField('talent', (t) =>
+    t.field({
+      type: 'Talent',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, { id }, context) {
+        const { companyId } = await member(context);
+        const [found] = await findTalents(context.parts.database, companyId, [idOf('talent', id)]);
+        if (found == null) throw notFound('talent');
+        return found;
+      },
+    }),
+  );
+
+const createTalent: Declaration = (builder) => {
+  const input = builder.inputType('TalentInput', {
+    description: 'One of the three: a CV as text or as a file, or a profile in the form of JSON Resume.',
+    fields: (t) => ({
+      text: t.string(),
+      file: t.field({ type: 'FileInput' }),
+      profile: t.field({ type: 'JSON' }),
+    }),
+  });
+  builder.mutationField('createTalent', (t) =>
+    t.field({
+      type: 'Talent',
+      description:
+        'PENDING until the CV worker has read the CV; READY at once with a profile. The same file again is the same talent.',
+      authScopes: { member: true },
+      args: { input: t.arg({ type: input, required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId, id: createdBy } = await member(context);
+        const { profile } = args.input;
+        const file = documentFrom(args.input);
+        const hasProfile = profile !== null && profile !== undefined;
+        if ((file === null) !== hasProfile)
+          throw badInput('input', 'give a text, a file or a profile: one of them');
+        const from = file === null ? { profile } : { file };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const created = await storeTalent(transaction, context.parts, { companyId, createdBy, from });
+          if (created.outcome === 'invalid') throw badInput('input.profile', created.message);
+          // Nothing of the person: the audit log outlives an erasure.
+          const { talent, isNew } = created;
+          const details = { isNew, status: talent.status };
+          await record({ action: 'talent.created', objectKind: 'talent', objectId: talent.id, details });
+          return talent;
+        });
+      },
+    }),
+  );
+};
+
+const updateTalent: Declaration = (builder) =>
+  builder.mutationField('updateTalent', (t) =>
+    t.field({
+      type: 'Talent',
+      description: 'Puts a profile in the place of the one before, which is kept as a version.',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }), profile: t.arg({ type: 'JSON', required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId, id: changedBy } = await member(context);
+        const talentId = idOf('talent', args.id);
+        const edit = { companyId, talentId, changedBy, profile: args.profile };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const changed = await changeTalent(transaction, context.parts.clock, edit);
+          if (changed.outcome === 'no-such-talent') throw notFound('talent');
+          if (changed.outcome === 'invalid') throw badInput('profile', changed.message);
+          const details = { version: changed.talent.version };
+          await record({ action: 'talent.changed', objectKind: 'talent', objectId: talentId, details });
+          return changed.talent;
+        });
+      },
+    }),
+  );
+
+/** A mutation, because that somebody took a person's data out is itself written down. */
+const exportTalent: Declaration = (builder) =>
+  builder.mutationField('exportTalent', (t) =>
+    t.field({
+      type: 'JSON',
+      description:
+        'Everything that is kept of a person: files in base64, what matching knows of them, and their matches with reasons. That it was exported is recorded.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const talentId = idOf('talent', args.id);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const exported = await exportStored(transaction, { companyId, talentId });
+          if (exported.outcome === 'no-such-talent') throw notFound('talent');
+          await record({ action: 'talent.exported', objectKind: 'talent', objectId: talentId });
+          const { facts, matches } = await exportMatchData(transaction, { companyId, talentId });
+          return { ...exported.export, matchFacts: facts, matches };
+        });
+      },
+    }),
+  );
+
+const eraseTalent: Declaration = (builder) =>
+  builder.mutationField('eraseTalent', (t) =>
+    t.field({
+      type: 'Boolean',
+      description:
+        'Takes away everything that is kept of a person: profile, versions, files, scores, and all who were recognised as the same.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const talentId = idOf('talent', args.id);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const erased = await eraseStored(transaction, { companyId, talentId });
+          if (erased.outcome === 'no-such-talent') throw notFound('talent');
+          const details = { rows: erased.talentIds.length };
+          await record({ action: 'talent.erased', objectKind: 'talent', objectId: talentId, details });
+          return true;
+        });
+      },
+    }),
+  );
+
+export const talentDeclarations: readonly Declaration[] = [
+  talentObjects,
+  talents,
+  talent,
+  createTalent,
+  updateTalent,
+  exportTalent,
+  eraseTalent,
+];

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { isId } from '../../domain/keys/api-key.ts';
+import { badInput, notFound } from './errors.ts';
+
+/**
+ * Every bound on what people type, in one place. A resolver reads each text that came from outside through one of
+ * these before anything else happens; SQL and script in a text are then no more than letters.
+ */
+const LONGEST_LINE = 200;
+const LONGEST_SECRET = 512;
+const LONGEST_EMAIL = 254;
+const MOST_WORDS = 50;
+/** PostgreSQL keeps no NUL, a lone surrogate is no character, and in tables a control character misleads. */
+const PRINTABLE = /^[^\p{C}\u2028\u2029]*$/u;
+const STORABLE = /^[^\0\p{Cs}]*$/u;
+
+const CONTROL = 'no control characters are allowed';
+
+const bounds = {
+  /** A name or a title: one line that people read. */
+  line: z.string().trim().min(1, 'it must not be empty').max(LONGEST_LINE).regex(PRINTABLE, CONTROL),
+  email: z.string().trim().min(3).max(LONGEST_EMAIL).regex(PRINTABLE, CONTROL),
+  /** Passwords and one-time tokens: any characters, as they were typed. */
+  secret: z.string().max(LONGEST_SECRET).regex(STORABLE, CONTROL),
+  /** A sentence with line breaks, such as a reason. */
+  paragraph: z.string().trim().min(1, 'it must not be empty').max(2_000).regex(STORABLE, CONTROL),
+  /** A list of short words: scopes, aliases. */
+  words: z.array(z.string().max(LONGEST_LINE).regex(PRINTABLE, CONTROL)).max(MOST_WORDS),
+  /** Ids of the payment provider, as many as are worked off at once. */
+  providerIds: z.array(z.string().min(1).max(255).regex(PRINTABLE, CONTROL)).max(1_000),
+  /** An address or a key of a provider; the domain says what is a good one. */
+  technical: z.string().max(4_096).regex(PRINTABLE, CONTROL),
+} as const;
+
+/** The value in its bounds, or BAD_USER_INPUT that names the field. What was sent is never thrown back. */
+export function bounded<Kind extends keyof typeof bounds>(
+  kind: Kind,
+  field: string,
+  value: unknown,
+): z.output<(typeof bounds)[Kind]> {
+  const read = bounds[kind].safeParse(value);
+  if (read.success) return read.data as z.output<(typeof bounds)[Kind]>;
+  throw badInput(field, read.error.issues[0]?.message ?? 'it cannot be read');
+}
+
+/** Null and left out stay null. */
+export function boundedOrNull<Kind extends keyof typeof bounds>(
+  kind: Kind,
+  field: string,
+  value: unknown,
+): z.output<(typeof bounds)[Kind]> | null {
+  return value === null || value === undefined ? null : bounded(kind, field, value);
+}
+
+/** An id that cannot be one names nothing; the database would call it an error. */
+export function idOf(what: string, value: string | number): string {
+  const id = String(value);
+  if (!isId(id)) throw notFound(what);
+  return id;
+}
+
+/** How far back operators look: past a week a month's invoice knows more. */
+const MOST_HOURS = 168;
+const HOUR_MS = 3_600_000;
+
+/** The moment so many hours ago. */
+export function hoursAgo(hours: number | null | undefined, usual: number, nowMs: number): Date {
+  const wanted = hours ?? usual;
+  if (wanted < 1 || wanted > MOST_HOURS) {
+    throw badInput('hours', `a whole number from 1 to ${MOST_HOURS} is needed`);
+  }
+  return new Date(nowMs - wanted * HOUR_MS);
+}
+
+/** From `from`, or so many hours ago, to `to`, or now; a week at most. */
+export function timeSpan(
+  args: {
+    readonly from?: Date | null | undefined;
+    readonly to?: Date | null | undefined;
+    readonly hours?: number | null | undefined;
+  },
+  usualHours: number,
+  nowMs: number,
+): { readonly from: Date; readonly to: Date } {
+  // A call may have begun by a clock that is ahead of this one.
+  const latestMs = nowMs + HOUR_MS;
+  const to = new Date(Math.min(args.to?.getTime() ?? latestMs, latestMs));
+  const from = args.from ?? hoursAgo(args.hours, usualHours, nowMs);
+  if (from.getTime() >= to.getTime()) throw badInput('from', 'it must be before `to`, and not in the future');
+  if (to.getTime() - from.getTime() > (MOST_HOURS + 1) * HOUR_MS) {
+    throw badInput('from', `at most ${MOST_HOURS} hours before \`to\``);
+  }
+  return { from, to };
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DEFAULT_DAYS = 30;
+const MOST_DAYS = 400;
+const FIRST_DAY_MS = Date.UTC(2000, 0, 1);
+const LAST_DAY_MS = Date.UTC(2199, 11, 31);
+
+interface Range {
+  readonly from?: Date | null | undefined;
+  readonly to?: Date | null | undefined;
+}
+
+/** From the day of `from` to the day of `to`, in UTC; the last 30 days unless told, and never more than 400. */
+export function usageDays(
+  { from, to }: Range,
+  nowMs: number,
+): { readonly from: string; readonly to: string } {
+  for (const [field, day] of Object.entries({ from, to })) {
+    if (day == null || (day.getTime() >= FIRST_DAY_MS && day.getTime() < LAST_DAY_MS)) continue;
+    throw badInput(field, 'a day from 2000 to 2199 is needed');
+  }
+  const lastMs = dayOf(to?.getTime() ?? nowMs);
+  const firstMs = from == null ? lastMs - (DEFAULT_DAYS - 1) * DAY_MS : dayOf(from.getTime());
+  if (firstMs > lastMs) throw badInput('from', 'it lies after the end of the period');
+  if ((lastMs - firstMs) / DAY_MS >= MOST_DAYS) {
+    throw badInput('from', `at most ${MOST_DAYS} days at once: ask for a later from or an earlier to`);
+  }
+  return { from: dayText(firstMs), to: dayText(lastMs) };
+}
+
+function dayOf(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS;
+}
+
+function dayText(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}

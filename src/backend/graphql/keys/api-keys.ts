@@ -1,0 +1,253 @@
+import { findMembers } from '../../../domain/accounts/members.ts';
+import type { User } from '../../../domain/accounts/user.ts';
+import { type ApiKey, type KeyStatus, keyStatus } from '../../../domain/keys/api-key.ts';
+import { changeKeyLimits, listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
+import { mintKey } from '../../../domain/keys/mint-key.ts';
+import { ALIAS_NAMES, aliasOf } from '../../../domain/models/aliases.ts';
+import { member } from '../access.ts';
+import { creditsOrNull, microFrom } from '../amounts.ts';
+import { badInput, conflict, notFound } from '../errors.ts';
+import { bounded, boundedOrNull, idOf } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    ApiKey: ApiKey;
+    MintedApiKey: { readonly rawKey: string; readonly apiKey: ApiKey };
+  }
+  interface SchemaScalars {
+    ApiKeyStatus: KeyStatus;
+  }
+}
+
+const apiKeyObjects: Declaration = (builder) => {
+  builder.enumType('ApiKeyStatus', { values: ['LIVE', 'REVOKED', 'EXPIRED'] as const });
+  builder.objectType('ApiKey', {
+    description: 'Everything about a key but the key.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      name: t.exposeString('name'),
+      prefix: t.exposeString('prefix'),
+      lastFour: t.exposeString('lastFour'),
+      scopes: t.stringList({ resolve: (key) => [...key.scopes] }),
+      models: t.stringList({
+        description: 'The aliases it may call.',
+        resolve: (key, _args, { parts }) =>
+          key.models === null
+            ? ALIAS_NAMES.map(({ name }) => aliasOf(parts.aliasPrefix, name))
+            : [...key.models],
+      }),
+      requestsPerMinute: t.exposeInt('requestsPerMinute'),
+      tokensPerMinute: t.exposeInt('tokensPerMinute'),
+      status: t.field({
+        type: 'ApiKeyStatus',
+        resolve: (key, _args, { parts }) => keyStatus(key, parts.clock.now()),
+      }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+      createdBy: t.loadable({
+        type: 'Member',
+        nullable: true,
+        description: 'Who minted it; null for one of the command line.',
+        load: loadMembers,
+        resolve: (key) => key.createdBy,
+      }),
+      lastUsedAt: t.expose('lastUsedAt', { type: 'DateTime', nullable: true }),
+      rotatedFromId: t.exposeID('rotatedFromId', { nullable: true }),
+      monthlySpendingLimit: t.float({
+        nullable: true,
+        description: 'In credits; null is no limit.',
+        resolve: (key) => creditsOrNull(key.monthlySpendingLimitMicro),
+      }),
+      maxCallsInFlight: t.exposeInt('maxCallsInFlight', { nullable: true }),
+    }),
+  });
+  builder.objectType('MintedApiKey', {
+    fields: (t) => ({
+      rawKey: t.exposeString('rawKey', { description: 'Shown now and never again.' }),
+      apiKey: t.expose('apiKey', { type: 'ApiKey' }),
+    }),
+  });
+};
+
+/** One statement for all keys of an answer. */
+async function loadMembers(ids: string[], context: RequestContext): Promise<(User | null)[]> {
+  const { companyId } = await member(context);
+  const found = await findMembers(context.parts.database, companyId, ids);
+  const byId = new Map(found.map((user) => [user.id, user]));
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
+const apiKeys: Declaration = (builder) =>
+  builder.queryField('apiKeys', (t) =>
+    t.field({
+      type: ['ApiKey'],
+      description: 'The company’s keys of every status, the newest first, at most 1,000.',
+      authScopes: { companyAdmin: true },
+      async resolve(_root, _args, context) {
+        const { companyId } = await member(context);
+        return [...(await listKeys(context.parts.database, companyId))];
+      },
+    }),
+  );
+
+/** G-19: the raw key stands in this answer and nowhere else. */
+const createApiKey: Declaration = (builder) => {
+  const input = builder.inputType('CreateApiKeyInput', {
+    fields: (t) => ({
+      name: t.string({ required: true }),
+      scopes: t.stringList({ description: 'Left out: inference:chat, inference:parse, usage:read.' }),
+      models: t.stringList({ description: 'The aliases it may call; left out, all of them.' }),
+      requestsPerMinute: t.int(),
+      tokensPerMinute: t.int(),
+      expiresAt: t.field({ type: 'DateTime' }),
+      monthlySpendingLimit: t.float({ description: 'In credits.' }),
+      maxCallsInFlight: t.int(),
+    }),
+  });
+  builder.mutationField('createApiKey', (t) =>
+    t.field({
+      type: 'MintedApiKey',
+      authScopes: { companyAdmin: true },
+      args: { input: t.arg({ type: input, required: true }) },
+      async resolve(_root, { input: wanted }, context) {
+        const { clock, secrets, aliasPrefix } = context.parts;
+        const { companyId, id: createdBy } = await member(context);
+        const spending = wanted.monthlySpendingLimit ?? null;
+        const key = {
+          ...wanted,
+          name: bounded('line', 'input.name', wanted.name),
+          scopes: boundedOrNull('words', 'input.scopes', wanted.scopes),
+          models: boundedOrNull('words', 'input.models', wanted.models),
+          monthlySpendingLimitMicro:
+            spending === null ? null : microFrom('input.monthlySpendingLimit', spending),
+          knownModels: ALIAS_NAMES.map(({ name }) => aliasOf(aliasPrefix, name)),
+          companyId,
+          createdBy,
+        };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const minted = await mintKey({ database: transaction, secrets, clock }, key);
+          if (minted.outcome === 'invalid') throw badInput(keyInputField(minted.field), minted.message);
+          if (minted.outcome === 'no-such-company') throw notFound('company');
+          const { id, name, scopes } = minted.key;
+          const details = { name, scopes };
+          await record({ action: 'key.minted', objectKind: 'api-key', objectId: id, details });
+          return { rawKey: minted.rawKey, apiKey: minted.key };
+        });
+      },
+    }),
+  );
+};
+
+/** G-22; G-19: the raw key stands in this answer and nowhere else. */
+const rotateApiKey: Declaration = (builder) =>
+  builder.mutationField('rotateApiKey', (t) =>
+    t.field({
+      type: 'MintedApiKey',
+      description: 'A sibling with the same settings; the old key stays live until it is revoked.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { clock, secrets } = context.parts;
+        const { companyId, id: createdBy } = await member(context);
+        const keyId = idOf('API key', args.id);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const old = { companyId, keyId, createdBy };
+          const rotated = await rotateKey({ database: transaction, secrets, clock }, old);
+          if (rotated.outcome === 'no-such-key') throw notFound('API key');
+          if (rotated.outcome === 'not-live') {
+            throw conflict(`This key is ${rotated.status.toLowerCase()}: mint a new one instead.`);
+          }
+          const { id, name } = rotated.key;
+          const details = { name, rotatedFromId: keyId };
+          await record({ action: 'key.rotated', objectKind: 'api-key', objectId: id, details });
+          return { rawKey: rotated.rawKey, apiKey: rotated.key };
+        });
+      },
+    }),
+  );
+
+const revokeApiKey: Declaration = (builder) =>
+  builder.mutationField('revokeApiKey', (t) =>
+    t.field({
+      type: 'ApiKey',
+      description: 'Calls with it answer 401 from now on, within a second everywhere. Again is no error.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { clock } = context.parts;
+        const { companyId } = await member(context);
+        const keyId = idOf('API key', args.id);
+        return await recordedChange(context, async ({ database, sharedState, record }) => {
+          const revoked = await revokeKey({ database, sharedState, clock }, { companyId, keyId });
+          if (revoked.outcome === 'no-such-key') throw notFound('API key');
+          const details = { name: revoked.key.name };
+          await record({ action: 'key.revoked', objectKind: 'api-key', objectId: keyId, details });
+          return revoked.key;
+        });
+      },
+    }),
+  );
+
+const updateApiKeyLimits: Declaration = (builder) => {
+  const input = builder.inputType('ApiKeyLimitsInput', {
+    description: 'What is left out stays. Null takes away the two that a key need not have.',
+    fields: (t) => ({
+      requestsPerMinute: t.int(),
+      tokensPerMinute: t.int(),
+      monthlySpendingLimit: t.float({ description: 'In credits.' }),
+      maxCallsInFlight: t.int(),
+    }),
+  });
+  builder.mutationField('updateApiKeyLimits', (t) =>
+    t.field({
+      type: 'ApiKey',
+      description: 'In force within a second everywhere.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }), input: t.arg({ type: input, required: true }) },
+      async resolve(_root, { id, input: wanted }, context) {
+        const { clock } = context.parts;
+        const { companyId } = await member(context);
+        const keyId = idOf('API key', id);
+        const spending = wanted.monthlySpendingLimit;
+        const changes = {
+          companyId,
+          keyId,
+          requestsPerMinute: wanted.requestsPerMinute ?? undefined,
+          tokensPerMinute: wanted.tokensPerMinute ?? undefined,
+          maxCallsInFlight: wanted.maxCallsInFlight,
+          monthlySpendingLimitMicro:
+            typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
+        };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const changed = await changeKeyLimits(transaction, clock, changes);
+          if (changed.outcome === 'no-such-key') throw notFound('API key');
+          if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired.');
+          if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
+          const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight } = changed.key;
+          const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
+          const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
+          const object = { objectKind: 'api-key', objectId: keyId };
+          await record({ action: 'key.limits-changed', ...object, details: { name, ...limits } });
+          return changed.key;
+        });
+      },
+    }),
+  );
+};
+
+/** A key's setting as the field that a client filled in. */
+function keyInputField(setting: string): string {
+  return `input.${setting === 'monthlySpendingLimitMicro' ? 'monthlySpendingLimit' : setting}`;
+}
+
+export const apiKeyDeclarations: readonly Declaration[] = [
+  apiKeyObjects,
+  apiKeys,
+  createApiKey,
+  rotateApiKey,
+  revokeApiKey,
+  updateApiKeyLimits,
+];

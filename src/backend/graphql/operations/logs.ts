@@ -1,0 +1,192 @@
+import type { LogWatcher } from '../../../domain/logs/live-log.ts';
+import { type ErrorGroup, findEntries, groupErrors } from '../../../domain/logs/log-queries.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { LogEntry, LogLevel } from '../../../ports/log.ts';
+import { badInput, refusal } from '../errors.ts';
+import { boundedOrNull, hoursAgo } from '../input.ts';
+import { defineConnection, type Page, pageWish } from '../paging.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    LogEntry: LogEntry;
+    LogEntryConnection: Page<LogEntry>;
+    ErrorGroup: ErrorGroup;
+  }
+  interface SchemaScalars {
+    LogLevel: LogLevel;
+  }
+}
+
+const logEntryObject: Declaration = (builder) => {
+  builder.enumType('LogLevel', {
+    values: {
+      DEBUG: { value: 'debug' },
+      INFO: { value: 'info' },
+      WARN: { value: 'warn' },
+      ERROR: { value: 'error' },
+    } as const,
+  });
+  builder.objectType('LogEntry', {
+    description: 'A line of the log of any process. Secrets are taken out before a line is made.',
+    fields: (t) => ({
+      timestamp: t.field({ type: 'DateTime', resolve: ({ timestamp }) => new Date(timestamp) }),
+      level: t.expose('level', { type: 'LogLevel' }),
+      message: t.exposeString('message'),
+      context: t.expose('context', { type: 'JSON', nullable: true }),
+    }),
+  });
+  defineConnection(builder, 'LogEntry');
+};
+
+const errorGroupObject: Declaration = (builder) => {
+  builder.objectType('ErrorGroup', {
+    description: 'Lines of the log that say the same, of the same service.',
+    fields: (t) => ({
+      service: t.exposeString('service', {
+        description: 'Empty for what all services of a process share.',
+      }),
+      message: t.exposeString('message'),
+      count: t.exposeInt('count'),
+      firstSeenAt: t.expose('firstSeenAt', { type: 'DateTime' }),
+      lastSeenAt: t.expose('lastSeenAt', { type: 'DateTime' }),
+      sampleRequestId: t.exposeString('sampleRequestId', {
+        nullable: true,
+        description: 'Of the last line that has one.',
+      }),
+      sampleReason: t.exposeString('sampleReason', { nullable: true }),
+    }),
+  });
+};
+
+const USUAL_HOURS = 24;
+
+const errorGroups: Declaration = (builder) =>
+  builder.queryField('errorGroups', (t) =>
+    t.field({
+      type: ['ErrorGroup'],
+      description:
+        'What the processes logged as errors or warnings, grouped by service and message, the last seen first.',
+      authScopes: { superAdmin: true },
+      args: {
+        level: t.arg({ type: 'LogLevel', description: 'ERROR unless told, or WARN.' }),
+        hours: t.arg.int({ description: 'So far back: 1 to 168, 24 unless told.' }),
+      },
+      async resolve(_root, args, { parts: { database, clock } }) {
+        const level = args.level ?? 'error';
+        if (level !== 'error' && level !== 'warn') throw badInput('level', 'ERROR or WARN is needed');
+        return [...(await groupErrors(database, level, hoursAgo(args.hours, USUAL_HOURS, clock.now())))];
+      },
+    }),
+  );
+
+const logEntries: Declaration = (builder) =>
+  builder.queryField('logEntries', (t) =>
+    t.field({
+      type: 'LogEntryConnection',
+      description: 'Lines of the kept log of all processes, the newest first.',
+      authScopes: { superAdmin: true },
+      args: {
+        first: t.arg.int(),
+        after: t.arg.id(),
+        minLevel: t.arg({ type: 'LogLevel', description: 'At least this level.' }),
+        contains: t.arg.string({
+          description: 'In the message or the context, whatever the case of its letters.',
+        }),
+        requestId: t.arg.string(),
+      },
+      async resolve(_root, args, { parts: { database } }) {
+        const { limit, after } = pageWish(args);
+        const text = (field: 'contains' | 'requestId') =>
+          (args[field] === '' ? null : boundedOrNull('line', field, args[field])) ?? undefined;
+        const found = await findEntries(database, {
+          limit,
+          after: after ?? undefined,
+          level: args.minLevel ?? undefined,
+          contains: text('contains'),
+          requestId: text('requestId'),
+        });
+        if (found.outcome === 'invalid-cursor') {
+          throw badInput('after', 'this is no cursor: give the endCursor of a page');
+        }
+        const { entries, nextCursor } = found;
+        return { nodes: entries, hasNextPage: nextCursor !== null, endCursor: nextCursor };
+      },
+    }),
+  );
+
+/** What the subscription gives: entries one by one, or, to whoever knows the watcher, as they gather. */
+export interface WatchedLog extends AsyncIterable<LogEntry> {
+  readonly watcher: LogWatcher;
+}
+
+/** P-13. It is served over WebSocket alone, see live-logs.ts. */
+const logStream: Declaration = (builder) => {
+  builder.subscriptionType({});
+  builder.subscriptionField('logStream', (t) =>
+    t.field({
+      type: 'LogEntry',
+      description:
+        'What all processes log, as it happens, over WebSocket (graphql-transport-ws). Who reads too slowly loses ' +
+        'lines, and a line with `lostLines` in its context says how many.',
+      authScopes: { superAdmin: true },
+      args: {
+        minLevel: t.arg({ type: 'LogLevel', description: 'At least this level.' }),
+        contains: t.arg.string({
+          description: 'In the message or the context, whatever the case of its letters.',
+        }),
+        announced: t.arg.boolean({
+          description:
+            'The first line then says that the log is watched from now on, with `watching: true` in its context.',
+        }),
+      },
+      async subscribe(_root, args, { parts }) {
+        const contains = args.contains === '' ? null : boundedOrNull('line', 'contains', args.contains);
+        const watching = await parts.logWatchers.watch({ minLevel: args.minLevel ?? null, contains });
+        if (watching.outcome === 'too-many') {
+          throw refusal('RATE_LIMITED', `The log has ${watching.most} watchers already. Try again later.`);
+        }
+        const { watcher } = watching;
+        return watchedLog(args.announced === true ? announced(watcher, parts.clock) : watcher);
+      },
+      resolve: (entry) => entry,
+    }),
+  );
+};
+
+/** GraphQL over WebSocket has no word for a subscription that has begun, and a quiet log would not tell. */
+function announced(watcher: LogWatcher, clock: Clock): LogWatcher {
+  const timestamp = new Date(clock.now()).toISOString();
+  let first: LogEntry | null = {
+    ...{ timestamp, level: 'debug', message: 'the log is watched from now on', context: { watching: true } },
+  };
+  return {
+    ...watcher,
+    async next() {
+      const line = first;
+      first = null;
+      return line === null ? await watcher.next() : [line];
+    },
+  };
+}
+
+function watchedLog(watcher: LogWatcher): WatchedLog {
+  return {
+    watcher,
+    async *[Symbol.asyncIterator]() {
+      try {
+        for (let lines = await watcher.next(); lines !== null; lines = await watcher.next()) yield* lines;
+      } finally {
+        watcher.close();
+      }
+    },
+  };
+}
+
+export const logDeclarations: readonly Declaration[] = [
+  logEntryObject,
+  errorGroupObject,
+  errorGroups,
+  logEntries,
+  logStream,
+];

@@ -1,0 +1,85 @@
+import {
+  isReady,
+  listProcesses,
+  type ReadinessPart,
+  type ServiceProcess,
+} from '../../../domain/processes/service-processes.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    ServiceProcess: ServiceProcess;
+    ReadinessPart: ReadinessPart;
+  }
+  interface SchemaScalars {
+    ReadinessStatus: ReadinessPart['status'];
+  }
+}
+
+const serviceProcessObjects: Declaration = (builder) => {
+  builder.enumType('ReadinessStatus', {
+    values: {
+      UP: { value: 'up' },
+      DOWN: { value: 'down' },
+      RUNNING: { value: 'running' },
+      FAILING: { value: 'failing', description: 'It goes on trying, and work waits.' },
+      STOPPED: { value: 'stopped', description: 'Somebody wishes it so.' },
+    } as const,
+  });
+  builder.objectType('ReadinessPart', {
+    description: 'What a process depends on, or a worker that runs in it.',
+    fields: (t) => ({
+      name: t.exposeString('name'),
+      status: t.expose('status', { type: 'ReadinessStatus' }),
+      latencyMs: t.exposeFloat('latencyMs', { nullable: true }),
+    }),
+  });
+  builder.objectType('ServiceProcess', {
+    description: 'A process of ours, as it last told of itself; it does so every five seconds.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      services: t.field({
+        type: ['String'],
+        description: 'What runs in it: gateway, backend, ai-service.',
+        resolve: ({ services }) => [...services],
+      }),
+      host: t.exposeString('host'),
+      pid: t.exposeInt('pid'),
+      version: t.exposeString('version'),
+      startedAt: t.expose('startedAt', { type: 'DateTime' }),
+      seenAt: t.expose('seenAt', { type: 'DateTime' }),
+      uptimeSeconds: t.int({
+        description: 'Until it was last heard of.',
+        resolve: ({ startedAt, seenAt }) =>
+          Math.max(0, Math.floor((seenAt.getTime() - startedAt.getTime()) / 1_000)),
+      }),
+      isStale: t.exposeBoolean('isStale', {
+        description: 'Not heard of for 20 seconds: it hangs, is cut off or is gone. Forgotten after an hour.',
+      }),
+      isReady: t.boolean({ resolve: isReady }),
+      parts: t.field({ type: ['ReadinessPart'], resolve: ({ report }) => [...report.parts] }),
+      cpuSeconds: t.float({ resolve: ({ report }) => report.cpuSeconds }),
+      residentBytes: t.float({ resolve: ({ report }) => report.residentBytes }),
+      eventLoopDelayMs: t.float({
+        description: 'How late timers came lately, all but the latest of a hundred.',
+        resolve: ({ report }) => report.eventLoopDelayMs,
+      }),
+      activeJobs: t.int({ nullable: true, resolve: ({ report }) => report.workers?.active ?? null }),
+      idleWorkers: t.int({ nullable: true, resolve: ({ report }) => report.workers?.idle ?? null }),
+    }),
+  });
+};
+
+const serviceProcesses: Declaration = (builder) =>
+  builder.queryField('serviceProcesses', (t) =>
+    t.field({
+      type: ['ServiceProcess'],
+      description: 'Every process of every service, those that are heard of first.',
+      authScopes: { superAdmin: true },
+      async resolve(_root, _args, { parts: { database, clock } }) {
+        return [...(await listProcesses(database, clock.now()))];
+      },
+    }),
+  );
+
+export const processDeclarations: readonly Declaration[] = [serviceProcessObjects, serviceProcesses];

@@ -1,0 +1,188 @@
+import { isId } from '../../../domain/keys/api-key.ts';
+import {
+  type JobRate,
+  listProcesses,
+  type ServiceProcess,
+} from '../../../domain/processes/service-processes.ts';
+import type { DeadLetter, DeadLetterPlace, QueueDepth } from '../../../ports/job-queue.ts';
+import { badInput, notFound } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
+import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    WorkQueue: QueueDepth & JobRate & { readonly processes: number };
+    DeadLetter: DeadLetter;
+    DeadLetterConnection: Page<DeadLetter>;
+  }
+}
+
+const LONGEST_VALUE = 200;
+
+const workQueueObjects: Declaration = (builder) => {
+  builder.objectType('WorkQueue', {
+    description: 'A queue of background jobs, over all processes.',
+    fields: (t) => ({
+      name: t.exposeString('name'),
+      waiting: t.exposeInt('waiting'),
+      active: t.exposeInt('active'),
+      dead: t.exposeInt('dead', { description: 'Jobs that failed as often as they may.' }),
+      oldestWaitingSeconds: t.exposeInt('oldestWaitingSeconds', {
+        nullable: true,
+        description: 'Of the job that could have been taken longest ago.',
+      }),
+      processes: t.exposeInt('processes', { description: 'How many processes take jobs from it.' }),
+      donePerMinute: t.exposeFloat('donePerMinute', { description: 'Over the last five minutes.' }),
+      failedPerMinute: t.exposeFloat('failedPerMinute', {
+        description: 'Runs, not jobs: a job is tried again.',
+      }),
+    }),
+  });
+  builder.objectType('DeadLetter', {
+    description:
+      'A job that failed as often as it may. It stays until it is redriven, deleted or 90 days old.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      error: t.exposeString('error', { description: 'Of its last run.' }),
+      failedAt: t.expose('failedAt', { type: 'DateTime' }),
+      data: t.field({
+        type: 'JSON',
+        description: 'What the job is about: names and ids; what is long is left out.',
+        resolve: ({ data }) => Object.fromEntries(Object.entries(data).filter(([, value]) => isShort(value))),
+      }),
+    }),
+  });
+  defineConnection(builder, 'DeadLetter');
+};
+
+function isShort(value: unknown): boolean {
+  if (typeof value === 'string') return value.length <= LONGEST_VALUE;
+  return typeof value === 'number' || typeof value === 'boolean';
+}
+
+const workQueues: Declaration = (builder) =>
+  builder.queryField('workQueues', (t) =>
+    t.field({
+      type: ['WorkQueue'],
+      description: 'Every queue of background jobs: how much waits, runs and is dead, and how fast it goes.',
+      authScopes: { superAdmin: true },
+      async resolve(_root, _args, { parts: { database, clock, queues } }) {
+        const processes = await listProcesses(database, clock.now());
+        const depths = await queues.depths();
+        return depths.map((depth) => ({ ...depth, ...paceOf(processes, depth.name) }));
+      },
+    }),
+  );
+
+function paceOf(processes: readonly ServiceProcess[], queue: string) {
+  const rates = processes.flatMap(({ isStale, report }) => (isStale ? [] : (report.jobRates[queue] ?? [])));
+  const sum = (which: keyof JobRate) =>
+    Math.round(rates.reduce((total, rate) => total + rate[which], 0) * 10) / 10;
+  return {
+    processes: rates.length,
+    donePerMinute: sum('donePerMinute'),
+    failedPerMinute: sum('failedPerMinute'),
+  };
+}
+
+const MOST_IDS = 1_000;
+
+const deadLetters: Declaration = (builder) =>
+  builder.queryField('deadLetters', (t) =>
+    t.field({
+      type: 'DeadLetterConnection',
+      description: 'The dead letters of a queue, the newest first.',
+      authScopes: { superAdmin: true },
+      args: { queue: t.arg.string({ required: true }), first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const queue = await knownQueue(context, args.queue);
+        const { limit, after } = pageWish(args);
+        const place = after === null ? undefined : deadLetterPlace(after);
+        const letters = await context.parts.queues.deadLetters(queue, limit + 1, place);
+        return pageOf(letters, limit, ({ id, failedAt }) => `${failedAt.getTime()}.${id}`);
+      },
+    }),
+  );
+
+const redriveDeadLetters: Declaration = (builder) =>
+  builder.mutationField('redriveDeadLetters', (t) =>
+    t.field({
+      type: 'Int',
+      description:
+        'Gives dead letters of a queue another run, all tries anew: those named, or all of them. How many there were; ' +
+        'one for which the same job waits already stays where it is.',
+      authScopes: { superAdmin: true },
+      args: { queue: t.arg.string({ required: true }), ids: t.arg({ type: ['ID'] }) },
+      async resolve(_root, args, context) {
+        const queue = await knownQueue(context, args.queue);
+        const ids = args.ids == null ? undefined : deadLetterIds(args.ids);
+        const count = await context.parts.queues.redrive(queue, ids);
+        await recordQueueChange(context, queue, 'dead-letters.redriven', count);
+        return count;
+      },
+    }),
+  );
+
+const deleteDeadLetters: Declaration = (builder) =>
+  builder.mutationField('deleteDeadLetters', (t) =>
+    t.field({
+      type: 'Int',
+      description:
+        'Gives dead letters of a queue up for good: what they were to do is not done. How many there were.',
+      authScopes: { superAdmin: true },
+      args: {
+        queue: t.arg.string({ required: true }),
+        ids: t.arg({ type: ['ID'], required: true }),
+      },
+      async resolve(_root, args, context) {
+        const queue = await knownQueue(context, args.queue);
+        const count = await context.parts.queues.discard(queue, deadLetterIds(args.ids));
+        await recordQueueChange(context, queue, 'dead-letters.deleted', count);
+        return count;
+      },
+    }),
+  );
+
+/** By what there is: the job queue itself takes any name of the right form. */
+async function knownQueue({ parts }: RequestContext, name: string): Promise<string> {
+  const queue = bounded('line', 'queue', name);
+  if (!(await parts.queues.depths()).some((depth) => depth.name === queue)) throw notFound('queue');
+  return queue;
+}
+
+function deadLetterIds(ids: readonly (string | number)[]): string[] {
+  if (ids.length > MOST_IDS) throw badInput('ids', `at most ${MOST_IDS} at once`);
+  return ids.map((id) => idOf('dead letter', id));
+}
+
+function deadLetterPlace(cursor: string): DeadLetterPlace {
+  const [ms = '', id = ''] = cursor.split('.');
+  if (!/^\d{1,14}$/.test(ms) || !isId(id)) {
+    throw badInput('after', 'this is no cursor: give the endCursor of a page');
+  }
+  return { id, failedAt: new Date(Number(ms)) };
+}
+
+/** Each letter was moved in a transaction of its own; where nothing was moved there is nothing to record. */
+async function recordQueueChange(
+  context: RequestContext,
+  queue: string,
+  action: string,
+  count: number,
+): Promise<void> {
+  if (count === 0) return;
+  await recordedChange(context, ({ record }) =>
+    record({ action, objectKind: 'queue', objectId: queue, companyId: null, details: { count } }),
+  );
+}
+
+export const queueDeclarations: readonly Declaration[] = [
+  workQueueObjects,
+  workQueues,
+  deadLetters,
+  redriveDeadLetters,
+  deleteDeadLetters,
+];

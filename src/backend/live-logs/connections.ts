@@ -1,0 +1,178 @@
+import { CloseCode } from 'graphql-ws';
+import type { AccessTokens } from '../../domain/accounts/tokens.ts';
+import { findSignedInUser, type User } from '../../domain/accounts/user.ts';
+import type { OpenSocket } from '../../http/listen.ts';
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { RequestOrigin } from '../graphql/request-context.ts';
+
+export type GuestOrigin = Omit<RequestOrigin, 'requestId'>;
+
+/** All who have a socket open. */
+export interface GuestRoom {
+  readonly clock: Clock;
+  readonly rights: Rights;
+  readonly guests: Set<Guest>;
+  /** Those of them who have not shown a token that is worth something. */
+  readonly unknown: Set<Guest>;
+}
+
+/**
+ * Who is behind a socket. A guest comes unknown and has ten seconds to say `connection_init`, and to be known by a token
+ * in it or in the handshake's header; then the socket is closed (4408, or 4401). A known one stays until their token
+ * expires, or is worth nothing any more, or they watch what they may not any more: then it is closed with 4403, and
+ * the client may come again with a new token.
+ */
+export interface Guest {
+  readonly socket: OpenSocket;
+  /** With the token as it is known by then. */
+  readonly origin: GuestOrigin;
+  /** `connection_init` has come, with these parameters. */
+  introduce(connectionParams: Readonly<Record<string, unknown>>): Promise<void>;
+  joined(subscriptionId: string): void;
+  left(subscriptionId: string): void;
+  /** A subscription was refused. */
+  refused(): void;
+  gone(): void;
+}
+
+const UNKNOWN_MS = 10_000;
+
+export function createGuest(room: GuestRoom, socket: OpenSocket, handshake: GuestOrigin): Guest {
+  const { clock, rights } = room;
+  const joined = new Set<string>();
+  let { token } = handshake;
+  let isIntroduced = false;
+  let isGone = false;
+  let watch: { stop(): void } | null = null;
+
+  const patience = clock.after(UNKNOWN_MS, () => {
+    if (!isIntroduced) {
+      socket.close(CloseCode.ConnectionInitialisationTimeout, 'Connection initialisation timeout');
+    } else socket.close(CloseCode.Unauthorized, 'Unauthorized');
+  });
+
+  function look(viewer: User | null): void {
+    const mayStay = viewer !== null && (joined.size === 0 || viewer.isSuperAdmin);
+    if (!mayStay) socket.close(CloseCode.Forbidden, 'Forbidden');
+  }
+
+  const guest: Guest = {
+    socket,
+    get origin() {
+      return { ...handshake, token };
+    },
+    async introduce(connectionParams) {
+      isIntroduced = true;
+      token = tokenIn(connectionParams.Authorization ?? connectionParams.authorization) ?? token;
+      if (token === null || (await rights.find(token)) === null || isGone) return;
+      patience.cancel();
+      room.unknown.delete(guest);
+      watch = rights.watch(token, look);
+    },
+    joined: (subscriptionId) => void joined.add(subscriptionId),
+    left: (subscriptionId) => void joined.delete(subscriptionId),
+    refused() {
+      // Whoever nobody knows has had their answer, which is sent before this.
+      if (room.unknown.has(guest)) clock.after(0, () => socket.close(CloseCode.Unauthorized, 'Unauthorized'));
+    },
+    gone() {
+      isGone = true;
+      patience.cancel();
+      watch?.stop();
+      room.guests.delete(guest);
+      room.unknown.delete(guest);
+    },
+  };
+  room.guests.add(guest);
+  room.unknown.add(guest);
+  return guest;
+}
+
+function tokenIn(authorization: unknown): string | null {
+  const match = typeof authorization === 'string' ? /^Bearer +(\S+) *$/i.exec(authorization) : null;
+  return match?.[1] ?? null;
+}
+
+interface RightsParts {
+  readonly accessTokens: AccessTokens;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Rights {
+  /** Who a token stands for at this moment; null for nobody. */
+  find(token: string): Promise<User | null>;
+  /** From now on `look` hears who the token stands for, again and again; null once it is nobody. */
+  watch(token: string, look: (viewer: User | null) => void): { stop(): void };
+}
+
+/** How long a token that has expired, or a right that was withdrawn, still serves at most. */
+const LOOK_EVERY_MS = 5_000;
+
+/**
+ * Looks again at those who have a socket open, for a socket outlives the request that opened it. One look for each
+ * token, however many sockets it opened. While the database is away a right stays as it was, until the token expires:
+ * fails open, since that is when the log is needed most.
+ */
+export function createRights({ accessTokens, database, clock, log }: RightsParts): Rights {
+  const watched = new Map<string, Set<(viewer: User | null) => void>>();
+  let timer: Timer | null = null;
+  let isLooking = false;
+
+  async function find(token: string): Promise<User | null> {
+    const subject = await accessTokens.verify(token);
+    return subject === null ? null : await findSignedInUser(database, subject);
+  }
+
+  /** Undefined where it cannot be known. */
+  async function findAgain(token: string): Promise<User | null | undefined> {
+    const subject = await accessTokens.verify(token);
+    if (subject === null) return null;
+    try {
+      return await findSignedInUser(database, subject);
+    } catch (error) {
+      log.warn('whether a watcher of the log still has the right to cannot be read', { error });
+      return undefined;
+    }
+  }
+
+  async function lookAtAll(): Promise<void> {
+    isLooking = true;
+    for (const [token, looks] of [...watched]) {
+      const viewer = await findAgain(token);
+      if (viewer === undefined) continue;
+      for (const look of [...looks]) look(viewer);
+    }
+    isLooking = false;
+    lookSoon();
+  }
+
+  function lookSoon(): void {
+    if (isLooking || watched.size === 0) return;
+    timer ??= clock.after(LOOK_EVERY_MS, () => {
+      timer = null;
+      void lookAtAll();
+    });
+  }
+
+  return {
+    find,
+    watch(token, look) {
+      const looks = watched.get(token) ?? new Set();
+      watched.set(token, looks.add(look));
+      lookSoon();
+      return {
+        stop() {
+          looks.delete(look);
+          if (looks.size === 0 && watched.get(token) === looks) watched.delete(token);
+          if (watched.size > 0) return;
+          timer?.cancel();
+          timer = null;
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import type { ExecutionArgs, GraphQLSchema } from 'graphql';
+import {
+  CloseCode,
+  GRAPHQL_TRANSPORT_WS_PROTOCOL,
+  handleProtocols,
+  makeServer,
+  type SubscribePayload,
+} from 'graphql-ws';
+import { bearerToken, type ClientAddress } from '../../http/client-identity.ts';
+import type { OpenSocket, SocketEvents, SocketService } from '../../http/listen.ts';
+import { refusal } from '../graphql/errors.ts';
+import { createRequestContext, type GraphqlParts } from '../graphql/request-context.ts';
+import { createGuest, createRights, type Guest, type GuestOrigin, type GuestRoom } from './connections.ts';
+import { beginOperation, createSelections, messagesOf } from './subscriptions.ts';
+
+export interface LiveLogsParts extends GraphqlParts {
+  readonly clientAddress: ClientAddress;
+  readonly consoleOrigin: string | null;
+  readonly maxSockets?: number;
+}
+
+const PATH = '/graphql';
+const MOST_SOCKETS = 2_000;
+/** Of those, who has not shown a token that is worth something; in all, and from one address. */
+const MOST_UNKNOWN = 400;
+const MOST_UNKNOWN_OF_ADDRESS = 100;
+const MOST_SUBSCRIPTIONS = 10;
+const TRY_AGAIN = { 'retry-after': '5' };
+
+/** P-13: GraphQL subscriptions over WebSocket, by the protocol graphql-transport-ws. */
+export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): SocketService {
+  const { clock, log, secrets, consoleOrigin, maxSockets = MOST_SOCKETS } = parts;
+  const room: GuestRoom = { clock, rights: createRights(parts), guests: new Set(), unknown: new Set() };
+  const selections = createSelections();
+  const deliveries = new WeakMap<ExecutionArgs, AsyncIterable<never>>();
+
+  const server = makeServer<Record<string, unknown>, { readonly guest: Guest }>({
+    // A guest has a time-out of its own, by our clock.
+    connectionInitWaitTimeout: 0,
+    async onConnect({ connectionParams, extra: { guest } }) {
+      await guest.introduce(connectionParams ?? {});
+      return true;
+    },
+    onSubscribe: ({ extra, subscriptions }, id, payload) =>
+      subscribe(extra.guest, Object.keys(subscriptions).length, id, payload),
+    subscribe: (args) => deliveries.get(args) ?? Promise.reject(new Error('nothing was begun')),
+    onComplete: ({ extra }, id) => extra.guest.left(id),
+  });
+
+  async function subscribe(guest: Guest, running: number, id: string, payload: SubscribePayload) {
+    if (running > MOST_SUBSCRIPTIONS) {
+      const message = `A socket has at most ${MOST_SUBSCRIPTIONS} subscriptions: complete one first.`;
+      return [refusal('RATE_LIMITED', message)];
+    }
+    const context = createRequestContext(parts, { ...guest.origin, requestId: `req_${secrets.newId()}` });
+    const begun = await beginOperation(schema, payload, context);
+    if (begun.outcome === 'refused') {
+      guest.refused();
+      return begun.errors;
+    }
+    deliveries.set(begun.args, deliver(guest.socket, id, payload, begun));
+    guest.joined(id);
+    return begun.args;
+  }
+
+  /** Gives nothing itself: the lines go straight to the socket. It ends when the watcher does. */
+  function deliver(
+    socket: OpenSocket,
+    id: string,
+    { query }: SubscribePayload,
+    { args, watched: { watcher } }: Extract<Awaited<ReturnType<typeof beginOperation>>, { outcome: 'begun' }>,
+  ): AsyncIterableIterator<never> {
+    const selection = selections.take(args, query);
+    async function run(): Promise<void> {
+      try {
+        for (let lines = await watcher.next(); lines !== null; lines = await watcher.next()) {
+          await socket.send(await messagesOf(id, selection, lines));
+        }
+      } catch (error) {
+        log.error('the live log failed', { error });
+        socket.close(CloseCode.InternalServerError, 'Internal server error');
+      } finally {
+        watcher.close();
+        selection.release();
+      }
+    }
+    const running = run();
+    const ended = { done: true, value: undefined } as const;
+    return {
+      [Symbol.asyncIterator]() {
+        return this;
+      },
+      async next() {
+        await running;
+        return ended;
+      },
+      async return() {
+        watcher.close();
+        return ended;
+      },
+    };
+  }
+
+  function open(socket: OpenSocket, origin: GuestOrigin, protocol: string | null): SocketEvents {
+    const guest = createGuest(room, socket, origin);
+    let receive: (text: string) => Promise<void> = async () => {};
+    const closed = server.opened(
+      {
+        protocol: protocol ?? '',
+        send: async (text) => await socket.send([text]),
+        close: (code, reason) => socket.close(code ?? 1000, reason ?? ''),
+        onMessage: (listener) => {
+          receive = listener;
+        },
+      },
+      { guest },
+    );
+    const failed = (error: unknown) => {
+      log.error('a WebSocket failed', { error });
+      socket.close(CloseCode.InternalServerError, 'Internal server error');
+    };
+    return {
+      message: (text) => void receive(text).catch(failed),
+      closed(code, reason) {
+        guest.gone();
+        void Promise.resolve(closed(code, reason)).catch(failed);
+      },
+    };
+  }
+
+  function isFull(clientAddress: string): boolean {
+    if (room.guests.size >= maxSockets || room.unknown.size >= MOST_UNKNOWN) return true;
+    let count = 0;
+    for (const { origin } of room.unknown) if (origin.clientAddress === clientAddress) count += 1;
+    return count >= MOST_UNKNOWN_OF_ADDRESS;
+  }
+
+  return {
+    answer(request, connection) {
+      if (new URL(request.url).pathname !== PATH) return null;
+      if (!isOwnOrigin(request, consoleOrigin)) {
+        return { outcome: 'refused', response: new Response('Not from this origin.', { status: 403 }) };
+      }
+      const clientAddress = parts.clientAddress(request, connection.peerAddress);
+      if (isFull(clientAddress)) {
+        const response = new Response('Too many sockets are open. Try again later.', {
+          status: 503,
+          headers: TRY_AGAIN,
+        });
+        return { outcome: 'refused', response };
+      }
+      const wanted = request.headers.get('sec-websocket-protocol') ?? '';
+      // Without it the socket is opened and closed with 4406, which a browser can see.
+      const protocol = handleProtocols(wanted) === false ? null : GRAPHQL_TRANSPORT_WS_PROTOCOL;
+      // Read now: once it has become a socket, the request is gone.
+      const origin = {
+        clientAddress,
+        userAgent: (request.headers.get('user-agent') ?? '').replaceAll(/\p{C}/gu, ''),
+        token: bearerToken(request),
+      };
+      return { outcome: 'accepted', protocol, opened: (socket) => open(socket, origin, protocol) };
+    },
+  };
+}
+
+/** Browsers say from which page a socket is opened: only pages of ours may. Other clients say nothing. */
+function isOwnOrigin(request: Request, consoleOrigin: string | null): boolean {
+  const origin = request.headers.get('origin');
+  if (origin === null || origin === consoleOrigin) return true;
+  const host = request.headers.get('host');
+  return origin === `http://${host}` || origin === `https://${host}`;
+}

@@ -1,0 +1,233 @@
+import { parseArgs } from 'node:util';
+import { HANDLED_EVENT_KINDS } from '../domain/payments/apply-event.ts';
+import {
+  listPaymentEvents,
+  type PaymentEvent,
+  type PaymentEventStatus,
+} from '../domain/payments/event-inbox.ts';
+import { requeueEvent } from '../domain/payments/payment-jobs.ts';
+import { deactivateStaleSubscriptions, MOST_STALE } from '../domain/subscriptions/subscription.ts';
+import type { PaymentProvider, ProviderFailure, WebhookEndpoint } from '../ports/payment-provider.ts';
+import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, type Terminal } from './command.ts';
+
+const STATUSES: readonly PaymentEventStatus[] = ['RECEIVED', 'PROCESSED', 'DEFERRED', 'FAILED', 'IGNORED'];
+const EVENTS_SHOWN = 100;
+const EVENT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export const paymentEventsCommand: Command = {
+  name: 'payment-events',
+  usage: '[STATUS] [AFTER_ID]',
+  summary: `The payment provider's events, the newest first, ${EVENTS_SHOWN} at a time: what each did, or why not.`,
+  works: 'on-the-database',
+  async run({ terminal, database }, words) {
+    const status = STATUSES.find((one) => one === words[0]?.toUpperCase());
+    const [after, ...rest] = words.slice(status === undefined ? 0 : 1);
+    if (rest.length > 0 || (after !== undefined && !EVENT_ID.test(after))) {
+      terminal.complain(`usage: turnpike payment-events [${STATUSES.join(' | ')}] [AFTER_ID]`);
+      return EXIT_USAGE;
+    }
+    const events = await listPaymentEvents(database, { status, after, limit: EVENTS_SHOWN });
+    for (const event of events) terminal.print(lineAboutEvent(event));
+    if (events.length === 0) terminal.print('no events');
+    if (events.length === EVENTS_SHOWN) {
+      terminal.print(
+        `more: turnpike payment-events ${status === undefined ? '' : `${status} `}${events.at(-1)?.id}`,
+      );
+    }
+    return EXIT_OK;
+  },
+};
+
+export const replayPaymentEventCommand: Command = {
+  name: 'replay-payment-event',
+  usage: 'ID',
+  summary: 'Has the workers try an event again that waits or has failed.',
+  works: 'on-the-database',
+  async run({ terminal, database, jobQueue, clock }, [id, ...rest]) {
+    if (id === undefined || rest.length > 0) {
+      terminal.complain('usage: turnpike replay-payment-event ID');
+      return EXIT_USAGE;
+    }
+    const requeued = await requeueEvent({ database, jobQueue, now: new Date(clock.now()) }, id);
+    switch (requeued.outcome) {
+      case 'requeued':
+        terminal.print(`${requeued.event.providerEventId} will be tried again within a minute`);
+        return EXIT_OK;
+      case 'nothing-to-do':
+        terminal.complain(`nothing is to be done about it: ${lineAboutEvent(requeued.event)}`);
+        return EXIT_FAILED;
+      case 'no-such-event':
+        terminal.complain(`there is no event ${id}: turnpike payment-events lists them`);
+        return EXIT_FAILED;
+    }
+  },
+};
+
+function lineAboutEvent({
+  id,
+  providerEventId,
+  type,
+  status,
+  effect,
+  error,
+  receivedAt,
+}: PaymentEvent): string {
+  const what = error ?? effect;
+  return `${id} ${receivedAt.toISOString()} ${status} ${type} ${providerEventId}${what === null ? '' : `: ${what}`}`;
+}
+
+const STALE_USAGE = '[--ids SUB_1,SUB_2 …] [--apply]';
+
+export const deactivateStaleSubscriptionsCommand: Command = {
+  name: 'deactivate-stale-subscriptions',
+  usage: STALE_USAGE,
+  summary:
+    'Lists active subscriptions that the provider tells nothing of any more; --apply cancels them here.',
+  works: 'on-the-database',
+  async run({ terminal, database, clock }, words) {
+    const wanted = readStaleOptions(words);
+    if (wanted === null) {
+      terminal.complain(`usage: turnpike deactivate-stale-subscriptions ${STALE_USAGE}`);
+      return EXIT_USAGE;
+    }
+    const { ids, apply } = wanted;
+    const stale = await deactivateStaleSubscriptions(database, {
+      providerSubscriptionIds: ids,
+      dryRun: !apply,
+      now: new Date(clock.now()),
+    });
+    for (const { id, companyId, providerSubscriptionId, status, currentPeriodEnd } of stale) {
+      const until = currentPeriodEnd?.toISOString() ?? 'unknown';
+      terminal.print(`${id} ${providerSubscriptionId} company ${companyId} ${status} period until ${until}`);
+    }
+    const what = stale.length === 1 ? '1 subscription' : `${stale.length} subscriptions`;
+    const more = stale.length === MOST_STALE ? ' There may be more: run it again.' : '';
+    terminal.print(
+      apply ? `${what} canceled.${more}` : `${what} would be canceled: add --apply to do it.${more}`,
+    );
+    return EXIT_OK;
+  },
+};
+
+function readStaleOptions(
+  words: readonly string[],
+): { readonly ids: readonly string[] | null; readonly apply: boolean } | null {
+  const options = { ids: { type: 'string', multiple: true }, apply: { type: 'boolean' } } as const;
+  try {
+    const { values } = parseArgs({ args: [...words], options, allowPositionals: false });
+    const { apply = false } = values;
+    if (values.ids === undefined) return { ids: null, apply };
+    const ids = values.ids
+      .flatMap((text) => text.split(','))
+      .map((id) => id.trim())
+      .filter((id) => id !== '');
+    return ids.length === 0 || ids.length > MOST_STALE ? null : { ids, apply };
+  } catch {
+    // An option that there is not, or one without its value.
+    return null;
+  }
+}
+
+type Answer = { readonly outcome: 'failed'; readonly failure: ProviderFailure };
+
+const MOST_ENDPOINT_PAGES = 20;
+
+export const createWebhookEndpointCommand: Command = {
+  name: 'create-webhook-endpoint',
+  usage: 'URL',
+  summary: 'Has the payment provider send its events to URL and prints the signing secret, once.',
+  works: 'on-the-database',
+  async run(context, words) {
+    const provider = await checkEndpointCommand(context, 'create-webhook-endpoint', words);
+    if (typeof provider === 'number') return provider;
+    const [url = ''] = words;
+    const present = await endpointsAt(provider, url);
+    if ('failure' in present) return complainOfProvider(context.terminal, present);
+    const [first] = present.endpoints;
+    if (first !== undefined) {
+      context.terminal.complain(
+        `there is an endpoint for ${url} already (${first.id}). Its secret is shown only when it is made: if it is lost, use turnpike recreate-webhook-endpoint`,
+      );
+      return EXIT_FAILED;
+    }
+    return await createEndpoint(context, provider, url);
+  },
+};
+
+export const recreateWebhookEndpointCommand: Command = {
+  name: 'recreate-webhook-endpoint',
+  usage: 'URL',
+  summary: 'Makes the endpoint for URL anew, with a new signing secret, and deletes the old one.',
+  works: 'on-the-database',
+  async run(context, words) {
+    const provider = await checkEndpointCommand(context, 'recreate-webhook-endpoint', words);
+    if (typeof provider === 'number') return provider;
+    const [url = ''] = words;
+    const present = await endpointsAt(provider, url);
+    if ('failure' in present) return complainOfProvider(context.terminal, present);
+    // The new one first: between the two every event has somewhere to go.
+    const code = await createEndpoint(context, provider, url);
+    if (code !== EXIT_OK) return code;
+    for (const { id } of present.endpoints) {
+      const deleted = await provider.deleteWebhookEndpoint(id);
+      if (deleted.outcome === 'failed' && deleted.failure.reason !== 'not-found') {
+        context.terminal.complain(`the old endpoint ${id} could not be deleted: ${deleted.failure.message}`);
+        return EXIT_FAILED;
+      }
+      context.terminal.print(`deleted ${id}`);
+    }
+    return EXIT_OK;
+  },
+};
+
+type RunOnDatabase = Extract<Command, { works: 'on-the-database' }>['run'];
+type Context = Parameters<RunOnDatabase>[0];
+
+/** The provider, or the exit code where there is nothing to begin with. */
+async function checkEndpointCommand(context: Context, name: string, words: readonly string[]) {
+  const [url, ...rest] = words;
+  const parsed = url === undefined ? null : URL.parse(url);
+  if (rest.length > 0 || parsed === null || (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')) {
+    context.terminal.complain(`usage: turnpike ${name} URL, as https://backend.example/payments/webhook`);
+    return EXIT_USAGE;
+  }
+  if (context.paymentProvider === undefined) {
+    context.terminal.complain(
+      'this process was given no payment provider: set its secret key, as the backend has it',
+    );
+    return EXIT_FAILED;
+  }
+  return await context.paymentProvider();
+}
+
+async function createEndpoint(context: Context, provider: PaymentProvider, url: string): Promise<number> {
+  const { terminal, secrets } = context;
+  const wanted = { url, eventKinds: HANDLED_EVENT_KINDS, description: 'Turnpike backend' };
+  const made = await provider.createWebhookEndpoint(wanted, `webhook-endpoint:${secrets.newId()}`);
+  if (made.outcome === 'failed') return complainOfProvider(terminal, made);
+  terminal.print(`${made.value.id} gets ${HANDLED_EVENT_KINDS.length} kinds of events at ${url}`);
+  terminal.print(`the signing secret, shown only now: ${made.value.secret}`);
+  terminal.print('give it to the backend as WEBHOOK_SECRET and start it anew');
+  return EXIT_OK;
+}
+
+async function endpointsAt(
+  provider: PaymentProvider,
+  url: string,
+): Promise<{ readonly endpoints: readonly WebhookEndpoint[] } | Answer> {
+  const endpoints: WebhookEndpoint[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MOST_ENDPOINT_PAGES; page += 1) {
+    const listed = await provider.listWebhookEndpoints(after === undefined ? {} : { after });
+    if (listed.outcome === 'failed') return listed;
+    endpoints.push(...listed.value.items.filter((endpoint) => endpoint.url === url));
+    after = listed.value.items.at(-1)?.id;
+    if (!listed.value.hasMore || after === undefined) break;
+  }
+  return { endpoints };
+}
+
+function complainOfProvider(terminal: Terminal, { failure }: Answer): number {
+  terminal.complain(`the payment provider said: ${failure.message}`);
+  return EXIT_FAILED;
+}

@@ -1,0 +1,276 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Statements, Transaction } from '../../ports/database.ts';
+import type { JobHandler, QueueDefinition } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import {
+  type AccessTokens,
+  drawRefreshToken,
+  nextKey,
+  readRefreshToken,
+  writeRefreshToken,
+} from './tokens.ts';
+import type { User } from './user.ts';
+
+/**
+ * The life of a session: started by a log-in, it is refreshed (each time with a new key, the old one being spent)
+ * until it expires or is ended: by its owner, by their removal, by a new password, or because a spent key came back.
+ *
+ * A spent key ends the session, whoever holds it now: one of the two who have had it is not its owner. Except for the
+ * key just spent, within REPEAT_MS: that is a client that lost the answer, or two tabs, and it gets the same answer.
+ */
+interface SessionParts {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly accessTokens: AccessTokens;
+}
+
+/** What a client holds. `expiresAt` is the access token's. */
+export interface SessionTokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+  readonly expiresAt: Date;
+}
+
+interface SessionOrigin {
+  readonly clientAddress: string;
+  readonly userAgent: string;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const IDLE_MS = 30 * DAY_MS;
+const LONGEST_SESSION_MS = 90 * DAY_MS;
+/** Long enough for a retry after a lost answer, too short for a copied token to be of use. */
+const REPEAT_MS = 10_000;
+
+export async function startSession(
+  { clock, secrets, accessTokens }: SessionParts,
+  statements: Statements,
+  user: Pick<User, 'id' | 'email'>,
+  origin: SessionOrigin,
+): Promise<SessionTokens & { readonly sessionId: string }> {
+  const token = drawRefreshToken(secrets);
+  const sessionId = secrets.newId();
+  const now = clock.now();
+  // What is long over goes when its owner logs in again, so that nothing has to sweep.
+  await statements.query('delete from sessions where user_id = $1 and expires_at < $2', [
+    user.id,
+    new Date(now - DAY_MS),
+  ]);
+  await statements.query(
+    `insert into sessions (id, user_id, family_sha256, current_sha256, seed, client_address, user_agent,
+       created_at, refreshed_at, expires_at, last_moment) values ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10)`,
+    [
+      sessionId,
+      user.id,
+      secrets.sha256(token.family),
+      secrets.sha256(token.key),
+      secrets.randomBytes(32),
+      origin.clientAddress.slice(0, 100),
+      origin.userAgent.slice(0, 300),
+      new Date(now),
+      new Date(now + IDLE_MS),
+      new Date(now + LONGEST_SESSION_MS),
+    ],
+  );
+  const access = await accessTokens.issue({ userId: user.id, email: user.email });
+  const refreshToken = writeRefreshToken(token);
+  return { accessToken: access.token, refreshToken, expiresAt: access.expiresAt, sessionId };
+}
+
+type RefreshedSession =
+  | { readonly outcome: 'refreshed'; readonly tokens: SessionTokens }
+  | { readonly outcome: 'over' }
+  /** A spent key came back: the session is over from now on. */
+  | { readonly outcome: 'reused'; readonly userId: string };
+
+interface SessionRow {
+  readonly userId: string;
+  readonly email: string;
+  readonly sessionId: string;
+  readonly current: Uint8Array;
+  readonly previous: Uint8Array | null;
+  readonly seed: Uint8Array;
+  readonly refreshedAt: Date;
+  readonly lastMoment: Date;
+}
+
+/** In a transaction that is committed whatever comes out: a reused key ends the session. */
+export async function refreshSession(
+  { clock, secrets, accessTokens }: SessionParts,
+  transaction: Transaction,
+  refreshToken: string,
+): Promise<RefreshedSession> {
+  const shown = readRefreshToken(refreshToken);
+  if (shown === null) return { outcome: 'over' };
+  const now = clock.now();
+  const session = await lockSession(transaction, secrets.sha256(shown.family), new Date(now));
+  if (session === null) return { outcome: 'over' };
+  const shownHash = secrets.sha256(shown.key).toHex();
+  const following = nextKey(secrets, session.seed, shown.key);
+  const isCurrent = shownHash === session.current.toHex();
+  const isRepeat =
+    shownHash === session.previous?.toHex() &&
+    now - session.refreshedAt.getTime() <= REPEAT_MS &&
+    secrets.sha256(following).toHex() === session.current.toHex();
+  if (!isCurrent && !isRepeat) {
+    await transaction.query('update sessions set ended_at = $2 where id = $1', [
+      session.sessionId,
+      new Date(now),
+    ]);
+    return { outcome: 'reused', userId: session.userId };
+  }
+  if (isCurrent) {
+    const expiresAt = new Date(Math.min(now + IDLE_MS, session.lastMoment.getTime()));
+    await transaction.query(
+      `update sessions set previous_sha256 = current_sha256, current_sha256 = $2, refreshed_at = $3,
+         expires_at = $4 where id = $1`,
+      [session.sessionId, secrets.sha256(following), new Date(now), expiresAt],
+    );
+  }
+  const access = await accessTokens.issue({ userId: session.userId, email: session.email });
+  const next = writeRefreshToken({ family: shown.family, key: following });
+  const tokens = { accessToken: access.token, refreshToken: next, expiresAt: access.expiresAt };
+  return { outcome: 'refreshed', tokens };
+}
+
+/** Null for a session that has ended or expired, and for one whose owner was removed. */
+async function lockSession(
+  transaction: Transaction,
+  family: Uint8Array,
+  now: Date,
+): Promise<SessionRow | null> {
+  const rows = await transaction.query<SessionRow>(
+    `select user_id as "userId", email, sessions.id as "sessionId", current_sha256 as current, previous_sha256 as previous, seed,
+       refreshed_at as "refreshedAt", last_moment as "lastMoment"
+     from sessions join users on users.id = sessions.user_id
+     where family_sha256 = $1 and ended_at is null and expires_at > $2 and removed_at is null
+     for update of sessions`,
+    [family, now],
+  );
+  return rows[0] ?? null;
+}
+
+/** A session as its owner sees it among their others: no token, no hash. */
+export interface LiveSession {
+  readonly id: string;
+  readonly clientAddress: string;
+  readonly userAgent: string;
+  readonly createdAt: Date;
+  readonly refreshedAt: Date;
+  readonly expiresAt: Date;
+}
+
+const MOST_SESSIONS_LISTED = 100;
+
+/** The newest first. */
+export async function listSessions(
+  statements: Statements,
+  userId: string,
+  now: Date,
+): Promise<readonly LiveSession[]> {
+  return await statements.query<LiveSession>(
+    `select id, client_address as "clientAddress", user_agent as "userAgent", created_at as "createdAt",
+       refreshed_at as "refreshedAt", expires_at as "expiresAt"
+     from sessions where user_id = $1 and ended_at is null and expires_at > $2 order by id desc limit $3`,
+    [userId, now, MOST_SESSIONS_LISTED],
+  );
+}
+
+interface EndedSession {
+  readonly id: string;
+  readonly userId: string;
+  readonly email: string;
+  readonly companyId: string | null;
+}
+
+/** By its refresh token, current or spent. Null where there is none that lives. */
+export async function endSessionByToken(
+  statements: Statements,
+  secrets: Secrets,
+  refreshToken: string,
+  now: Date,
+): Promise<EndedSession | null> {
+  const shown = readRefreshToken(refreshToken);
+  if (shown === null) return null;
+  const rows = await statements.query<EndedSession>(
+    `update sessions set ended_at = $2 from users
+     where users.id = user_id and family_sha256 = $1 and ended_at is null and expires_at > $2
+     returning sessions.id, user_id as "userId", email, company_id as "companyId"`,
+    [secrets.sha256(shown.family), now],
+  );
+  return rows[0] ?? null;
+}
+
+/** False where the user has no such session: another person's is not theirs to end. */
+export async function endSession(
+  statements: Statements,
+  { userId, sessionId, now }: { readonly userId: string; readonly sessionId: string; readonly now: Date },
+): Promise<boolean> {
+  const rows = await statements.query(
+    'update sessions set ended_at = $3 where user_id = $1 and id = $2 and ended_at is null returning id',
+    [userId, sessionId, now],
+  );
+  return rows.length > 0;
+}
+
+/** All sessions of a user end; how many there were. */
+export async function endAllSessions(statements: Statements, userId: string, now: Date): Promise<number> {
+  const rows = await statements.query(
+    'update sessions set ended_at = $2 where user_id = $1 and ended_at is null returning id',
+    [userId, now],
+  );
+  return rows.length;
+}
+
+/** Removes sessions, resets and invitations that are long over. */
+export const ACCOUNTS_UPKEEP_QUEUE: QueueDefinition = {
+  name: 'accounts-upkeep',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 60,
+};
+export const ACCOUNTS_UPKEEP_CRON = '52 3 * * *';
+
+interface AccountsUpkeepParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const RETENTION_DAY_MS = 24 * 60 * 60 * 1000;
+/** Some milliseconds of work each, so that nobody waits long behind one. */
+const CHUNK_ROWS = 1_000;
+
+/** By their expiry. An invitation that was accepted long ago tells who came by it; the audit log tells it for good. */
+const KEPT_DAYS = { sessions: 1, password_resets: 1, invitations: 400 } as const;
+
+/** Sessions go when their owner logs in again; these are of people who never did. Also at several places at once. */
+export async function purgeExpiredTokens(
+  { database, clock, log }: AccountsUpkeepParts,
+  signal?: AbortSignal,
+): Promise<number> {
+  let removed = 0;
+  for (const [table, days] of Object.entries(KEPT_DAYS)) {
+    for (;;) {
+      signal?.throwIfAborted();
+      const rows = await database.query(
+        `delete from ${table} where id = any (array(
+           select id from ${table} where expires_at < $1 order by expires_at limit ${CHUNK_ROWS} for update skip locked))
+         returning 1`,
+        [new Date(clock.now() - days * RETENTION_DAY_MS)],
+      );
+      removed += rows.length;
+      if (rows.length < CHUNK_ROWS) break;
+    }
+  }
+  if (removed > 0) log.info('sessions, resets and invitations that are long over were removed', { removed });
+  return removed;
+}
+
+/** The handler of ACCOUNTS_UPKEEP_QUEUE. */
+export function createAccountsUpkeepHandler(parts: AccountsUpkeepParts): JobHandler {
+  return async ({ signal }) => void (await purgeExpiredTokens(parts, signal));
+}

@@ -1,0 +1,130 @@
+import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Clock } from '../../ports/clock.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+
+interface TokenSubject {
+  readonly userId: string;
+  readonly email: string;
+}
+
+export interface VerifiedToken extends TokenSubject {
+  /** To the second. */
+  readonly issuedAt: Date;
+}
+
+interface IssuedToken {
+  readonly token: string;
+  readonly expiresAt: Date;
+}
+
+export interface AccessTokens {
+  issue(subject: TokenSubject): Promise<IssuedToken>;
+  /** Null for everything but a whole, unexpired token of ours. */
+  verify(token: string): Promise<VerifiedToken | null>;
+}
+
+const ACCESS_TOKEN_SECONDS = 15 * 60;
+const ALGORITHM = 'HS256';
+/** Ours have some 300 characters; no signature is computed over what cannot be one. */
+const LONGEST_ACCESS_TOKEN = 4_096;
+
+/** HS256 tokens with exactly the claims sub, email, iat and exp (P-8). The first secret signs, all of them verify. */
+export async function createAccessTokens(
+  jwtSecrets: readonly [string, ...string[]],
+  clock: Clock,
+  lifetimeSeconds = ACCESS_TOKEN_SECONDS,
+): Promise<AccessTokens> {
+  const keys = await Promise.all(jwtSecrets.map(importSecret));
+  const [signing] = keys;
+  if (signing === undefined) throw new Error('access tokens need a secret');
+
+  return {
+    async issue({ userId, email }) {
+      const issuedAt = Math.floor(clock.now() / 1000);
+      const expiresAt = issuedAt + lifetimeSeconds;
+      const token = await new SignJWT({ email })
+        .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
+        .setSubject(userId)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(expiresAt)
+        .sign(signing);
+      return { token, expiresAt: new Date(expiresAt * 1000) };
+    },
+    async verify(token) {
+      if (token.length > LONGEST_ACCESS_TOKEN) return null;
+      for (const key of keys) {
+        const verified = await verifyWith(key, token, clock);
+        if (verified !== null) return verified;
+      }
+      return null;
+    },
+  };
+}
+
+async function importSecret(secret: string): Promise<CryptoKey> {
+  const algorithm = { name: 'HMAC', hash: 'SHA-256' };
+  return await crypto.subtle.importKey('raw', new TextEncoder().encode(secret), algorithm, false, [
+    'sign',
+    'verify',
+  ]);
+}
+
+async function verifyWith(key: CryptoKey, token: string, clock: Clock): Promise<VerifiedToken | null> {
+  try {
+    const { payload } = await jwtVerify(token, key, {
+      algorithms: [ALGORITHM],
+      requiredClaims: ['sub', 'email', 'iat', 'exp'],
+      currentDate: new Date(clock.now()),
+    });
+    const { sub, email, iat } = payload;
+    if (typeof sub !== 'string' || typeof email !== 'string' || iat === undefined) return null;
+    return { userId: sub, email, issuedAt: new Date(iat * 1000) };
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return null;
+    throw error;
+  }
+}
+
+/**
+ * A refresh token is `tpr_`, the family, a dot, the key. The family stays the same for a session's life and is as
+ * secret as the key: who shows the family with a key of before has had a token of ours, which was copied, or is a
+ * client that lost an answer. The next key is the hash of the session's seed and the key shown: a client that asks
+ * again with the same token gets the same answer, although nothing but hashes is kept.
+ */
+interface RefreshToken {
+  readonly family: string;
+  readonly key: string;
+}
+
+const REFRESH_TOKEN = /^tpr_([\w-]{22})\.([\w-]{43})$/;
+const FAMILY_BYTES = 16;
+const KEY_BYTES = 32;
+
+export function drawRefreshToken(secrets: Secrets): RefreshToken {
+  return {
+    family: base64url(secrets.randomBytes(FAMILY_BYTES)),
+    key: base64url(secrets.randomBytes(KEY_BYTES)),
+  };
+}
+
+export function writeRefreshToken({ family, key }: RefreshToken): string {
+  return `tpr_${family}.${key}`;
+}
+
+export function readRefreshToken(text: string): RefreshToken | null {
+  const [, family, key] = REFRESH_TOKEN.exec(text) ?? [];
+  return family === undefined || key === undefined ? null : { family, key };
+}
+
+export function nextKey(secrets: Secrets, seed: Uint8Array, key: string): string {
+  return base64url(secrets.sha256(`${seed.toHex()}.${key}`));
+}
+
+/** For links in mails: 256 random bits, kept as their SHA-256 only. */
+export function drawOneTimeToken(secrets: Secrets): string {
+  return base64url(secrets.randomBytes(KEY_BYTES));
+}
+
+function base64url(bytes: Uint8Array): string {
+  return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
+}

@@ -1,0 +1,79 @@
+import type { Secrets } from '../../../ports/secrets.ts';
+
+/**
+ * Keeps stored answers, which are customers' text, unreadable at rest: AES-256-GCM under MASTER_KEY. Each answer has a
+ * key of its own, which HKDF-SHA-256 derives with 32 random bytes, so there is no bound on how many there may be; the
+ * cipher of provider keys has one key for all, and random nonces that are safe for a few.
+ *
+ * The bytes: the version (1), the 32 random ones, then the cipher text with its tag. A key that is used once needs no
+ * nonce. What is sealed is bound to a text: under another it does not open.
+ */
+export interface AnswerCipher {
+  seal(answer: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer>>;
+  /** Null where it does not open: another MASTER_KEY, or changed bytes. */
+  open(sealed: Uint8Array, boundTo: string): Promise<Uint8Array<ArrayBuffer> | null>;
+}
+
+export interface AnswerCipherParts {
+  /** The first seals, all of them open. */
+  readonly masterKeys: readonly [string, ...string[]];
+  readonly secrets: Pick<Secrets, 'randomBytes'>;
+}
+
+const VERSION = 1;
+const SALT_BYTES = 32;
+const TAG_BYTES = 16;
+const HEAD_BYTES = 1 + SALT_BYTES;
+const NONCE = new Uint8Array(12);
+const PURPOSE = utf8('turnpike: stored answers at rest, version 1');
+
+export function createAnswerCipher({ masterKeys, secrets }: AnswerCipherParts): AnswerCipher {
+  const materials = new Map<string, Promise<CryptoKey>>();
+
+  async function keyOf(masterKey: string, salt: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+    const material =
+      materials.get(masterKey) ??
+      crypto.subtle.importKey('raw', utf8(masterKey), 'HKDF', false, ['deriveKey']);
+    materials.set(masterKey, material);
+    const derivation = { name: 'HKDF', hash: 'SHA-256', salt, info: PURPOSE };
+    const aes = { name: 'AES-GCM', length: 256 };
+    return await crypto.subtle.deriveKey(derivation, await material, aes, false, ['encrypt', 'decrypt']);
+  }
+
+  return {
+    async seal(answer, boundTo) {
+      const salt = secrets.randomBytes(SALT_BYTES);
+      const sealed = await crypto.subtle.encrypt(
+        gcm(boundTo),
+        await keyOf(masterKeys[0], salt),
+        answer as Uint8Array<ArrayBuffer>,
+      );
+      const bytes = new Uint8Array(HEAD_BYTES + sealed.byteLength);
+      bytes[0] = VERSION;
+      bytes.set(salt, 1);
+      bytes.set(new Uint8Array(sealed), HEAD_BYTES);
+      return bytes;
+    },
+    async open(given, boundTo) {
+      if (given[0] !== VERSION || given.length < HEAD_BYTES + TAG_BYTES) return null;
+      const bytes = new Uint8Array(given);
+      for (const masterKey of masterKeys) {
+        const key = await keyOf(masterKey, bytes.subarray(1, HEAD_BYTES));
+        try {
+          return new Uint8Array(await crypto.subtle.decrypt(gcm(boundTo), key, bytes.subarray(HEAD_BYTES)));
+        } catch {
+          // The tag tells that it was another one.
+        }
+      }
+      return null;
+    },
+  };
+}
+
+function gcm(boundTo: string): AesGcmParams {
+  return { name: 'AES-GCM', iv: NONCE, additionalData: utf8(boundTo) };
+}
+
+function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}

@@ -1,0 +1,220 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { FinishedCall } from '../settlement/finished-call.ts';
+import { isAway } from '../settlement/replay-journal.ts';
+import type { Settled } from '../settlement/settle-call.ts';
+import type { AnswerCipher } from './answer-cipher.ts';
+import {
+  type AskedOnce,
+  claimIdempotencyKey,
+  createIdempotentLeases,
+  findIdempotencyState,
+  freeIdempotencyKey,
+  type IdempotencyState,
+  type IdempotentClaim,
+} from './key-claims.ts';
+
+export interface AnswerToKeep {
+  readonly contentType: string;
+  /** Null where it was too large to be gathered. */
+  readonly bytes: Uint8Array | null;
+}
+
+interface KeptAnswer {
+  readonly httpStatus: number;
+  readonly contentType: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Of the call that made it. */
+  readonly requestId: string;
+}
+
+/**
+ * Calls that may be repeated without a second effect. What one goes through:
+ *   free -> claimed        in the database, before the upstream is asked; renewed while it runs
+ *   claimed -> answered    by the commit that charges it, in one with the answer
+ *   claimed -> free        by the commit of a call that failed; after the lease, if its process has died
+ *   answered -> free       by age
+ * The database takes the first answer of a key and no second: a call whose claim was lost meanwhile costs nothing.
+ */
+export interface IdempotentCalls {
+  /** 'away' where the database cannot be asked. */
+  find(asked: AskedOnce): Promise<IdempotencyState | 'away'>;
+  /** 'claimed', or how the key stands instead. Whoever has claimed calls `ended` once, on every path. */
+  claim(claim: IdempotentClaim): Promise<'claimed' | Exclude<IdempotencyState, 'free'> | 'away'>;
+  /** Takes up an answer that leaves piece by piece. */
+  gather(claim: IdempotentClaim): AnswerGathering;
+  /** The record as it is to be settled. */
+  withAnswer(claim: IdempotentClaim, call: FinishedCall, answer: AnswerToKeep | null): Promise<FinishedCall>;
+  ended(claim: IdempotentClaim, settled: Settled): void;
+  /** Null where it is not there any more, or cannot be opened. */
+  read(asked: AskedOnce): Promise<KeptAnswer | 'away' | null>;
+  runningCount(): number;
+  close(): void;
+}
+
+export interface IdempotentCallParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly cipher: AnswerCipher;
+  /** A larger answer is not kept. */
+  readonly maxAnswerBytes: number;
+}
+
+export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCalls {
+  const { database, log, cipher, maxAnswerBytes } = parts;
+  const leases = createIdempotentLeases(parts);
+  const gatherings = createAnswerGatherings(maxAnswerBytes);
+
+  async function sealed(claim: IdempotentClaim, answer: AnswerToKeep | null): Promise<string | null> {
+    const bytes = answer?.bytes ?? null;
+    if (bytes === null || bytes.length > maxAnswerBytes) return null;
+    try {
+      return (await cipher.seal(bytes, boundTo(claim, claim.callId))).toBase64();
+    } catch (error) {
+      // The call has happened and is charged; its answer reaches its client, only no repeat.
+      log.error('an answer could not be encrypted and is not kept', { callId: claim.callId, error });
+      return null;
+    }
+  }
+
+  return {
+    find: (asked) => unlessAway(findIdempotencyState(database, asked)),
+    async claim(claim) {
+      const claimed = await unlessAway(claimIdempotencyKey(database, claim));
+      if (claimed === 'away') return 'away';
+      if (!claimed) {
+        const state = await unlessAway(findIdempotencyState(database, claim));
+        // Freed since: whoever had it has just ended.
+        return state === 'free' ? 'running' : state;
+      }
+      leases.keep(claim);
+      return 'claimed';
+    },
+    gather: ({ callId }) => gatherings.begin(callId),
+    async withAnswer(claim, call, answer) {
+      const { idempotencyKey, sha256 } = claim;
+      const ending = { idempotencyKey, sha256: sha256.toHex(), contentType: answer?.contentType ?? '' };
+      const sealedAnswer = call.outcome === 'SUCCEEDED' ? await sealed(claim, answer) : null;
+      return { ...call, idempotent: { ...ending, sealedAnswer } };
+    },
+    ended(claim, settled) {
+      gatherings.end(claim.callId);
+      // What waits in the journal has its key until it is in the database.
+      if (settled.outcome === 'journaled') {
+        const drop = () => leases.drop(claim);
+        settled.committed.then(drop, drop);
+        return;
+      }
+      leases.drop(claim);
+      // Where this fails too, the lease ends by itself.
+      if (settled.outcome === 'not-written') freeIdempotencyKey(database, claim).catch(() => {});
+    },
+    async read(asked) {
+      const { keyId, idempotencyKey, sha256 } = asked;
+      const rows = await unlessAway(database.query<AnswerRow>(READ_ANSWER, [keyId, idempotencyKey, sha256]));
+      if (rows === 'away') return 'away';
+      const [row] = rows;
+      if (row === undefined) return null;
+      const { callId, sealedAnswer, ...rest } = row;
+      const bytes = await cipher.open(sealedAnswer, boundTo(asked, callId));
+      if (bytes !== null) return { ...rest, bytes };
+      log.warn('a kept answer does not open under MASTER_KEY: was that changed?', { callId });
+      return null;
+    },
+    runningCount: leases.count,
+    close: leases.close,
+  };
+}
+
+interface AnswerRow extends Omit<KeptAnswer, 'bytes'> {
+  readonly callId: string;
+  readonly sealedAnswer: Uint8Array;
+}
+
+const READ_ANSWER = `select call_id as "callId", kept.http_status as "httpStatus", content_type as "contentType",
+    sealed_answer as "sealedAnswer", request_id as "requestId"
+  from idempotency_keys as kept join calls on calls.id = call_id
+  where kept.key_id = $1 and idempotency_key = $2 and sha256 = $3 and sealed_answer is not null`;
+
+/** Nobody who can write the database can have one client's answer given to another. */
+function boundTo({ keyId, idempotencyKey }: AskedOnce, callId: string): string {
+  return `${callId} ${keyId} ${idempotencyKey}`;
+}
+
+async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (isAway(error)) return 'away';
+    throw error;
+  }
+}
+
+/** An answer as it leaves, piece by piece. */
+interface AnswerGathering {
+  push(piece: Uint8Array): void;
+  /** Null once it is too large. */
+  bytes(): Uint8Array<ArrayBuffer> | null;
+}
+
+interface AnswerGatherings {
+  begin(callId: string): AnswerGathering;
+  /** Lets go of what was gathered. */
+  end(callId: string): void;
+}
+
+/** Of all running calls of a process together: what comes on top of it is not kept. */
+const MOST_GATHERED_BYTES = 256 * 1024 * 1024;
+
+export function createAnswerGatherings(
+  maxAnswerBytes: number,
+  mostBytes = MOST_GATHERED_BYTES,
+): AnswerGatherings {
+  const sizes = new Map<string, number>();
+  let total = 0;
+
+  function resize(callId: string, size: number): void {
+    total += size - (sizes.get(callId) ?? 0);
+    sizes.set(callId, size);
+  }
+
+  return {
+    begin(callId) {
+      let pieces: Uint8Array[] | null = [];
+      let size = 0;
+      resize(callId, 0);
+      return {
+        push(piece) {
+          // What comes after the end belongs to nothing that is kept.
+          if (pieces === null || !sizes.has(callId)) return;
+          if (size + piece.length > maxAnswerBytes || total + piece.length > mostBytes) {
+            pieces = null;
+            resize(callId, 0);
+            return;
+          }
+          // A copy: a piece may lie in memory that its reader uses again.
+          pieces.push(piece.slice());
+          size += piece.length;
+          resize(callId, size);
+        },
+        bytes: () => (pieces === null ? null : joined(pieces, size)),
+      };
+    },
+    end(callId) {
+      total -= sizes.get(callId) ?? 0;
+      sizes.delete(callId);
+    },
+  };
+}
+
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}

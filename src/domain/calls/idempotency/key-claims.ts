@@ -1,0 +1,223 @@
+import type { Clock, Timer } from '../../../ports/clock.ts';
+import type { Database, Statements } from '../../../ports/database.ts';
+import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
+import type { Log } from '../../../ports/log.ts';
+
+/** A call that its client may send again without a second effect, for one API key. */
+export interface AskedOnce {
+  readonly keyId: string;
+  readonly idempotencyKey: string;
+  /** Of method, path and body. */
+  readonly sha256: Uint8Array<ArrayBuffer>;
+}
+
+/** What one call has while it runs. */
+export interface IdempotentClaim extends AskedOnce {
+  readonly callId: string;
+}
+
+/**
+ * How an idempotency key stands for what is asked now:
+ *   free           nobody has it, or who had it has died without a commit
+ *   running        another call has it
+ *   other-body     it was used for something else
+ *   answered       the answer is there
+ *   not-kept       it was answered and charged, and the answer was too large to be kept
+ */
+export type IdempotencyState = 'free' | 'running' | 'other-body' | 'answered' | 'not-kept';
+
+/** Without a word of its call for so long, a claim has ended. By the database's clock, which all processes share. */
+export const LEASE_MS = 60_000;
+
+/** Reads only: who finds it free has nothing yet. */
+export async function findIdempotencyState(
+  statements: Statements,
+  { keyId, idempotencyKey, sha256 }: AskedOnce,
+): Promise<IdempotencyState> {
+  const [row] = await statements.query<{ state: IdempotencyState }>(
+    `select case
+       when sha256 <> $3::bytea then 'other-body'
+       when ended_at is null and leased_until < now() then 'free'
+       when ended_at is null then 'running'
+       when sealed_answer is null then 'not-kept'
+       else 'answered' end as state
+     from idempotency_keys where key_id = $1 and idempotency_key = $2`,
+    [keyId, idempotencyKey, sha256],
+  );
+  return row?.state ?? 'free';
+}
+
+/** True where the call has the key now. Of any number at once, one has it. */
+export async function claimIdempotencyKey(
+  statements: Statements,
+  { keyId, idempotencyKey, sha256, callId }: IdempotentClaim,
+): Promise<boolean> {
+  const rows = await statements.query(
+    `insert into idempotency_keys as present (key_id, idempotency_key, sha256, call_id, leased_until)
+     values ($1, $2, $3, $4, now() + $5::float8 * interval '1 millisecond')
+     on conflict (key_id, idempotency_key) do update
+       set call_id = excluded.call_id, created_at = now(), leased_until = excluded.leased_until
+       where present.ended_at is null and present.leased_until < now() and present.sha256 = excluded.sha256
+     returning 1`,
+    [keyId, idempotencyKey, sha256, callId, LEASE_MS],
+  );
+  return rows.length === 1;
+}
+
+/**
+ * For claims whose calls still run. What another statement has locked is left out: waiting for it while others wait
+ * for this one could be a circle, and there are two more renewals before a lease ends.
+ */
+export async function renewClaims(statements: Statements, claims: readonly IdempotentClaim[]): Promise<void> {
+  await statements.query(
+    `update idempotency_keys as present set leased_until = now() + $4::float8 * interval '1 millisecond'
+     from (select key_id, idempotency_key from idempotency_keys
+       join unnest($1::uuid[], $2::text[], $3::uuid[]) as running (key, idempotency, call)
+         on key_id = key and idempotency_key = idempotency and call_id = call
+       where ended_at is null for update of idempotency_keys skip locked) as own
+     where present.key_id = own.key_id and present.idempotency_key = own.idempotency_key`,
+    [
+      claims.map(({ keyId }) => keyId),
+      claims.map(({ idempotencyKey }) => idempotencyKey),
+      claims.map(({ callId }) => callId),
+      LEASE_MS,
+    ],
+  );
+}
+
+/** For a call that could not be written: nothing of it is charged, so its key is free again. */
+export async function freeIdempotencyKey(
+  statements: Statements,
+  { keyId, idempotencyKey, callId }: IdempotentClaim,
+): Promise<void> {
+  await statements.query(
+    `delete from idempotency_keys
+     where key_id = $1 and idempotency_key = $2 and call_id = $3 and ended_at is null`,
+    [keyId, idempotencyKey, callId],
+  );
+}
+
+interface IdempotentLeases {
+  /** Renews its lease until `drop`. */
+  keep(claim: IdempotentClaim): void;
+  drop(claim: IdempotentClaim): void;
+  count(): number;
+  close(): void;
+}
+
+interface IdempotentLeaseParts {
+  readonly database: Statements;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const RENEW_MS = LEASE_MS / 3;
+/** After a failure: when the database is back, a repeat must not find leases that ended only because it was away. */
+const RENEW_AGAIN_MS = 2_000;
+/** No call runs that long: one that does was forgotten. */
+const MOST_KEPT_MS = 48 * 3_600_000;
+
+/** The leases of all running calls of this process, renewed together. */
+export function createIdempotentLeases({ database, clock, log }: IdempotentLeaseParts): IdempotentLeases {
+  const running = new Map<string, { readonly claim: IdempotentClaim; readonly sinceMs: number }>();
+  let timer: Timer | null = null;
+  let isRenewing = false;
+  let isFailing = false;
+
+  function arm(delayMs: number): void {
+    if (running.size === 0 || isRenewing) return;
+    timer ??= clock.after(delayMs, () => {
+      timer = null;
+      isRenewing = true;
+      void renew();
+    });
+  }
+
+  async function renew(): Promise<void> {
+    const now = clock.now();
+    const claims: IdempotentClaim[] = [];
+    for (const [callId, { claim, sinceMs }] of running) {
+      if (now - sinceMs > MOST_KEPT_MS) running.delete(callId);
+      else claims.push(claim);
+    }
+    try {
+      await renewClaims(database, claims);
+      isFailing = false;
+    } catch (error) {
+      if (!isFailing) log.warn('the leases of running idempotent calls cannot be renewed', { error });
+      isFailing = true;
+    }
+    isRenewing = false;
+    arm(isFailing ? RENEW_AGAIN_MS : RENEW_MS);
+  }
+
+  return {
+    keep(claim) {
+      running.set(claim.callId, { claim, sinceMs: clock.now() });
+      arm(RENEW_MS);
+    },
+    drop({ callId }) {
+      running.delete(callId);
+      if (running.size > 0) return;
+      timer?.cancel();
+      timer = null;
+    },
+    count: () => running.size,
+    close() {
+      running.clear();
+      timer?.cancel();
+      timer = null;
+    },
+  };
+}
+
+/** Removes idempotency keys and their answers past their age. */
+export const IDEMPOTENCY_UPKEEP_QUEUE: QueueDefinition = {
+  name: 'idempotency-upkeep',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 60,
+};
+export const IDEMPOTENCY_UPKEEP_CRON = '*/10 * * * *';
+
+interface IdempotencyUpkeepParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** From the first call with a key on. */
+  readonly keepMs: number;
+}
+
+/** With the largest answers that are kept by default, 200 MB: nobody waits long behind one. */
+const CHUNK_ROWS = 200;
+
+/** Also at several places at once. What still runs stays, however old. Returns how many were removed. */
+export async function removeOldIdempotencyKeys(
+  { database, clock, log, keepMs }: IdempotencyUpkeepParts,
+  signal?: AbortSignal,
+): Promise<number> {
+  const before = new Date(clock.now() - keepMs);
+  let removed = 0;
+  for (;;) {
+    signal?.throwIfAborted();
+    const rows = await database.query(REMOVE_OLD_KEYS, [before]);
+    removed += rows.length;
+    if (rows.length < CHUNK_ROWS) break;
+  }
+  if (removed > 0) log.info('idempotency keys past their age were removed', { removed });
+  return removed;
+}
+
+/** The handler of IDEMPOTENCY_UPKEEP_QUEUE. */
+export function createIdempotencyUpkeepHandler(parts: IdempotencyUpkeepParts): JobHandler {
+  return async ({ signal }) => void (await removeOldIdempotencyKeys(parts, signal));
+}
+
+const REMOVE_OLD_KEYS = `delete from idempotency_keys as present
+  using (select key_id, idempotency_key from idempotency_keys
+    where created_at < $1 and (ended_at is not null or leased_until < now())
+    order by created_at limit ${CHUNK_ROWS} for update skip locked) as old
+  where present.key_id = old.key_id and present.idempotency_key = old.idempotency_key
+  returning 1`;

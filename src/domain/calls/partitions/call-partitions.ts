@@ -1,0 +1,132 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, Statements } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+
+/** How much time a partition of calls takes in. */
+export type PartitionSpan = 'month' | 'week' | 'day';
+
+export interface CallPartition {
+  readonly name: string;
+  /** The first id it takes; null is no beginning. */
+  readonly fromId: string | null;
+  /** The first id it does not take any more. */
+  readonly beforeId: string;
+}
+
+export interface CallPartitionParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly span: PartitionSpan;
+}
+
+interface Span {
+  readonly fromMs: number;
+  readonly beforeMs: number;
+}
+
+/** Calls whose ids no other partition takes. */
+export const OTHER_CALLS = 'calls_other';
+/** Any number will do: whoever changes the partitions has this lock. */
+const PARTITIONS_LOCK = 7_261_918;
+/** The one that runs now and so many after it: nobody misses a job that does not run for a while. */
+const SPANS_AHEAD = { month: 3, week: 6, day: 14 } as const;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** 1970 began on a Thursday; weeks begin on Mondays. */
+const FIRST_MONDAY_MS = 4 * DAY_MS;
+/** Statements on calls stand behind one that waits for a lock: none waits long enough to go to the journal for it. */
+export const LOCK_TIMEOUT = "set local lock_timeout = '1s'";
+
+/** The least id of a moment: an id is a UUIDv7, which begins with its milliseconds. */
+export function leastIdAt(timeMs: number): string {
+  const hex = Math.max(0, timeMs).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+/** Whoever has it may change the partitions until the transaction ends. */
+export async function hasPartitionsLock(statements: Statements): Promise<boolean> {
+  const [row] = await statements.query<{ taken: boolean }>('select pg_try_advisory_xact_lock($1) as taken', [
+    PARTITIONS_LOCK,
+  ]);
+  return row?.taken === true;
+}
+
+/** By time; without the one that takes what is left. */
+export async function listCallPartitions(statements: Statements): Promise<readonly CallPartition[]> {
+  const rows = await statements.query<{ name: string; bound: string }>(
+    `select child.relname::text as name, pg_get_expr(child.relpartbound, child.oid) as bound
+     from pg_inherits join pg_class as child on child.oid = inhrelid where inhparent = 'calls'::regclass`,
+  );
+  const partitions = rows.flatMap(({ name, bound }): CallPartition[] => {
+    const [, fromId = null, beforeId] = /FROM \((?:MINVALUE|'([^']+)')\) TO \('([^']+)'\)/.exec(bound) ?? [];
+    return beforeId === undefined ? [] : [{ name, fromId, beforeId }];
+  });
+  return partitions.sort((one, other) => (one.beforeId < other.beforeId ? -1 : 1));
+}
+
+/**
+ * Makes the partitions of the time ahead. It may run at any time and at several places: one does it. Where it did not
+ * run for long, calls went to `calls_other` and stay there: a span of which that one has calls gets no partition, so
+ * nothing is moved and nobody waits. Returns how many were made.
+ */
+export async function openCallPartitions({
+  database,
+  clock,
+  log,
+  span,
+}: CallPartitionParts): Promise<number> {
+  const wanted = spansFrom(clock.now(), span);
+  if (missing(wanted, await listCallPartitions(database)).length === 0) return 0;
+  const made = await database.transaction(async (transaction) => {
+    if (!(await hasPartitionsLock(transaction))) return [];
+    await transaction.script(LOCK_TIMEOUT);
+    const names: string[] = [];
+    for (const { fromMs, beforeMs } of missing(wanted, await listCallPartitions(transaction))) {
+      const [fromId, beforeId] = [leastIdAt(fromMs), leastIdAt(beforeMs)];
+      const strays = await transaction.query(
+        `select 1 from ${OTHER_CALLS} where id >= $1::uuid and id < $2::uuid limit 1`,
+        [fromId, beforeId],
+      );
+      if (strays.length > 0) continue;
+      const name = `calls_from_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '_')}`;
+      // Made beside and attached, because that keeps nobody from writing calls.
+      await transaction.script(`create table ${name} (like calls including all);
+        alter table calls attach partition ${name} for values from ('${fromId}') to ('${beforeId}')`);
+      names.push(name);
+    }
+    return names;
+  });
+  if (made.length > 0) log.info('partitions of calls were made', { partitions: made });
+  return made.length;
+}
+
+/** The span of this moment and those after it. */
+function spansFrom(nowMs: number, span: PartitionSpan): readonly Span[] {
+  const starts = Array.from({ length: SPANS_AHEAD[span] + 2 }, (_, ahead) => startOf(nowMs, span, ahead));
+  return starts.slice(0, -1).map((fromMs, index) => ({ fromMs, beforeMs: starts[index + 1] ?? fromMs }));
+}
+
+function startOf(nowMs: number, span: PartitionSpan, ahead: number): number {
+  if (span === 'month') {
+    const now = new Date(nowMs);
+    return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead);
+  }
+  if (span === 'day') return (Math.floor(nowMs / DAY_MS) + ahead) * DAY_MS;
+  const week = Math.floor((nowMs - FIRST_MONDAY_MS) / (7 * DAY_MS)) + ahead;
+  return FIRST_MONDAY_MS + week * 7 * DAY_MS;
+}
+
+/** What of these spans is in no partition. The setting may have changed: a week may begin where a month ends. */
+function missing(wanted: readonly Span[], present: readonly CallPartition[]): readonly Span[] {
+  return wanted.flatMap(({ fromMs, beforeMs }) => {
+    const covered = present.map(({ fromId, beforeId }) => [timeOf(fromId), timeOf(beforeId)] as const);
+    const begun = covered.filter(([from, before]) => from <= fromMs && before > fromMs);
+    const free = Math.max(fromMs, ...begun.map(([, before]) => before));
+    const isTaken = free >= beforeMs || covered.some(([from, before]) => from < beforeMs && before > free);
+    return isTaken ? [] : [{ fromMs: free, beforeMs }];
+  });
+}
+
+function timeOf(id: string | null): number {
+  return id === null ? Number.NEGATIVE_INFINITY : Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+}

@@ -1,0 +1,161 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, DatabaseFailure, Transaction } from '../../../ports/database.ts';
+import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
+import type { Log } from '../../../ports/log.ts';
+import {
+  type CallPartitionParts,
+  hasPartitionsLock,
+  LOCK_TIMEOUT,
+  leastIdAt,
+  listCallPartitions,
+  OTHER_CALLS,
+  openCallPartitions,
+} from './call-partitions.ts';
+
+interface RetireCallsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Whole months beside the running one; 0 keeps all calls. */
+  readonly keepMonths: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Whatever is set: repeats of a call are answered, months are added up and invoiced, journals are replayed by then. */
+const LEAST_DAYS = 45;
+/** Reading a partition of a hundred million calls; its own late calls wait for it, no others. */
+const TRANSACTION_MS = 2 * 60 * 60_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+const SUMS = ['calls', 'failures', 'prompt_tokens', 'cached_tokens', 'completion_tokens', 'charge_micro'];
+const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
+
+type Retired = 'retired' | 'not-now' | 'not-proved';
+
+/**
+ * Lets go of calls past their time, a whole partition at once. What they had summed up to is kept beside, in the same
+ * transaction, and only where the books are found to have it: every charge in the ledger, every call in the usage of
+ * its day. Where they do not, the calls stay and it is said. Returns how many partitions are gone.
+ */
+export async function retireCalls(parts: RetireCallsParts, signal?: AbortSignal): Promise<number> {
+  const { database, clock, log, keepMonths } = parts;
+  if (keepMonths === 0) return 0;
+  const horizonId = leastIdAt(horizonMs(clock.now(), keepMonths));
+  const past = (await listCallPartitions(database)).filter(({ beforeId }) => beforeId <= horizonId);
+  let gone = 0;
+  for (const { name, beforeId } of past) {
+    signal?.throwIfAborted();
+    const retired = await retire(parts, name, beforeId);
+    if (retired !== 'retired') return gone;
+    gone += 1;
+    log.info('calls past their time were let go of', { partition: name });
+  }
+  // Those that came after theirs was gone, or while nobody made partitions.
+  const horizon = past.at(-1)?.beforeId ?? (await retiredBefore(database));
+  if (horizon !== null) await retire(parts, OTHER_CALLS, horizon);
+  return gone;
+}
+
+/** The first moment whose calls are kept. */
+function horizonMs(nowMs: number, keepMonths: number): number {
+  const now = new Date(nowMs);
+  return Math.min(
+    Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - keepMonths),
+    nowMs - LEAST_DAYS * DAY_MS,
+  );
+}
+
+async function retiredBefore(database: Database): Promise<string | null> {
+  const [row] = await database.query<{ before: string }>('select before_id as before from calls_retirement');
+  return row?.before ?? null;
+}
+
+/** A whole partition; of the one that takes what others do not, only the calls before this id. */
+async function retire(
+  { database, clock, log }: RetireCallsParts,
+  partition: string,
+  beforeId: string,
+): Promise<Retired> {
+  const isWhole = partition !== OTHER_CALLS;
+  const gone = isWhole
+    ? `not materialized (select * from ${partition})`
+    : `(delete from ${partition} where id < '${beforeId}' returning *)`;
+  let retired: Retired = 'not-now';
+  const notProved = new Error('the books lack some of these calls');
+  const work = async (transaction: Transaction) => {
+    if (!(await hasPartitionsLock(transaction))) return;
+    // A late call of this partition comes before this or after it, not in between.
+    if (isWhole && !(await isThere(transaction, partition))) return;
+    if (isWhole) await transaction.script(`lock table ${partition} in share row exclusive mode`);
+    const [row] = await transaction.query<{ lacking: bigint }>(keepSums(gone));
+    if (row?.lacking !== 0n || (await transaction.query(LACKING_USAGE)).length > 0) throw notProved;
+    await transaction.query(
+      `insert into calls_retirement as present (before_id, retired_at) values ($1, $2)
+       on conflict (only_row) do update set before_id = greatest(present.before_id, excluded.before_id),
+         retired_at = excluded.retired_at`,
+      [beforeId, new Date(clock.now())],
+    );
+    if (isWhole) await transaction.script(`${LOCK_TIMEOUT}; drop table ${partition}`);
+    retired = 'retired';
+  };
+  try {
+    await database.transaction(work, { timeoutMs: TRANSACTION_MS });
+    return retired;
+  } catch (error) {
+    // Somebody reads calls for long; the next run finds another moment.
+    if ((error as Partial<DatabaseFailure>).sqlState === LOCK_NOT_AVAILABLE) return 'not-now';
+    if (error !== notProved) throw error;
+    log.error('calls are kept past their time, because the books lack some of them: run `turnpike audit`', {
+      before: beforeId,
+    });
+    return 'not-proved';
+  }
+}
+
+/** Not any more where another process was first. */
+async function isThere(transaction: Transaction, partition: string): Promise<boolean> {
+  return (await listCallPartitions(transaction)).some(({ name }) => name === partition);
+}
+
+/** Their sums, beside those of earlier ones, in the grain of usage_days; and how many of their charges the ledger lacks. */
+const keepSums = (gone: string) => `with gone as ${gone},
+  summed as (
+    insert into retired_usage as present (company_id, key_id, day, alias, ${SUMS.join(', ')})
+    select company_id, coalesce(key_id, ${ALL_KEYS}), day, alias, count(*), count(*) filter (where outcome = 'FAILED'),
+      coalesce(sum(prompt_tokens) filter (where price_id is not null), 0),
+      coalesce(sum(cached_tokens) filter (where price_id is not null), 0),
+      coalesce(sum(completion_tokens) filter (where price_id is not null), 0), sum(charge_micro)
+    from (select *, (started_at at time zone 'utc')::date as day from gone) as dated
+    where outcome <> 'REFUSED' and alias is not null
+    group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
+    having grouping(key_id) = 1 or key_id is not null
+    on conflict (company_id, key_id, day, alias) do update
+      set ${SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
+  select count(*) as lacking
+  from (select id, company_id, charge_micro from gone where charge_micro <> 0) as charged
+  left join credit_transactions as posted on source_kind = 'call' and source_id = charged.id::text
+    and account_id = company_id and amount_micro = -charge_micro
+  where source_id is null`;
+
+const LACKING_USAGE = `select 1 from retired_usage as retired
+  left join usage_days as kept using (company_id, key_id, day, alias)
+  where kept.calls is null or ${SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
+
+/** Makes the partitions of the time ahead, and lets go of calls past their time. */
+export const CALLS_UPKEEP_QUEUE: QueueDefinition = {
+  name: 'calls-upkeep',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 4 * 3_600,
+  heartbeatSeconds: 60,
+};
+/** Every hour, because it mostly finds nothing to do, and an installation may run for some hours of the day only. */
+export const CALLS_UPKEEP_CRON = '17 * * * *';
+
+/** The handler of CALLS_UPKEEP_QUEUE. */
+export function createCallsUpkeepHandler(parts: CallPartitionParts & RetireCallsParts): JobHandler {
+  return async ({ signal }) => {
+    await openCallPartitions(parts);
+    await retireCalls(parts, signal);
+  };
+}

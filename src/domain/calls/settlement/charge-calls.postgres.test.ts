@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { chargeCallsContract } from '../../../../test/contracts/charge-calls.contract.ts';
+import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
+import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
+import { givenDatabase } from '../../../../test/services/given.ts';
+import { migrate } from '../../../adapters/database/migrate.ts';
+import { openPostgres } from '../../../adapters/database/postgres.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../../ports/database.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { type AccountLevel, readLevel } from '../../credits/ledger/credit-account.ts';
+import { chargeCalls } from './finished-call.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  const { newId } = createSystemSecrets();
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  chargeCallsContract('PostgreSQL', () => database);
+
+  async function companies(count: number): Promise<string[]> {
+    const ids = Array.from({ length: count }, newId);
+    for (const id of ids) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    return ids;
+  }
+
+  test('G-33 groups at once with the same calls and companies, in any order, charge each call once', async () => {
+    const random = createSeededRandom(4);
+    const ids = await companies(8);
+    const keyIds = ids.map(newId);
+    const calls = Array.from({ length: 300 }, () => {
+      const at = random.below(ids.length);
+      return finishedCall(ids[at] ?? '', { keyId: keyIds[at] ?? null, monthlyLimitMicro: 5_000n });
+    });
+    const shuffled = () => calls.map((call) => ({ call, at: random.below(1e9) })).sort((a, b) => a.at - b.at);
+    const groups = Array.from({ length: 60 }, () =>
+      shuffled()
+        .slice(0, 1 + random.below(60))
+        .map(({ call }) => call),
+    );
+    const newest = new Map<string, AccountLevel>();
+    await Promise.all(
+      [...groups, calls].map(async (group) => {
+        for (const level of (await chargeCalls(database, group)).levels) {
+          const known = newest.get(level.accountId);
+          if (known === undefined || known.version < level.version) newest.set(level.accountId, level);
+        }
+      }),
+    );
+    for (const id of ids) {
+      const count = BigInt(calls.filter(({ companyId }) => companyId === id).length);
+      const level = { accountId: id, balanceMicro: -76n * count, lineMicro: 0n, version: count };
+      expect(newest.get(id)).toEqual(level);
+      expect(await readLevel(database, id)).toEqual(level);
+    }
+    const chain = await database.query(
+      `select account_id from (select *, sum(amount_micro) over (partition by account_id order by version) as sum,
+         row_number() over (partition by account_id order by version) as place
+         from credit_transactions where account_id = any($1::uuid[])) as t
+       where sum <> balance_after_micro or place <> version`,
+      [ids],
+    );
+    expect(chain).toEqual([]);
+    const [spent] = await database.query(
+      'select sum(charge_micro)::bigint as sum from key_months where key_id = any($1::uuid[])',
+      [keyIds],
+    );
+    expect(spent).toEqual({ sum: 300n * 76n });
+  });
+
+  test('a charge waits for whoever holds the account, and counts from what that one left', async () => {
+    const [id = ''] = await companies(1);
+    const charging = await database.transaction(async (transaction) => {
+      await transaction.query('select 1 from credit_accounts where id = $1 for update', [id]);
+      const waiting = chargeCalls(database, [finishedCall(id)]);
+      await untilWaiting();
+      await transaction.query(
+        'update credit_accounts set version = version + 1, line_micro = 500 where id = $1',
+        [id],
+      );
+      return { waiting };
+    });
+    expect((await charging.waiting).levels).toEqual([
+      { accountId: id, balanceMicro: -76n, lineMicro: 500n, version: 2n },
+    ]);
+    const [row] = await database.query('select version from credit_transactions where account_id = $1', [id]);
+    expect(row).toEqual({ version: 2n });
+  });
+
+  async function untilWaiting(): Promise<void> {
+    for (;;) {
+      const waits = await database.query(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
+      if (waits.length > 0) return;
+    }
+  }
+});

@@ -1,0 +1,134 @@
+import type { Clock, Timer } from '../../../ports/clock.ts';
+import type { Database } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { JournaledCalls } from './journaled-calls.ts';
+
+export interface DatabaseWatchParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface DatabaseWatch {
+  isAway(): boolean;
+  /** A commit failed for no reason of its own, or is past its deadline. */
+  lost(error: unknown): void;
+  /** A commit came through. */
+  found(): void;
+  /** Begins to look after this journal and those that ended processes left behind. */
+  watch(journaled: JournaledCalls): void;
+  /** No more looks; resolves when the one under way has ended, or after `waitMs`. */
+  stop(waitMs: number): Promise<void>;
+}
+
+const LOOK_MS = 1_000;
+const SAID_AGAIN_MS = 60_000;
+/** A killed process's calls are in the books within a minute. */
+const TAKE_OVER_MS = 30_000;
+
+/**
+ * Whether the database is there, as far as commits can tell.
+ *   there -> away   a commit fails for no reason of its own, or gives no answer in time
+ *   away -> there   a look succeeds: it answers, and takes the journal's first calls; or a commit that had been in
+ *                   doubt turns out well
+ * While it is away nobody else asks it. Looks are a second apart and one at a time: one on a paused server hangs, and
+ * ends well at once when the server goes on.
+ */
+export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts): DatabaseWatch {
+  let journaled: JournaledCalls | null = null;
+  let state: 'there' | 'away' = 'there';
+  let lookTimer: Timer | null = null;
+  let takeOverTimer: Timer | null = null;
+  let looking: Promise<void> | null = null;
+  let takingOver: Promise<void> | null = null;
+  let isStopped = false;
+  let saidAtMs = 0;
+
+  function lost(error: unknown): void {
+    armLook();
+    if (state === 'away' && clock.now() - saidAtMs < SAID_AGAIN_MS) return;
+    state = 'away';
+    saidAtMs = clock.now();
+    log.warn('the database is away: finished calls go to the journal', {
+      waiting: journaled?.waiting(),
+      error,
+    });
+  }
+  function found(): void {
+    if (state === 'there') return;
+    state = 'there';
+    log.info('the database is back: calls are charged again', { waiting: journaled?.waiting() });
+  }
+
+  function armLook(): void {
+    if (isStopped || looking !== null) return;
+    lookTimer ??= clock.after(LOOK_MS, () => {
+      lookTimer = null;
+      looking = look().finally(() => {
+        looking = null;
+        if (state === 'away' || (journaled?.waiting() ?? 0) > 0) armLook();
+      });
+    });
+  }
+  async function look(): Promise<void> {
+    try {
+      await journaled?.check();
+      await database.query('select 1');
+    } catch (error) {
+      return lost(error);
+    }
+    const replayed = await replayOwn();
+    if (replayed !== 'away') found();
+  }
+  async function replayOwn() {
+    try {
+      const replayed = await journaled?.replay();
+      if (replayed?.outcome === 'away') lost(replayed.error);
+      return replayed?.outcome;
+    } catch (error) {
+      log.error('the journal cannot be replayed: it is tried again', { error });
+      return 'journal-failed';
+    }
+  }
+
+  async function takeOver(): Promise<void> {
+    if (state === 'there') {
+      await journaled?.replayOthers().catch((error: unknown) => {
+        log.error('journals of ended processes cannot be replayed: they are tried again', { error });
+      });
+    }
+    if (!isStopped) takeOverTimer = clock.after(TAKE_OVER_MS, startTakeOver);
+  }
+  function startTakeOver(): void {
+    takingOver = takeOver();
+  }
+
+  return {
+    isAway: () => state === 'away',
+    lost,
+    found,
+    watch(given) {
+      journaled = given;
+      startTakeOver();
+    },
+    async stop(waitMs) {
+      isStopped = true;
+      lookTimer?.cancel();
+      takeOverTimer?.cancel();
+      journaled?.stop();
+      await within(clock, waitMs, Promise.all([looking, takingOver]));
+    },
+  };
+}
+
+/** True where it has ended by then. */
+export async function within(clock: Clock, waitMs: number, work: Promise<unknown>): Promise<boolean> {
+  const over = new AbortController();
+  const ended = work.then(
+    () => true,
+    () => true,
+  );
+  const inTime = await Promise.race([ended, clock.sleep(waitMs, over.signal).then(() => false)]);
+  over.abort();
+  return inTime;
+}

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
+import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { createMemoryJournal } from '../../../../test/doubles/memory-journal.ts';
+import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
+import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../../ports/database.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { readLevel } from '../../credits/ledger/credit-account.ts';
+import type { FinishedCall } from './finished-call.ts';
+import { callOf, entryOf, isAway, replayJournal } from './replay-journal.ts';
+
+const { newId } = createSystemSecrets();
+let database: Database;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+});
+afterAll(() => database.close());
+
+async function given() {
+  const companyId = newId();
+  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+  const { log, entries } = createRecordingLog();
+  const journal = createMemoryJournal(10_000);
+  const statements = steerStatements(database);
+  const heard = { committed: [] as string[], setAside: [] as string[] };
+  const parts = {
+    database: statements as unknown as Database,
+    log,
+    onCommitted: (calls: readonly FinishedCall[]) => void heard.committed.push(...calls.map(({ id }) => id)),
+    onSetAside: (id: string) => void heard.setAside.push(id),
+    isStopped: () => false,
+  };
+  return {
+    ...{ journal, statements, heard, entries, parts },
+    call: (changes: Partial<FinishedCall> = {}) => finishedCall(companyId, changes),
+    replay: (changes: Partial<typeof parts> = {}) => replayJournal(journal, { ...parts, ...changes }),
+    append: async (...calls: readonly FinishedCall[]) => void (await journal.append(calls.map(entryOf))),
+    balance: async () => (await readLevel(database, companyId))?.balanceMicro,
+  };
+}
+
+describe('G-33 the replay of a journal', () => {
+  test('charges each call once, in groups, however often it is begun again', async () => {
+    const { call, append, replay, balance, statements, heard, journal } = await given();
+    const calls = Array.from({ length: 1_201 }, () => call());
+    await append(...calls);
+    expect(await replay()).toEqual({ outcome: 'emptied' });
+    expect(statements.asked).toHaveLength(3);
+    expect(heard.committed).toHaveLength(1_201);
+    expect(journal.waiting()).toBe(0);
+    await append(...calls);
+    await Promise.all([replay(), replay()]);
+    expect(await balance()).toBe(-76n * 1_201n);
+  });
+
+  test('prices a call by the time it began', async () => {
+    const { call, append, replay } = await given();
+    const one = call({ startedAtMs: Date.UTC(2026, 1, 3) });
+    await append(one);
+    await replay();
+    const [row] = await database.query('select started_at, charge_micro from calls where id = $1', [one.id]);
+    expect(row).toEqual({ started_at: new Date(Date.UTC(2026, 1, 3)), charge_micro: 76n });
+  });
+
+  test('lets go of nothing while the database is away, or when the replay is stopped', async () => {
+    const { call, append, replay, statements, journal, heard } = await given();
+    await append(call(), call());
+    statements.failWith('time-out');
+    expect(await replay()).toMatchObject({ outcome: 'away' });
+    statements.failWith(null);
+    expect(await replay({ isStopped: () => true })).toEqual({ outcome: 'stopped' });
+    expect(journal.waiting()).toBe(2);
+    expect(heard.committed).toEqual([]);
+  });
+
+  test('sets a call aside that the database does not take, keeps it, and brings in the others', async () => {
+    const { call, append, replay, journal, heard, balance, entries } = await given();
+    const bad = call({ companyId: newId() });
+    await append(call(), bad, call());
+    expect(await replay()).toEqual({ outcome: 'emptied' });
+    expect(heard.setAside).toEqual([bad.id]);
+    expect(journal.ids()).toEqual([bad.id]);
+    expect([journal.waiting(), journal.setAsideCount()]).toEqual([0, 1]);
+    expect(await balance()).toBe(-152n);
+    expect(entries).toEqual([expect.objectContaining({ level: 'error' })]);
+  });
+
+  test('sets aside what it cannot read, and brings in the others', async () => {
+    const { call, append, replay, journal, balance } = await given();
+    const good = call();
+    const broken = { id: newId(), record: '{"form":2}' };
+    await journal.append([broken, { id: newId(), record: entryOf(good).record }]);
+    await append(good);
+    expect(await replay()).toEqual({ outcome: 'emptied' });
+    expect(journal.setAsideCount()).toBe(2);
+    expect(await balance()).toBe(-76n);
+  });
+
+  test('ends where the journal itself lets nothing go, and charges nothing twice', async () => {
+    const { call, append, replay, journal, balance } = await given();
+    await append(call());
+    journal.failWith(new Error('disk full'));
+    const error = await replay().catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: 'disk full' });
+    journal.failWith(null);
+    expect(await replay()).toEqual({ outcome: 'emptied' });
+    expect(await balance()).toBe(-76n);
+  });
+
+  test('a fail-over or a broken tie is no refusal', () => {
+    const failure = (reason: string, sqlState: string | null) => ({
+      name: 'DatabaseFailure',
+      reason,
+      sqlState,
+    });
+    for (const reason of ['unavailable', 'time-out', 'busy'])
+      expect(isAway(failure(reason, null))).toBe(true);
+    for (const sqlState of ['25006', '40P01', '40001'])
+      expect(isAway(failure('refused', sqlState))).toBe(true);
+    for (const sqlState of ['23503', '22003', '42P01'])
+      expect(isAway(failure('refused', sqlState))).toBe(false);
+    expect(isAway(new TypeError('x'))).toBe(false);
+  });
+});
+
+describe('the record of a call in the journal', () => {
+  test('is the call, whole, and nothing else', () => {
+    const failed = { outcome: 'FAILED', reason: 'no-usage', tokens: null, firstByteMs: null } as const;
+    const calls = [
+      finishedCall(newId(), { keyId: newId(), monthlyLimitMicro: 2n ** 62n }),
+      finishedCall(newId(), { ...failed, alias: null, targetId: null }),
+    ];
+    for (const call of calls) expect(callOf(entryOf(call))).toEqual(call);
+  });
+
+  test('is not believed under another id, nor where it is damaged', () => {
+    const entry = entryOf(finishedCall(newId()));
+    expect(callOf({ ...entry, id: newId() })).toBeNull();
+    expect(callOf({ ...entry, record: entry.record.slice(1) })).toBeNull();
+    expect(
+      callOf({ ...entry, record: entry.record.replace('"promptTokens":10', '"promptTokens":-10') }),
+    ).toBeNull();
+  });
+});

@@ -1,0 +1,189 @@
+import { z } from 'zod';
+import type { JournalEntry, JournalFile } from '../../../ports/call-journal.ts';
+import type { Database, DatabaseFailure } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import { type ChargedCalls, chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
+
+interface ReplayParts {
+  readonly database: Database;
+  readonly log: Log;
+  /** After each commit, and before its calls leave the journal. */
+  onCommitted(calls: readonly FinishedCall[], charged: ChargedCalls): void;
+  /** A call that the database does not take and that is set aside. */
+  onSetAside(id: string): void;
+  /** Looked at between two commits. */
+  isStopped(): boolean;
+}
+
+export type Replayed = { outcome: 'emptied' | 'stopped' } | { outcome: 'away'; error: unknown };
+
+const MOST_AT_ONCE = 500;
+
+/**
+ * Brings what waits in a journal into the ledger. An entry leaves the journal only after its commit is known, so a
+ * crash in between sends it again; the ledger drops it by its id. Rejects where the journal itself fails.
+ */
+export async function replayJournal(file: JournalFile, parts: ReplayParts): Promise<Replayed> {
+  for (;;) {
+    if (parts.isStopped()) return { outcome: 'stopped' };
+    const entries = await file.oldest(MOST_AT_ONCE);
+    if (entries.length === 0) return { outcome: 'emptied' };
+    let calls = await readable(file, entries, parts);
+    while (calls.length > 0 && !parts.isStopped()) {
+      const group = calls.slice(
+        0,
+        countThatFits(calls, MOST_AT_ONCE, (call) => call),
+      );
+      calls = calls.slice(group.length);
+      const replayed = await replayTogether(file, group, parts);
+      if (replayed.outcome === 'away') return replayed;
+    }
+  }
+}
+
+type Step = { outcome: 'done' } | { outcome: 'away'; error: unknown };
+
+async function replayTogether(
+  file: JournalFile,
+  calls: readonly FinishedCall[],
+  parts: ReplayParts,
+): Promise<Step> {
+  if (calls.length === 0) return { outcome: 'done' };
+  let charged: ChargedCalls;
+  try {
+    charged = await chargeCalls(parts.database, calls);
+  } catch (error) {
+    if (isAway(error)) return { outcome: 'away', error };
+    return await replayAfterRefusal(file, calls, parts, error);
+  }
+  parts.onCommitted(calls, charged);
+  await file.remove(calls.map(({ id }) => id));
+  return { outcome: 'done' };
+}
+
+/** One call that the database does not take must not keep the others from it. */
+async function replayAfterRefusal(
+  file: JournalFile,
+  calls: readonly FinishedCall[],
+  parts: ReplayParts,
+  error: unknown,
+): Promise<Step> {
+  const [only] = calls;
+  if (calls.length === 1 && only !== undefined) {
+    await setAside(file, only.id, error, parts);
+    return { outcome: 'done' };
+  }
+  for (const call of calls) {
+    const step = await replayTogether(file, [call], parts);
+    if (step.outcome === 'away') return step;
+  }
+  return { outcome: 'done' };
+}
+
+async function readable(
+  file: JournalFile,
+  entries: readonly JournalEntry[],
+  parts: ReplayParts,
+): Promise<FinishedCall[]> {
+  const calls: FinishedCall[] = [];
+  for (const entry of entries) {
+    const call = callOf(entry);
+    if (call !== null) calls.push(call);
+    else await setAside(file, entry.id, new Error('this version cannot read its record'), parts);
+  }
+  return calls;
+}
+
+async function setAside(file: JournalFile, callId: string, error: unknown, parts: ReplayParts) {
+  await file.setAside(callId, error instanceof Error ? error.message.slice(0, 500) : 'unknown');
+  parts.onSetAside(callId);
+  parts.log.error(
+    'a journaled call is not taken by the database: it is kept and tried again at the next start',
+    {
+      callId,
+      file: file.name,
+      error,
+    },
+  );
+}
+
+/**
+ * Whether a failure says nothing about the calls themselves: the database is away, read-only (25006, in the middle
+ * of a fail-over), or has broken a tie between two (class 40). Of what is not a database's failure nobody knows.
+ */
+export function isAway(error: unknown): boolean {
+  const { name, reason, sqlState } = error as Partial<DatabaseFailure>;
+  if (name !== 'DatabaseFailure') return false;
+  return reason !== 'refused' || sqlState === '25006' || sqlState?.startsWith('40') === true;
+}
+
+/** What is written outlives the code that wrote it: a later form gets another number, and this one stays readable. */
+const RECORD_FORM = 1;
+
+const textField = z.string().max(2_000);
+const wholeNumber = z.number().int().min(0);
+const tokenCounts = z.object({
+  promptTokens: wholeNumber,
+  cachedTokens: wholeNumber,
+  completionTokens: wholeNumber,
+});
+
+/** Longer than any answer that may be kept, in base64. */
+const MOST_SEALED_CHARACTERS = 32 * 1024 * 1024;
+const idempotentEnding = z.object({
+  idempotencyKey: z.string().max(255),
+  sha256: z.string().max(64),
+  contentType: textField,
+  sealedAnswer: z.string().max(MOST_SEALED_CHARACTERS).nullable(),
+});
+
+const journalRecord = z.object({
+  form: z.literal(RECORD_FORM),
+  id: z.uuid(),
+  companyId: z.uuid(),
+  keyId: z.uuid().nullable(),
+  requestId: textField,
+  endpoint: textField,
+  alias: textField.nullable(),
+  targetId: textField.nullable(),
+  outcome: z.enum(['SUCCEEDED', 'FAILED', 'REFUSED']),
+  reason: textField.nullable(),
+  httpStatus: wholeNumber,
+  streamed: z.boolean(),
+  tokens: tokenCounts.nullable(),
+  estimatedTokens: wholeNumber,
+  startedAtMs: wholeNumber,
+  firstByteMs: wholeNumber.nullable(),
+  durationMs: wholeNumber,
+  monthlyLimitMicro: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .nullable(),
+  idempotent: idempotentEnding.optional(),
+});
+
+/** No text of a prompt or an answer is in it: a finished call has none, but for the encrypted one of a call to be repeated. */
+export function entryOf(call: FinishedCall): JournalEntry {
+  const monthlyLimitMicro = call.monthlyLimitMicro?.toString() ?? null;
+  return { id: call.id, record: JSON.stringify({ form: RECORD_FORM, ...call, monthlyLimitMicro }) };
+}
+
+/** Null where it is none that this code can read. */
+export function callOf(entry: JournalEntry): FinishedCall | null {
+  const read = journalRecord.safeParse(parsedRecord(entry.record));
+  if (!read.success || read.data.id !== entry.id) return null;
+  const { form: _, monthlyLimitMicro, idempotent: ending, ...call } = read.data;
+  return {
+    ...call,
+    monthlyLimitMicro: monthlyLimitMicro === null ? null : BigInt(monthlyLimitMicro),
+    ...(ending === undefined ? {} : { idempotent: ending }),
+  };
+}
+
+function parsedRecord(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}

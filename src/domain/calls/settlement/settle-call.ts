@@ -1,0 +1,244 @@
+import type { CallJournal } from '../../../ports/call-journal.ts';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, DatabaseFailure } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import { createDatabaseWatch, within } from './database-watch.ts';
+import {
+  type ChargedCalls,
+  chargeCalls,
+  countThatFits,
+  type FinishedCall,
+  type OwnCharge,
+  ownCharges,
+} from './finished-call.ts';
+import { createJournaledCalls } from './journaled-calls.ts';
+import { isAway } from './replay-journal.ts';
+import { createCallNotes } from './write-behind-calls.ts';
+
+export type Settled =
+  | ({ outcome: 'settled' } & OwnCharge)
+  /** Durable and charged later; `committed` resolves when it is, and never in a process that ends before. */
+  | { outcome: 'journaled'; committed: Promise<OwnCharge> }
+  | { outcome: 'not-written'; error: unknown };
+
+export interface CallBook {
+  /** Resolves once the call is committed or journaled, or could be written nowhere. */
+  settle(call: FinishedCall): Promise<Settled>;
+  /** False where a call that is admitted now may end with nowhere to be written. */
+  hasRoom(): boolean;
+  /** For refusals and reads: written behind, and dropped past a bound. */
+  note(call: FinishedCall): void;
+  droppedCount(): number;
+  /** Writes what waits, the journal's calls too; what the database does not take by then stays in the journal. */
+  close(): Promise<void>;
+}
+
+interface CallBookParts {
+  readonly database: Database;
+  readonly journal: CallJournal;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How long a commit may take before it is in doubt. */
+  readonly commitDeadlineMs: number;
+}
+
+/** A statement's worth. More would hold its first call up for longer than they save. */
+const MOST_AT_ONCE = 500;
+/** Together less than closing may take. */
+const LAST_REPLAY_MS = 5_000;
+const LAST_LOOK_MS = 500;
+const LAST_NOTES_MS = 2_000;
+
+interface Waiting {
+  readonly call: FinishedCall;
+  readonly resolve: (settled: Settled) => void;
+}
+
+/**
+ * Group commit: finished calls gather while the commit before them is under way and go together in the next. So
+ * a lone call waits for one commit and no timer, and a thousand at once for two or three.
+ *
+ * What a call goes through, under one id all the way, which the ledger takes once:
+ *   waiting -> committed              settled
+ *   waiting -> refused by itself      not written; the others of its group are tried singly
+ *   waiting -> in doubt -> journal    journaled; when the database is back, committed or dropped as there already
+ *   waiting -> journal                the same, where the database is known to be away
+ *   ... journal -> no room            not written; but where a commit is in doubt, its answer is waited for first
+ */
+export function createCallBook(parts: CallBookParts): CallBook {
+  const { database, journal, clock, log, commitDeadlineMs } = parts;
+  let waiting: Waiting[] = [];
+  let committing: Promise<void> | null = null;
+  const notes = createCallNotes({ database, clock, log });
+  const watch = createDatabaseWatch({ database, clock, log });
+  const journaled = createJournaledCalls({ journal, database, log, onCommitted: watch.found });
+  watch.watch(journaled);
+
+  async function settleAll(): Promise<void> {
+    // Calls that end in the same turn of the event loop go together from the start: at 32 connections this
+    // takes a third of the statements.
+    await clock.turn();
+    while (waiting.length > 0) {
+      const group = waiting.slice(
+        0,
+        countThatFits(waiting, MOST_AT_ONCE, ({ call }) => call),
+      );
+      waiting = waiting.slice(group.length);
+      await settleGroup(group);
+    }
+    // In the same turn as the look above: a call that comes next must find either a running loop or none.
+    committing = null;
+  }
+
+  async function settleGroup(group: readonly Waiting[]): Promise<void> {
+    if (watch.isAway()) return await writeToJournal(group, null);
+    const tried = await commitGroup({ database, clock, deadlineMs: commitDeadlineMs }, callsOf(group));
+    switch (tried.outcome) {
+      case 'committed': {
+        const chargeOf = ownCharges(tried.charged);
+        for (const { call, resolve } of group) resolve({ outcome: 'settled', ...chargeOf(call) });
+        return;
+      }
+      case 'in-doubt':
+        watch.lost(tried.error);
+        await writeToJournal(group, tried);
+        return noteLateAnswer(group, tried);
+      case 'refused':
+        if (group.length === 1) return refuse(group, tried.error);
+        // One row that the database does not take must not cost the others theirs.
+        for (const one of group) await settleGroup([one]);
+    }
+  }
+
+  async function writeToJournal(group: readonly Waiting[], doubt: InDoubt | null): Promise<void> {
+    const written = await journaled.write(callsOf(group));
+    if (written.outcome === 'written') {
+      for (const { call, resolve } of group) {
+        resolve({ outcome: 'journaled', committed: written.committed(call) });
+      }
+      return;
+    }
+    if (group.length > 1) {
+      // There may be room for some of them.
+      const half = group.length >> 1;
+      await writeToJournal(group.slice(0, half), doubt);
+      return await writeToJournal(group.slice(half), doubt);
+    }
+    awaitLateAnswer(group, doubt, written.error);
+  }
+
+  /** A commit that turns out well after all needs no replay; and the database is back. */
+  function noteLateAnswer(group: readonly Waiting[], { late }: InDoubt): void {
+    late
+      ?.then(
+        (charged) => {
+          watch.found();
+          return journaled.landed(callsOf(group), charged);
+        },
+        () => {},
+      )
+      .catch((error: unknown) =>
+        log.warn('charged calls stay in the journal until its next replay', { error }),
+      );
+  }
+
+  /** Only the database can still say that these calls are written. Nobody else waits for it. */
+  function awaitLateAnswer(group: readonly Waiting[], doubt: InDoubt | null, error: unknown): void {
+    const answer = doubt?.late ?? Promise.reject(error);
+    answer.then(
+      (charged) => {
+        const chargeOf = ownCharges(charged);
+        for (const { call, resolve } of group) resolve({ outcome: 'settled', ...chargeOf(call) });
+      },
+      () => refuse(group, error),
+    );
+  }
+
+  return {
+    settle(call) {
+      return new Promise((resolve) => {
+        waiting.push({ call, resolve });
+        committing ??= settleAll();
+      });
+    },
+    hasRoom: () => journaled.hasRoom(watch.isAway()),
+    note: notes.add,
+    droppedCount: notes.droppedCount,
+    async close() {
+      await committing;
+      if (journaled.waiting() > 0) await within(clock, LAST_REPLAY_MS, journaled.replay());
+      await watch.stop(LAST_LOOK_MS);
+      if (watch.isAway()) notes.drop();
+      else await within(clock, LAST_NOTES_MS, notes.flush());
+      const left = journaled.waiting();
+      if (left === 0) return;
+      log.warn('calls stay in the journal: they are charged when a process starts on this DATA_DIR', {
+        count: left,
+        file: journal.name,
+      });
+    },
+  };
+}
+
+function callsOf(group: readonly Waiting[]): FinishedCall[] {
+  return [...new Map(group.map(({ call }) => [call.id, call])).values()];
+}
+
+function refuse(group: readonly Waiting[], error: unknown): void {
+  for (const { resolve } of group) resolve({ outcome: 'not-written', error });
+}
+
+/** Nobody knows whether it took effect. */
+interface InDoubt {
+  readonly outcome: 'in-doubt';
+  readonly error: unknown;
+  /** What the database says in the end, where it has only not answered in time; null where it will say nothing. */
+  readonly late: Promise<ChargedCalls> | null;
+}
+
+type Tried =
+  | { readonly outcome: 'committed'; readonly charged: ChargedCalls }
+  | { readonly outcome: 'refused'; readonly error: unknown }
+  | InDoubt;
+
+interface CommitParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly deadlineMs: number;
+}
+
+/**
+ * One try. The deadline is kept here and not by the server: a paused one, or one behind a broken network, ends
+ * nothing. Its connection's own time-out comes later and serves the `late` answer.
+ */
+function commitGroup(
+  { database, clock, deadlineMs }: CommitParts,
+  calls: readonly FinishedCall[],
+): Promise<Tried> {
+  return new Promise((resolve) => {
+    const late = chargeCalls(database, calls);
+    const timer = clock.after(deadlineMs, () => {
+      const error = new Error(`the database has not answered a commit within ${deadlineMs} ms`);
+      resolve({ outcome: 'in-doubt', error, late });
+    });
+    late.then(
+      (charged) => {
+        timer.cancel();
+        resolve({ outcome: 'committed', charged });
+      },
+      (error: unknown) => {
+        timer.cancel();
+        resolve(
+          isRefusedByDatabase(error)
+            ? { outcome: 'refused', error }
+            : { outcome: 'in-doubt', error, late: null },
+        );
+      },
+    );
+  });
+}
+
+/** By the database, for what stands in the rows. Any other failure may have come after the commit. */
+function isRefusedByDatabase(error: unknown): boolean {
+  return (error as Partial<DatabaseFailure>).name === 'DatabaseFailure' && !isAway(error);
+}

@@ -1,0 +1,117 @@
+import type { Statements } from '../../../ports/database.ts';
+
+export interface OperationCount {
+  /** The endpoint, as chat/completions, parse/cv, embeddings or meeting-summary. */
+  readonly kind: string;
+  readonly outcome: 'SUCCEEDED' | 'FAILED' | 'REFUSED';
+  readonly count: number;
+  readonly latencyMs: { readonly p50: number; readonly p95: number; readonly p99: number };
+}
+
+interface CountRow extends Pick<OperationCount, 'kind' | 'outcome' | 'count'> {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+}
+
+/** A call's id grows with the time at which it began, so that its index finds the calls since then. */
+export async function countOperations(
+  statements: Statements,
+  since: Date,
+): Promise<readonly OperationCount[]> {
+  const rows = await statements.query<CountRow>(
+    `select endpoint as kind, outcome, count(*)::integer as count,
+       percentile_cont(0.5) within group (order by duration_ms)::float8 as p50,
+       percentile_cont(0.95) within group (order by duration_ms)::float8 as p95,
+       percentile_cont(0.99) within group (order by duration_ms)::float8 as p99
+     from calls where id >= $1::uuid and started_at >= $2
+     group by endpoint, outcome order by endpoint, outcome`,
+    [leastIdSince(since), since],
+  );
+  return rows.map(({ kind, outcome, count, p50, p95, p99 }) => {
+    return { kind, outcome, count, latencyMs: { p50, p95, p99 } };
+  });
+}
+
+/** How many alone, for who asks often: latencies would have all of them sorted. */
+export async function countOutcomes(
+  statements: Statements,
+  since: Date,
+): Promise<readonly Pick<OperationCount, 'kind' | 'outcome' | 'count'>[]> {
+  return await statements.query(
+    `select endpoint as kind, outcome, count(*)::integer as count from calls
+     where id >= $1::uuid and started_at >= $2 group by endpoint, outcome order by endpoint, outcome`,
+    [leastIdSince(since), since],
+  );
+}
+
+/** A minute of room: an id is made a little before the call's own first moment. */
+function leastIdSince(since: Date): string {
+  const hex = Math.max(0, since.getTime() - 60_000)
+    .toString(16)
+    .padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+export interface AiOperation {
+  readonly id: string;
+  /** The endpoint, as chat/completions or parse/cv. */
+  readonly kind: string;
+  /** Null where the call had come to none. */
+  readonly alias: string | null;
+  readonly outcome: OperationCount['outcome'];
+  /** Why it failed or was refused, in a word. */
+  readonly reason: string | null;
+  readonly httpStatus: number;
+  readonly promptTokens: bigint | null;
+  readonly completionTokens: bigint | null;
+  readonly requestId: string;
+  readonly startedAt: Date;
+  readonly firstByteMs: number | null;
+  readonly durationMs: number;
+}
+
+interface OperationsWish {
+  /** Not before. */
+  readonly from: Date;
+  /** Before. */
+  readonly to: Date;
+  readonly kind: string | null;
+  readonly outcome: OperationCount['outcome'] | null;
+  readonly limit: number;
+  /** The id of the last one of the page before. */
+  readonly after: string | null;
+}
+
+/** An id is made a little before the call's own first moment. */
+const ROOM_MS = 60_000;
+
+/** The newest first, of all companies, and none of them named: the request id leads on to the log. */
+export async function listOperations(
+  statements: Statements,
+  { from, to, kind, outcome, limit, after }: OperationsWish,
+): Promise<readonly AiOperation[]> {
+  // Those that did not succeed have an index of their own, which this has to name to be found by it.
+  const isRare = outcome !== null && outcome !== 'SUCCEEDED';
+  return await statements.query<AiOperation>(
+    `select id, endpoint as kind, alias, outcome, reason, http_status as "httpStatus",
+       prompt_tokens as "promptTokens", completion_tokens as "completionTokens", request_id as "requestId",
+       started_at as "startedAt", first_byte_ms as "firstByteMs", duration_ms as "durationMs"
+     from calls
+     where id >= $1::uuid and id < $2::uuid and started_at >= $3 and started_at < $4
+       and ($5::text is null or endpoint = $5) and ($6::text is null or outcome = $6)
+       ${isRare ? "and outcome <> 'SUCCEEDED'" : ''}
+       and ($7::uuid is null or id < $7::uuid)
+     order by id desc limit $8`,
+    [
+      leastIdSince(from),
+      leastIdSince(new Date(to.getTime() + 2 * ROOM_MS)),
+      from,
+      to,
+      kind,
+      outcome,
+      after,
+      limit,
+    ],
+  );
+}

@@ -1,0 +1,111 @@
+import type { Statements } from '../../../ports/database.ts';
+import type { UsageDimension } from './usage-report.ts';
+
+export interface FailuresQuestion {
+  readonly companyId: string;
+  /** The first and the last day, both included: YYYY-MM-DD, UTC, of the calls' start. */
+  readonly from: string;
+  readonly to: string;
+  /** What the counts are split by, beside outcome, reason and status. */
+  readonly by: readonly UsageDimension[];
+}
+
+/** FAILED reached a model or tried to; REFUSED did not get so far, and is in no other total. */
+export type FailureOutcome = 'FAILED' | 'REFUSED';
+
+interface WhatFailed {
+  readonly outcome: FailureOutcome;
+  /** In a word, as the call's record has it; null where the status says it all. */
+  readonly reason: string | null;
+  readonly httpStatus: number;
+  readonly model: string | null;
+  readonly keyId: string | null;
+}
+
+/** What the counts are not split by is null. */
+export interface FailureGroup extends WhatFailed {
+  readonly day: string | null;
+  readonly calls: bigint;
+  readonly lastAt: Date;
+}
+
+export interface FailedCall extends WhatFailed {
+  readonly id: string;
+  readonly requestId: string;
+  readonly endpoint: string;
+  readonly startedAt: Date;
+  readonly durationMs: number;
+}
+
+export interface CountedFailures {
+  /** The most frequent first. */
+  readonly groups: readonly FailureGroup[];
+  /** Where there were more calls than are looked at: only those since this moment are counted. */
+  readonly countedFrom: Date | null;
+}
+
+/**
+ * Calls that do not succeed are few, but in a bad month there may be millions: so the newest ones are counted, as many
+ * as the embedded engine gets through in well under a second even where it has much else to do.
+ */
+export const MOST_FAILURES_COUNTED = 20_000;
+const MOST_GROUPS = 1_000;
+const MOST_LATEST = 50;
+const DIMENSIONS = { day: 'day', model: 'alias', key: 'key_id' } as const;
+const NAMES = { day: 'day', model: 'model', key: 'keyId' } as const;
+
+/** By the index that only failed calls are in. Takes company, first day, last day. */
+const newestFailures = (most: number) => `
+    select id, request_id, endpoint, alias, key_id, outcome, reason, http_status, started_at, duration_ms
+    from calls
+    where company_id = $1 and outcome <> 'SUCCEEDED' and started_at >= $2::date::timestamp at time zone 'utc'
+      and started_at < ($3::date + 1)::timestamp at time zone 'utc'
+    order by started_at desc limit ${most}`;
+
+export async function countFailures(
+  statements: Statements,
+  { companyId, from, to, by }: FailuresQuestion,
+  mostLookedAt = MOST_FAILURES_COUNTED,
+): Promise<CountedFailures> {
+  type Seen = { readonly looked: bigint; readonly earliest: Date | null };
+  // One row at least, which tells how far the look went, also where nothing failed.
+  const rows = await statements.query<FailureGroup & Seen>(
+    `with looked as materialized (${newestFailures(mostLookedAt)}),
+       failed as (select *, (started_at at time zone 'utc')::date as day from looked),
+       counted as (
+         select outcome, reason, http_status as "httpStatus", ${splitBy(by)}, count(*) as calls,
+           max(started_at) as "lastAt"
+         from failed group by 1, 2, 3, 4, 5, 6 order by calls desc, "lastAt" desc limit ${MOST_GROUPS})
+     select outcome, reason, "httpStatus", to_char(day, 'YYYY-MM-DD') as day, model, "keyId", calls, "lastAt", looked,
+       earliest
+     from (select count(*) as looked, min(started_at) as earliest from looked) as seen left join counted on true
+     order by calls desc, "lastAt" desc`,
+    [companyId, from, to],
+  );
+  const isCut = (rows[0]?.looked ?? 0n) >= BigInt(mostLookedAt);
+  const found = rows.filter(({ outcome }) => outcome !== null);
+  const groups = found.map(({ looked: _, earliest: __, ...group }) => group);
+  return { groups, countedFrom: isCut ? (rows[0]?.earliest ?? null) : null };
+}
+
+/** The newest first. */
+export async function latestFailures(
+  statements: Statements,
+  { companyId, from, to }: Omit<FailuresQuestion, 'by'>,
+): Promise<readonly FailedCall[]> {
+  return await statements.query<FailedCall>(
+    `select id, request_id as "requestId", endpoint, alias as model, key_id as "keyId", outcome, reason,
+       http_status as "httpStatus", started_at as "startedAt", duration_ms as "durationMs"
+     from (${newestFailures(MOST_LATEST)}) as failed order by started_at desc`,
+    [companyId, from, to],
+  );
+}
+
+function splitBy(by: readonly UsageDimension[]): string {
+  const dimensions = Object.keys(DIMENSIONS) as UsageDimension[];
+  const columns = dimensions.map((one) => {
+    const nothing = { day: 'null::date', model: 'null::text', key: 'null::uuid' }[one];
+    return `${by.includes(one) ? DIMENSIONS[one] : nothing} as "${NAMES[one]}"`;
+  });
+  return columns.join(', ');
+}

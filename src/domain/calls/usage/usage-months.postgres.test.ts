@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
+import { givenDatabase } from '../../../../test/services/given.ts';
+import { migrate } from '../../../adapters/database/migrate.ts';
+import { openPostgres } from '../../../adapters/database/postgres.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../../ports/database.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { runCheck } from '../../reconciliation/audit-check.ts';
+import { usageMonthsCheck } from '../../reconciliation/usage-checks.ts';
+import { chargeCalls } from '../settlement/finished-call.ts';
+import { addUpUsageMonths } from './usage-months.ts';
+import { usageReport } from './usage-report.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  const { newId } = createSystemSecrets();
+  const log = createSilentLog();
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
+    database = await openPostgres({ ...bounds, url: fresh.url, log, applicationName: 'turnpike-test' });
+    await migrate(database);
+  }, 60_000);
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  test('G-5 late calls and adding up at once: every report has every call that was committed before it', async () => {
+    const companies = [newId(), newId()];
+    for (const id of companies) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    const keyId = newId();
+    const call = (companyId: string, n: number) => ({
+      id: newId(),
+      companyId,
+      keyId,
+      requestId: 'req_1',
+      endpoint: 'chat/completions',
+      alias: n % 2 === 0 ? 'svc/chat-default' : 'svc/chat-cheap',
+      targetId: null,
+      outcome: 'SUCCEEDED' as const,
+      reason: null,
+      httpStatus: 200,
+      streamed: false,
+      tokens: { promptTokens: 10, cachedTokens: 0, completionTokens: 1 },
+      estimatedTokens: 1,
+      startedAtMs: Date.UTC(2020, n % 3, 1 + (n % 28)),
+      firstByteMs: 1,
+      durationMs: 2,
+      monthlyLimitMicro: null,
+    });
+    const committed = new Map(companies.map((id) => [id, 0n]));
+    const counts = async (companyId: string): Promise<bigint[]> => {
+      const question = { companyId, from: '2020-01-01', to: '2020-12-31' };
+      const own = await usageReport(database, {
+        ...question,
+        keyId,
+        by: [[], ['model'], ['day'], ['model', 'day']],
+      });
+      const byKey = await usageReport(database, { ...question, keyId: null, by: [['key']] });
+      return [...own.groups, ...byKey.groups].map((groups) =>
+        groups.reduce((sum, group) => sum + group.calls, 0n),
+      );
+    };
+    let isCharging = true;
+    const chargers = companies.map(async (companyId) => {
+      for (let n = 0; n < 80; n += 1) {
+        await chargeCalls(database, [call(companyId, n), call(companyId, n + 1)]);
+        committed.set(companyId, (committed.get(companyId) ?? 0n) + 2n);
+      }
+    });
+    const adders = Array.from({ length: 3 }, async () => {
+      while (isCharging) await addUpUsageMonths({ database, log, clock: createManualClock() });
+    });
+    const watchers = companies.map(async (companyId) => {
+      while (isCharging) {
+        const before = committed.get(companyId) ?? 0n;
+        for (const count of await counts(companyId)) expect(count).toBeGreaterThanOrEqual(before);
+      }
+    });
+    await Promise.all(chargers);
+    isCharging = false;
+    await Promise.all([...adders, ...watchers]);
+    for (const companyId of companies)
+      expect(await counts(companyId)).toEqual([160n, 160n, 160n, 160n, 160n]);
+    await addUpUsageMonths({ database, log, clock: createManualClock() });
+    for (const companyId of companies)
+      expect(await counts(companyId)).toEqual([160n, 160n, 160n, 160n, 160n]);
+    expect(await runCheck(database, usageMonthsCheck)).toEqual({ faults: [], isCut: false });
+    const [done] = await database.query('select count(*) as months from usage_months_done');
+    expect(done?.months).toBeGreaterThanOrEqual(6n);
+  }, 60_000);
+});

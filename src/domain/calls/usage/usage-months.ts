@@ -1,0 +1,122 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, Statements } from '../../../ports/database.ts';
+import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
+import type { Log } from '../../../ports/log.ts';
+import { KEYS_IN_USE } from './usage-report.ts';
+
+/** Adds up the usage of finished months. */
+export const USAGE_MONTHS_QUEUE: QueueDefinition = {
+  name: 'usage-months',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 3_600,
+  heartbeatSeconds: 60,
+};
+export const USAGE_MONTHS_CRON = '40 2 * * *';
+
+export interface UsageMonthsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const PAGE = 100;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** By then calls that began in the month have ended, but for those of an outage, which reopen it. */
+const DAYS_AFTER = 4;
+/** By the database's own clock: a later call of such a day reopens its month, see the migration. */
+const DAYS_REOPENED = 3;
+const TRANSACTION_MS = 2 * 60_000;
+const SUMS = ['calls', 'failures', 'prompt_tokens', 'cached_tokens', 'completion_tokens', 'charge_micro'];
+
+/**
+ * Adds up every month that is over and not done, for each company by itself. It may run at any time, twice at once,
+ * and be killed anywhere; reports are right without it, only slower. Returns how many months it added up.
+ */
+export async function addUpUsageMonths(
+  { database, clock, log }: UsageMonthsParts,
+  signal?: AbortSignal,
+): Promise<number> {
+  const before = new Date(clock.now() - DAYS_AFTER * DAY_MS).toISOString().slice(0, 7);
+  let added = 0;
+  let after: string | null = null;
+  do {
+    const companies: readonly string[] = await companyPage(database, after);
+    for (const companyId of companies) {
+      for (const month of await openMonths(database, companyId, `${before}-01`)) {
+        signal?.throwIfAborted();
+        await addUp(database, companyId, month);
+        added += 1;
+      }
+    }
+    after = companies.length < PAGE ? null : (companies.at(-1) ?? null);
+  } while (after !== null);
+  if (added > 0) log.info('usage of finished months was added up', { added });
+  return added;
+}
+
+/** The handler of USAGE_MONTHS_QUEUE. */
+export function createUsageMonthsHandler(parts: UsageMonthsParts): JobHandler {
+  return async ({ signal }) => void (await addUpUsageMonths(parts, signal));
+}
+
+async function companyPage(statements: Statements, after: string | null): Promise<readonly string[]> {
+  const rows = await statements.query<{ id: string }>(
+    'select id from companies where $1::uuid is null or id > $1 order by id limit $2',
+    [after, PAGE],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** From the month of its first call on; the company's own rows are under the key of zeros. */
+async function openMonths(
+  statements: Statements,
+  companyId: string,
+  before: string,
+): Promise<readonly string[]> {
+  const rows = await statements.query<{ month: string }>(
+    `select to_char(month, 'YYYY-MM-DD') as month
+     from generate_series(
+       (select date_trunc('month', min(day)::timestamp) from usage_days
+        where company_id = $1 and key_id = '00000000-0000-0000-0000-000000000000'),
+       least($2::date, current_date - ${DAYS_REOPENED})::timestamp - interval '1 month', interval '1 month') as month
+     where not exists (
+       select 1 from usage_months_done as done where done.company_id = $1 and done.month = month.month::date)
+     order by 1`,
+    [companyId, before],
+  );
+  return rows.map(({ month }) => month);
+}
+
+/** The lock first, in a statement of its own: the next one then sees everything that was written under it. */
+async function addUp(database: Database, companyId: string, month: string): Promise<void> {
+  const sums = SUMS.map((column) => `sum(${column})::bigint`).join(', ');
+  await database.transaction(
+    async (transaction) => {
+      await transaction.query(
+        `select pg_advisory_xact_lock(hashtextextended($1::uuid::text || $2::date::text, 0))`,
+        [companyId, month],
+      );
+      await transaction.query('delete from usage_months where company_id = $1 and month = $2::date', [
+        companyId,
+        month,
+      ]);
+      await transaction.query(
+        `with recursive ${KEYS_IN_USE}
+         insert into usage_months (company_id, key_id, month, alias, day, ${SUMS.join(', ')})
+         select company_id, key_id, $2::date, coalesce(alias, ''), coalesce(day, $2::date), ${sums}
+         from keys, usage_days
+         where company_id = $1 and key_id = keys.id and day >= $2::date and day < $2::date + interval '1 month'
+         group by grouping sets ((company_id, key_id, alias), (company_id, key_id, day))
+         order by key_id, 4, 5`,
+        [companyId, month],
+      );
+      await transaction.query(
+        'insert into usage_months_done (company_id, month) values ($1, $2::date) on conflict do nothing',
+        [companyId, month],
+      );
+    },
+    { timeoutMs: TRANSACTION_MS },
+  );
+}

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../../ports/database.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { runCheck } from '../../reconciliation/audit-check.ts';
+import { usageMonthsCheck } from '../../reconciliation/usage-checks.ts';
+import { chargeCalls, type FinishedCall } from '../settlement/finished-call.ts';
+import { addUpUsageMonths } from './usage-months.ts';
+import {
+  NO_USAGE,
+  type UsageDimension,
+  type UsageGroup,
+  type UsageQuestion,
+  usageReport,
+} from './usage-report.ts';
+
+const { newId } = createSystemSecrets();
+const companyId = newId();
+const [keyA, keyB] = [newId(), newId()];
+const START_MS = Date.UTC(2020, 0, 1);
+const DAY_MS = 86_400_000;
+const calls: FinishedCall[] = [];
+let database: Database;
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  const other = newId();
+  for (const id of [companyId, other])
+    await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+  const random = createSeededRandom(5);
+  for (let n = 0; n < 400; n += 1) {
+    calls.push({
+      id: newId(),
+      companyId: random.below(10) === 0 ? other : companyId,
+      keyId: random.pick([keyA, keyA, keyB, null]),
+      requestId: `req_${n}`,
+      endpoint: 'chat/completions',
+      alias: random.pick(['svc/chat-default', 'svc/chat-cheap', 'svc/embed-default']),
+      targetId: 'embedded',
+      outcome: random.below(5) === 0 ? 'FAILED' : 'SUCCEEDED',
+      reason: null,
+      httpStatus: 200,
+      streamed: false,
+      tokens:
+        random.below(6) === 0
+          ? null
+          : {
+              promptTokens: random.below(900),
+              cachedTokens: random.below(90),
+              completionTokens: random.below(500),
+            },
+      estimatedTokens: 10,
+      startedAtMs: START_MS + random.below(40 * DAY_MS),
+      firstByteMs: 1,
+      durationMs: 2,
+      monthlyLimitMicro: null,
+    });
+  }
+  for (let at = 0; at < calls.length; at += 50) await chargeCalls(database, calls.slice(at, at + 50));
+}, 60_000);
+afterAll(() => database.close());
+
+const day = (call: FinishedCall) => new Date(call.startedAtMs).toISOString().slice(0, 10);
+const january = { companyId, keyId: null, from: '2020-01-01', to: '2020-01-31' };
+
+async function ask(question: Partial<UsageQuestion>) {
+  return (await usageReport(database, { ...january, by: [[]], ...question })).groups;
+}
+
+const addUp = () => addUpUsageMonths({ database, clock: createManualClock(), log: createSilentLog() });
+
+/** Straight from the rows of the calls, which the report never reads. */
+async function counted(keyId: string | null, from: string, to: string, by: readonly UsageDimension[]) {
+  const columns = {
+    model: 'alias',
+    day: "to_char(started_at at time zone 'utc', 'YYYY-MM-DD')",
+    key: 'key_id',
+  };
+  const column = (dimension: UsageDimension) => (by.includes(dimension) ? columns[dimension] : 'null::text');
+  const rows = await database.query<UsageGroup>(
+    `select ${column('model')} as model, ${column('day')} as day, ${column('key')} as "keyId", count(*) as calls,
+       count(*) filter (where outcome = 'FAILED') as failures,
+       coalesce(sum(prompt_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "promptTokens",
+       coalesce(sum(cached_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "cachedTokens",
+       coalesce(sum(completion_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "completionTokens", sum(charge_micro)::bigint as "chargeMicro"
+     from calls where company_id = $1 and ($2::uuid is null or key_id = $2)
+       and (started_at at time zone 'utc')::date between $3::date and $4::date
+       and ($5 or key_id is not null)
+     group by 1, 2, 3 order by 2, 1, 3`,
+    [companyId, keyId, from, to, !by.includes('key') || keyId !== null],
+  );
+  return rows.filter((row) => row.calls > 0n);
+}
+
+describe('G-5 the usage report', () => {
+  test.each([
+    ['a company', null, [[], ['model'], ['day'], ['model', 'day']]],
+    ['a key', keyA, [[], ['model'], ['day'], ['day', 'model'], ['key'], ['key', 'day']]],
+    ['a company by key', null, [['key'], ['key', 'model'], ['key', 'day', 'model']]],
+  ] as const)(
+    '%s: every breakdown is what its calls say, by days and by added months',
+    async (_, keyId, by) => {
+      await database.script('delete from usage_months_done');
+      await compare(keyId, by);
+      expect(await addUp()).toBeGreaterThan(1);
+      expect(await addUp()).toBe(0);
+      await compare(keyId, by);
+    },
+  );
+
+  async function compare(keyId: string | null, by: readonly (readonly UsageDimension[])[]): Promise<void> {
+    for (const [from, to] of [
+      ['2020-01-01', '2020-01-31'],
+      ['2020-01-31', '2020-02-20'],
+      ['2020-01-10', '2020-01-10'],
+      ['2019-12-15', '2020-02-29'],
+      ['2020-01-20', '2020-05-05'],
+    ] as const) {
+      const groups = await ask({ keyId, from, to, by });
+      for (const [at, dimensions] of by.entries()) {
+        const sorted = (rows: readonly UsageGroup[]) =>
+          rows.map((row) => ({ ...row })).toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+        expect(sorted(groups[at] ?? [])).toEqual(sorted(await counted(keyId, from, to, dimensions)));
+      }
+    }
+  }
+
+  test('a finished call is in it at once', async () => {
+    const [before] = await ask({ keyId: keyB });
+    const call = calls.find((one) => one.tokens !== null && one.outcome === 'SUCCEEDED') as FinishedCall;
+    await chargeCalls(database, [{ ...call, id: newId(), companyId, keyId: keyB, startedAtMs: START_MS }]);
+    const [after] = await ask({ keyId: keyB });
+    expect(after?.[0]?.calls).toBe((before?.[0]?.calls ?? 0n) + 1n);
+    expect(after?.[0]?.chargeMicro).toBeGreaterThan(before?.[0]?.chargeMicro ?? 0n);
+  });
+
+  test('a call that is recorded after its month was added up is in it at once, and reopens the month', async () => {
+    await addUp();
+    const ask31 = () => ask({ keyId: keyA, by: [[], ['model'], ['day']] });
+    const total = async () =>
+      (await ask31()).map((groups) => groups.reduce((sum, { calls }) => sum + calls, 0n));
+    const [before] = await total();
+    const call = calls.find((one) => one.alias !== null) as FinishedCall;
+    await chargeCalls(database, [{ ...call, id: newId(), companyId, keyId: keyA, startedAtMs: START_MS }]);
+    const wanted = (before ?? 0n) + 1n;
+    expect(await total()).toEqual([wanted, wanted, wanted]);
+    expect(await addUp()).toBe(1);
+    expect(await total()).toEqual([wanted, wanted, wanted]);
+  });
+
+  test('the audit finds a month that is not the sum of its days', async () => {
+    await addUp();
+    expect(await runCheck(database, usageMonthsCheck)).toEqual({ faults: [], isCut: false });
+    await database.script("update usage_months set calls = calls + 1 where month = '2020-01-01'");
+    expect((await runCheck(database, usageMonthsCheck)).faults.join()).toContain(
+      'svc/chat-cheap does not sum up',
+    );
+    await database.script('delete from usage_months; delete from usage_months_done');
+    await addUp();
+    await database.script("delete from usage_months where alias = 'svc/chat-default'");
+    expect((await runCheck(database, usageMonthsCheck)).faults.length).toBeGreaterThan(3);
+    await database.script('delete from usage_months; delete from usage_months_done');
+  });
+
+  test('a month that is not over is left alone', async () => {
+    const [row] = await database.query<{ day: string }>("select to_char(current_date, 'YYYY-MM-DD') as day");
+    const call = calls.find((one) => one.alias !== null) as FinishedCall;
+    await addUp();
+    await chargeCalls(database, [
+      { ...call, id: newId(), companyId, startedAtMs: Date.parse(`${row?.day}T12:00:00Z`) },
+    ]);
+    await addUp();
+    const done = await database.query('select 1 from usage_months_done where month > current_date - 31');
+    expect(done).toEqual([]);
+  });
+
+  test('nothing used is no group, and of another company nothing is seen', async () => {
+    expect(await ask({ from: '2019-01-01', to: '2019-12-31', by: [[], ['day']] })).toEqual([[], []]);
+    expect(await ask({ companyId: newId(), by: [[], ['model']] })).toEqual([[], []]);
+    expect(await ask({ companyId: newId(), keyId: keyA, by: [[]] })).toEqual([[]]);
+    expect(Object.values(NO_USAGE).every((value) => value === 0n)).toBe(true);
+  });
+
+  test('groups come by day, then model', async () => {
+    const [groups = []] = await ask({ by: [['day', 'model']] });
+    const names = groups.map(({ day, model }) => `${day} ${model}`);
+    expect(names).toEqual(names.toSorted());
+    expect(new Set(groups.map((group) => group.day))).toEqual(
+      new Set(calls.filter((call) => call.companyId === companyId && day(call) <= '2020-01-31').map(day)),
+    );
+  });
+
+  test('a company’s calls are not counted twice by mixing its own rows with its keys’', async () => {
+    const error = await ask({ by: [[], ['key']] }).catch((thrown: Error) => thrown);
+    expect(error).toBeInstanceOf(RangeError);
+  });
+});
+
+function nameOf({ day, model, keyId }: UsageGroup): string {
+  return `${day} ${model} ${keyId}`;
+}

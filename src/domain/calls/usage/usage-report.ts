@@ -1,0 +1,205 @@
+import type { Statements } from '../../../ports/database.ts';
+
+export type UsageDimension = 'model' | 'day' | 'key';
+
+export interface UsageQuestion {
+  readonly companyId: string;
+  /** One key's usage; null is the whole company's, with the calls that the platform made for it. */
+  readonly keyId: string | null;
+  /** The first and the last day, both included: YYYY-MM-DD, UTC, of the calls' start. */
+  readonly from: string;
+  readonly to: string;
+  /** The breakdowns wanted: each a set of dimensions, [] the totals. At most 8. */
+  readonly by: readonly (readonly UsageDimension[])[];
+}
+
+/** Tokens are those of calls that succeeded. */
+export interface UsageTotals {
+  readonly calls: bigint;
+  readonly failures: bigint;
+  readonly promptTokens: bigint;
+  readonly cachedTokens: bigint;
+  readonly completionTokens: bigint;
+  readonly chargeMicro: bigint;
+}
+
+/** What a breakdown is not by is null. */
+export interface UsageGroup extends UsageTotals {
+  /** The alias as it was called. */
+  readonly model: string | null;
+  readonly day: string | null;
+  readonly keyId: string | null;
+}
+
+interface UsageReport {
+  /** For each breakdown that was asked for, in that order: its groups, by day, model and key. */
+  readonly groups: readonly (readonly UsageGroup[])[];
+}
+
+export const NO_USAGE: UsageTotals = {
+  calls: 0n,
+  failures: 0n,
+  promptTokens: 0n,
+  cachedTokens: 0n,
+  completionTokens: 0n,
+  chargeMicro: 0n,
+};
+
+/** Under this key stand all calls of a company. */
+const ALL_KEYS = '00000000-0000-0000-0000-000000000000';
+const MOST_BREAKDOWNS = 8;
+/** Of the largest report, 100 keys by day and model for a month, there are 18,000. */
+const MOST_GROUPS = 100_000;
+
+/**
+ * What was used, from the rows that every commit keeps up to date: one for each key, day and model, however many
+ * calls it stands for. So a finished call is in it at once. Whole months that are over are read as they were added
+ * up, so that a year costs about as much as a month. All breakdowns are of one moment.
+ */
+export async function usageReport(statements: Statements, question: UsageQuestion): Promise<UsageReport> {
+  const { companyId, keyId, from, to, by } = question;
+  if (by.length > MOST_BREAKDOWNS) throw new RangeError(`at most ${MOST_BREAKDOWNS} breakdowns at once`);
+  // Keys have rows of their own beside the company's: adding both up would count calls twice.
+  const isByKey = keyId === null && by.some((dimensions) => dimensions.includes('key'));
+  if (isByKey && by.some((dimensions) => !dimensions.includes('key'))) {
+    throw new RangeError('a company by key is a report of its own');
+  }
+  if (by.length === 0) return { groups: [] };
+  const whole = wholeMonths(from, to);
+  const rows = await statements.query<UsageGroup & { readonly name: string }>(
+    `${usageSql(by, { isByKey })} order by 3, 2, 4 limit ${MOST_GROUPS}`,
+    [companyId, keyId ?? ALL_KEYS, from, to, whole.from, whole.before],
+  );
+  const groupsBy = Map.groupBy(rows, ({ name }) => name);
+  return { groups: by.map((dimensions) => (groupsBy.get(breakdownName(dimensions)) ?? []).map(withoutName)) };
+}
+
+/** The first day of the first calendar month that lies wholly in the range, and of the one after the last. */
+function wholeMonths(from: string, to: string): { readonly from: string; readonly before: string } {
+  const [fromYear = 0, fromMonth = 0, fromDay = 0] = from.split('-').map(Number);
+  const first = new Date(Date.UTC(fromYear, fromDay === 1 ? fromMonth - 1 : fromMonth));
+  const [toYear = 0, toMonth = 0, toDay = 0] = to.split('-').map(Number);
+  const after = new Date(Date.UTC(toYear, toMonth - 1, toDay + 1));
+  const before = new Date(Date.UTC(after.getUTCFullYear(), after.getUTCMonth()));
+  if (first >= before) return { from, before: from };
+  return { from: first.toISOString().slice(0, 10), before: before.toISOString().slice(0, 10) };
+}
+
+function withoutName({ name: _, ...group }: UsageGroup & { readonly name: string }): UsageGroup {
+  return group;
+}
+
+/** What a key with a monthly limit has spent in a month, as its limit counts it; `month` is its first day. */
+export async function readKeyMonth(statements: Statements, keyId: string, month: string): Promise<bigint> {
+  const [row] = await statements.query<{ spentMicro: bigint }>(
+    'select charge_micro as "spentMicro" from key_months where key_id = $1 and month = $2::date',
+    [keyId, month],
+  );
+  return row?.spentMicro ?? 0n;
+}
+
+type Breakdown = readonly UsageDimension[];
+
+const DIMENSIONS: Breakdown = ['model', 'day', 'key'];
+const COLUMN = { model: 'alias', day: 'day', key: 'key_id' } as const;
+const SHOWN = { model: 'alias', day: "to_char(day, 'YYYY-MM-DD')", key: 'key_id' } as const;
+const SUM_NAMES = {
+  calls: 'calls',
+  failures: 'failures',
+  prompt_tokens: 'promptTokens',
+  cached_tokens: 'cachedTokens',
+  completion_tokens: 'completionTokens',
+  charge_micro: 'chargeMicro',
+} as const;
+const NUMBERS = Object.keys(SUM_NAMES).join(', ');
+const SUMMED = Object.entries(SUM_NAMES)
+  .map(([column, name]) => `sum(${column})::bigint as "${name}"`)
+  .join(', ');
+
+/** Every key that the company $1 has used is found by hopping along the index, however many rows each has. */
+const nextKeySql = (after: string) =>
+  `(select key_id from usage_days where company_id = $1 and key_id > ${after} order by key_id limit 1)`;
+const keysFrom = (first: string) => `keys (id) as (
+    select ${first}
+    union all
+    select ${nextKeySql('keys.id')} from keys where id is not null)`;
+
+/** That of the whole company, and all of its keys. */
+export const KEYS_IN_USE = keysFrom("'00000000-0000-0000-0000-000000000000'::uuid");
+const ONE_KEY = 'keys (id) as (select $2::uuid)';
+const ITS_KEYS = keysFrom(nextKeySql('$2::uuid'));
+
+/**
+ * The months that are added up, from the first whole one ($5) up to the first that is not done, or the end ($6); and
+ * the days around them. `months` has two kinds of rows, by model and by day, see the migration.
+ */
+const DAYS_AND_MONTHS = `
+  done as materialized (
+    select coalesce((
+      select min(month)::date
+      from generate_series($5::date::timestamp, $6::date::timestamp - interval '1 month', interval '1 month') as month
+      where not exists (
+        select 1 from usage_months_done as known
+        where known.company_id = $1 and known.month = month.month::date)), $6::date) as until),
+  days as (
+    select key_id, alias, day, ${NUMBERS} from keys, usage_days
+    where company_id = $1 and key_id = keys.id and day >= $3::date and day < $5::date
+    union all
+    select key_id, alias, day, ${NUMBERS} from keys, usage_days
+    where company_id = $1 and key_id = keys.id and day >= (select until from done) and day <= $4::date),
+  months as (
+    select key_id, alias, day, ${NUMBERS} from keys, usage_months
+    where company_id = $1 and key_id = keys.id and month >= $5::date and month < (select until from done))`;
+
+/** What a breakdown is read from: by model and by day at once only the days themselves know. */
+const SOURCES = {
+  models: `select key_id, alias, day, ${NUMBERS} from days
+    union all select key_id, alias, day, ${NUMBERS} from months where alias <> ''`,
+  days: `select key_id, alias, day, ${NUMBERS} from days
+    union all select key_id, alias, day, ${NUMBERS} from months where alias = ''`,
+  both: `select key_id, alias, day, ${NUMBERS} from keys, usage_days
+    where company_id = $1 and key_id = keys.id and day >= $3::date and day <= $4::date`,
+} as const;
+
+function breakdownName(breakdown: Breakdown): string {
+  return DIMENSIONS.filter((dimension) => breakdown.includes(dimension)).join(' ');
+}
+
+/** Takes company, key, first day, last day, first whole month, the month after the last. */
+function usageSql(by: readonly Breakdown[], { isByKey }: { readonly isByKey: boolean }): string {
+  const selects = Object.entries(SOURCES).flatMap(([source, sql]) => {
+    const own = by.filter((breakdown) => sourceOf(breakdown) === source);
+    const once = [...new Map(own.map((breakdown) => [breakdownName(breakdown), breakdown])).values()];
+    return once.length === 0 ? [] : [selectFrom(sql, once)];
+  });
+  return `with recursive ${isByKey ? ITS_KEYS : ONE_KEY}, ${DAYS_AND_MONTHS} ${selects.join(' union all ')}`;
+}
+
+function sourceOf(breakdown: Breakdown): keyof typeof SOURCES {
+  if (!breakdown.includes('day')) return 'models';
+  return breakdown.includes('model') ? 'both' : 'days';
+}
+
+function selectFrom(source: string, by: readonly Breakdown[]): string {
+  const used = DIMENSIONS.filter((dimension) => by.some((breakdown) => breakdown.includes(dimension)));
+  const shown = (dimension: UsageDimension) => (used.includes(dimension) ? SHOWN[dimension] : 'null');
+  const sets = by.map((breakdown) => `(${columnsOf(breakdown)})`).join(', ');
+  return `select ${nameSql(by, used)} as name, ${shown('model')}::text as model, ${shown('day')}::text as day,
+      ${shown('key')}::text as "keyId", ${SUMMED}
+    from (${source}) as source group by grouping sets (${sets}) having count(*) > 0`;
+}
+
+/** grouping() counts a bit for each of its columns that a group is not by, the last one lowest. */
+function nameSql(by: readonly Breakdown[], used: Breakdown): string {
+  if (used.length === 0) return "''";
+  const cases = by.map((breakdown) => {
+    const without = used.reduce((bits, dimension) => bits * 2 + (breakdown.includes(dimension) ? 0 : 1), 0);
+    return `when ${without} then '${breakdownName(breakdown)}'`;
+  });
+  return `case grouping(${columnsOf(used)}) ${cases.join(' ')} end`;
+}
+
+function columnsOf(breakdown: Breakdown): string {
+  const wanted = DIMENSIONS.filter((dimension) => breakdown.includes(dimension));
+  return wanted.map((dimension) => COLUMN[dimension]).join(', ');
+}

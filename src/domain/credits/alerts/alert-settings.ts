@@ -1,0 +1,180 @@
+import type { Statements, Transaction } from '../../../ports/database.ts';
+import { USER_COLUMNS, type User } from '../../accounts/user.ts';
+
+/** What a company is alerted of, as it holds now. */
+export interface AlertSettings {
+  readonly isOn: boolean;
+  /** Highest first. Null: 20, 5 and 0 percent of the balance after the last top-up. */
+  readonly balanceThresholdsMicro: readonly bigint[] | null;
+  /** Shares of the credit limit, and of the monthly limits of keys; lowest first. */
+  readonly limitPercents: readonly number[];
+  /** Null: all admins, also where none of the chosen ones is left. */
+  readonly receivers: readonly User[] | null;
+}
+
+/** Null is the default of each. */
+export interface WantedAlerts {
+  readonly isOn: boolean;
+  readonly balanceThresholdsMicro: readonly bigint[] | null;
+  readonly limitPercents: readonly number[] | null;
+  /** Addresses of the company's people. */
+  readonly receivers: readonly string[] | null;
+}
+
+type SetAlerts =
+  | { readonly outcome: 'set'; readonly settings: AlertSettings }
+  | {
+      readonly outcome: 'refused';
+      readonly field: 'balanceThresholds' | 'limitPercents' | 'receivers';
+      readonly problem: string;
+    };
+
+const MOST_THRESHOLDS = 5;
+const MOST_RECEIVERS = 10;
+const DEFAULT_LIMIT_PERCENTS = [80, 100];
+
+export async function readAlertSettings(statements: Statements, companyId: string): Promise<AlertSettings> {
+  const [own] = await statements.query<StoredSettings>(
+    `select is_on as "isOn", balance_thresholds_micro as "balanceThresholdsMicro", limit_percents as "limitPercents",
+       receiver_ids as "receiverIds"
+     from alert_settings where company_id = $1`,
+    [companyId],
+  );
+  const receivers = await findReceivers(statements, companyId, own?.receiverIds ?? []);
+  return {
+    isOn: own?.isOn ?? true,
+    balanceThresholdsMicro: own?.balanceThresholdsMicro ?? null,
+    limitPercents: own?.limitPercents ?? DEFAULT_LIMIT_PERCENTS,
+    receivers: receivers.length === 0 ? null : receivers,
+  };
+}
+
+/**
+ * All of them at once: what is null goes back to its default. They hold for what is charged from the commit on. A
+ * threshold is told when it is passed, so one above today's balance waits for the next top-up; one that was told in its
+ * episode is not told again in it, however often it is taken away and set anew.
+ */
+export async function setAlertSettings(
+  transaction: Transaction,
+  companyId: string,
+  wanted: WantedAlerts,
+  changedAt: Date,
+): Promise<SetAlerts> {
+  const { isOn, balanceThresholdsMicro, limitPercents, receivers } = wanted;
+  const refused = refusalOf(wanted);
+  if (refused !== null) return refused;
+  const receiverIds: string[] = [];
+  for (const [at, address] of (receivers ?? []).entries()) {
+    const id = await findMemberId(transaction, companyId, address);
+    if (id === null) {
+      const problem = `number ${at + 1} is not the address of one of your people; invite them first`;
+      return { outcome: 'refused', field: 'receivers', problem };
+    }
+    if (!receiverIds.includes(id)) receiverIds.push(id);
+  }
+  await transaction.query(
+    `insert into alert_settings (company_id, is_on, balance_thresholds_micro, limit_percents, receiver_ids, changed_at)
+     values ($1, $2, $3::bigint[], $4::integer[], $5::uuid[], $6)
+     on conflict (company_id) do update set is_on = excluded.is_on, limit_percents = excluded.limit_percents,
+       balance_thresholds_micro = excluded.balance_thresholds_micro, receiver_ids = excluded.receiver_ids,
+       changed_at = excluded.changed_at`,
+    [
+      companyId,
+      isOn,
+      balanceThresholdsMicro?.toSorted((one, other) => (one < other ? 1 : -1)) ?? null,
+      limitPercents?.toSorted((one, other) => one - other) ?? null,
+      receivers === null ? null : receiverIds,
+      changedAt,
+    ],
+  );
+  return { outcome: 'set', settings: await readAlertSettings(transaction, companyId) };
+}
+
+interface StoredSettings {
+  readonly isOn: boolean;
+  readonly balanceThresholdsMicro: readonly bigint[] | null;
+  readonly limitPercents: readonly number[] | null;
+  readonly receiverIds: readonly string[] | null;
+}
+
+function refusalOf(wanted: WantedAlerts): Extract<SetAlerts, { outcome: 'refused' }> | null {
+  const { balanceThresholdsMicro: balances, limitPercents: percents, receivers } = wanted;
+  const rules = [
+    ['balanceThresholds', countProblem(balances, MOST_THRESHOLDS)],
+    ['balanceThresholds', balances?.some((micro) => micro < 0n) && 'a balance to be told of is zero or more'],
+    ['balanceThresholds', isRepeated(balances) && 'each may be named once'],
+    ['limitPercents', countProblem(percents, MOST_THRESHOLDS)],
+    ['limitPercents', percents?.some(isNoShare) && 'a share is a whole number of percent, 1 to 100'],
+    ['limitPercents', isRepeated(percents) && 'each may be named once'],
+    ['receivers', countProblem(receivers, MOST_RECEIVERS)],
+  ] as const;
+  for (const [field, problem] of rules) {
+    if (typeof problem === 'string') return { outcome: 'refused', field, problem };
+  }
+  return null;
+}
+
+function countProblem(list: readonly unknown[] | null, most: number): string | null {
+  if (list === null || (list.length >= 1 && list.length <= most)) return null;
+  return `1 to ${most} can be set, or null for the default`;
+}
+
+const isNoShare = (percent: number) => !Number.isInteger(percent) || percent < 1 || percent > 100;
+const isRepeated = (list: readonly unknown[] | null) => list !== null && new Set(list).size < list.length;
+
+async function findMemberId(
+  transaction: Transaction,
+  companyId: string,
+  address: string,
+): Promise<string | null> {
+  const [person] = await transaction.query<{ id: string }>(
+    'select id from users where company_id = $1 and lower(email) = lower($2) and removed_at is null',
+    [companyId, address.trim()],
+  );
+  return person?.id ?? null;
+}
+
+async function findReceivers(
+  statements: Statements,
+  companyId: string,
+  ids: readonly string[],
+): Promise<readonly User[]> {
+  if (ids.length === 0) return [];
+  return await statements.query<User>(
+    `select ${USER_COLUMNS} from users
+     where company_id = $1 and removed_at is null and id = any($2::uuid[]) order by created_at, id`,
+    [companyId, ids],
+  );
+}
+
+export type AlertKind = 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE';
+
+export interface RaisedAlert {
+  readonly kind: AlertKind;
+  readonly thresholdPercent: number;
+  /** The balance that the company had set itself; null for a share. */
+  readonly thresholdMicro: bigint | null;
+  /** The key whose spending it is about; null where the company itself is meant. */
+  readonly keyId: string | null;
+  readonly keyName: string | null;
+  readonly raisedAt: Date;
+  /** When it was handed on to be mailed; null while it waits. */
+  readonly mailedAt: Date | null;
+}
+
+const MOST_ALERTS = 100;
+
+/** A company's newest alerts, the newest first. There are a few a month: they need no pages. */
+export async function listAlerts(statements: Statements, companyId: string): Promise<readonly RaisedAlert[]> {
+  return await statements.query<RaisedAlert>(
+    `select alert.kind, alert.threshold_percent as "thresholdPercent",
+       case when alert.kind = 'LOW_BALANCE' and alert.subject <> '' then alert.subject::bigint end as "thresholdMicro",
+       key.id as "keyId", key.name as "keyName",
+       alert.created_at as "raisedAt", alert.handed_on_at as "mailedAt"
+     from credit_alerts as alert
+     left join api_keys as key on alert.kind = 'KEY_SPENDING' and key.id::text = alert.subject
+       and key.company_id = alert.company_id
+     where alert.company_id = $1 order by alert.created_at desc, alert.threshold_percent limit ${MOST_ALERTS}`,
+    [companyId],
+  );
+}

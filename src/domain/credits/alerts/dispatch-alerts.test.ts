@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
+import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import type { Database, Transaction } from '../../../ports/database.ts';
+import type { JobData } from '../../../ports/job-queue.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { postTransaction } from '../ledger/ledger.ts';
+import {
+  type AlertMail,
+  type AlertNotice,
+  createAlertHandler,
+  createAlertMails,
+  dispatchAlerts,
+} from './dispatch-alerts.ts';
+
+const { newId } = createSystemSecrets();
+const clock = createManualClock();
+const signal = new AbortController().signal;
+let database: Database;
+let companyId = '';
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+}, 60_000);
+afterAll(() => database.close());
+
+async function addOwners(...emails: string[]): Promise<void> {
+  companyId = newId();
+  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+  for (const email of emails) {
+    const role = email.startsWith('admin') ? 'COMPANY_ADMIN' : 'MEMBER';
+    const values = [newId(), companyId, email, role];
+    await database.query(
+      "insert into users (id, company_id, email, password_hash, role) values ($1, $2, $3, 'x', $4)",
+      values,
+    );
+  }
+}
+
+async function post(amountMicro: bigint): Promise<void> {
+  const type = 'ADJUSTMENT' as const;
+  const posting = { accountId: companyId, type, amountMicro, contra: 'adjustments' as const };
+  await database.transaction((transaction) =>
+    postTransaction(transaction, { ...posting, sourceKind: 'test', sourceId: newId() }),
+  );
+}
+
+/** Jobs that exist only where their transaction commits, as the real ones. */
+function recordingQueue(fails: () => boolean = () => false) {
+  const jobs: JobData[] = [];
+  const enqueue = async (_: string, data: JobData, { within }: { within?: Transaction } = {}) => {
+    expect(within?.isTransaction).toBe(true);
+    if (fails()) throw new Error('away');
+    jobs.push(data);
+    return 'job';
+  };
+  return { jobs, jobQueue: { enqueue } };
+}
+
+describe('alerts', () => {
+  test('each threshold that was passed is handed on once', async () => {
+    await addOwners();
+    await post(1_000n);
+    await post(-990n);
+    const { jobs, jobQueue } = recordingQueue();
+    expect(await dispatchAlerts({ database, jobQueue, clock })).toBe(2);
+    expect(await dispatchAlerts({ database, jobQueue, clock })).toBe(0);
+    const named = { companyId, kind: 'LOW_BALANCE', subject: '', episode: '1' };
+    expect(
+      jobs.toSorted((one, other) => Number(other.thresholdPercent) - Number(one.thresholdPercent)),
+    ).toEqual([
+      { ...named, thresholdPercent: 20 },
+      { ...named, thresholdPercent: 5 },
+    ]);
+  });
+
+  test('one that could not be enqueued is not marked, and is handed on later', async () => {
+    await addOwners();
+    await post(1_000n);
+    await post(-900n);
+    let isAway = true;
+    const { jobs, jobQueue } = recordingQueue(() => isAway);
+    const error = await dispatchAlerts({ database, jobQueue, clock }).catch((thrown: Error) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    isAway = false;
+    expect(await dispatchAlerts({ database, jobQueue, clock })).toBe(1);
+    expect(jobs).toHaveLength(1);
+  });
+
+  async function noticesOf(
+    jobs: readonly JobData[],
+  ): Promise<{ notices: AlertNotice[]; mails: AlertMail[] }> {
+    const notices: AlertNotice[] = [];
+    const mails: AlertMail[] = [];
+    const toMails = createAlertMails({ send: async (mail) => void mails.push(mail) });
+    const handler = createAlertHandler({
+      database,
+      async receive(notice, within) {
+        expect(within.isTransaction).toBe(true);
+        notices.push(notice);
+        await toMails(notice, within);
+      },
+    });
+    for (const data of jobs) await handler({ id: 'job', data, attempt: 1, signal });
+    return { notices, mails };
+  }
+
+  test('the company’s admins are told, and nobody else', async () => {
+    await addOwners('admin1@a.example', 'member@a.example', 'admin2@a.example');
+    await post(1_000n);
+    await post(-850n);
+    const { jobs, jobQueue } = recordingQueue();
+    await dispatchAlerts({ database, jobQueue, clock });
+    const { mails } = await noticesOf(jobs);
+    expect(mails.map(({ to }) => to)).toEqual(['admin1@a.example', 'admin2@a.example']);
+    expect(mails[0]).toEqual({
+      kind: 'low-balance',
+      to: 'admin1@a.example',
+      companyId,
+      dedupeKey: `alert:${companyId}:LOW_BALANCE::20:1:admin1@a.example`,
+      data: { companyName: 'Acme', balanceMicro: 150n, thresholdMicro: 200n },
+    });
+    expect(new Set((await noticesOf([...jobs, ...jobs])).mails.map(({ dedupeKey }) => dedupeKey)).size).toBe(
+      2,
+    );
+  });
+
+  test('a key’s limit is told with the key’s name and what it has spent', async () => {
+    await addOwners('admin3@a.example');
+    const keyId = newId();
+    await database.query(
+      `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, requests_per_minute,
+         tokens_per_minute, monthly_spending_limit_micro)
+       values ($1, $2, 'Nightly', sha256($1::uuid::text::bytea), 'p', 'l', '{usage:read}', 1, 1, 100)`,
+      [keyId, companyId],
+    );
+    await database.query(
+      "insert into key_months (key_id, month, charge_micro) values ($1, '2030-12-01', 81)",
+      [keyId],
+    );
+    const alert = {
+      companyId,
+      kind: 'KEY_SPENDING',
+      subject: keyId,
+      thresholdPercent: 80,
+      episode: '2030-12',
+    };
+    const { mails } = await noticesOf([alert]);
+    const resetsAt = new Date('2031-01-01T00:00:00Z');
+    expect(mails).toMatchObject([
+      { kind: 'spending-limit', data: { keyName: 'Nightly', limitMicro: 100n, spentMicro: 81n, resetsAt } },
+    ]);
+    const gone = await noticesOf([{ ...alert, subject: newId() }]);
+    expect(gone.notices).toMatchObject([{ key: null }]);
+    expect(gone.mails).toEqual([]);
+  });
+
+  test('of a credit line what is left is told', async () => {
+    await addOwners('admin4@a.example');
+    await database.query('update credit_accounts set line_micro = 500, balance_micro = -450 where id = $1', [
+      companyId,
+    ]);
+    const alert = { companyId, kind: 'CREDIT_LINE', subject: '', thresholdPercent: 80, episode: '2030-12' };
+    const { mails } = await noticesOf([alert]);
+    expect(mails).toMatchObject([{ kind: 'low-balance', data: { balanceMicro: 50n, thresholdMicro: 100n } }]);
+  });
+
+  test('an account that is no company’s tells nobody, and nonsense fails', async () => {
+    const nobody = {
+      companyId: newId(),
+      kind: 'LOW_BALANCE',
+      subject: '',
+      thresholdPercent: 5,
+      episode: '1',
+    };
+    expect(await noticesOf([nobody])).toEqual({ notices: [], mails: [] });
+    const error = await noticesOf([{ kind: 'LOW_BALANCE' }]).catch((thrown: Error) => thrown);
+    expect(error).toBeInstanceOf(Error);
+  });
+});

@@ -1,0 +1,248 @@
+import { z } from 'zod';
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, Transaction } from '../../../ports/database.ts';
+import type { JobData, JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-queue.ts';
+
+/** A threshold that was passed, by what it is told apart by. */
+interface AlertName {
+  readonly companyId: string;
+  readonly kind: 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE';
+  /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
+  readonly subject: string;
+  readonly thresholdPercent: number;
+  /** What it can be passed once in: a top-up, a month. */
+  readonly episode: string;
+}
+
+/** The balance that the company set itself, where it is about one. */
+function ownBalanceMicro({ kind, subject }: Pick<AlertName, 'kind' | 'subject'>): bigint | null {
+  return kind === 'LOW_BALANCE' && subject !== '' ? BigInt(subject) : null;
+}
+
+/** Looks for alerts that wait. */
+export const DISPATCH_ALERTS_QUEUE: QueueDefinition = {
+  name: 'hand-on-alerts',
+  retries: 3,
+  retryDelaySeconds: 10,
+  retryDelayMaxSeconds: 60,
+  runSeconds: 60,
+  heartbeatSeconds: 30,
+};
+export const DISPATCH_ALERTS_CRON = '* * * * *';
+
+/** One job an alert, with its AlertName as data. */
+export const ALERTS_QUEUE: QueueDefinition = {
+  name: 'alerts',
+  retries: 10,
+  retryDelaySeconds: 30,
+  retryDelayMaxSeconds: 3_600,
+  runSeconds: 60,
+  heartbeatSeconds: 30,
+};
+
+const PAGE = 200;
+const MOST_PAGES = 50;
+
+/**
+ * Makes a job of every alert that waits: once each, for the job and the mark are of one transaction, and rows that
+ * another process is handing on are left to it. Alerts are written by the statement that charges calls; to enqueue
+ * there would hold up every call for the few that pass a threshold. Returns how many.
+ */
+export async function dispatchAlerts(parts: {
+  readonly database: Database;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  readonly clock: Clock;
+}): Promise<number> {
+  const { database, jobQueue, clock } = parts;
+  let handedOn = 0;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const count = await database.transaction(async (transaction) => {
+      const alerts = await takeWaiting(transaction, new Date(clock.now()));
+      for (const alert of alerts) {
+        await jobQueue.enqueue(ALERTS_QUEUE.name, { ...alert }, { within: transaction });
+      }
+      return alerts.length;
+    });
+    handedOn += count;
+    if (count < PAGE) break;
+  }
+  return handedOn;
+}
+
+/** `array(…)` runs the search once; behind a join PostgreSQL may run it again, and find others. */
+async function takeWaiting(transaction: Transaction, now: Date): Promise<readonly AlertName[]> {
+  return await transaction.query<AlertName>(
+    `update credit_alerts set handed_on_at = $1
+     where ctid = any (array(
+       select ctid from credit_alerts where handed_on_at is null order by created_at limit ${PAGE}
+       for update skip locked))
+     returning company_id as "companyId", kind, subject, threshold_percent as "thresholdPercent", episode`,
+    [now],
+  );
+}
+
+/** An alert with what there is to say about it, as it stands when it is told. */
+export interface AlertNotice extends AlertName {
+  readonly companyName: string;
+  /** The addresses of those who are told: whom the company chose and still has, else its admins. */
+  readonly receivers: readonly string[];
+  readonly balanceMicro: bigint;
+  /** 0 where prepaid, null for no end. */
+  readonly lineMicro: bigint | null;
+  /** What low balances are shares of. */
+  readonly toppedUpMicro: bigint;
+  /** The key that KEY_SPENDING is about. */
+  readonly key: KeyInNotice | null;
+}
+
+interface KeyInNotice {
+  readonly id: string;
+  readonly name: string;
+  /** Null where the limit has been taken away since. */
+  readonly limitMicro: bigint | null;
+  readonly spentMicro: bigint;
+}
+
+/**
+ * Whoever tells people. It runs within the transaction and may run again for the same alert, if a process dies: what
+ * it does must be of that transaction, or be harmless twice.
+ */
+type AlertReceiver = (notice: AlertNotice, within: Transaction) => Promise<void>;
+
+const MOST_RECEIVERS = 100;
+
+const alertName = z.object({
+  companyId: z.uuid(),
+  kind: z.enum(['LOW_BALANCE', 'KEY_SPENDING', 'CREDIT_LINE']),
+  subject: z.string().max(200),
+  thresholdPercent: z.number().int(),
+  episode: z.string().max(200),
+});
+
+/** The handler of ALERTS_QUEUE. */
+export function createAlertHandler(parts: {
+  readonly database: Database;
+  readonly receive: AlertReceiver;
+}): JobHandler {
+  return async ({ data }) => {
+    const alert = alertName.parse(data satisfies JobData);
+    await parts.database.transaction(async (transaction) => {
+      const notice = await readNotice(transaction, alert);
+      if (notice !== null) await parts.receive(notice, transaction);
+    });
+  };
+}
+
+/** Null where nobody is to be told: a user's own account has no company, and a company may have switched alerts off. */
+async function readNotice(transaction: Transaction, alert: AlertName): Promise<AlertNotice | null> {
+  const [company] = await transaction.query<Omit<AlertNotice, keyof AlertName | 'key'>>(
+    `select company.name as "companyName", account.balance_micro as "balanceMicro", account.line_micro as "lineMicro",
+       account.topped_up_micro as "toppedUpMicro",
+       array(select email from users where company_id = company.id and removed_at is null
+           and case when chosen.count > 0 then id = any (own.receiver_ids) else role = 'COMPANY_ADMIN' end
+         order by created_at, id limit ${MOST_RECEIVERS}) as receivers
+     from companies as company join credit_accounts as account on account.id = company.id
+     left join alert_settings as own on own.company_id = company.id
+     cross join lateral (select count(*) from users
+       where company_id = company.id and removed_at is null and id = any (own.receiver_ids)) as chosen
+     where company.id = $1 and coalesce(own.is_on, true)`,
+    [alert.companyId],
+  );
+  if (company === undefined) return null;
+  return {
+    ...alert,
+    ...company,
+    key: alert.kind === 'KEY_SPENDING' ? await readKey(transaction, alert) : null,
+  };
+}
+
+async function readKey(transaction: Transaction, alert: AlertName): Promise<KeyInNotice | null> {
+  const [key] = await transaction.query<KeyInNotice>(
+    `select key.id, key.name, key.monthly_spending_limit_micro as "limitMicro",
+       coalesce(spent.charge_micro, 0)::bigint as "spentMicro"
+     from api_keys as key
+     left join key_months as spent on spent.key_id = key.id and spent.month = ($3 || '-01')::date
+     where key.id = $1::uuid and key.company_id = $2`,
+    [alert.subject, alert.companyId, alert.episode],
+  );
+  return key ?? null;
+}
+
+/** The two mails that alerts become. */
+export type AlertMail = AlertContent & {
+  readonly to: string;
+  readonly companyId: string;
+  /** The same alert to the same person is one mail, however often it is told. */
+  readonly dedupeKey: string;
+};
+
+type AlertContent =
+  | {
+      readonly kind: 'low-balance';
+      readonly data: {
+        readonly companyName: string;
+        readonly balanceMicro: bigint;
+        readonly thresholdMicro: bigint;
+      };
+    }
+  | {
+      readonly kind: 'spending-limit';
+      readonly data: {
+        readonly companyName: string;
+        readonly keyName: string;
+        readonly limitMicro: bigint;
+        readonly spentMicro: bigint;
+        readonly resetsAt: Date;
+      };
+    };
+
+/** Takes mails within a transaction: they go out if and only if it commits. */
+interface AlertOutbox {
+  send(mail: AlertMail, within: Transaction): Promise<unknown>;
+}
+
+/** Mails every alert to those whom its company wants to be told. */
+export function createAlertMails(outbox: AlertOutbox): AlertReceiver {
+  return async (notice, within) => {
+    const content = contentOf(notice);
+    if (content === null) return;
+    const { companyId, kind, subject, thresholdPercent, episode } = notice;
+    for (const to of notice.receivers) {
+      const dedupeKey = ['alert', companyId, kind, subject, thresholdPercent, episode, to].join(':');
+      await outbox.send({ to, companyId, dedupeKey, ...content }, within);
+    }
+  };
+}
+
+/** Null where it has become pointless: the key or its limit is gone. */
+function contentOf(notice: AlertNotice): AlertContent | null {
+  const { companyName, kind, key, balanceMicro, toppedUpMicro, lineMicro } = notice;
+  const percent = BigInt(notice.thresholdPercent);
+  switch (kind) {
+    case 'LOW_BALANCE': {
+      const thresholdMicro = ownBalanceMicro(notice) ?? (toppedUpMicro * percent) / 100n;
+      return { kind: 'low-balance', data: { companyName, balanceMicro, thresholdMicro } };
+    }
+    case 'CREDIT_LINE': {
+      if (lineMicro === null) return null;
+      // Of a line people want to know what is left of it.
+      const thresholdMicro = (lineMicro * (100n - percent)) / 100n;
+      return {
+        kind: 'low-balance',
+        data: { companyName, balanceMicro: balanceMicro + lineMicro, thresholdMicro },
+      };
+    }
+    case 'KEY_SPENDING': {
+      if (key === null || key.limitMicro === null) return null;
+      const { name: keyName, limitMicro, spentMicro } = key;
+      const resetsAt = monthAfter(notice.episode);
+      return { kind: 'spending-limit', data: { companyName, keyName, limitMicro, spentMicro, resetsAt } };
+    }
+  }
+}
+
+/** `YYYY-MM`. */
+function monthAfter(episode: string): Date {
+  const [year, month] = episode.split('-').map(Number);
+  return new Date(Date.UTC(year ?? 0, month ?? 0));
+}

@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
+import { createSteeredMessages } from '../../../../test/doubles/steered-messages.ts';
+import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
+import type { Statements } from '../../../ports/database.ts';
+import { COMPANIES_TOPIC } from '../ledger/credit-account.ts';
+import { createBillingStatuses, isBlocked } from './billing-status.ts';
+
+async function given(maxEntries?: number) {
+  const clock = createManualClock();
+  const { log, entries } = createRecordingLog();
+  const sharedState = createSteeredMessages(clock);
+  /** Due dates by company. */
+  const due = new Map<string, number>();
+  const table = {
+    query: async (_: string, [ids]: readonly string[][]) =>
+      (ids ?? []).flatMap((companyId) => {
+        const dueMs = due.get(companyId);
+        return dueMs === undefined ? [] : [{ companyId, dueAt: new Date(dueMs) }];
+      }),
+  } as unknown as Statements;
+  const database = steerStatements(table);
+  const more = maxEntries === undefined ? {} : { maxEntries };
+  const standings = await createBillingStatuses({ database, sharedState, clock, log, ...more });
+  const blocked = async (companyId = 'a') => {
+    const standing = await standings.find(companyId);
+    return standing === null ? null : isBlocked(standing, clock.now());
+  };
+  const tell = async (companyId: string) => {
+    await sharedState.publish(COMPANIES_TOPIC, companyId);
+    await clock.advance(0);
+  };
+  return { clock, entries, sharedState, due, database, standings, blocked, tell };
+}
+
+describe('G-32 how companies stand', () => {
+  test('G-32 a due date is compared at each call: it blocks at its very moment, from memory', async () => {
+    const { clock, due, blocked, database } = await given();
+    due.set('a', clock.now() + 300);
+    expect(await blocked()).toBe(false);
+    await clock.advance(299);
+    expect(await blocked()).toBe(false);
+    await clock.advance(1);
+    expect(await blocked()).toBe(true);
+    expect(database.asked).toHaveLength(1);
+  });
+
+  test('G-32 a message counts at once, without it a second is the longest', async () => {
+    const { clock, due, blocked, tell } = await given();
+    expect(await blocked()).toBe(false);
+    due.set('a', 0);
+    expect(await blocked()).toBe(false);
+    await tell('a');
+    expect(await blocked()).toBe(true);
+    due.delete('a');
+    await clock.advance(1_000);
+    expect(await blocked()).toBe(false);
+  });
+
+  test('a company in steady use is asked for in the background and waits for nobody', async () => {
+    const { clock, standings, database } = await given();
+    await standings.find('a');
+    for (let n = 0; n < 20; n += 1) {
+      await clock.advance(250);
+      expect(standings.find('a')).not.toBeInstanceOf(Promise);
+    }
+    expect(database.asked.length).toBeGreaterThan(5);
+    expect(database.asked.length).toBeLessThan(12);
+  });
+
+  test('who asks together is answered by one statement, each company once', async () => {
+    const { standings, database } = await given();
+    const ids = Array.from({ length: 1_200 }, (_, n) => `company-${n % 600}`);
+    await Promise.all(ids.map((id) => standings.find(id)));
+    expect(database.asked.map(({ values }) => (values[0] as string[]).length)).toEqual([500, 100]);
+  });
+
+  test('an answer that a message or a gap has overtaken is not used', async () => {
+    for (const overtake of ['message', 'gap'] as const) {
+      const { due, blocked, database, sharedState, tell } = await given();
+      database.hold();
+      const first = blocked();
+      await database.held(1);
+      due.set('a', 0);
+      if (overtake === 'gap') sharedState.gap();
+      else await tell('a');
+      database.release();
+      expect(await first).toBe(true);
+    }
+  });
+
+  test('memory is bounded: the company that was asked for longest ago goes', async () => {
+    const { standings, database } = await given(2);
+    for (const id of ['a', 'b', 'c']) await standings.find(id);
+    await standings.find('c');
+    expect(database.asked).toHaveLength(3);
+    await standings.find('a');
+    expect(database.asked).toHaveLength(4);
+  });
+});
+
+describe('while the database is away', () => {
+  test('what was known serves for the grace time, a stranger cannot be known, and it is said once', async () => {
+    const { clock, due, blocked, database, entries, tell } = await given();
+    due.set('b', 0);
+    expect([await blocked('a'), await blocked('b')]).toEqual([false, true]);
+    database.failWith('unavailable');
+    await tell('a');
+    for (let n = 0; n < 5; n += 1) {
+      await clock.advance(60_000);
+      expect([await blocked('a'), await blocked('b'), await blocked('c')]).toEqual([false, true, null]);
+    }
+    expect(entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
+    await clock.advance(300_000);
+    expect(await blocked('a')).toBeNull();
+    database.failWith(null);
+    due.delete('b');
+    await clock.advance(1_000);
+    expect([await blocked('a'), await blocked('b')]).toEqual([false, false]);
+  });
+
+  test('a database that answers nothing holds a call up for a second, once', async () => {
+    const { clock, blocked, database } = await given();
+    expect(await blocked()).toBe(false);
+    await clock.advance(1_000);
+    database.hold();
+    const waiting = blocked();
+    await clock.advance(1_000);
+    expect(await waiting).toBe(false);
+    expect(await blocked()).toBe(false);
+    database.release();
+  });
+
+  test('a database that answers nothing for long is looked at in the background, and nobody waits again', async () => {
+    const { clock, standings, database, tell } = await given();
+    await standings.find('a');
+    database.hold();
+    await clock.advance(1_000);
+    const first = standings.find('a');
+    await clock.advance(1_000);
+    await first;
+    await tell('a');
+    for (let n = 0; n < 40; n += 1) {
+      await clock.advance(250);
+      expect(standings.find('a')).not.toBeInstanceOf(Promise);
+    }
+    database.release();
+  });
+
+  test('a statement that is refused is a fault of ours: nothing is known, however long ago it was', async () => {
+    const { clock, blocked, database } = await given();
+    expect(await blocked()).toBe(false);
+    await clock.advance(1_000);
+    database.failWith('refused');
+    expect(await blocked()).toBeNull();
+  });
+});

@@ -1,0 +1,274 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { DatabaseFailure, Statements } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { SharedState } from '../../../ports/shared-state.ts';
+import {
+  type AccountLevel,
+  BALANCE_LEVEL,
+  LEVEL_KEPT_MS,
+  readLevel,
+  type SharedLevel,
+  sharedLevelOf,
+  spendable,
+} from '../ledger/credit-account.ts';
+
+/** Whose credits a call spends, and by when. */
+export interface Payer {
+  readonly companyId: string;
+  /** Null where the platform calls for the company. */
+  readonly keyId: string | null;
+  readonly monthlyLimitMicro: bigint | null;
+  readonly startedAtMs: number;
+}
+
+/** What a call holds while it runs; `limits` takes it in one step with the key's own. */
+interface Hold {
+  readonly of: 'balance' | 'key-spending';
+  readonly name: string;
+  readonly amount: number;
+  readonly maxAgeMs: number;
+  readonly graceMs: number;
+  read(): Promise<SharedLevel | null>;
+}
+
+/** What a commit says of the levels that it changed. */
+interface ChangedLevels {
+  readonly level: AccountLevel | null;
+  readonly spending: {
+    readonly month: string;
+    readonly spentMicro: bigint;
+    readonly version: bigint;
+  } | null;
+}
+
+export interface CreditHolds {
+  /** The company's balance, and where the key has a monthly limit what is left of it. */
+  of(payer: Payer, amountMicro: number): readonly Hold[];
+  levelsAfter(payer: Payer, changed: ChangedLevels): readonly SharedLevel[];
+}
+
+interface CreditHoldParts {
+  readonly database: Statements;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** How old a level may be: the longest that a posting whose message was lost takes to count. */
+  readonly maxAgeMs?: number;
+  /** How long a level that was known stays usable while the database is away. */
+  readonly graceMs?: number;
+}
+
+const MAX_AGE_MS = 5_000;
+
+/**
+ * Holds against credits (G-29). The levels live in shared state beside what is held against them: every commit and
+ * every posting writes them there with the account's version, and one that is missing or older than `maxAgeMs` is read
+ * from the database. While that is away the last known level serves for `graceMs`: what calls cost meanwhile stays
+ * held, so the level is still bounded by what it was. That fails open for the grace time; afterwards it fails closed.
+ */
+export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
+  const { database, maxAgeMs = MAX_AGE_MS, graceMs = LEVEL_KEPT_MS } = parts;
+  const reads = createLevelReads<SharedLevel>(parts);
+
+  async function readBalance(companyId: string): Promise<SharedLevel> {
+    const level = await readLevel(database, companyId);
+    if (level === null) throw new Error(`the company ${companyId} has no credit account`);
+    return sharedLevelOf(level);
+  }
+
+  async function readSpending(
+    companyId: string,
+    { keyId, month, limitMicro }: KeyMonth,
+  ): Promise<SharedLevel> {
+    const [row] = await database.query<{ version: bigint; spentMicro: bigint }>(SPENT, [
+      companyId,
+      keyId,
+      month,
+    ]);
+    if (row === undefined) throw new Error(`the company ${companyId} has no credit account`);
+    return spendingLevel({ keyId, month, limitMicro }, row.spentMicro, row.version);
+  }
+
+  return {
+    of(payer, amount) {
+      const { companyId } = payer;
+      // Not tried for nothing by every call of an outage.
+      const ages = { maxAgeMs: reads.isAnswering() ? maxAgeMs : graceMs, graceMs };
+      const balance: Hold = {
+        of: 'balance',
+        name: BALANCE_LEVEL,
+        amount,
+        ...ages,
+        read: () => reads.read(companyId, () => readBalance(companyId)),
+      };
+      const keyMonth = keyMonthOf(payer);
+      if (keyMonth === null) return [balance];
+      const name = spendingName(keyMonth);
+      const read = () => reads.read(`${companyId} ${name}`, () => readSpending(companyId, keyMonth));
+      return [balance, { of: 'key-spending', name, amount, ...ages, read }];
+    },
+    levelsAfter(payer, { level, spending }) {
+      const levels = level === null ? [] : [sharedLevelOf(level)];
+      const keyMonth = spending === null ? null : keyMonthOf(payer);
+      // A call is counted in the month it began in, by the commit as by its hold.
+      if (spending !== null && keyMonth?.month === spending.month) {
+        levels.push(spendingLevel(keyMonth, spending.spentMicro, spending.version));
+      }
+      return levels;
+    },
+  };
+}
+
+interface KeyMonth {
+  readonly keyId: string;
+  /** Its first day, UTC. */
+  readonly month: string;
+  readonly limitMicro: bigint;
+}
+
+function keyMonthOf({ keyId, monthlyLimitMicro, startedAtMs }: Payer): KeyMonth | null {
+  if (keyId === null || monthlyLimitMicro === null) return null;
+  return { keyId, limitMicro: monthlyLimitMicro, month: monthOf(startedAtMs) };
+}
+
+function monthOf(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 7)}-01`;
+}
+
+/** The limit is in it: one that was changed is another level. */
+function spendingName({ keyId, month, limitMicro }: KeyMonth): string {
+  return `spend-left ${keyId} ${month} ${limitMicro}`;
+}
+
+function spendingLevel(keyMonth: KeyMonth, spentMicro: bigint, version: bigint): SharedLevel {
+  const { keyId: accountId, limitMicro } = keyMonth;
+  const value = spendable({ accountId, balanceMicro: limitMicro - spentMicro, lineMicro: 0n, version });
+  return { name: spendingName(keyMonth), value, version: Number(version), ttlMs: LEVEL_KEPT_MS };
+}
+
+/** In one statement, so that both are of one moment. */
+const SPENT = `select account.version, coalesce(spent.charge_micro, 0)::bigint as "spentMicro"
+  from credit_accounts as account
+  left join key_months as spent on spent.key_id = $2 and spent.month = $3::date
+  where account.id = $1`;
+
+/** After so long without an answer the store counts as away: the call that asked goes by what is known. */
+const PATIENCE_MS = 1_000;
+/** How long a store that gave no answer is left alone. Then one call tries it again. */
+const AWAY_MS = 1_000;
+
+interface LevelReads<Level> {
+  /** False right after the store gave no answer. */
+  isAnswering(): boolean;
+  /** Null where the store is away. Whoever asks under the same name meanwhile gets the same answer. */
+  read(name: string, ask: () => Promise<Level>): Promise<Level | null>;
+}
+
+/**
+ * Reads levels, each by one at a time, and remembers for a moment that the store is away, so that a paused one does
+ * not hold up every call. A statement that the store refuses is a fault of ours and passes with no time: that one
+ * rejects, and the call with it. Fails closed.
+ */
+function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): LevelReads<Level> {
+  const running = new Map<string, Promise<Level | null>>();
+  let isAway = false;
+  let leftAloneUntil = 0;
+
+  function fallSilent(error: unknown): void {
+    leftAloneUntil = clock.now() + AWAY_MS;
+    if (!isAway) log.warn('credit levels cannot be read; the last known ones serve for a while', { error });
+    isAway = true;
+  }
+
+  async function askOnce(ask: () => Promise<Level>): Promise<Level | null> {
+    const late = Promise.withResolvers<null>();
+    const patience = clock.after(PATIENCE_MS, () => {
+      fallSilent(`no answer within ${PATIENCE_MS} ms`);
+      late.resolve(null);
+    });
+    const answer = ask().then(
+      (level) => {
+        if (isAway) log.info('credit levels can be read again');
+        isAway = false;
+        leftAloneUntil = 0;
+        return level;
+      },
+      (error: unknown) => {
+        if ((error as Partial<DatabaseFailure>).reason === 'refused') throw error;
+        fallSilent(error);
+        return null;
+      },
+    );
+    try {
+      return await Promise.race([answer, late.promise]);
+    } finally {
+      patience.cancel();
+    }
+  }
+
+  return {
+    isAnswering: () => clock.now() >= leftAloneUntil,
+    async read(name, ask) {
+      const known = running.get(name);
+      if (known !== undefined) return await known;
+      const nowMs = clock.now();
+      if (nowMs < leftAloneUntil) return null;
+      // Of a store that was away, one call finds out for all.
+      if (isAway) leftAloneUntil = nowMs + PATIENCE_MS;
+      const reading = askOnce(ask).finally(() => running.delete(name));
+      running.set(name, reading);
+      return await reading;
+    },
+  };
+}
+
+/** Micro-credits for a million tokens. */
+interface EstimatePrices {
+  readonly promptMicro: bigint;
+  readonly completionMicro: bigint;
+}
+
+const TOKENS_PER_PRICE = 1_000_000;
+/**
+ * Both factors of an estimate come from the client. Held amounts are summed within 2^53, so a single one stays so far
+ * below it that 500 of these fit; it is 17 million credits.
+ */
+const MOST_HELD_MICRO = 2 ** 44;
+
+/**
+ * What a call is expected to cost, in micro-credits, rounded up. Cached prompt tokens are cheaper and not known
+ * beforehand, so all of the prompt counts whole.
+ */
+export function estimateCost(
+  price: EstimatePrices | null,
+  { promptTokens, completionTokens }: { readonly promptTokens: number; readonly completionTokens: number },
+): number {
+  if (price === null) return 0;
+  const prompt = promptTokens * Number(price.promptMicro);
+  const cost = (prompt + completionTokens * Number(price.completionMicro)) / TOKENS_PER_PRICE;
+  return Math.min(Math.ceil(cost), MOST_HELD_MICRO);
+}
+
+export type HeldCredits = (companyId: string) => Promise<bigint | null>;
+
+/** Names nobody's call, holds nothing, and is gone at once. */
+const LOOK = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: Number.MAX_SAFE_INTEGER } as const;
+
+/**
+ * What the calls in flight of a company hold against its balance, in micro-credits: for people to see, not to decide
+ * by. Null while shared state is away: each process then only knows of its own calls.
+ */
+export function createHeldCredits(parts: {
+  readonly sharedState: SharedState;
+  readonly log: Log;
+}): HeldCredits {
+  const { sharedState, log } = parts;
+  return async (companyId) => {
+    try {
+      const looked = await sharedState.reserve(companyId, [{ kind: 'held', name: BALANCE_LEVEL, ...LOOK }]);
+      return looked.outcome === 'level-unknown' ? null : BigInt(looked.standings[0]?.used ?? 0);
+    } catch (error) {
+      log.debug('what calls in flight hold cannot be seen', { companyId, error });
+      return null;
+    }
+  };
+}

@@ -1,0 +1,184 @@
+import type { Statements, Transaction } from '../../../ports/database.ts';
+import { type AccountLevel, readLevel } from '../ledger/credit-account.ts';
+import { type Posting, postTransaction } from '../ledger/ledger.ts';
+
+/**
+ * The life of an invoice: DRAFT → OPEN → PAID or VOID, which are ends; OPEN may also become UNCOLLECTIBLE, and that
+ * PAID or VOID. Steps may be left out, and none is ever taken back, in whatever order they are told.
+ *
+ * An OPEN invoice past its due date blocks the calls of a POSTPAID company until it is paid (P-29, G-32).
+ */
+export type InvoiceStatus = 'DRAFT' | 'OPEN' | 'UNCOLLECTIBLE' | 'PAID' | 'VOID';
+export type InvoiceKind = 'POSTPAID' | 'SUBSCRIPTION' | 'PACK' | 'MANUAL';
+
+export interface Invoice {
+  readonly id: string;
+  readonly companyId: string;
+  readonly kind: InvoiceKind;
+  readonly status: InvoiceStatus;
+  readonly amountMinor: bigint;
+  /** Three letters, lower case. */
+  readonly currency: string;
+  /** What its payment gives back to the account; null where it pays for no usage. */
+  readonly usageMicro: bigint | null;
+  /** The versions of the account in which that usage lies. */
+  readonly firstVersion: bigint | null;
+  readonly lastVersion: bigint | null;
+  readonly periodStart: Date | null;
+  readonly periodEnd: Date | null;
+  readonly providerInvoiceId: string | null;
+  readonly number: string | null;
+  readonly hostedUrl: string | null;
+  readonly dueAt: Date | null;
+  readonly finalizedAt: Date | null;
+  readonly paidAt: Date | null;
+  readonly createdAt: Date;
+  readonly updatedAt: Date;
+}
+
+/** A row of `invoices` as an Invoice. */
+export const INVOICE_COLUMNS = `id, company_id as "companyId", kind, status, amount_minor as "amountMinor",
+  currency, usage_micro as "usageMicro", first_version as "firstVersion", last_version as "lastVersion",
+  period_start as "periodStart", period_end as "periodEnd", provider_invoice_id as "providerInvoiceId", number,
+  hosted_url as "hostedUrl", due_at as "dueAt", finalized_at as "finalizedAt", paid_at as "paidAt",
+  created_at as "createdAt", updated_at as "updatedAt"`;
+
+export const MOST_INVOICES = 500;
+
+interface InvoicePage {
+  /** At most MOST_INVOICES, which is also meant where none is given. */
+  readonly limit?: number;
+  /** The id of the last invoice of the page before. */
+  readonly after?: string;
+}
+
+/** A company's invoices, the newest first. */
+export async function listInvoices(
+  statements: Statements,
+  companyId: string,
+  { limit = MOST_INVOICES, after }: InvoicePage = {},
+): Promise<readonly Invoice[]> {
+  return await statements.query<Invoice>(
+    `select ${INVOICE_COLUMNS} from invoices
+     where company_id = $1 and ($2::uuid is null or (created_at, id) <
+       (select last.created_at, last.id from invoices last where last.id = $2 and last.company_id = $1))
+     order by created_at desc, id desc limit $3`,
+    [companyId, after ?? null, Math.max(1, Math.min(Math.trunc(limit), MOST_INVOICES))],
+  );
+}
+
+export async function findInvoice(statements: Statements, id: string): Promise<Invoice | null> {
+  const rows = await statements.query<Invoice>(`select ${INVOICE_COLUMNS} from invoices where id = $1`, [id]);
+  return rows[0] ?? null;
+}
+
+export async function findInvoiceByProviderId(
+  statements: Statements,
+  providerInvoiceId: string,
+): Promise<Invoice | null> {
+  const rows = await statements.query<Invoice>(
+    `select ${INVOICE_COLUMNS} from invoices where provider_invoice_id = $1`,
+    [providerInvoiceId],
+  );
+  return rows[0] ?? null;
+}
+
+/**
+ * From when on the company's invoices block it: the earliest due date of those that are open, which may lie ahead.
+ * Null where nothing blocks it, and for a PREPAID company, which its balance holds.
+ */
+export async function overdueSince(statements: Statements, companyId: string): Promise<Date | null> {
+  const [row] = await statements.query<{ dueAt: Date | null }>(
+    `select min(due_at) as "dueAt" from invoices join companies on companies.id = company_id
+     where company_id = $1 and billing_mode = 'POSTPAID' and status = 'OPEN' and due_at is not null`,
+    [companyId],
+  );
+  return row?.dueAt ?? null;
+}
+
+/** After its commit the caller publishes the level: gateways then ask anew whether the company is blocked. */
+export type SettledInvoice =
+  | {
+      readonly outcome: 'settled' | 'already-settled';
+      readonly invoice: Invoice;
+      readonly level: AccountLevel;
+    }
+  | { readonly outcome: 'no-such-invoice' }
+  /** It is VOID and cannot be paid, or PAID and cannot be voided. */
+  | { readonly outcome: 'ended-otherwise'; readonly invoice: Invoice };
+
+/**
+ * The invoice is PAID, and the usage that it asked for is given back to the account: once, however often and in
+ * whatever order it is told, also where the status was written before by somebody else.
+ */
+export async function markInvoicePaid(
+  transaction: Transaction,
+  { invoiceId, paidAt }: { readonly invoiceId: string; readonly paidAt: Date },
+): Promise<SettledInvoice> {
+  return await settleInvoice(transaction, invoiceId, 'PAID', paidAt, ({ id, number }) => ({
+    type: 'INVOICE_PAYMENT',
+    contra: 'receivables',
+    sourceKind: 'invoice',
+    sourceId: id,
+    reason: number === null ? null : `invoice ${number}`,
+  }));
+}
+
+/**
+ * Nothing is asked for any more. The usage is written off with the invoice: without that the company would carry a
+ * debt that no invoice will ever ask for, and its credit line would stay used up.
+ */
+export async function voidInvoice(
+  transaction: Transaction,
+  { invoiceId, reason }: { readonly invoiceId: string; readonly reason: string },
+): Promise<SettledInvoice> {
+  return await settleInvoice(transaction, invoiceId, 'VOID', null, ({ id }) => ({
+    type: 'ADJUSTMENT',
+    contra: 'adjustments',
+    sourceKind: 'invoice-void',
+    sourceId: id,
+    reason: reason.slice(0, LONGEST_REASON),
+  }));
+}
+
+const LONGEST_REASON = 500;
+
+async function settleInvoice(
+  transaction: Transaction,
+  invoiceId: string,
+  status: 'PAID' | 'VOID',
+  paidAt: Date | null,
+  postingFor: (invoice: Invoice) => Omit<Posting, 'accountId' | 'amountMicro'>,
+): Promise<SettledInvoice> {
+  const [present] = await transaction.query<Invoice>(
+    `select ${INVOICE_COLUMNS} from invoices where id = $1 for update`,
+    [invoiceId],
+  );
+  if (present === undefined) return { outcome: 'no-such-invoice' };
+  const isOther = present.status === 'PAID' || present.status === 'VOID' ? present.status !== status : false;
+  if (isOther) return { outcome: 'ended-otherwise', invoice: present };
+  const [invoice = present] = await transaction.query<Invoice>(
+    `update invoices set status = $2, paid_at = coalesce(paid_at, $3), updated_at = now()
+     where id = $1 and (status <> $2 or (paid_at is null and $3::timestamptz is not null))
+     returning ${INVOICE_COLUMNS}`,
+    [invoiceId, status, paidAt],
+  );
+  const hasChanged = present.status !== status;
+  if (invoice.usageMicro === null) {
+    const level = await readLevel(transaction, invoice.companyId);
+    if (level === null) throw new Error(`company ${invoice.companyId} has no account`);
+    return { outcome: hasChanged ? 'settled' : 'already-settled', invoice, level };
+  }
+  const { companyId: accountId, usageMicro: amountMicro } = invoice;
+  const posted = await postTransaction(transaction, { ...postingFor(invoice), accountId, amountMicro });
+  switch (posted.outcome) {
+    case 'posted':
+      return { outcome: 'settled', invoice, level: posted.level };
+    case 'already-posted':
+      return { outcome: hasChanged ? 'settled' : 'already-settled', invoice, level: posted.level };
+    case 'no-account':
+      throw new Error(`company ${accountId} has no account`);
+    case 'wrong-amount':
+      throw new Error(`invoice ${invoice.id} cannot be posted: ${posted.problem}`);
+  }
+}

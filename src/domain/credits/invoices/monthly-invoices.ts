@@ -1,0 +1,189 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, Transaction } from '../../../ports/database.ts';
+import type { JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-queue.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { Secrets } from '../../../ports/secrets.ts';
+import type { SharedState } from '../../../ports/shared-state.ts';
+import { publishLevel, readLevel } from '../ledger/credit-account.ts';
+import { INVOICE_COLUMNS, type Invoice } from './invoice.ts';
+import { companiesToInvoice, type DueUsage, monthNamed, monthOf, takeDueUsage } from './postpaid-usage.ts';
+
+interface MonthlyInvoiceParts {
+  readonly database: Database;
+  readonly sharedState: SharedState;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly terms: PostpaidTerms;
+}
+
+interface InvoicingRun {
+  readonly invoiced: number;
+  /** Companies whose invoice could not be made; the log says why. The others have theirs. */
+  readonly failed: readonly string[];
+}
+
+const PAGE = 100;
+/** A company that nobody invoiced for so long is taken up again by the next run. */
+const MOST_MONTHS_AT_ONCE = 120;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Ten million charges are added up in some seconds. */
+const TRANSACTION_MS = 5 * 60_000;
+
+/**
+ * Makes the invoices of every month that is over and not invoiced, of all companies that were POSTPAID in it. It may
+ * run as often as one likes, twice at once, and be killed anywhere: a month's usage is taken, its invoice made and
+ * handed on in one transaction for each company and month. `until` leaves later months for another time.
+ */
+export async function invoiceFinishedMonths(
+  parts: MonthlyInvoiceParts,
+  { until, signal }: { readonly until?: Date; readonly signal?: AbortSignal } = {},
+): Promise<InvoicingRun> {
+  const { database, clock, log } = parts;
+  const thisMonth = monthOf(new Date(clock.now())).start;
+  const before = until === undefined || until > thisMonth ? thisMonth : until;
+  const failed: string[] = [];
+  let invoiced = 0;
+  let after: string | null = null;
+  do {
+    const companies = await companiesToInvoice(database, { limit: PAGE, after });
+    for (const companyId of companies) {
+      signal?.throwIfAborted();
+      try {
+        invoiced += await invoiceCompany(parts, companyId, before);
+      } catch (error) {
+        log.error('a company could not be invoiced', { companyId, error });
+        failed.push(companyId);
+      }
+    }
+    after = companies.length < PAGE ? null : (companies.at(-1) ?? null);
+  } while (after !== null);
+  if (invoiced > 0) log.info('months were invoiced', { invoiced });
+  return { invoiced, failed };
+}
+
+/** The handler of MONTHLY_INVOICES_QUEUE. It fails where a company's invoice does, so that the run is repeated. */
+export function createMonthlyInvoiceHandler(parts: MonthlyInvoiceParts): JobHandler {
+  return async ({ data, signal }) => {
+    const month = typeof data.until === 'string' ? monthNamed(data.until) : null;
+    const { failed } = await invoiceFinishedMonths(parts, {
+      signal,
+      ...(month === null ? {} : { until: month.end }),
+    });
+    if (failed.length > 0) throw new Error(`${failed.length} companies could not be invoiced, see the log`);
+  };
+}
+
+async function invoiceCompany(parts: MonthlyInvoiceParts, companyId: string, before: Date): Promise<number> {
+  const { database, sharedState, log } = parts;
+  for (let count = 0; count < MOST_MONTHS_AT_ONCE; count += 1) {
+    const made = await database.transaction(
+      async (transaction) => {
+        const due = await takeDueUsage(transaction, companyId, before);
+        if (due === null) return null;
+        await makeInvoice(parts, transaction, companyId, due);
+        return await readLevel(transaction, companyId);
+      },
+      { timeoutMs: TRANSACTION_MS },
+    );
+    if (made === null) return count;
+    await publishLevel(sharedState, made, log);
+  }
+  return MOST_MONTHS_AT_ONCE;
+}
+
+async function makeInvoice(
+  { jobQueue, secrets, clock, terms }: MonthlyInvoiceParts,
+  transaction: Transaction,
+  companyId: string,
+  { month, usageMicro, firstVersion, lastVersion }: DueUsage,
+): Promise<void> {
+  const id = secrets.newId();
+  const now = new Date(clock.now());
+  const [invoice] = await transaction.query<Invoice>(
+    `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+       last_version, period_start, period_end, number, due_at, finalized_at, created_at, updated_at)
+     values ($1, $2, 'POSTPAID', 'OPEN', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12, $12)
+     returning ${INVOICE_COLUMNS}`,
+    [
+      id,
+      companyId,
+      invoiceAmountMinor(usageMicro, terms),
+      terms.currency,
+      usageMicro,
+      firstVersion,
+      lastVersion,
+      month.start,
+      month.end,
+      numberOf(month.start, id),
+      new Date(now.getTime() + terms.dueDays * DAY_MS),
+      now,
+    ],
+  );
+  if (invoice === undefined) throw new Error('an invoice was not written');
+  await jobQueue.enqueue(INVOICE_ISSUED_QUEUE.name, { invoiceId: id }, { within: transaction });
+}
+
+/** Told apart by people: the month, and the random end of the id. */
+function numberOf(monthStart: Date, id: string): string {
+  return `${monthStart.toISOString().slice(0, 7)}-${id.slice(-8).toUpperCase()}`;
+}
+
+/** What a credit costs a POSTPAID company. All of it exact: no amount of money passes through a float. */
+export interface PostpaidTerms {
+  /** Three letters, lower case. */
+  readonly currency: string;
+  /** Minor units in one unit of the currency: 100 for usd, 1 for jpy. */
+  readonly minorPerMajor: bigint;
+  /** The least that can be paid, and what every amount is a multiple of: 1 for usd, 10 for kwd, 100 for isk. */
+  readonly leastMinor: bigint;
+  /** In units of the currency, as a decimal: `0.01`. */
+  readonly pricePerCredit: string;
+  /** An invoice is overdue so many days after it was made. */
+  readonly dueDays: number;
+}
+
+const MICRO_PER_CREDIT = 1_000_000n;
+const DECIMAL = /^(\d{1,9})(?:\.(\d{1,12}))?$/;
+
+/** Null for what is no price above zero. */
+export function readPrice(text: string): { readonly units: bigint; readonly scale: bigint } | null {
+  const match = DECIMAL.exec(text);
+  if (match === null) return null;
+  const [, whole = '', fraction = ''] = match;
+  const units = BigInt(whole + fraction);
+  return units === 0n ? null : { units, scale: 10n ** BigInt(fraction.length) };
+}
+
+/** What usage costs, rounded up once, to the least amount that the currency can pay. */
+export function invoiceAmountMinor(usageMicro: bigint, terms: PostpaidTerms): bigint {
+  const price = readPrice(terms.pricePerCredit);
+  if (price === null) throw new Error(`"${terms.pricePerCredit}" is no price of a credit`);
+  const asked = usageMicro * price.units * terms.minorPerMajor;
+  const step = MICRO_PER_CREDIT * price.scale * terms.leastMinor;
+  return ((asked + step - 1n) / step) * terms.leastMinor;
+}
+
+/** Makes the invoices of finished months; `{ until: 'YYYY-MM' }` leaves the months after that one out. */
+export const MONTHLY_INVOICES_QUEUE: QueueDefinition = {
+  name: 'monthly-invoices',
+  retries: 5,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 3_600,
+  runSeconds: 3_600,
+  heartbeatSeconds: 60,
+};
+
+/** Every day, so that a month whose run failed is made up for on the next. Past midnight for clocks that differ. */
+export const MONTHLY_INVOICES_CRON = '20 0 * * *';
+
+/** `{ invoiceId }`, enqueued with the invoice: whoever sends it to the payment provider or by mail works here. */
+export const INVOICE_ISSUED_QUEUE: QueueDefinition = {
+  name: 'invoice-issued',
+  retries: 40,
+  retryDelaySeconds: 30,
+  retryDelayMaxSeconds: 7_200,
+  runSeconds: 120,
+  heartbeatSeconds: 30,
+};

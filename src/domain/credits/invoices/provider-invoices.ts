@@ -1,0 +1,145 @@
+import type { Transaction } from '../../../ports/database.ts';
+import { INVOICE_COLUMNS, type Invoice, type InvoiceKind, type InvoiceStatus } from './invoice.ts';
+
+/** An invoice as the payment provider tells of it. What is null it did not tell. */
+export interface ToldInvoice {
+  /** Used where the provider's invoice is new to us. */
+  readonly newId: string;
+  readonly providerInvoiceId: string;
+  readonly companyId: string;
+  /** POSTPAID ones are made by us, and found by the provider's id that was attached to them. */
+  readonly kind: Exclude<InvoiceKind, 'POSTPAID'>;
+  readonly status: InvoiceStatus;
+  readonly amountMinor: bigint;
+  readonly currency: string;
+  readonly periodStart: Date | null;
+  readonly periodEnd: Date | null;
+  readonly number: string | null;
+  readonly hostedUrl: string | null;
+  readonly dueAt: Date | null;
+  readonly finalizedAt: Date | null;
+  readonly paidAt: Date | null;
+}
+
+export type UpsertedInvoice =
+  | { readonly outcome: 'added' | 'changed' | 'stale'; readonly invoice: Invoice }
+  /** The provider's invoice is known as another company's; nothing was changed. */
+  | { readonly outcome: 'of-another-company' };
+
+/**
+ * Keeps what the provider tells, in whatever order and however often. News of a lower rank than what is known fills
+ * in what was missing and changes nothing else. An invoice of our own keeps its kind, its amount and its period: it
+ * is our books that say what was used.
+ *
+ * PAID and VOID are only written here; what follows from them in the ledger is done by markInvoicePaid and voidInvoice.
+ */
+export async function upsertInvoice(transaction: Transaction, told: ToldInvoice): Promise<UpsertedInvoice> {
+  const before = await lockByProviderId(transaction, told.providerInvoiceId);
+  if (before !== null && before.companyId !== told.companyId) return { outcome: 'of-another-company' };
+  const isStale = before !== null && !mayFollow(told.status, before.status);
+  const [invoice] = await transaction.query<Invoice>(UPSERT, [
+    told.newId,
+    told.companyId,
+    told.kind,
+    told.status,
+    told.amountMinor,
+    told.currency.toLowerCase(),
+    told.periodStart,
+    told.periodEnd,
+    told.providerInvoiceId,
+    told.number,
+    told.hostedUrl,
+    told.dueAt,
+    told.finalizedAt,
+    told.paidAt,
+  ]);
+  // Another one inserted it at this very moment, for another company.
+  if (invoice === undefined) return { outcome: 'of-another-company' };
+  if (before !== null) return { outcome: isStale ? 'stale' : 'changed', invoice };
+  return { outcome: invoice.id === told.newId ? 'added' : 'changed', invoice };
+}
+
+const RANK: Readonly<Record<InvoiceStatus, number>> = {
+  DRAFT: 0,
+  OPEN: 1,
+  UNCOLLECTIBLE: 2,
+  PAID: 3,
+  VOID: 3,
+};
+
+/** The same again may follow itself: it carries newer details. */
+export function mayFollow(next: InvoiceStatus, present: InvoiceStatus): boolean {
+  return next === present || RANK[next] > RANK[present];
+}
+
+/** In SQL, by the row that is there when the statement takes its lock, not by the one that was read before. */
+const FOLLOWS =
+  '(excluded.status = present.status or invoice_rank(excluded.status) > invoice_rank(present.status))';
+const newer = (column: string) =>
+  `${column} = case when ${FOLLOWS} then coalesce(excluded.${column}, present.${column})
+     else coalesce(present.${column}, excluded.${column}) end`;
+const ours = (column: string) =>
+  `${column} = case when ${FOLLOWS} and present.kind <> 'POSTPAID' then coalesce(excluded.${column}, present.${column})
+     else present.${column} end`;
+
+const UPSERT = `insert into invoices as present (id, company_id, kind, status, amount_minor, currency, period_start,
+    period_end, provider_invoice_id, number, hosted_url, due_at, finalized_at, paid_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+  on conflict (provider_invoice_id) do update set
+    status = case when ${FOLLOWS} then excluded.status else present.status end,
+    ${['kind', 'amount_minor', 'currency', 'period_start', 'period_end'].map(ours).join(', ')},
+    ${['number', 'hosted_url', 'due_at'].map(newer).join(', ')},
+    finalized_at = coalesce(present.finalized_at, excluded.finalized_at),
+    paid_at = coalesce(present.paid_at, excluded.paid_at),
+    updated_at = now()
+  where present.company_id = excluded.company_id
+  returning ${INVOICE_COLUMNS}`;
+
+async function lockByProviderId(
+  transaction: Transaction,
+  providerInvoiceId: string,
+): Promise<Invoice | null> {
+  const rows = await transaction.query<Invoice>(
+    `select ${INVOICE_COLUMNS} from invoices where provider_invoice_id = $1 for update`,
+    [providerInvoiceId],
+  );
+  return rows[0] ?? null;
+}
+
+/** What the provider calls an invoice of ours. */
+export interface AttachedNames {
+  readonly providerInvoiceId: string;
+  readonly number: string | null;
+  readonly hostedUrl: string | null;
+  /** The provider's due date, from when on it blocks. */
+  readonly dueAt: Date | null;
+}
+
+export type AttachedInvoice =
+  | { readonly outcome: 'attached'; readonly invoice: Invoice }
+  | { readonly outcome: 'no-such-invoice' }
+  | { readonly outcome: 'has-another'; readonly providerInvoiceId: string };
+
+/** Gives an invoice of ours its name at the provider, once; the same name again is no change. */
+export async function attachProviderInvoice(
+  transaction: Transaction,
+  invoiceId: string,
+  { providerInvoiceId, number, hostedUrl, dueAt }: AttachedNames,
+): Promise<AttachedInvoice> {
+  const [present] = await transaction.query<Pick<Invoice, 'providerInvoiceId'>>(
+    'select provider_invoice_id as "providerInvoiceId" from invoices where id = $1 for update',
+    [invoiceId],
+  );
+  if (present === undefined) return { outcome: 'no-such-invoice' };
+  if (present.providerInvoiceId !== null && present.providerInvoiceId !== providerInvoiceId) {
+    return { outcome: 'has-another', providerInvoiceId: present.providerInvoiceId };
+  }
+  const [invoice] = await transaction.query<Invoice>(
+    `update invoices set provider_invoice_id = $2, number = coalesce($3, number),
+       hosted_url = coalesce($4, hosted_url), due_at = coalesce($5, due_at), updated_at = now()
+     where id = $1 returning ${INVOICE_COLUMNS}`,
+    [invoiceId, providerInvoiceId, number, hostedUrl, dueAt],
+  );
+  if (invoice === undefined) throw new Error('a locked invoice has disappeared');
+  return { outcome: 'attached', invoice };
+}

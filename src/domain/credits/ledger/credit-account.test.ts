@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { postAt } from '../../../../test/doubles/posted-usage.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../../ports/database.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { setCompanyBilling } from './credit-account.ts';
+
+const { newId } = createSystemSecrets();
+let database: Database;
+
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+}, 60_000);
+afterAll(() => database.close());
+
+test('G-32 how a company pays is changed with its line and version, and said where a line is used up', async () => {
+  const owner = newId();
+  await addCompany(database, { id: owner, name: 'Acme', billingMode: 'PREPAID' });
+  await postAt(database, owner, -85n, '2030-01-05T00:00:00Z');
+  const bill = (mode: 'PREPAID' | 'POSTPAID', limit: bigint | null) =>
+    database.transaction((transaction) => setCompanyBilling(transaction, owner, mode, limit));
+  expect(await bill('POSTPAID', 100n)).toMatchObject({
+    outcome: 'changed',
+    level: { lineMicro: 100n, version: 2n },
+  });
+  expect(await bill('POSTPAID', 100n)).toMatchObject({ outcome: 'unchanged', level: { version: 2n } });
+  const alerts = 'select kind, threshold_percent from credit_alerts where company_id = $1 order by 2';
+  expect(await database.query(alerts, [owner])).toEqual([{ kind: 'CREDIT_LINE', threshold_percent: 80 }]);
+  expect(await bill('POSTPAID', null)).toMatchObject({
+    outcome: 'changed',
+    level: { lineMicro: null, version: 3n },
+  });
+  expect(await bill('PREPAID', 5n)).toMatchObject({
+    outcome: 'changed',
+    level: { lineMicro: 0n, version: 4n },
+  });
+  expect(await bill('POSTPAID', -1n)).toMatchObject({ outcome: 'wrong-limit' });
+  const nowhere = await database.transaction((transaction) =>
+    setCompanyBilling(transaction, newId(), 'PREPAID', null),
+  );
+  expect(nowhere).toEqual({ outcome: 'no-such-company' });
+  const [company] = await database.query(
+    'select billing_mode, credit_limit_micro from companies where id = $1',
+    [owner],
+  );
+  expect(company).toEqual({ billing_mode: 'PREPAID', credit_limit_micro: null });
+});

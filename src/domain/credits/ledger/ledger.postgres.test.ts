@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { alertSettingsContract } from '../../../../test/contracts/alert-settings.contract.ts';
+import { ledgerContract } from '../../../../test/contracts/ledger.contract.ts';
+import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
+import { givenDatabase } from '../../../../test/services/given.ts';
+import { migrate } from '../../../adapters/database/migrate.ts';
+import { openPostgres } from '../../../adapters/database/postgres.ts';
+import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../../ports/database.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { readLevel } from './credit-account.ts';
+import { postTransaction } from './ledger.ts';
+
+describe.skipIf(givenDatabase() === null)('with a server', () => {
+  const { newId } = createSystemSecrets();
+  let fresh: FreshDatabase;
+  let database: Database;
+  beforeAll(async () => {
+    fresh = await freshDatabase();
+    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
+    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
+    database = await openPostgres({ ...bounds, ...names });
+    await migrate(database);
+  });
+  afterAll(async () => {
+    await database?.close();
+    await fresh?.drop();
+  });
+
+  ledgerContract('PostgreSQL', () => database);
+  alertSettingsContract('PostgreSQL', () => database);
+
+  async function companies(count: number): Promise<string[]> {
+    const ids = Array.from({ length: count }, newId);
+    for (const id of ids) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    return ids;
+  }
+  const post = (accountId: string, sourceId: string) =>
+    database.transaction((transaction) =>
+      postTransaction(transaction, {
+        accountId,
+        type: 'SUBSCRIPTION_GRANT',
+        amountMicro: 10n,
+        contra: 'grants',
+        sourceKind: 'test',
+        sourceId,
+      }),
+    );
+
+  test('G-33 fifty times the same source at once is posted once', async () => {
+    const [id = ''] = await companies(1);
+    const sourceId = newId();
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => post(id, sourceId)));
+    expect(outcomes.filter(({ outcome }) => outcome === 'posted')).toHaveLength(1);
+    expect(outcomes.filter(({ outcome }) => outcome === 'already-posted')).toHaveLength(49);
+    expect(await readLevel(database, id)).toMatchObject({ balanceMicro: 10n, version: 1n });
+  });
+
+  test('G-33 one source on fifty accounts at once is posted on one of them', async () => {
+    const ids = await companies(50);
+    const sourceId = newId();
+    const outcomes = await Promise.all(ids.map((id) => post(id, sourceId)));
+    expect(outcomes.filter(({ outcome }) => outcome === 'posted')).toHaveLength(1);
+    expect(outcomes.filter(({ outcome }) => outcome === 'already-posted')).toHaveLength(49);
+    const balances = await Promise.all(ids.map(async (id) => (await readLevel(database, id))?.balanceMicro));
+    expect(balances.filter((balance) => balance === 10n)).toHaveLength(1);
+    expect(balances.filter((balance) => balance === 0n)).toHaveLength(49);
+  });
+
+  test('fifty sources at once on one account follow each other without a gap', async () => {
+    const [id = ''] = await companies(1);
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => post(id, newId())));
+    const versions = outcomes.map((posted) => (posted.outcome === 'posted' ? posted.transactionVersion : 0n));
+    expect(versions.sort((a, b) => Number(a - b))).toEqual(
+      Array.from({ length: 50 }, (_, at) => BigInt(at + 1)),
+    );
+    expect(await readLevel(database, id)).toMatchObject({ balanceMicro: 500n, version: 50n });
+  });
+});

@@ -1,0 +1,199 @@
+import type { Statements, Transaction } from '../../../ports/database.ts';
+import { type AccountLevel, accountAlerts, LEVEL_COLUMNS } from './credit-account.ts';
+
+export type TransactionType =
+  | 'PACK_PURCHASE'
+  | 'REFUND'
+  | 'USAGE'
+  | 'SUBSCRIPTION_GRANT'
+  | 'INVOICE_PAYMENT'
+  | 'ADJUSTMENT'
+  | 'EXPIRY';
+
+/** The other side of a transfer. These have no balance of their own: theirs is the sum of what was posted. */
+type ContraAccount = 'sales' | 'usage' | 'grants' | 'receivables' | 'adjustments' | 'expired';
+
+export interface Posting {
+  readonly accountId: string;
+  /** USAGE is not posted one by one: calls are charged in groups, by chargeCalls. */
+  readonly type: Exclude<TransactionType, 'USAGE'>;
+  /** To the account; below zero it is taken. */
+  readonly amountMicro: bigint;
+  readonly contra: Exclude<ContraAccount, 'usage'>;
+  /** Up to 40 characters. */
+  readonly sourceKind: string;
+  /** Up to 200 characters. The same kind and id again is no second posting, on whichever account. */
+  readonly sourceId: string;
+  /** Up to 500 characters. */
+  readonly reason?: string | null;
+}
+
+type Posted =
+  | { readonly outcome: 'posted'; readonly level: AccountLevel; readonly transactionVersion: bigint }
+  /** Nothing was changed; `posted` is what stands in the books for this source. */
+  | { readonly outcome: 'already-posted'; readonly level: AccountLevel; readonly posted: PostedBefore }
+  | { readonly outcome: 'no-account' }
+  /** Zero, or a balance that 64 bits do not hold. Nothing was changed. */
+  | { readonly outcome: 'wrong-amount'; readonly problem: string };
+
+interface PostedBefore {
+  readonly accountId: string;
+  readonly amountMicro: bigint;
+}
+
+const MOST_MICRO = 2n ** 63n - 1n;
+
+/**
+ * One transfer between the account and a contra account, once a source. The account's row stays locked until the
+ * caller's transaction ends, so postings on it come one after the other; whoever posts to several accounts in one
+ * transaction does so in the order of their ids. Balances below zero are real: nothing is cut off at zero.
+ * After its commit the caller publishes the level.
+ */
+export async function postTransaction(transaction: Transaction, posting: Posting): Promise<Posted> {
+  const { accountId, amountMicro } = posting;
+  if (amountMicro === 0n) return { outcome: 'wrong-amount', problem: 'an amount of zero changes nothing' };
+  const level = await lockLevel(transaction, accountId);
+  if (level === null) return { outcome: 'no-account' };
+  const before = await findPosted(transaction, posting);
+  if (before !== null) return { outcome: 'already-posted', level, posted: before };
+  const balanceMicro = level.balanceMicro + amountMicro;
+  if (balanceMicro > MOST_MICRO || balanceMicro < -MOST_MICRO || amountMicro < -MOST_MICRO) {
+    const problem = `a balance of ${balanceMicro} micro-credits is beyond what an account can hold`;
+    return { outcome: 'wrong-amount', problem };
+  }
+  const after = { ...level, balanceMicro, version: level.version + 1n };
+  if (!(await insertTransaction(transaction, posting, after))) {
+    // Another account got the same source at this very moment.
+    const posted = await findPosted(transaction, posting);
+    if (posted === null) throw new Error('a source is neither free nor posted');
+    return { outcome: 'already-posted', level, posted };
+  }
+  await writeLevel(transaction, level, after);
+  return { outcome: 'posted', level: after, transactionVersion: after.version };
+}
+
+async function lockLevel(transaction: Transaction, accountId: string): Promise<AccountLevel | null> {
+  const rows = await transaction.query<AccountLevel>(
+    `select ${LEVEL_COLUMNS} from credit_accounts where id = $1 for update`,
+    [accountId],
+  );
+  return rows[0] ?? null;
+}
+
+/** After the lock, in a statement of its own: it sees what was committed while this one waited. */
+async function findPosted(
+  transaction: Transaction,
+  { sourceKind, sourceId }: Posting,
+): Promise<PostedBefore | null> {
+  const rows = await transaction.query<PostedBefore>(
+    `select account_id as "accountId", amount_micro as "amountMicro" from credit_transactions
+     where source_kind = $1 and source_id = $2`,
+    [sourceKind, sourceId],
+  );
+  return rows[0] ?? null;
+}
+
+async function insertTransaction(
+  transaction: Transaction,
+  { accountId, type, amountMicro, contra, sourceKind, sourceId, reason }: Posting,
+  after: AccountLevel,
+): Promise<boolean> {
+  const rows = await transaction.query(
+    `insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra,
+       source_kind, source_id, reason)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     on conflict (source_kind, source_id) do nothing returning version`,
+    [
+      accountId,
+      after.version,
+      type,
+      amountMicro,
+      after.balanceMicro,
+      contra,
+      sourceKind,
+      sourceId,
+      reason ?? null,
+    ],
+  );
+  return rows.length === 1;
+}
+
+/** Alerts are for companies: the account of a user shows none of them a line, and so raises none. */
+async function writeLevel(
+  transaction: Transaction,
+  before: AccountLevel,
+  after: AccountLevel,
+): Promise<void> {
+  const isTopUp = after.balanceMicro > before.balanceMicro;
+  await transaction.query(
+    `with changed as (
+       update credit_accounts set balance_micro = $3, version = $4, updated_at = now(),
+         topped_up_micro = case when $5 then $3 else topped_up_micro end,
+         topped_up_version = case when $5 then $4 else topped_up_version end
+       where id = $1
+       returning id, $2::bigint as before, balance_micro as after,
+         case owner when 'COMPANY' then line_micro end as line, topped_up_micro as topped_up,
+         topped_up_version, to_char(now() at time zone 'utc', 'YYYY-MM') as month)
+     insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
+     ${accountAlerts('changed')}
+     on conflict do nothing`,
+    [after.accountId, before.balanceMicro, after.balanceMicro, after.version, isTopUp],
+  );
+}
+
+export interface CreditTransaction {
+  readonly accountId: string;
+  /** Its place among the account's transactions and changes of the line. */
+  readonly version: bigint;
+  readonly type: TransactionType;
+  readonly amountMicro: bigint;
+  readonly balanceAfterMicro: bigint;
+  readonly contra: ContraAccount;
+  readonly sourceKind: string;
+  readonly sourceId: string;
+  readonly reason: string | null;
+  readonly createdAt: Date;
+}
+
+interface TransactionPage {
+  /** From 1 to 1,000. */
+  readonly first: number;
+  /** The version of the last one of the page before. */
+  readonly after?: bigint | null;
+}
+
+const MOST_TRANSACTIONS_LISTED = 1_000;
+
+/** The newest first. An account that does not exist has none. */
+export async function listTransactions(
+  statements: Statements,
+  accountId: string,
+  { first, after }: TransactionPage,
+): Promise<readonly CreditTransaction[]> {
+  return await statements.query<CreditTransaction>(
+    `select account_id as "accountId", version, type, amount_micro as "amountMicro",
+       balance_after_micro as "balanceAfterMicro", contra, source_kind as "sourceKind", source_id as "sourceId",
+       reason, created_at as "createdAt"
+     from credit_transactions
+     where account_id = $1 and version < coalesce($2::bigint, 9223372036854775807)
+     order by version desc limit $3`,
+    [accountId, after ?? null, Math.min(Math.max(Math.trunc(first), 1), MOST_TRANSACTIONS_LISTED)],
+  );
+}
+
+/** What was posted for a source; null where nothing was. */
+export async function findTransactionOf(
+  statements: Statements,
+  { sourceKind, sourceId }: { readonly sourceKind: string; readonly sourceId: string },
+): Promise<CreditTransaction | null> {
+  const [place] = await statements.query<{ accountId: string; version: bigint }>(
+    `select account_id as "accountId", version from credit_transactions where source_kind = $1 and source_id = $2`,
+    [sourceKind, sourceId],
+  );
+  if (place === undefined) return null;
+  const [found] = await listTransactions(statements, place.accountId, {
+    first: 1,
+    after: place.version + 1n,
+  });
+  return found ?? null;
+}

@@ -1,0 +1,156 @@
+import { type Traced, traced } from '../evidence.ts';
+import { MOST } from '../parsed-document.ts';
+import type { LaidOutText } from '../text/layout.ts';
+import { createPhraseBook, isTaken } from '../text/tokens.ts';
+import spoken from '../words/spoken-languages.json' with { type: 'json' };
+import { canonicalSkill } from '../words/word-lists.ts';
+import type { SeenMentions } from './mentions.ts';
+
+interface FoundSkill extends Traced {
+  readonly canonical: string | null;
+}
+
+/** Words that stand in lists of skills and are none. */
+const NO_SKILL =
+  /^(?:one|two|three|four|five|six|seven|eight|nine|ten|years?|months?|skills?|tools?|languages?|and|or|etc|other|various|including|experience|knowledge|less than \d+ years?|.)$/i;
+
+/** Skills by name, skills that the tagger saw, and the short items of a list under a heading for skills. */
+export function findSkills(laidOut: LaidOutText, { mentions, isLikely }: SeenMentions): FoundSkill[] {
+  const { text } = laidOut;
+  const others = mentions
+    .filter(({ kind }) => kind !== 'skill' && kind !== 'degree')
+    .sort((one, other) => one.start - other.start);
+  const found: FoundSkill[] = [];
+  for (const { start, end, from, to, value } of laidOut.skills) {
+    // Names of products and everyday words alike stand in texts about other things: the tagger has a say.
+    if (!isLikely('skill', from, to)) continue;
+    if (isTaken(others, start, end) || !isClaimed(laidOut, from, value.family)) continue;
+    found.push({ ...traced(text, start, end, 0.9), canonical: value.canonical });
+  }
+  const known = [...found].sort((one, other) => one.start - other.start);
+  const ends = new Map(known.map(({ start, end }) => [start, end]));
+  for (const { kind, start, end, confidence } of mentions) {
+    if (kind !== 'skill' || NO_SKILL.test(text.slice(start, end))) continue;
+    // A longer wording that begins with a known name stands for itself beside it.
+    const knownEnd = ends.get(start);
+    if (
+      isTaken(known, start, end) &&
+      (knownEnd === undefined || knownEnd >= end || isTaken(known, knownEnd, end))
+    )
+      continue;
+    const value = traced(text, start, end, confidence);
+    found.push({ ...value, canonical: canonicalSkill(value.value) });
+  }
+  return unique(found).slice(0, MOST.skills);
+}
+
+/** Families whose names are everyday words: in a sentence they are what was done there, not what somebody can do. */
+const EVERYDAY: ReadonlySet<string> = new Set([
+  'personal strengths',
+  'methods and management',
+  'marketing and sales',
+  'finance, legal and people',
+  'logistics, hospitality and care',
+  'science and teaching',
+]);
+
+function isClaimed({ tokens, sections }: LaidOutText, from: number, family: string): boolean {
+  if (!EVERYDAY.has(family)) return true;
+  const section = sections[tokens[from]?.segment ?? 0];
+  return section === 'skills' || section === 'languages';
+}
+
+/** One of each, the first place it stands. */
+function unique(found: readonly FoundSkill[]): FoundSkill[] {
+  const kept = new Map<string, FoundSkill>();
+  for (const one of [...found].sort((left, right) => left.start - right.start)) {
+    const key = (one.canonical ?? one.value).toLowerCase();
+    if (!kept.has(key)) kept.set(key, one);
+  }
+  return [...kept.values()];
+}
+
+interface FoundLanguage {
+  readonly language: Traced;
+  readonly fluency: Traced | null;
+}
+
+function* languageEntries(lines: readonly string[]): Generator<readonly [string, string]> {
+  for (const entry of lines.flatMap((line) => line.split('; '))) {
+    const [name = '', others = ''] = entry.split('=');
+    yield [name, name];
+    for (const other of others.split('|')) if (other !== '') yield [other, name];
+  }
+}
+
+const languageBook = createPhraseBook(languageEntries(spoken.languages));
+const fluencyBook = createPhraseBook(languageEntries(spoken.fluency));
+
+/** The English name of a spoken language, or null: `Französisch` is `French`. */
+export function languageName(word: string): string | null {
+  return languageBook.of(word) ?? null;
+}
+
+const MOST_LANGUAGES = 30;
+const FLUENCY_REACH = 8;
+
+/**
+ * Under a heading for languages every language counts; elsewhere one needs a fluency beside it, or another language
+ * in the same row, because "French cuisine" is no language.
+ */
+export function findLanguages(laidOut: LaidOutText): FoundLanguage[] {
+  const { tokens, sections, text } = laidOut;
+  const seen = languageBook.find(
+    tokens,
+    ({ from }) =>
+      /^\p{Lu}/u.test(tokens[from]?.text ?? '') || sections[tokens[from]?.segment ?? 0] === 'languages',
+  );
+  const fluencies = fluencyBook.find(tokens);
+  const found = new Map<string, FoundLanguage>();
+  /** The first fluency behind the language in hand; both lists are in order. */
+  let ahead = 0;
+  seen.forEach((one, at) => {
+    const first = tokens[one.from];
+    if (first === undefined || found.size >= MOST_LANGUAGES) return;
+    const isUnder = sections[first.segment] === 'languages';
+    const next = seen[at + 1];
+    const previous = seen[at - 1];
+    const limit = Math.min(one.to + FLUENCY_REACH, next?.from ?? Number.POSITIVE_INFINITY);
+    while ((fluencies[ahead]?.from ?? Number.POSITIVE_INFINITY) < one.to) ahead++;
+    const behind = fluencies[ahead];
+    const before = fluencies[ahead - 1];
+    const fluency =
+      behind !== undefined && behind.from < limit && fluencyNear(first.segment, tokens[behind.from]?.segment)
+        ? behind
+        : before !== undefined &&
+            before.to <= one.from &&
+            one.from - before.to <= 2 &&
+            tokens[before.to - 1]?.segment === first.segment
+          ? before
+          : undefined;
+    const inRow = [next, previous].some(
+      (other) =>
+        other !== undefined &&
+        tokens[other.from]?.segment === first.segment &&
+        Math.abs(other.from - one.from) <= 4,
+    );
+    const isSkill = sections[first.segment] === 'skills' && inRow;
+    const isSaid = /\b(?:languages?|speak|spoken|fluent|bilingual)\b/i.test(
+      text.slice(Math.max(0, first.start - 60), first.start),
+    );
+    if (!isUnder && fluency === undefined && !isSkill && !(inRow && isSaid)) return;
+    const key = one.value;
+    if (found.has(key)) return;
+    const place = (from: number, to: number) =>
+      traced(text, tokens[from]?.start ?? 0, tokens[to - 1]?.end ?? 0, isUnder ? 0.95 : 0.7);
+    found.set(key, {
+      language: place(one.from, one.to),
+      fluency: fluency === undefined ? null : place(fluency.from, fluency.to),
+    });
+  });
+  return [...found.values()];
+}
+
+function fluencyNear(segment: number, other: number | undefined): boolean {
+  return other !== undefined && other >= segment && other - segment <= 1;
+}

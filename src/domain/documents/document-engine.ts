@@ -1,0 +1,37 @@
+import type { DocumentFacts, Evidence } from './parsed-document.ts';
+
+/** What a text is to be read as: a CV, or a job description. */
+export type ParseKind = 'cv' | 'jd';
+
+/** A read text: the profile of a CV or the posting of a job description; null where the text is neither. */
+export interface ParsedText {
+  readonly document: DocumentFacts;
+  readonly value: Readonly<Record<string, unknown>> | null;
+  readonly evidence: readonly Evidence[];
+}
+
+export interface ModelMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** What is asked of a model, but for its name. */
+export interface ModelQuestion {
+  readonly messages: readonly ModelMessage[];
+  readonly responseFormat: Readonly<Record<string, unknown>>;
+}
+
+export type CheckedAnswer =
+  /** What is not in the text is no part of it any more. `problems`: what had to be left out, worth one repair. */
+  | { readonly outcome: 'checked'; readonly parsed: ParsedText; readonly problems: readonly string[] }
+  | { readonly outcome: 'wrong'; readonly problems: readonly string[] };
+
+/** The two ways to read a text, as one thing to hand over. A long text takes a while, so it may be in a thread. */
+export interface DocumentEngine {
+  /** The embedded engine. */
+  read(kind: ParseKind, text: string): ParsedText | Promise<ParsedText>;
+  question(kind: ParseKind, text: string): ModelQuestion;
+  /** What a model is told whose answer was wrong, with all that was said before. */
+  repair(said: readonly ModelMessage[], answer: string, problems: readonly string[]): readonly ModelMessage[];
+  check(kind: ParseKind, text: string, answer: string): CheckedAnswer | Promise<CheckedAnswer>;
+}

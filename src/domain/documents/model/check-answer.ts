@@ -1,0 +1,250 @@
+import { degreeLevelOf, highestLevel } from '../cv/education.ts';
+import { currentPosition, type Month, monthsOfExperience } from '../cv/work.ts';
+import { createCheckedValues } from '../evidence.ts';
+import type { CvProfile, Evidence, Posting } from '../parsed-document.ts';
+import { findEmploymentType, findExperience, findRemote, findSalary } from '../posting/employment-terms.ts';
+import { findEmails } from '../text/contact-details.ts';
+import type { Found } from '../text/tokens.ts';
+import { canonicalSkill, placeBook } from '../words/word-lists.ts';
+
+interface CheckedCv {
+  readonly profile: CvProfile;
+  readonly evidence: readonly Evidence[];
+  readonly warnings: readonly string[];
+}
+
+/** What a model's word is worth once the text bears it out. */
+const CV_CONFIDENCE = 0.9;
+
+/**
+ * A profile that somebody else made, against the text it was made from: what the text does not have is dropped, and what
+ * is derived (months, levels, canonical names, country codes) is derived again and never taken over.
+ */
+export function checkCv(text: string, claimed: CvProfile, today: Month): CheckedCv {
+  const values = createCheckedValues(text, CV_CONFIDENCE);
+  const basics = basicsOf(claimed.basics, text, values);
+  const work = claimed.work
+    .map((entry, at) => {
+      const path = `work[${at}]`;
+      return {
+        name: values.text(`${path}.name`, entry.name),
+        position: values.text(`${path}.position`, entry.position),
+        location: values.text(`${path}.location`, entry.location),
+        startDate: values.date(`${path}.startDate`, entry.startDate),
+        endDate: values.date(`${path}.endDate`, entry.endDate),
+        summary: values.text(`${path}.summary`, entry.summary),
+        highlights: values.list(`${path}.highlights`, entry.highlights),
+      };
+    })
+    // An end that was dropped must not turn a past job into a present one.
+    .map((entry, at) =>
+      entry.endDate === null && claimed.work[at]?.endDate != null
+        ? { ...entry, endDate: entry.startDate }
+        : entry,
+    );
+  const education = claimed.education.map((entry, at) => {
+    const path = `education[${at}]`;
+    return {
+      institution: values.text(`${path}.institution`, entry.institution),
+      area: values.text(`${path}.area`, entry.area),
+      studyType: values.text(`${path}.studyType`, entry.studyType),
+      startDate: values.date(`${path}.startDate`, entry.startDate),
+      endDate: values.date(`${path}.endDate`, entry.endDate),
+    };
+  });
+  const others = othersOf(claimed, values);
+  const kept = renumbered(
+    { work: work.map(hasSomething), education: education.map(hasSomething), ...others.kept },
+    values.evidence,
+  );
+  const workKept = work.filter(hasSomething);
+  const educationKept = education.filter(hasSomething);
+  const now = currentPosition(workKept);
+  const levels = educationKept.map(({ studyType, institution }) =>
+    degreeLevelOf(`${studyType ?? ''} ${institution ?? ''}`),
+  );
+  return {
+    profile: {
+      basics,
+      work: workKept,
+      education: educationKept,
+      ...others.lists,
+      total_months_experience: monthsOfExperience(workKept, today),
+      current_title: now?.position ?? null,
+      current_company: now?.name ?? null,
+      highest_degree_level: highestLevel(levels),
+    },
+    evidence: kept,
+    warnings: values.dropped.map((path) => `${path} was dropped: the document does not say it`),
+  };
+}
+
+type Values = ReturnType<typeof createCheckedValues>;
+
+function basicsOf(claimed: CvProfile['basics'], text: string, values: Values): CvProfile['basics'] {
+  const repaired =
+    claimed.email === null
+      ? null
+      : findEmails(text).find(({ value }) => value.toLowerCase() === claimed.email?.toLowerCase());
+  const place = claimed.location;
+  const city = values.text('basics.location.city', place?.city ?? null);
+  const region = values.text('basics.location.region', place?.region ?? null);
+  const named = [city, region]
+    .flatMap((name) => (name === null ? [] : [placeBook.of(name)]))
+    .find((known) => known !== undefined);
+  const countryCode = named?.countryCode ?? null;
+  return {
+    name: values.text('basics.name', claimed.name),
+    label: values.text('basics.label', claimed.label),
+    email: values.text('basics.email', repaired?.value ?? claimed.email),
+    phone: values.text('basics.phone', claimed.phone),
+    url: values.text('basics.url', claimed.url),
+    summary: values.text('basics.summary', claimed.summary),
+    location: city === null && region === null ? null : { city, region, countryCode },
+    profiles: profilesOf(claimed.profiles, values),
+  };
+}
+
+function profilesOf(
+  claimed: CvProfile['basics']['profiles'],
+  values: Values,
+): CvProfile['basics']['profiles'] {
+  const kept: CvProfile['basics']['profiles'] = [];
+  for (const { network, url } of claimed) {
+    const found = values.text(`basics.profiles[${kept.length}].url`, url);
+    if (found !== null) kept.push({ network, username: lastPart(found), url: found });
+  }
+  return kept;
+}
+
+function lastPart(url: string | null): string | null {
+  return url?.replace(/\/+$/, '').split('/').at(-1) || null;
+}
+
+function hasSomething(entry: object): boolean {
+  return Object.entries(entry).some(
+    ([key, value]) => value !== null && !Array.isArray(value) && !key.endsWith('Date'),
+  );
+}
+
+function othersOf(claimed: CvProfile, values: Values) {
+  const skills = claimed.skills.map(({ name }, at) => ({
+    name: values.text(`skills[${at}].name`, name),
+    canonical: canonicalSkill(name),
+  }));
+  const languages = claimed.languages.map(({ language, fluency }, at) => ({
+    language: values.text(`languages[${at}].language`, language),
+    fluency: values.text(`languages[${at}].fluency`, fluency),
+  }));
+  const certificates = claimed.certificates.map(({ name, date, issuer }, at) => ({
+    name: values.text(`certificates[${at}].name`, name),
+    date: values.date(`certificates[${at}].date`, date),
+    issuer: values.text(`certificates[${at}].issuer`, issuer),
+  }));
+  const projects = claimed.projects.map(({ name, description, startDate, endDate, url }, at) => ({
+    name: values.text(`projects[${at}].name`, name),
+    description: values.text(`projects[${at}].description`, description),
+    startDate: values.date(`projects[${at}].startDate`, startDate),
+    endDate: values.date(`projects[${at}].endDate`, endDate),
+    url: values.text(`projects[${at}].url`, url),
+  }));
+  return {
+    kept: {
+      skills: skills.map(({ name }) => name !== null),
+      languages: languages.map(({ language }) => language !== null),
+      certificates: certificates.map(({ name }) => name !== null),
+      projects: projects.map(({ name }) => name !== null),
+    },
+    lists: {
+      skills: skills.flatMap(({ name, canonical }) => (name === null ? [] : [{ name, canonical }])),
+      languages: languages.flatMap(({ language, fluency }) =>
+        language === null ? [] : [{ language, fluency }],
+      ),
+      certificates: certificates.flatMap((one) => (one.name === null ? [] : [{ ...one, name: one.name }])),
+      projects: projects.flatMap((one) => (one.name === null ? [] : [{ ...one, name: one.name }])),
+    },
+  };
+}
+
+/** Entries that were dropped leave a gap: the paths of the later ones move up, and those of dropped ones go. */
+function renumbered(kept: Record<string, readonly boolean[]>, evidence: readonly Evidence[]): Evidence[] {
+  return evidence.flatMap((one) => {
+    const match = /^(\w+)\[(\d+)\](.*)$/.exec(one.path);
+    const [, list = '', number = '', rest = ''] = match ?? [];
+    const flags = kept[list];
+    if (flags === undefined) return [one];
+    const at = Number(number);
+    if (flags[at] !== true) return [];
+    const place = flags.slice(0, at).filter(Boolean).length;
+    return [{ ...one, path: `${list}[${place}]${rest}` }];
+  });
+}
+
+interface CheckedPosting {
+  readonly posting: Posting;
+  readonly evidence: readonly Evidence[];
+  readonly warnings: readonly string[];
+}
+
+const POSTING_CONFIDENCE = 0.9;
+
+/**
+ * A posting that somebody else read, against its text. Words must stand in the text; figures and kinds (pay, months,
+ * employment, remote) are taken from the text's own wording, so that a wrong figure cannot come in by a model.
+ */
+export function checkPosting(text: string, claimed: Posting): CheckedPosting {
+  const values = createCheckedValues(text, POSTING_CONFIDENCE);
+  const extra: Evidence[] = [];
+  const found = <Value>(path: string, isClaimed: boolean, one: Found<Value> | null): Value | null => {
+    if (!isClaimed || one === null) return null;
+    extra.push({ path, start: one.start, end: one.end, confidence: POSTING_CONFIDENCE });
+    return one.value;
+  };
+  const name = values.text('hiringOrganization.name', claimed.hiringOrganization?.name ?? null);
+  const months = found(
+    'experienceRequirements.monthsOfExperience',
+    claimed.experienceRequirements !== null,
+    findExperience(text),
+  );
+  const places: Posting['jobLocation'] = [];
+  for (const { city, region, country } of claimed.jobLocation) {
+    const path = `jobLocation[${places.length}]`;
+    const place = {
+      city: values.text(`${path}.city`, city),
+      region: values.text(`${path}.region`, region),
+      country: values.text(`${path}.country`, country),
+    };
+    if (Object.values(place).some((part) => part !== null)) places.push(place);
+  }
+  const skills = values.list(
+    'skills',
+    claimed.skills.map((skill) => skill.name),
+  );
+  const description = text.slice(0, 20_000).trim();
+  const posting: Posting = {
+    title: values.text('title', claimed.title),
+    description: description === '' ? null : description,
+    hiringOrganization: name === null ? null : { name },
+    jobLocation: places,
+    jobLocationType: found('jobLocationType', claimed.jobLocationType !== null, findRemote(text)),
+    employmentType: found('employmentType', claimed.employmentType !== null, findEmploymentType(text)),
+    baseSalary: found('baseSalary', claimed.baseSalary !== null, findSalary(text)),
+    must_have: values.list('must_have', claimed.must_have),
+    nice_to_have: values.list('nice_to_have', claimed.nice_to_have),
+    skills: skills.map((skill) => ({ name: skill, canonical: canonicalSkill(skill) })),
+    responsibilities: values.list('responsibilities', claimed.responsibilities),
+    experienceRequirements: months === null ? null : { monthsOfExperience: months },
+    educationRequirements: values.list('educationRequirements', claimed.educationRequirements),
+    jobBenefits: values.list('jobBenefits', claimed.jobBenefits),
+    datePosted: values.date('datePosted', claimed.datePosted),
+    validThrough: values.date('validThrough', claimed.validThrough),
+  };
+  const evidence = values.evidence.map((one) =>
+    /^skills\[\d+\]$/.test(one.path) ? { ...one, path: `${one.path}.name` } : one,
+  );
+  return {
+    posting,
+    evidence: [...evidence, ...extra],
+    warnings: values.dropped.map((path) => `${path} was dropped: the document does not say it`),
+  };
+}

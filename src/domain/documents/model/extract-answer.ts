@@ -1,0 +1,301 @@
+import {
+  type CvProfile,
+  type DocumentKindGuess,
+  EMPLOYMENT_TYPES,
+  MOST,
+  type Posting,
+  SALARY_UNITS,
+} from '../parsed-document.ts';
+import { findDates, isoOf } from '../text/dates.ts';
+
+type ModelCvAnswer =
+  /** Usable; `problems` says what of it had to be left out, and is worth one repair where it is not empty. */
+  | {
+      readonly outcome: 'read';
+      readonly kind: DocumentKindGuess;
+      readonly profile: CvProfile;
+      readonly problems: readonly string[];
+    }
+  | { readonly outcome: 'unreadable'; readonly problems: readonly string[] };
+
+/**
+ * A model's answer as a profile, not yet held against the text: that is checkCv's work, and nothing of an answer may be
+ * shown before it.
+ */
+export function readModelCv(answer: string): ModelCvAnswer {
+  const json = readJsonAnswer(answer);
+  if (json.outcome === 'none') return { outcome: 'unreadable', problems: [json.problem] };
+  const whole = isObject(json.value.profile) ? { ...json.value, ...json.value.profile } : json.value;
+  const known = ['basics', 'work', 'education', 'skills'].filter((key) => key in whole);
+  if (known.length === 0)
+    return { outcome: 'unreadable', problems: ['the object has none of basics, work, education, skills'] };
+  const fields = createLooseFields();
+  const { text, date, texts, items } = fields;
+  const basics = isObject(whole.basics) ? whole.basics : {};
+  const place = isObject(basics.location) ? basics.location : {};
+  const [city, region] = [
+    text('basics.location.city', place.city),
+    text('basics.location.region', place.region),
+  ];
+  const profile: CvProfile = {
+    basics: {
+      name: text('basics.name', basics.name, 200),
+      label: text('basics.label', basics.label, 300),
+      email: text('basics.email', basics.email, 320),
+      phone: text('basics.phone', basics.phone, 60),
+      url: text('basics.url', basics.url, 500),
+      summary: text('basics.summary', basics.summary),
+      location: city === null && region === null ? null : { city, region, countryCode: null },
+      profiles: items('basics.profiles', basics.profiles, MOST.other, (one, path) => ({
+        network: text(`${path}.network`, one.network, 60),
+        username: null,
+        url: text(`${path}.url`, one.url, 500),
+      })),
+    },
+    work: items('work', whole.work, MOST.work, (one, path) => ({
+      name: text(`${path}.name`, one.name ?? one.company, 300),
+      position: text(`${path}.position`, one.position ?? one.title, 300),
+      location: text(`${path}.location`, one.location, 200),
+      startDate: date(`${path}.startDate`, one.startDate),
+      endDate: date(`${path}.endDate`, one.endDate),
+      summary: text(`${path}.summary`, one.summary),
+      highlights: texts(`${path}.highlights`, one.highlights, MOST.highlights),
+    })),
+    education: items('education', whole.education, MOST.education, (one, path) => ({
+      institution: text(`${path}.institution`, one.institution ?? one.school, 300),
+      area: text(`${path}.area`, one.area, 300),
+      studyType: text(`${path}.studyType`, one.studyType ?? one.degree, 300),
+      startDate: date(`${path}.startDate`, one.startDate),
+      endDate: date(`${path}.endDate`, one.endDate),
+    })),
+    skills: texts('skills', whole.skills, MOST.skills).map((name) => ({ name, canonical: null })),
+    languages: items('languages', whole.languages, MOST.other, (one, path) => {
+      const language = text(`${path}.language`, one.language ?? one.name, 100);
+      return language === null ? null : { language, fluency: text(`${path}.fluency`, one.fluency, 100) };
+    }),
+    certificates: items('certificates', whole.certificates, MOST.other, (one, path) => {
+      const name = text(`${path}.name`, one.name, 300);
+      return name === null
+        ? null
+        : { name, date: date(`${path}.date`, one.date), issuer: text(`${path}.issuer`, one.issuer, 300) };
+    }),
+    projects: items('projects', whole.projects, MOST.other, (one, path) => {
+      const name = text(`${path}.name`, one.name, 300);
+      if (name === null) return null;
+      return {
+        name,
+        description: text(`${path}.description`, one.description),
+        startDate: date(`${path}.startDate`, one.startDate),
+        endDate: date(`${path}.endDate`, one.endDate),
+        url: text(`${path}.url`, one.url, 500),
+      };
+    }),
+    total_months_experience: null,
+    current_title: null,
+    current_company: null,
+    highest_degree_level: null,
+  };
+  return {
+    outcome: 'read',
+    kind: documentKindIn(whole.document_kind, 'cv'),
+    profile,
+    problems: fields.problems,
+  };
+}
+
+function documentKindIn(value: unknown, otherwise: DocumentKindGuess): DocumentKindGuess {
+  return value === 'cv' || value === 'job_posting' || value === 'other' ? value : otherwise;
+}
+
+type ModelPostingAnswer =
+  | {
+      readonly outcome: 'read';
+      readonly kind: DocumentKindGuess;
+      readonly posting: Posting;
+      readonly problems: readonly string[];
+    }
+  | { readonly outcome: 'unreadable'; readonly problems: readonly string[] };
+
+/** As readModelCv: what the model says, not yet held against the text. */
+export function readModelPosting(answer: string): ModelPostingAnswer {
+  const json = readJsonAnswer(answer);
+  if (json.outcome === 'none') return { outcome: 'unreadable', problems: [json.problem] };
+  const whole = isObject(json.value.posting) ? { ...json.value, ...json.value.posting } : json.value;
+  if (!['title', 'must_have', 'skills', 'responsibilities'].some((key) => key in whole)) {
+    return {
+      outcome: 'unreadable',
+      problems: ['the object has none of title, must_have, skills, responsibilities'],
+    };
+  }
+  const fields = createLooseFields();
+  const { text, date, texts, items, number } = fields;
+  const organisation = isObject(whole.hiringOrganization)
+    ? whole.hiringOrganization.name
+    : whole.hiringOrganization;
+  const name = text('hiringOrganization', organisation, 300);
+  const months = number('monthsOfExperience', whole.monthsOfExperience);
+  const posting: Posting = {
+    title: text('title', whole.title, 300),
+    description: null,
+    hiringOrganization: name === null ? null : { name },
+    jobLocation: items('jobLocation', whole.jobLocation, 20, (one, path) => ({
+      city: text(`${path}.city`, one.city ?? one.name, 200),
+      region: text(`${path}.region`, one.region, 200),
+      country: text(`${path}.country`, one.country, 200),
+    })),
+    jobLocationType:
+      whole.isRemote === true || whole.jobLocationType === 'TELECOMMUTE' ? 'TELECOMMUTE' : null,
+    employmentType: EMPLOYMENT_TYPES.find((type) => type === whole.employmentType) ?? null,
+    baseSalary: salaryOf(whole.baseSalary, fields),
+    must_have: texts('must_have', whole.must_have, MOST.other),
+    nice_to_have: texts('nice_to_have', whole.nice_to_have, MOST.other),
+    skills: texts('skills', whole.skills, MOST.skills).map((skill) => ({ name: skill, canonical: null })),
+    responsibilities: texts('responsibilities', whole.responsibilities, MOST.other),
+    experienceRequirements: months === null ? null : { monthsOfExperience: Math.round(months) },
+    educationRequirements: texts('educationRequirements', whole.educationRequirements, MOST.other),
+    jobBenefits: texts('jobBenefits', whole.jobBenefits, MOST.other),
+    datePosted: date('datePosted', whole.datePosted),
+    validThrough: date('validThrough', whole.validThrough),
+  };
+  return {
+    outcome: 'read',
+    kind: documentKindIn(whole.document_kind, 'job_posting'),
+    posting,
+    problems: fields.problems,
+  };
+}
+
+function salaryOf(value: unknown, { text, number }: LooseFields): Posting['baseSalary'] {
+  if (!isObject(value)) return null;
+  const minValue = number('baseSalary.minValue', value.minValue);
+  const maxValue = number('baseSalary.maxValue', value.maxValue);
+  if (minValue === null && maxValue === null) return null;
+  const currency = text('baseSalary.currency', value.currency, 10)?.toUpperCase() ?? null;
+  return {
+    currency: currency !== null && /^[A-Z]{3}$/.test(currency) ? currency : null,
+    minValue,
+    maxValue,
+    unitText: SALARY_UNITS.find((unit) => unit === value.unitText) ?? null,
+  };
+}
+
+/**
+ * Reads fields of an answer as a model gives them: missing for null, a number for a text, one item for a list. What
+ * cannot be read becomes null and one problem; the rest of the answer is not lost for it.
+ */
+interface LooseFields {
+  text(path: string, value: unknown, longest?: number): string | null;
+  date(path: string, value: unknown): string | null;
+  number(path: string, value: unknown): number | null;
+  texts(path: string, value: unknown, most: number): string[];
+  /** The items of a list that are objects, as `read` makes them; null leaves one out. */
+  items<Item>(
+    path: string,
+    value: unknown,
+    most: number,
+    read: (fields: Readonly<Record<string, unknown>>, path: string) => Item | null,
+  ): Item[];
+  readonly problems: readonly string[];
+}
+
+const NOTHING = /^(?:null|none|n\/?a|unknown|not (?:specified|mentioned|available|provided)|-|–)?$/i;
+const GOING_ON =
+  /^(?:present|current|currently|now|today|ongoing|heute|aktuell|aujourd'hui|presente|oggi|atual|heden)$/i;
+const MOST_PROBLEMS = 30;
+
+function createLooseFields(): LooseFields {
+  const problems: string[] = [];
+  const say = (problem: string) => {
+    if (problems.length < MOST_PROBLEMS) problems.push(problem);
+    return null;
+  };
+  const text = (path: string, value: unknown, longest = 4000): string | null => {
+    if (value === undefined || value === null) return null;
+    if (typeof value === 'number') return String(value);
+    if (typeof value !== 'string') return say(`${path} must be a string or null`);
+    const clean = value.trim();
+    if (NOTHING.test(clean)) return null;
+    return clean.length > longest ? say(`${path} is longer than ${longest} characters`) : clean;
+  };
+  return {
+    problems,
+    text,
+    date: (path, value) => {
+      const raw = text(path, value);
+      if (raw === null || GOING_ON.test(raw)) return null;
+      if (/^(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2]))?$/.test(raw)) return raw;
+      const point = findDates(raw)[0]?.from ?? null;
+      return point === null ? say(`${path} must be a date like 2019 or 2019-03, or null`) : isoOf(point);
+    },
+    number: (path, value) => {
+      if (value === undefined || value === null || value === '') return null;
+      const number = typeof value === 'string' ? Number(value.replace(/[,\s]/g, '')) : value;
+      if (typeof number === 'number' && Number.isFinite(number) && number >= 0) return number;
+      return say(`${path} must be a number or null`);
+    },
+    texts: (path, value, most) => {
+      if (value === undefined || value === null) return [];
+      const list = Array.isArray(value) ? value : [value];
+      return list.slice(0, most).flatMap((one, at) => {
+        const plain = isObject(one) ? (one.name ?? one.skill ?? one.text ?? null) : one;
+        return text(`${path}[${at}]`, plain) ?? [];
+      });
+    },
+    items: (path, value, most, read) => {
+      if (value === undefined || value === null) return [];
+      if (!Array.isArray(value)) {
+        say(`${path} must be a list`);
+        return [];
+      }
+      return value.slice(0, most).flatMap((one, at) => {
+        const place = `${path}[${at}]`;
+        const fields = typeof one === 'string' ? { name: one, language: one } : one;
+        if (!isObject(fields)) {
+          say(`${place} must be an object`);
+          return [];
+        }
+        return read(fields, place) ?? [];
+      });
+    },
+  };
+}
+
+type JsonAnswer =
+  | { readonly outcome: 'object'; readonly value: Readonly<Record<string, unknown>> }
+  | { readonly outcome: 'none'; readonly problem: string };
+
+/** An answer is some thousands of characters; a longer one is a model that does not stop. */
+const LONGEST_ANSWER = 400_000;
+
+/** The JSON object of an answer: alone, in a fence, or with prose around it. */
+function readJsonAnswer(answer: string): JsonAnswer {
+  if (answer.length > LONGEST_ANSWER) return { outcome: 'none', problem: 'the answer is too long' };
+  const fenced = /```(?:json)?\s*([\s\S]*?)```/.exec(answer)?.[1];
+  for (const candidate of [answer, fenced, outermost(answer)]) {
+    if (candidate === undefined || candidate === null) continue;
+    const value = parsed(candidate);
+    if (isObject(value)) return { outcome: 'object', value };
+    if (value !== undefined) return { outcome: 'none', problem: 'the answer is JSON, but not an object' };
+  }
+  const problem = answer.includes('{')
+    ? 'the answer is broken JSON: an unclosed bracket or quote, or text after the object'
+    : 'the answer has no JSON object';
+  return { outcome: 'none', problem };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text.trim());
+  } catch {
+    return undefined;
+  }
+}
+
+function outermost(text: string): string | null {
+  const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
+  return from === -1 || to <= from ? null : text.slice(from, to + 1);
+}

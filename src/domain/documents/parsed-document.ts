@@ -1,0 +1,179 @@
+import { z } from 'zod';
+
+/** The languages that the guess can name; `und` where the text is too short or none of them. */
+const DOCUMENT_LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'und'] as const;
+
+const documentFactsSchema = z.object({
+  kind: z.enum(['cv', 'job_posting', 'other']),
+  language: z.enum(DOCUMENT_LANGUAGES),
+  /** Of the kind: 0 to 1. */
+  confidence: z.number().min(0).max(1),
+  warnings: z.array(z.string()),
+});
+
+/**
+ * Where a value of the record stands: `path` as in `work[0].position`, `start` and `end` offsets in UTF-16 code units
+ * into the text that was read.
+ */
+const evidenceSchema = z.object({
+  path: z.string(),
+  start: z.number().int().nonnegative(),
+  end: z.number().int().nonnegative(),
+  confidence: z.number().min(0).max(1),
+});
+
+export type DocumentFacts = z.infer<typeof documentFactsSchema>;
+export type DocumentKindGuess = DocumentFacts['kind'];
+export type DocumentLanguage = DocumentFacts['language'];
+export type Evidence = z.infer<typeof evidenceSchema>;
+
+/** Bounds of a record: what a long CV has, several times over. */
+export const MOST = {
+  work: 60,
+  education: 30,
+  skills: 300,
+  highlights: 40,
+  other: 60,
+  characters: 4000,
+} as const;
+
+const text = z.string().min(1).max(MOST.characters);
+const maybe = text.nullable();
+
+/** A year, a month or a day: `2019`, `2019-03`, `2019-03-01`. */
+const partialDateSchema = z
+  .string()
+  .regex(
+    /^(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?$/,
+    'a date like 2019 or 2019-03',
+  );
+const maybeDate = partialDateSchema.nullable();
+
+const DEGREE_LEVEL_NAMES = ['doctorate', 'master', 'bachelor', 'associate', 'secondary'] as const;
+
+const locationSchema = z.object({
+  city: maybe,
+  region: maybe,
+  /** ISO 3166-1, two letters; derived from the place that the text names. */
+  countryCode: z.string().length(2).nullable(),
+});
+
+const basicsSchema = z.object({
+  name: maybe,
+  label: maybe,
+  email: maybe,
+  phone: maybe,
+  url: maybe,
+  summary: maybe,
+  location: locationSchema.nullable(),
+  profiles: z.array(z.object({ network: maybe, username: maybe, url: maybe })).max(MOST.other),
+});
+
+/** An entry with a start and no end goes on to this day, as in JSON Resume. */
+const workSchema = z.object({
+  name: maybe,
+  position: maybe,
+  location: maybe,
+  startDate: maybeDate,
+  endDate: maybeDate,
+  summary: maybe,
+  highlights: z.array(text).max(MOST.highlights),
+});
+
+const educationSchema = z.object({
+  institution: maybe,
+  area: maybe,
+  studyType: maybe,
+  startDate: maybeDate,
+  endDate: maybeDate,
+});
+
+/** `name` as the text has it; `canonical` by our list, null for what the list does not know. */
+const skillSchema = z.object({ name: text, canonical: maybe });
+
+export const cvProfileSchema = z.object({
+  basics: basicsSchema,
+  work: z.array(workSchema).max(MOST.work),
+  education: z.array(educationSchema).max(MOST.education),
+  skills: z.array(skillSchema).max(MOST.skills),
+  languages: z.array(z.object({ language: text, fluency: maybe })).max(MOST.other),
+  certificates: z.array(z.object({ name: text, date: maybeDate, issuer: maybe })).max(MOST.other),
+  projects: z
+    .array(z.object({ name: text, description: maybe, startDate: maybeDate, endDate: maybeDate, url: maybe }))
+    .max(MOST.other),
+  /** Time in work, overlaps counted once; null where no entry has dates. */
+  total_months_experience: z.number().int().nonnegative().nullable(),
+  current_title: maybe,
+  current_company: maybe,
+  highest_degree_level: z.enum(DEGREE_LEVEL_NAMES).nullable(),
+});
+
+export const parsedCvSchema = z.object({
+  document: documentFactsSchema,
+  /** Null for a text that is not a CV. */
+  profile: cvProfileSchema.nullable(),
+  evidence: z.array(evidenceSchema),
+});
+
+export type CvProfile = z.infer<typeof cvProfileSchema>;
+export type CvWork = CvProfile['work'][number];
+export type CvEducation = CvProfile['education'][number];
+export type ParsedCv = z.infer<typeof parsedCvSchema>;
+
+const postingText = z.string().min(1).max(MOST.characters);
+const maybePostingText = postingText.nullable();
+
+export const EMPLOYMENT_TYPES = [
+  'FULL_TIME',
+  'PART_TIME',
+  'CONTRACTOR',
+  'TEMPORARY',
+  'INTERN',
+  'VOLUNTEER',
+  'PER_DIEM',
+  'OTHER',
+] as const;
+
+export const SALARY_UNITS = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR'] as const;
+
+/** The vocabulary of schema.org's JobPosting, with what must and what may be brought along. */
+export const postingSchema = z.object({
+  title: maybePostingText,
+  description: z.string().max(20_000).nullable(),
+  hiringOrganization: z.object({ name: postingText }).nullable(),
+  jobLocation: z
+    .array(z.object({ city: maybePostingText, region: maybePostingText, country: maybePostingText }))
+    .max(20),
+  /** Remote work, wholly or in part of the week at the person's choice; null where the text does not say so. */
+  jobLocationType: z.literal('TELECOMMUTE').nullable(),
+  employmentType: z.enum(EMPLOYMENT_TYPES).nullable(),
+  baseSalary: z
+    .object({
+      currency: z.string().length(3).nullable(),
+      minValue: z.number().nonnegative().nullable(),
+      maxValue: z.number().nonnegative().nullable(),
+      unitText: z.enum(SALARY_UNITS).nullable(),
+    })
+    .nullable(),
+  must_have: z.array(postingText).max(MOST.other),
+  nice_to_have: z.array(postingText).max(MOST.other),
+  skills: z.array(skillSchema).max(MOST.skills),
+  responsibilities: z.array(postingText).max(MOST.other),
+  experienceRequirements: z.object({ monthsOfExperience: z.number().int().nonnegative() }).nullable(),
+  educationRequirements: z.array(postingText).max(MOST.other),
+  jobBenefits: z.array(postingText).max(MOST.other),
+  datePosted: partialDateSchema.nullable(),
+  validThrough: partialDateSchema.nullable(),
+});
+
+export const parsedPostingSchema = z.object({
+  document: documentFactsSchema,
+  /** Null for a text that is not a posting. */
+  posting: postingSchema.nullable(),
+  evidence: z.array(evidenceSchema),
+});
+
+export type Posting = z.infer<typeof postingSchema>;
+export type ParsedPosting = z.infer<typeof parsedPostingSchema>;
+export type EmploymentType = (typeof EMPLOYMENT_TYPES)[number];
+export type SalaryUnit = (typeof SALARY_UNITS)[number];

@@ -1,0 +1,40 @@
+import { describe, expect, test } from 'bun:test';
+import { canonicalSkill, skillFamily } from '../words/word-lists.ts';
+import { layOut } from './layout.ts';
+
+const seen = (text: string) => layOut(text).skills.map(({ value }) => value.canonical);
+
+describe('G-7 skills by their names', () => {
+  test('names with marks are whole', () => {
+    expect(seen('Skills: C++, C#, .NET, Node.js, F#, CI/CD, PL/SQL, C')).toEqual([
+      'C++',
+      'C#',
+      '.NET',
+      'Node.js',
+      'F#',
+      'CI/CD',
+      'PL/SQL',
+      'C',
+    ]);
+    expect(seen('written in JavaScript')).toEqual(['JavaScript']);
+  });
+
+  test('many spellings have one name', () => {
+    expect(['reactjs', 'React.js', 'k8s', 'postgres', 'MS Excel', 'golang'].map(canonicalSkill)).toEqual([
+      'React',
+      'React',
+      'Kubernetes',
+      'PostgreSQL',
+      'Microsoft Excel',
+      'Go',
+    ]);
+    expect(canonicalSkill('basket weaving')).toBeNull();
+    expect(skillFamily('Kotlin')).toBe('programming languages');
+  });
+
+  test('everyday words are skills only where they are listed as such', () => {
+    expect(seen('I go to work and express myself in a word.')).toEqual([]);
+    expect(seen('Skills\nGo, R, Word')).toEqual(['Go', 'R', 'Microsoft Word']);
+    expect(seen('Plan C was to rest and react swift.')).toEqual([]);
+  });
+});

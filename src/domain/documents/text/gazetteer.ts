@@ -1,0 +1,204 @@
+import { type KnownPlace, type KnownSkill, needsCompany, placeBook, skillBook } from '../words/word-lists.ts';
+import type { SectionKind } from './sections.ts';
+import type { SeenPhrase, Segment, Token } from './tokens.ts';
+
+export interface SkillSeen extends SeenPhrase<KnownSkill> {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Surroundings {
+  readonly tokens: readonly Token[];
+  readonly sections: readonly SectionKind[];
+  readonly segments: readonly Segment[];
+}
+
+const SEPARATORS = new Set([
+  ',',
+  ';',
+  '/',
+  '(',
+  ')',
+  ':',
+  '&',
+  '·',
+  '|',
+  '+',
+  'and',
+  'or',
+  'und',
+  'et',
+  'y',
+  'e',
+  'en',
+  '.',
+]);
+
+/** Skills by their known names. A name that is also an everyday word counts only where it looks like the skill. */
+export function knownSkillsIn({ tokens, sections, segments }: Surroundings): SkillSeen[] {
+  const shouted = new Set(
+    segments.flatMap(({ text }, at) => (text.length > 12 && text === text.toUpperCase() ? [at] : [])),
+  );
+  const isUnderSkills = (token: Token | undefined) =>
+    token !== undefined && sections[token.segment] === 'skills';
+  const isListed = (from: number, to: number) => {
+    const [before, first, after] = [tokens[from - 1], tokens[from], tokens[to]];
+    if (first === undefined) return false;
+    const closedLeft =
+      before === undefined || before.segment !== first.segment || SEPARATORS.has(before.lower);
+    const closedRight = after === undefined || after.segment !== first.segment || SEPARATORS.has(after.lower);
+    if (!closedLeft || !closedRight) return false;
+    const isAlone = before?.segment !== first.segment && after?.segment !== first.segment;
+    // A lone cell under "Skills" or a row of names: both are lists. A lone line elsewhere may be a name or a heading.
+    return isUnderSkills(first) || !isAlone;
+  };
+  const accepts = ({ from, to, value }: SeenPhrase<KnownSkill>): boolean => {
+    const first = tokens[from];
+    if (first === undefined) return false;
+    // A company's or school's name is no skill of whoever worked there.
+    if (value.trust === 'plain')
+      return !(to - from === 1 && first.text.length <= 2 && first.text === first.lower);
+    const startsHigh = /^[^\p{Ll}]/u.test(first.text);
+    const beginsSentence = tokens[from - 1]?.segment !== first.segment;
+    const isShouted = shouted.has(first.segment);
+    if (value.trust === 'capital') return (startsHigh && !beginsSentence && !isShouted) || isListed(from, to);
+    return startsHigh && isListed(from, to) && (isUnderSkills(first) || hasNeighbour(tokens, from, to));
+  };
+  return skillBook.find(tokens, accepts).flatMap((seen) => {
+    const start = tokens[seen.from]?.start;
+    const end = tokens[seen.to - 1]?.end;
+    return start === undefined || end === undefined ? [] : [{ ...seen, start, end }];
+  });
+}
+
+/** Whether one of the names beside it in its row is a skill whose name can be trusted. */
+function hasNeighbour(tokens: readonly Token[], from: number, to: number): boolean {
+  const segment = tokens[from]?.segment;
+  for (const at of [from - 2, from - 3, to + 1, to + 2]) {
+    const token = tokens[at];
+    if (token === undefined || token.segment !== segment) continue;
+    const trust = skillBook.of(token.text)?.trust;
+    if (trust === 'plain' || (trust === 'capital' && token.text !== token.lower)) return true;
+  }
+  return false;
+}
+
+export interface PlaceSeen {
+  readonly from: number;
+  readonly to: number;
+  readonly start: number;
+  readonly end: number;
+  readonly city: string | null;
+  readonly region: string | null;
+  readonly country: string | null;
+  readonly countryCode: string | null;
+}
+
+/** `Palo Alto, CA`, `Mumbai, Maharashtra, India`, `80331 München`: neighbours that name one place are one. */
+export function knownPlacesIn(tokens: readonly Token[]): PlaceSeen[] {
+  const seen = placeBook.find(tokens, (one) => looksLikePlace(tokens, one));
+  const places: PlaceSeen[] = [];
+  for (let at = 0; at < seen.length; at++) {
+    const group = [seen[at] as SeenPhrase<KnownPlace>];
+    while (follows(tokens, group.at(-1), seen[at + 1])) group.push(seen[++at] as SeenPhrase<KnownPlace>);
+    const place = placeOf(tokens, group);
+    if (place !== null) places.push(place);
+  }
+  return places;
+}
+
+function looksLikePlace(tokens: readonly Token[], { from, to, value }: SeenPhrase<KnownPlace>): boolean {
+  const first = tokens[from];
+  if (first === undefined || !/^['’]?\p{Lu}/u.test(first.text)) return false;
+  const isCode =
+    (value.kind === 'region' && value.isCode) || (value.kind === 'country' && first.text.length <= 2);
+  if (!isCode) return true;
+  if (first.text !== first.text.toUpperCase()) return false;
+  if (value.kind === 'country') return true;
+  // A code alone says nothing: it needs a capitalised word and a comma or blank before it.
+  const before = tokens[from - 1];
+  const earlier = before?.lower === ',' ? tokens[from - 2] : before;
+  return (
+    earlier !== undefined &&
+    earlier.kind === 'word' &&
+    /^\p{Lu}/u.test(earlier.text) &&
+    to - from === 1 &&
+    (before?.lower === ',' || placeBook.of(earlier.text)?.kind === 'city')
+  );
+}
+
+function follows(
+  tokens: readonly Token[],
+  last: SeenPhrase<KnownPlace> | undefined,
+  next: SeenPhrase<KnownPlace> | undefined,
+): boolean {
+  if (last === undefined || next === undefined) return false;
+  const rank = { city: 0, region: 1, country: 2 };
+  if (rank[next.value.kind] <= rank[last.value.kind]) return false;
+  if (tokens[next.from]?.segment !== tokens[last.to - 1]?.segment) return false;
+  const between = tokens.slice(last.to, next.from);
+  return between.length <= 2 && between.every((token) => /^(?:,|-|–|\(|\/|\d{4,6})$/.test(token.text));
+}
+
+function placeOf(tokens: readonly Token[], group: readonly SeenPhrase<KnownPlace>[]): PlaceSeen | null {
+  const textOf = (one: SeenPhrase<KnownPlace> | undefined) =>
+    one === undefined
+      ? null
+      : tokens
+          .slice(one.from, one.to)
+          .map((token) => token.text)
+          .join(' ')
+          .replace(/ ([.-]) ?/g, '$1 ')
+          .trim();
+  const city = group.find((one) => one.value.kind === 'city');
+  const region = group.find((one) => one.value.kind === 'region');
+  const country = group.find((one) => one.value.kind === 'country');
+  let from = group[0]?.from ?? 0;
+  const to = group.at(-1)?.to ?? 0;
+  let cityText = textOf(city);
+  if (group.length === 1 && cityText !== null && needsCompany(cityText)) return null;
+  // An unknown town before a known region: "Charlottesburg, VA".
+  if (city === undefined && region !== undefined) {
+    const town = townBefore(tokens, from);
+    if (town !== null) {
+      from = town.from;
+      cityText = town.text;
+    } else if (region.value.kind === 'region' && region.value.isCode) {
+      return null;
+    }
+  }
+  const start = tokens[from]?.start;
+  const end = tokens[to - 1]?.end;
+  if (start === undefined || end === undefined) return null;
+  const countryCode = (country ?? region ?? city)?.value.countryCode ?? null;
+  return {
+    from,
+    to,
+    start,
+    end,
+    city: cityText,
+    region: textOf(region),
+    country: textOf(country),
+    countryCode,
+  };
+}
+
+function townBefore(tokens: readonly Token[], from: number): { from: number; text: string } | null {
+  if (tokens[from - 1]?.lower !== ',') return null;
+  let at = from - 2;
+  const segment = tokens[from]?.segment;
+  const words: string[] = [];
+  while (words.length < 3) {
+    const token = tokens[at];
+    if (
+      token === undefined ||
+      token.segment !== segment ||
+      token.kind !== 'word' ||
+      !/^\p{Lu}[\p{L}.'’-]+$/u.test(token.text)
+    )
+      break;
+    words.unshift(token.text);
+    at--;
+  }
+  return words.length === 0 ? null : { from: at + 1, text: words.join(' ') };
+}

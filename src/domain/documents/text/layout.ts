@@ -1,0 +1,167 @@
+import { findEmails, findLinks, findPhones, type Link } from './contact-details.ts';
+import { type DateSpan, findDates } from './dates.ts';
+import { knownPlacesIn, knownSkillsIn, type PlaceSeen, type SkillSeen } from './gazetteer.ts';
+import { type Heading, headingOf, type SectionKind, sectionsOf } from './sections.ts';
+import { type Found, type Segment, segmentsOf, type Token, tokensOf, type WholePlace } from './tokens.ts';
+
+/** A text with all that can be told without understanding it; every later step reads this and not the text. */
+export interface LaidOutText {
+  readonly text: string;
+  readonly segments: readonly Segment[];
+  readonly headings: readonly (Heading | null)[];
+  /** The kind of section that each segment lies in. */
+  readonly sections: readonly SectionKind[];
+  readonly tokens: readonly Token[];
+  /** Where each segment's tokens begin; one more than there are segments. */
+  readonly tokenStarts: readonly number[];
+  readonly emails: readonly Found<string>[];
+  readonly phones: readonly Found<string>[];
+  readonly links: readonly Found<Link>[];
+  readonly dates: readonly DateSpan[];
+  readonly skills: readonly SkillSeen[];
+  readonly places: readonly PlaceSeen[];
+}
+
+/** What the document reader lets through; whoever asks with more gets the beginning. */
+export const MOST_CHARACTERS = 500_000;
+
+export function layOut(whole: string): LaidOutText {
+  const text = whole.length > MOST_CHARACTERS ? whole.slice(0, MOST_CHARACTERS) : whole;
+  const emails = findEmails(text);
+  const links = findLinks(text).filter(
+    (link) => !emails.some((one) => one.start < link.end && link.start < one.end),
+  );
+  const dates = findDates(text);
+  const taken = [...emails, ...links, ...dates].sort((one, other) => one.start - other.start);
+  const phones = findPhones(text, taken);
+  const segments = segmentsOf(text);
+  const tokens = tokensOf(segments, wholePlaces(emails, links, phones, dates));
+  const tokenStarts = startsOf(segments, tokens);
+  const headings = segments.map(headingOf);
+  const sections = sectionsOf({ segments, headings, tokens, tokenStarts, dates });
+  const skills = knownSkillsIn({ tokens, sections, segments });
+  const places = knownPlacesIn(tokens);
+  return {
+    text,
+    segments,
+    headings,
+    sections,
+    tokens,
+    tokenStarts,
+    emails,
+    phones,
+    links,
+    dates,
+    skills,
+    places,
+  };
+}
+
+function wholePlaces(
+  emails: readonly Found<string>[],
+  links: readonly Found<Link>[],
+  phones: readonly Found<string>[],
+  dates: readonly DateSpan[],
+): WholePlace[] {
+  const all: WholePlace[] = [
+    ...emails.map(({ start, end }) => ({ start, end, kind: 'email' as const })),
+    ...links.map(({ start, end }) => ({ start, end, kind: 'link' as const })),
+    ...phones.map(({ start, end }) => ({ start, end, kind: 'phone' as const })),
+    ...dates.map(({ start, end }) => ({ start, end, kind: 'date' as const })),
+  ].sort((one, other) => one.start - other.start);
+  const apart: WholePlace[] = [];
+  for (const one of all) {
+    if (one.start >= (apart.at(-1)?.end ?? 0)) apart.push(one);
+  }
+  return apart;
+}
+
+function startsOf(segments: readonly Segment[], tokens: readonly Token[]): number[] {
+  const starts: number[] = [];
+  let at = 0;
+  for (let segment = 0; segment < segments.length; segment++) {
+    starts.push(at);
+    while (at < tokens.length && tokens[at]?.segment === segment) at++;
+  }
+  starts.push(tokens.length);
+  return starts;
+}
+
+/** A text whose columns stand one after the other, with the way back to the offsets of the original. */
+interface UnfoldedText {
+  readonly text: string;
+  /** Null where the text has no columns and is what it was. */
+  readonly offsets: Int32Array | null;
+}
+
+const GAP = /\S( {3,})(?=\S)/;
+const LEAST_LINES = 8;
+const LONGEST_LINE = 400;
+
+/**
+ * Plain text that was printed in two columns: many lines have a wide gap, and what stands behind it begins at the same
+ * place in most of them. The left column is read first, then the right one, as a person would.
+ */
+export function unfoldColumns(text: string): UnfoldedText {
+  const lines = text.split('\n');
+  const filled = lines.filter((line) => line.trim() !== '' && line.length <= LONGEST_LINE);
+  if (filled.length < LEAST_LINES || text.includes('\t')) return { text, offsets: null };
+  const column = commonColumn(filled);
+  if (column === null) return { text, offsets: null };
+  const left: string[] = [];
+  const offsets: number[] = [];
+  const right: { text: string; at: number }[] = [];
+  const pieces: { text: string; at: number }[] = [];
+  let at = 0;
+  let begun = false;
+  for (const line of lines) {
+    const isParted =
+      line.length > column && line.slice(column - 2, column).trim() === '' && /\S/.test(line[column] ?? '');
+    begun ||= isParted;
+    // Above the columns stand the name and whatever runs over both.
+    if (isParted) {
+      pieces.push({ text: line.slice(0, column).trimEnd(), at });
+      right.push({ text: line.slice(column), at: at + column });
+    } else {
+      pieces.push({ text: line, at });
+      if (begun && line.trim() === '') right.push({ text: '', at });
+    }
+    at += line.length + 1;
+  }
+  for (const piece of [...pieces, { text: '', at }, ...right]) {
+    left.push(piece.text);
+    for (let index = 0; index <= piece.text.length; index++)
+      offsets.push(Math.min(text.length, piece.at + index));
+  }
+  return { text: left.join('\n'), offsets: Int32Array.from(offsets) };
+}
+
+/** Where the right column begins: in a third of all lines at least, and in most of those that have a gap. */
+function commonColumn(lines: readonly string[]): number | null {
+  const counts = new Map<number, number>();
+  let parted = 0;
+  for (const line of lines) {
+    const indent = /^ {8,}(?=\S)/.exec(line)?.[0].length;
+    const gap = GAP.exec(line);
+    const column = indent ?? (gap === null ? null : gap.index + gap[0].length);
+    if (column === null) continue;
+    parted++;
+    counts.set(column, (counts.get(column) ?? 0) + 1);
+  }
+  const [best] = [...counts].sort((one, other) => other[1] - one[1]);
+  if (best === undefined) return null;
+  const [column, count] = best;
+  return count >= lines.length / 3 && count >= parted * 0.6 && count >= 5 ? column : null;
+}
+
+/** A place of the unfolded text in the original one; of a place over several lines, its first line. */
+export function foldedPlace(
+  { text, offsets }: UnfoldedText,
+  start: number,
+  end: number,
+): { start: number; end: number } {
+  if (offsets === null) return { start, end };
+  const lineEnd = text.indexOf('\n', start);
+  const last = lineEnd === -1 || lineEnd >= end ? end : lineEnd;
+  return { start: offsets[start] ?? 0, end: (offsets[last - 1] ?? 0) + 1 };
+}

@@ -1,0 +1,123 @@
+import { createPhraseBook, type PhraseBook } from '../text/tokens.ts';
+import companies from './companies.json' with { type: 'json' };
+import degrees from './degrees.json' with { type: 'json' };
+import names from './names.json' with { type: 'json' };
+import places from './places.json' with { type: 'json' };
+import schools from './schools.json' with { type: 'json' };
+import skills from './skills.json' with { type: 'json' };
+import titles from './titles.json' with { type: 'json' };
+
+const setOf = (lines: readonly string[]): ReadonlySet<string> =>
+  new Set(lines.flatMap((line) => line.split(' ')));
+
+export const titleHeads = setOf(titles.heads);
+export const titleModifiers = setOf(titles.modifiers);
+export const firstNames = setOf(names.first);
+export const lastNames = setOf(names.last);
+export const companySuffixes = setOf(companies.suffixes);
+export const companyHeads = setOf(companies.heads);
+export const schoolHeads = setOf(schools.heads);
+
+export const knownCompanies: PhraseBook<true> = createPhraseBook(
+  companies.known.flatMap((line) => line.split('|')).map((name) => [name, true] as const),
+);
+
+export const knownSchools: PhraseBook<true> = createPhraseBook(
+  schools.known.flatMap((line) => line.split('|')).map((name) => [name, true] as const),
+);
+
+export type DegreeLevel = 'doctorate' | 'master' | 'bachelor' | 'associate' | 'secondary';
+
+/** From the highest to the lowest. */
+export const DEGREE_LEVELS: readonly DegreeLevel[] = [
+  'doctorate',
+  'master',
+  'bachelor',
+  'associate',
+  'secondary',
+];
+
+export const degreeBook: PhraseBook<DegreeLevel> = createPhraseBook(
+  DEGREE_LEVELS.flatMap((level) => degrees[level].split('|').map((name) => [name, level] as const)),
+);
+
+export interface KnownSkill {
+  /** The one name that all its spellings stand for. */
+  readonly canonical: string;
+  /** The family it belongs to, which makes two skills near each other. */
+  readonly family: string;
+  /**
+   * How far its spelling can be trusted: `plain` anywhere; `capital` only with a capital letter, or among other
+   * skills (Excel, Swift); `listed` only among other skills or under a heading for them (C, R, Word).
+   */
+  readonly trust: 'plain' | 'capital' | 'listed';
+}
+
+/** `Canonical=spelling|spelling`; `!` behind a spelling means `capital`, `!!` means `listed`. */
+function* skillEntries(): Generator<readonly [string, KnownSkill]> {
+  for (const [family, lines] of Object.entries(skills)) {
+    for (const entry of lines.flatMap((line) => line.split('; '))) {
+      const [name = '', others = ''] = entry.split('=');
+      const canonical = name.replace(/!+$/, '');
+      for (const spelling of [name, ...others.split('|')]) {
+        if (spelling === '') continue;
+        const trust = spelling.endsWith('!!') ? 'listed' : spelling.endsWith('!') ? 'capital' : 'plain';
+        yield [spelling.replace(/!+$/, ''), { canonical, family, trust }];
+      }
+    }
+  }
+}
+
+export const skillBook: PhraseBook<KnownSkill> = createPhraseBook(skillEntries());
+
+/** `ReactJS` is `React`; null for what the list does not have. */
+export function canonicalSkill(name: string): string | null {
+  return skillBook.of(name)?.canonical ?? null;
+}
+
+export function skillFamily(name: string): string | null {
+  return skillBook.of(name)?.family ?? null;
+}
+
+export type KnownPlace =
+  | { readonly kind: 'country'; readonly countryCode: string }
+  | { readonly kind: 'region'; readonly countryCode: string; readonly isCode: boolean }
+  | { readonly kind: 'city'; readonly countryCode: string };
+
+/** Regions whose bare names are cities or people more often are listed as `New York State`. */
+const REGION_SUFFIX = / (?:State|Province|[A-Z]{2,3}|UK)$/;
+
+function* placeEntries(): Generator<readonly [string, KnownPlace]> {
+  for (const [countryCode, names] of Object.entries(places.cities)) {
+    for (const name of names.split('|'))
+      yield [name.replace(REGION_SUFFIX, ''), { kind: 'city', countryCode }];
+  }
+  for (const line of places.countries) {
+    for (const entry of line.split('|')) {
+      const countryCode = entry.slice(0, 2);
+      for (const name of entry.slice(3).split('/')) yield [name, { kind: 'country', countryCode }];
+    }
+  }
+  for (const [countryCode, names] of Object.entries(places.regions)) {
+    for (const entry of names.split('|')) {
+      const [code = '', ...rest] = entry.split(' ');
+      for (const name of rest.join(' ').split('/')) {
+        yield [name.replace(/ (?:State|Province)$/, ''), { kind: 'region', countryCode, isCode: false }];
+      }
+      if (code !== '-') yield [code, { kind: 'region', countryCode, isCode: true }];
+    }
+  }
+}
+
+/** Towns whose names are words or people: they count only with their region or country behind them. */
+const AMBIGUOUS_TOWNS: ReadonlySet<string> = new Set(
+  'mobile reading orange split nice bath essen halle hull faro natal best zug brest tours metz angers kent devon jackson lincoln madison henderson lancaster preston warren aurora elizabeth victoria salem hamilton columbia concord troy auburn regina kota anand salvador santiago mendoza jordan'.split(
+    ' ',
+  ),
+);
+
+export function needsCompany(city: string): boolean {
+  return AMBIGUOUS_TOWNS.has(city.toLowerCase());
+}
+
+export const placeBook: PhraseBook<KnownPlace> = createPhraseBook(placeEntries());

@@ -1,0 +1,237 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Transaction } from '../../ports/database.ts';
+import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import {
+  checkWantedFields,
+  JOB_COLUMNS,
+  type Job,
+  type JobChange,
+  type JobFieldName,
+  type JobFields,
+  type JobFile,
+  type JobStatus,
+  type WantedFields,
+  writeJobVersion,
+} from './job.ts';
+
+export interface NewJob {
+  readonly companyId: string;
+  readonly createdBy: string | null;
+  readonly fields: WantedFields;
+  /** Left out: DRAFT for a posting that is to be read, ACTIVE for what a person has filled in. */
+  readonly status?: JobStatus | undefined;
+  readonly file?: JobFile | undefined;
+  /** What was read of the posting at once; it stands until the worker has read it, and where nobody has said otherwise. */
+  readonly draft?: Partial<JobFields> | undefined;
+}
+
+type CreatedJob =
+  | { readonly outcome: 'created'; readonly job: Job }
+  | { readonly outcome: 'invalid'; readonly field: JobFieldName; readonly message: string };
+
+interface CreateJobParts {
+  readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+}
+
+/** A posting with a file waits for the document worker from this transaction's commit on. */
+export async function createJob(
+  transaction: Transaction,
+  { clock, secrets, jobQueue }: CreateJobParts,
+  wanted: NewJob,
+): Promise<CreatedJob> {
+  const checked = checkWantedFields(wanted.fields);
+  if (checked.outcome === 'invalid') return checked;
+  const given = Object.keys(checked.fields);
+  const fields = { ...NOTHING, ...wanted.draft, ...checked.fields };
+  if (fields.title === '') return { outcome: 'invalid', field: 'title', message: 'a job needs a title' };
+  const { file } = wanted;
+  const status = wanted.status ?? (file === undefined ? 'ACTIVE' : 'DRAFT');
+  const rows = await transaction.query<Job>(
+    `insert into jobs (id, company_id, status, title, description, location, remote, employment_type, must_have,
+       nice_to_have, min_months_experience, given, parsing, created_by, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9::text[], $10::text[], $11, $12::text[], $13, $14, $15, $15)
+     returning ${JOB_COLUMNS}`,
+    [
+      secrets.newId(),
+      wanted.companyId,
+      status,
+      fields.title,
+      fields.description,
+      fields.location,
+      fields.remote,
+      fields.employmentType,
+      fields.mustHave,
+      fields.niceToHave,
+      fields.minMonthsExperience,
+      given,
+      file === undefined ? 'NONE' : 'PENDING',
+      wanted.createdBy,
+      new Date(clock.now()),
+    ],
+  );
+  const [job] = rows;
+  if (job === undefined) throw new Error('a job that was inserted did not come back');
+  await writeJobVersion(transaction, job, 'created', wanted.createdBy);
+  if (file !== undefined) await sendToWorker(transaction, jobQueue, job, file);
+  return { outcome: 'created', job };
+}
+
+const NOTHING: JobFields = {
+  title: '',
+  description: '',
+  location: null,
+  remote: false,
+  employmentType: null,
+  mustHave: [],
+  niceToHave: [],
+  minMonthsExperience: null,
+};
+
+/** Keeps the file in the place of the one before it, and a job for the worker with it. */
+async function sendToWorker(
+  transaction: Transaction,
+  jobQueue: Pick<JobQueue, 'enqueue'>,
+  job: Job,
+  { name, bytes }: JobFile,
+): Promise<void> {
+  await transaction.query(
+    `insert into job_files (job_id, name, sha256, bytes, created_at) values ($1, $2, sha256($3::bytea), $3, $4)
+     on conflict (job_id) do update set name = excluded.name, sha256 = excluded.sha256, bytes = excluded.bytes,
+       created_at = excluded.created_at`,
+    [job.id, name, bytes, job.updatedAt],
+  );
+  await jobQueue.enqueue(DOCUMENT_QUEUE.name, { jobId: job.id }, { within: transaction });
+}
+
+interface JobChanges {
+  readonly companyId: string;
+  readonly jobId: string;
+  readonly changedBy: string | null;
+  readonly fields: WantedFields;
+  readonly status?: JobStatus | undefined;
+  /** Another posting in the place of the one before: it is read again. */
+  readonly file?: JobFile | undefined;
+  readonly draft?: Partial<JobFields> | undefined;
+}
+
+type ChangedJob =
+  /** Not new where everything was as wished already. */
+  | { readonly outcome: 'changed'; readonly job: Job; readonly isNew: boolean }
+  | { readonly outcome: 'no-such-job' }
+  | { readonly outcome: 'invalid'; readonly field: JobFieldName; readonly message: string };
+
+interface ChangeJobParts {
+  readonly clock: Clock;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+}
+
+/** What is left out stays as it is. Two edits at once follow each other: the row is locked. */
+export async function changeJob(
+  transaction: Transaction,
+  { clock, jobQueue }: ChangeJobParts,
+  changes: JobChanges,
+): Promise<ChangedJob> {
+  const checked = checkWantedFields(changes.fields);
+  if (checked.outcome === 'invalid') return checked;
+  const old = await lockJob(transaction, changes.companyId, changes.jobId);
+  if (old === null) return { outcome: 'no-such-job' };
+  const given = [...new Set([...old.given, ...(Object.keys(checked.fields) as JobFieldName[])])];
+  const { file } = changes;
+  const draft = file === undefined ? {} : withoutGiven(changes.draft ?? {}, given);
+  const next: Job = {
+    ...old,
+    ...draft,
+    ...checked.fields,
+    status: changes.status ?? old.status,
+    given,
+    ...(file === undefined ? {} : { parsing: 'PENDING' as const, parseProblem: null }),
+  };
+  if (file === undefined && isSame(old, next)) return { outcome: 'changed', job: old, isNew: false };
+  const what = next.status === 'CLOSED' && old.status !== 'CLOSED' ? 'closed' : 'edited';
+  const change = { what: file === undefined ? what : 'sent-again', changedBy: changes.changedBy } as const;
+  const job = await writeJob(transaction, next, { ...change, at: new Date(clock.now()) });
+  if (file !== undefined) await sendToWorker(transaction, jobQueue, job, file);
+  return { outcome: 'changed', job, isNew: true };
+}
+
+/** Fields that a person has set are not taken from a posting. */
+export function withoutGiven(read: Partial<JobFields>, given: readonly JobFieldName[]): Partial<JobFields> {
+  const entries = Object.entries(read).filter(([name]) => !given.includes(name as JobFieldName));
+  return Object.fromEntries(entries) as Partial<JobFields>;
+}
+
+/** Null for a job of another company, as for one that does not exist. */
+export async function lockJob(
+  transaction: Transaction,
+  companyId: string | null,
+  jobId: string,
+): Promise<Job | null> {
+  const rows = await transaction.query<Job>(
+    `select ${JOB_COLUMNS} from jobs where id = $1 and ($2::uuid is null or company_id = $2) for update`,
+    [jobId, companyId],
+  );
+  return rows[0] ?? null;
+}
+
+interface WrittenChange {
+  readonly what: JobChange;
+  readonly changedBy: string | null;
+  readonly at: Date;
+  /** The whole posting, where it has been read. */
+  readonly posting?: Readonly<Record<string, unknown>> | null;
+}
+
+/** Writes every field of a locked job as its next version. */
+export async function writeJob(transaction: Transaction, next: Job, change: WrittenChange): Promise<Job> {
+  const rows = await transaction.query<Job>(
+    `update jobs set version = version + 1, status = $2, title = $3, description = $4, location = $5, remote = $6,
+       employment_type = $7, must_have = $8::text[], nice_to_have = $9::text[], min_months_experience = $10,
+       given = $11::text[], parsing = $12, parse_problem = $13, engine = $14,
+       posting = case when $15 then $16::jsonb else posting end, updated_at = greatest(updated_at, $17)
+     where id = $1 returning ${JOB_COLUMNS}`,
+    [
+      next.id,
+      next.status,
+      next.title,
+      next.description,
+      next.location,
+      next.remote,
+      next.employmentType,
+      next.mustHave,
+      next.niceToHave,
+      next.minMonthsExperience,
+      next.given,
+      next.parsing,
+      next.parseProblem,
+      next.engine,
+      change.posting !== undefined,
+      change.posting ?? null,
+      change.at,
+    ],
+  );
+  const [job] = rows;
+  if (job === undefined) throw new Error('a locked job is gone');
+  await writeJobVersion(transaction, job, change.what, change.changedBy);
+  return job;
+}
+
+function isSame(old: Job, next: Job): boolean {
+  const texts = [old, next].map(({ given: _given, ...rest }) => JSON.stringify(rest));
+  return texts[0] === texts[1];
+}
+
+/**
+ * Postings that wait to be read, each as the id of its job and nothing else. A run may take the reader's 20 s and two
+ * calls of a model; a database or a reader that is busy is tried again for about twenty minutes.
+ */
+export const DOCUMENT_QUEUE: QueueDefinition = {
+  name: 'document',
+  retries: 8,
+  retryDelaySeconds: 5,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 30,
+};

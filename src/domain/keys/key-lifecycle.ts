@@ -1,0 +1,190 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Statements, Transaction } from '../../ports/database.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { type ApiKey, isId, KEY_COLUMNS, type KeySettings, keyStatus, recognition } from './api-key.ts';
+import { checkWantedKey, drawRawKey, type MintParts } from './mint-key.ts';
+
+interface KeyToRotate {
+  readonly companyId: string;
+  readonly keyId: string;
+  /** The user who rotates it; null on the command line. */
+  readonly createdBy: string | null;
+}
+
+type RotatedKey =
+  | { readonly outcome: 'rotated'; readonly rawKey: string; readonly key: ApiKey }
+  | { readonly outcome: 'no-such-key' }
+  | { readonly outcome: 'not-live'; readonly status: 'REVOKED' | 'EXPIRED' };
+
+/**
+ * Mints a sibling with the same settings, the expiry among them (G-22). The old key stays as it is, so that
+ * programs can change over one by one; revoking it is a step of its own. Only a live key has a sibling: what was
+ * closed on purpose is not opened again by a rotation.
+ */
+export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<RotatedKey> {
+  if (!isId(old.companyId) || !isId(old.keyId)) return { outcome: 'no-such-key' };
+  const { database, secrets, clock } = parts;
+  const rawKey = drawRawKey(secrets);
+  const { prefix, lastFour } = recognition(rawKey);
+  const now = new Date(clock.now());
+  const rows = await database.query<ApiKey>(
+    `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at)
+     select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, expires_at
+     from api_keys
+     where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
+     returning ${KEY_COLUMNS}`,
+    [secrets.newId(), secrets.sha256(rawKey), prefix, lastFour, old.createdBy, old.companyId, old.keyId, now],
+  );
+  const key = rows[0];
+  if (key !== undefined) return { outcome: 'rotated', rawKey, key };
+  const found = await findKey(database, old.companyId, old.keyId);
+  if (found === null) return { outcome: 'no-such-key' };
+  return {
+    outcome: 'not-live',
+    status: keyStatus(found, now.getTime()) === 'REVOKED' ? 'REVOKED' : 'EXPIRED',
+  };
+}
+
+/** Each message is the hash, in hexadecimal, of a key that has been revoked. */
+export const REVOKED_KEYS_TOPIC = 'keys';
+const PAUSES_MS = [50, 200] as const;
+
+interface RevokeParts {
+  readonly database: Database;
+  readonly sharedState: SharedState;
+  readonly clock: Clock;
+}
+
+type RevokedKey =
+  /**
+   * `announced`: the gateways have been told and drop the key at once. Otherwise shared state was away; the key
+   * is revoked all the same, and every gateway finds out when it looks it up anew, within a second.
+   */
+  | { readonly outcome: 'revoked'; readonly key: ApiKey; readonly announced: boolean }
+  | { readonly outcome: 'no-such-key' };
+
+/** Again is no error: the moment of the first time stays, and the gateways are told once more. */
+export async function revokeKey(
+  { database, sharedState, clock }: RevokeParts,
+  { companyId, keyId }: { readonly companyId: string; readonly keyId: string },
+): Promise<RevokedKey> {
+  if (!isId(companyId) || !isId(keyId)) return { outcome: 'no-such-key' };
+  const rows = await database.query<ApiKey & { hash: string }>(
+    `update api_keys set revoked_at = coalesce(revoked_at, $3) where company_id = $1 and id = $2
+     returning ${KEY_COLUMNS}, encode(sha256, 'hex') as hash`,
+    [companyId, keyId, new Date(clock.now())],
+  );
+  const found = rows[0];
+  if (found === undefined) return { outcome: 'no-such-key' };
+  const { hash, ...key } = found;
+  // After the commit, never before: whoever looks the key up because of the message must find it revoked.
+  return { outcome: 'revoked', key, announced: await announce(sharedState, clock, hash) };
+}
+
+async function announce(sharedState: SharedState, clock: Clock, hash: string): Promise<boolean> {
+  for (let attempt = 0; attempt <= PAUSES_MS.length; attempt += 1) {
+    try {
+      await sharedState.publish(REVOKED_KEYS_TOPIC, hash);
+      return true;
+    } catch {
+      const pauseMs = PAUSES_MS[attempt];
+      if (pauseMs !== undefined) await clock.sleep(pauseMs);
+    }
+  }
+  return false;
+}
+
+interface KeyLimitChanges {
+  readonly companyId: string;
+  readonly keyId: string;
+  /** What is left out stays; null takes away a limit that is optional. */
+  readonly requestsPerMinute?: number | undefined;
+  readonly tokensPerMinute?: number | undefined;
+  readonly maxCallsInFlight?: number | null | undefined;
+  readonly monthlySpendingLimitMicro?: bigint | null | undefined;
+}
+
+type ChangedKeyLimits =
+  | { readonly outcome: 'changed'; readonly key: ApiKey }
+  | { readonly outcome: 'invalid'; readonly field: keyof KeySettings; readonly message: string }
+  | { readonly outcome: 'no-such-key' }
+  | { readonly outcome: 'not-live' };
+
+/** In force in every gateway within a second: none uses what it has heard of a key for longer. */
+export async function changeKeyLimits(
+  transaction: Transaction,
+  clock: Clock,
+  changes: KeyLimitChanges,
+): Promise<ChangedKeyLimits> {
+  const { companyId, keyId } = changes;
+  if (!isId(companyId) || !isId(keyId)) return { outcome: 'no-such-key' };
+  const rows = await transaction.query<ApiKey>(
+    `select ${KEY_COLUMNS} from api_keys where company_id = $1 and id = $2 for update`,
+    [companyId, keyId],
+  );
+  const [old] = rows;
+  if (old === undefined) return { outcome: 'no-such-key' };
+  if (keyStatus(old, clock.now()) !== 'LIVE') return { outcome: 'not-live' };
+  const wanted = {
+    ...old,
+    requestsPerMinute: changes.requestsPerMinute ?? old.requestsPerMinute,
+    tokensPerMinute: changes.tokensPerMinute ?? old.tokensPerMinute,
+    maxCallsInFlight: limitAfter(changes.maxCallsInFlight, old.maxCallsInFlight),
+    monthlySpendingLimitMicro: limitAfter(changes.monthlySpendingLimitMicro, old.monthlySpendingLimitMicro),
+  };
+  const checked = checkWantedKey(wanted, clock.now());
+  if (checked.outcome === 'invalid') return checked;
+  const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro } =
+    checked.settings;
+  const changed = await transaction.query<ApiKey>(
+    `update api_keys set requests_per_minute = $2, tokens_per_minute = $3, max_calls_in_flight = $4,
+       monthly_spending_limit_micro = $5 where id = $1 returning ${KEY_COLUMNS}`,
+    [keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],
+  );
+  return { outcome: 'changed', key: changed[0] ?? old };
+}
+
+function limitAfter<Value>(change: Value | null | undefined, old: Value | null): Value | null {
+  return change === undefined ? old : change;
+}
+
+export const LONGEST_PAGE = 1_000;
+
+interface KeyPage {
+  /** 1,000 unless told, and never more. */
+  readonly limit?: number;
+  /** The id of the last key of the page before. */
+  readonly after?: string;
+}
+
+/** A company's keys of every status, the newest first. */
+export async function listKeys(
+  statements: Statements,
+  companyId: string,
+  { limit = LONGEST_PAGE, after }: KeyPage = {},
+): Promise<readonly ApiKey[]> {
+  if (!isId(companyId) || (after !== undefined && !isId(after))) return [];
+  return await statements.query<ApiKey>(
+    `select ${KEY_COLUMNS} from api_keys
+     where company_id = $1 and ($2::uuid is null or (created_at, id) <
+       (select last.created_at, last.id from api_keys last where last.id = $2 and last.company_id = $1))
+     order by created_at desc, id desc limit $3`,
+    [companyId, after ?? null, Math.min(limit, LONGEST_PAGE)],
+  );
+}
+
+/** Null for a key of another company, as for one that does not exist. */
+export async function findKey(
+  statements: Statements,
+  companyId: string,
+  keyId: string,
+): Promise<ApiKey | null> {
+  if (!isId(companyId) || !isId(keyId)) return null;
+  const rows = await statements.query<ApiKey>(
+    `select ${KEY_COLUMNS} from api_keys where company_id = $1 and id = $2`,
+    [companyId, keyId],
+  );
+  return rows[0] ?? null;
+}

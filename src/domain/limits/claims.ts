@@ -1,0 +1,219 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Claim, Reservation, Settlement, SharedState } from '../../ports/shared-state.ts';
+
+/** The limits of one key, as its record says. */
+export interface KeyLimits {
+  readonly id: string;
+  readonly companyId: string;
+  readonly requestsPerMinute: number;
+  readonly tokensPerMinute: number;
+  readonly maxCallsInFlight: number | null;
+}
+
+const MINUTE_MS = 60_000;
+
+export const requestsName = ({ id }: KeyLimits) => `rpm ${id}`;
+export const tokensName = ({ id }: KeyLimits) => `tpm ${id}`;
+export const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
+
+/** Requests, tokens, calls in flight: the order in which they refuse. */
+export function keyClaims(key: KeyLimits, callId: string, tokens: number): Claim[] {
+  const claims = [
+    windowClaim(requestsName(key), key.requestsPerMinute, 1),
+    windowClaim(tokensName(key), key.tokensPerMinute, tokens),
+  ];
+  const limit = key.maxCallsInFlight;
+  if (limit !== null) {
+    const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
+    claims.push({ kind: 'held', name: inFlightName(key), limit, ...entry });
+  }
+  return claims;
+}
+
+export function windowClaim(name: string, limit: number, amount: number): Claim {
+  return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };
+}
+
+/**
+ * An amount that a call holds against a level for as long as it runs. It is admitted while the level is above what
+ * the others hold: so a lone call passes wherever the level is above zero, and parallel ones take it below zero by
+ * less than one amount.
+ */
+export interface CreditHold {
+  /** Of the level, and of what is held against it, among those of the company. */
+  readonly name: string;
+  readonly amount: number;
+  /** An older level is read again before it is used. */
+  readonly maxAgeMs: number;
+  /** How old it may be where it cannot be read. */
+  readonly graceMs: number;
+  /** Null where it cannot be read now. */
+  read(): Promise<HeldLevel | null>;
+}
+
+export interface HeldLevel {
+  readonly name: string;
+  readonly value: number;
+  /** Of two levels the one with the higher version is newer. */
+  readonly version: number;
+  /** How long it is kept; whoever uses it says how old it may be. */
+  readonly ttlMs: number;
+}
+
+/** A held entry ends by itself if its process dies; that of a running call is renewed three times as often. */
+export const HELD_MS = 90_000;
+
+/** Each attempt may find that shared state has come or gone, and that its levels are others. */
+const MOST_ATTEMPTS = 3;
+
+interface HoldsToReserve {
+  readonly tag: string;
+  readonly callId: string;
+  readonly holds: readonly CreditHold[];
+  /** What is claimed in the same step, after the holds. */
+  readonly others: readonly Claim[];
+}
+
+/** Holds come first: whoever may not spend is told so before being told to slow down (G-37). */
+export function claimsWithHolds(
+  { callId, holds, others }: HoldsToReserve,
+  ageOf: (hold: CreditHold) => number = freshAge,
+): readonly Claim[] {
+  if (holds.length === 0) return others;
+  const claims: Claim[] = [];
+  for (const hold of holds) {
+    const limit = { level: hold.name, maxAgeMs: ageOf(hold) };
+    const { name, amount } = hold;
+    claims.push({ kind: 'held', name, entry: callId, amount, ttlMs: HELD_MS, rule: 'room', limit });
+  }
+  return claims.concat(others);
+}
+
+const freshAge = ({ maxAgeMs }: CreditHold): number => maxAgeMs;
+const ageWithGrace = ({ graceMs }: CreditHold): number => graceMs;
+
+/**
+ * Sets the levels that the state did not know and reserves again. Where they cannot be read, the last ones known
+ * serve for the time of grace; without any, null: then nobody knows whether the call may be paid for, and it is
+ * not admitted.
+ */
+export async function reserveAfterReading(
+  place: StatePlace,
+  wanted: HoldsToReserve,
+  refused: Reserved,
+): Promise<Reserved | null> {
+  let { state } = refused;
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const read = await Promise.all(wanted.holds.map((hold) => hold.read()));
+    const levels = read.filter((level) => level !== null);
+    // A state that fails here fails below too, and the other one takes its place.
+    if (levels.length > 0) await state.settle(wanted.tag, levels.map(settlementOf)).catch(() => {});
+    const isAway = levels.length < wanted.holds.length;
+    const claims = claimsWithHolds(wanted, isAway ? ageWithGrace : freshAge);
+    const reserved = await place.reserve(wanted.tag, claims);
+    if (reserved.reservation.outcome !== 'level-unknown') return reserved;
+    if (isAway && reserved.state === state) return null;
+    ({ state } = reserved);
+  }
+  return null;
+}
+
+export function settlementOf(level: HeldLevel): Settlement {
+  return { kind: 'level', ...level };
+}
+
+export interface StatePlaceParts {
+  readonly sharedState: SharedState;
+  /** This process's own counters, for while shared state is away. */
+  readonly ownState: SharedState;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The part of each limit that this process grants while it limits by itself, above 0 and at most 1. */
+  readonly ownShare?: number;
+}
+
+export interface StatePlace {
+  /** With the state it was reserved in: there it is settled. */
+  reserve(tag: string, claims: readonly Claim[]): Promise<Reserved>;
+  /** Shared state is away, and this process limits by itself. */
+  isAlone(): boolean;
+}
+
+interface Reserved {
+  readonly reservation: Reservation;
+  readonly state: SharedState;
+}
+
+/** How long after a failure shared state is left alone: a paused server would hold up every call by its time-out. */
+const LEFT_ALONE_MS = 1_000;
+
+/**
+ * Shared state, or while it is away this process's own, at its share of the limits. Fails to the process: serving goes
+ * on; where the shares of all processes are more than one in sum, limits loosen by that much.
+ */
+export function createStatePlace(parts: StatePlaceParts): StatePlace {
+  const { sharedState, ownState, clock, log, ownShare = 1 } = parts;
+  let leftAloneUntil = 0;
+  return {
+    async reserve(tag, claims) {
+      if (leftAloneUntil === 0 || clock.now() >= leftAloneUntil) {
+        try {
+          const reservation = await sharedState.reserve(tag, claims);
+          if (leftAloneUntil !== 0) log.info('limits are kept by all processes together again');
+          leftAloneUntil = 0;
+          return { reservation, state: sharedState };
+        } catch (error) {
+          if (leftAloneUntil === 0)
+            log.error('limits are kept by each process alone for now', { error, ownShare });
+          leftAloneUntil = clock.now() + LEFT_ALONE_MS;
+        }
+      }
+      const shared = ownShare === 1 ? claims : claims.map((claim) => shareOf(claim, ownShare));
+      return { reservation: await ownState.reserve(tag, shared), state: ownState };
+    },
+    isAlone: () => leftAloneUntil !== 0,
+  };
+}
+
+/** What is held against a level is the company's own money, of which every process knows all. */
+function shareOf(claim: Claim, share: number): Claim {
+  if (claim.kind === 'window') return { ...claim, limit: partOf(claim.limit, share) };
+  return typeof claim.limit === 'number' ? { ...claim, limit: partOf(claim.limit, share) } : claim;
+}
+
+function partOf(limit: number, share: number): number {
+  return Math.max(1, Math.floor(limit * share));
+}
+
+/** What a call without a bound of its own is expected to answer. */
+const DEFAULT_ANSWER_TOKENS = 1_000;
+const BYTES_PER_TOKEN = 4;
+/** Both factors come from the client: what they make must stay a whole number that the database can hold. */
+const MOST_TOKENS = 2 ** 40;
+
+export interface EstimatedUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/**
+ * A cheap guess before the call: its bytes by four, and the most it may answer, for each choice. It changes
+ * nothing in the body, and real usage takes its place afterwards.
+ */
+export function estimateUsage(
+  bodyBytes: number,
+  maxAnswerTokens: number | null,
+  choices: number,
+): EstimatedUsage {
+  const answer = (maxAnswerTokens ?? DEFAULT_ANSWER_TOKENS) * Math.max(1, choices);
+  return {
+    promptTokens: Math.min(Math.ceil(bodyBytes / BYTES_PER_TOKEN), MOST_TOKENS),
+    completionTokens: Math.min(answer, MOST_TOKENS),
+  };
+}
+
+export function estimateTokens(bodyBytes: number, maxAnswerTokens: number | null, choices: number): number {
+  const { promptTokens, completionTokens } = estimateUsage(bodyBytes, maxAnswerTokens, choices);
+  return Math.min(promptTokens + completionTokens, MOST_TOKENS);
+}

@@ -1,0 +1,220 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import type { Database, SqlValue } from '../../ports/database.ts';
+import { createKeptLog, type LogTrouble } from './log-store.ts';
+
+type Mode = 'up' | 'down' | 'refusing' | 'hanging' | 'not pruning';
+
+/** A database that only counts what it is given, and that a test turns off and on. */
+function given() {
+  const clock = createManualClock(0);
+  const batches: string[][] = [];
+  const troubles: LogTrouble[] = [];
+  let mode: Mode = 'up';
+  let tries = 0;
+  let atOnce = 0;
+  let mostAtOnce = 0;
+  const released = Promise.withResolvers<void>();
+
+  async function query(text: string, values: readonly SqlValue[] = []): Promise<never[]> {
+    const isInsert = text.startsWith('insert');
+    if (mode === 'not pruning' && !isInsert) throw new Error('pruning failed');
+    if (!isInsert) return [];
+    tries += 1;
+    atOnce += 1;
+    mostAtOnce = Math.max(mostAtOnce, atOnce);
+    try {
+      await Promise.resolve();
+      if (mode === 'hanging') await released.promise;
+      if (mode === 'down') throw Object.assign(new Error('gone'), { sqlState: null });
+      if (mode === 'refusing') throw Object.assign(new Error('bad value'), { sqlState: '22P05' });
+      batches.push(values[2] as string[]);
+      return [];
+    } finally {
+      atOnce -= 1;
+    }
+  }
+
+  const database = { query } as unknown as Database;
+  const onTrouble = (trouble: LogTrouble) => void troubles.push(trouble);
+  const kept = createKeptLog({ database, clock, keepRows: 100, keepMs: 1_000_000, onTrouble });
+  return {
+    kept,
+    clock,
+    batches,
+    kinds: () => troubles.map((trouble) => trouble.kind),
+    log(count: number, message = 'entry', context = {}) {
+      for (let n = 1; n <= count; n += 1) {
+        kept.take({
+          timestamp: '2030-01-01T00:00:00.000Z',
+          level: 'info',
+          message: `${message} ${n}`,
+          context,
+        });
+      }
+    },
+    become(next: Mode) {
+      mode = next;
+      if (next !== 'hanging') released.resolve();
+    },
+    tries: () => tries,
+    mostAtOnce: () => mostAtOnce,
+    written: () => batches.flat(),
+  };
+}
+
+test('entries wait a second for company and are written together', async () => {
+  const { log, clock, batches } = given();
+  log(3);
+  await clock.advance(900);
+  log(2, 'later');
+  await clock.advance(99);
+  expect(batches).toEqual([]);
+  await clock.advance(1);
+  expect(batches).toEqual([['entry 1', 'entry 2', 'entry 3', 'later 1', 'later 2']]);
+  expect(clock.pendingTimers()).toBe(0);
+});
+
+test('500 entries do not wait, and no statement takes more', async () => {
+  const { log, clock, batches } = given();
+  log(1_200);
+  expect(batches).toEqual([]);
+  await clock.advance(0);
+  expect(batches.map((batch) => batch.length)).toEqual([500, 500]);
+  await clock.advance(1_000);
+  expect(batches.map((batch) => batch.length)).toEqual([500, 500, 200]);
+});
+
+test('large entries make smaller batches', async () => {
+  const { log, kept, batches } = given();
+  log(400, 'large', { text: 'x'.repeat(15_000) });
+  await kept.flush();
+  expect(batches.length).toBeGreaterThan(2);
+  expect(batches.flat()).toHaveLength(400);
+});
+
+test('never more than one statement is under way, and what comes meanwhile waits its turn', async () => {
+  const { log, clock, batches, become, mostAtOnce, kept } = given();
+  become('hanging');
+  log(600);
+  await clock.advance(0);
+  log(600, 'meanwhile');
+  const flushing = Promise.all([kept.flush(), kept.flush()]);
+  await clock.advance(5_000);
+  expect(batches).toEqual([]);
+  become('up');
+  await flushing;
+  expect(mostAtOnce()).toBe(1);
+  expect(batches.flat()).toHaveLength(1_200);
+});
+
+test('an outage is told once, entries wait for its end in order, and tries become rarer', async () => {
+  const { log, clock, batches, become, kinds, tries } = given();
+  become('down');
+  log(2, 'first');
+  await clock.advance(1_000);
+  expect(kinds()).toEqual(['not-written']);
+  log(2, 'second');
+  await clock.advance(10 * 60_000);
+  // After 1, 2, 4, 8 and 16 seconds, then every 30.
+  expect(tries()).toBeGreaterThan(15);
+  expect(tries()).toBeLessThan(30);
+  expect(kinds()).toEqual(['not-written']);
+  become('up');
+  await clock.advance(30_000);
+  expect(batches).toEqual([['first 1', 'first 2', 'second 1', 'second 2']]);
+  become('down');
+  log(1);
+  await clock.advance(1_000);
+  expect(kinds()).toEqual(['not-written', 'not-written']);
+});
+
+test('entries past the bound are dropped, counted, and told of when the database is back', async () => {
+  const { log, clock, become, kept, written } = given();
+  become('down');
+  log(10_007);
+  await clock.advance(1_000);
+  log(5, 'late');
+  expect(kept.droppedCount()).toBe(12);
+  become('up');
+  await clock.advance(120_000);
+  expect(written()).toHaveLength(10_001);
+  expect(written()[9_999]).toBe('entry 10000');
+  expect(written().at(-1)).toBe('12 log entries were dropped: the database did not take them');
+  log(1, 'after');
+  await clock.advance(1_000);
+  expect(written().at(-1)).toBe('after 1');
+});
+
+test('what waits is bounded in size too', async () => {
+  const { log, become, kept } = given();
+  become('down');
+  log(2_000, 'large', { text: 'x'.repeat(16_000) });
+  expect(kept.droppedCount()).toBeGreaterThan(900);
+  expect(kept.droppedCount()).toBeLessThan(1_010);
+});
+
+test('a batch refused for its data is dropped and told, and those behind it go on', async () => {
+  const { log, clock, become, kept, kinds, written } = given();
+  become('refusing');
+  log(3, 'poison');
+  await clock.advance(1_000);
+  expect(kept.droppedCount()).toBe(3);
+  expect(kinds()).toEqual(['refused']);
+  become('up');
+  log(1, 'good');
+  await clock.advance(1_000);
+  expect(written()).toEqual(['3 log entries were dropped: the database did not take them', 'good 1']);
+});
+
+test('pruning that fails is told once and holds up nothing', async () => {
+  const { log, clock, become, kinds, written } = given();
+  become('not pruning');
+  for (let minute = 0; minute < 3; minute += 1) {
+    log(1);
+    await clock.advance(60_000);
+  }
+  expect(written()).toHaveLength(3);
+  expect(kinds()).toEqual(['not-pruned']);
+});
+
+test('flush writes at once, and comes back also when the database is down', async () => {
+  const { log, kept, written, become, clock } = given();
+  await kept.flush();
+  log(3);
+  await kept.flush();
+  expect(written()).toHaveLength(3);
+  expect(clock.pendingTimers()).toBe(0);
+  become('down');
+  log(1);
+  await kept.flush();
+  expect(written()).toHaveLength(3);
+});
+
+test('close writes what waits; entries after it are dropped and no timer is left', async () => {
+  const { log, kept, written, clock } = given();
+  log(700);
+  await kept.close();
+  expect(written()).toHaveLength(700);
+  expect(clock.pendingTimers()).toBe(0);
+  log(1);
+  await clock.advance(60_000);
+  expect(written()).toHaveLength(700);
+  expect(kept.droppedCount()).toBe(1);
+  expect(clock.pendingTimers()).toBe(0);
+});
+
+test('close does not wait longer than a few seconds for a database that hangs', async () => {
+  const { log, kept, become, clock } = given();
+  become('hanging');
+  log(1);
+  let isClosed = false;
+  const closing = kept.close().then(() => {
+    isClosed = true;
+  });
+  await clock.advance(2_900);
+  expect(isClosed).toBe(false);
+  await clock.advance(100);
+  await closing;
+  expect(clock.pendingTimers()).toBe(0);
+});

@@ -1,0 +1,290 @@
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Database, SqlValue, Statements } from '../../ports/database.ts';
+import type { LogEntry, LogSink } from '../../ports/log.ts';
+
+interface KeptLogParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly keepRows: number;
+  readonly keepMs: number;
+  /** Runs once for each kind until it has passed. What it logs comes back here as an entry, which is harmless. */
+  readonly onTrouble: (trouble: LogTrouble) => void;
+}
+
+export interface LogTrouble {
+  readonly kind: 'not-written' | 'refused' | 'not-pruned';
+  readonly error: unknown;
+}
+
+interface KeptLog extends LogSink {
+  /** Resolves when all that was taken is written, or could not be. */
+  flush(): Promise<void>;
+  /** Writes what it can within a few seconds; entries after it are dropped. */
+  close(): Promise<void>;
+  droppedCount(): number;
+}
+
+const GATHER_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+const CLOSE_MS = 3_000;
+
+/** A sink that keeps entries in the database: gathered for a second or until 500 are there, one batch at a time. */
+export function createKeptLog({ database, clock, keepRows, keepMs, onTrouble }: KeptLogParts): KeptLog {
+  const pruneWhenDue = createLogPruner({ database, clock, keepRows, keepMs });
+  const waiting = createWaitingEntries();
+  const trouble = createTroubleTeller(onTrouble);
+  let timer: Timer | null = null;
+  let running: Promise<void> | null = null;
+  /** Null while the database takes what it is given. */
+  let retryMs: number | null = null;
+  let closed = false;
+
+  function arm(delayMs: number): void {
+    timer?.cancel();
+    timer = clock.after(delayMs, () => void run(false));
+  }
+
+  /** One at a time: whoever comes while it runs gets the run that is under way. */
+  function run(untilEmpty: boolean): Promise<void> {
+    timer?.cancel();
+    timer = null;
+    running ??= writeWaiting(untilEmpty).finally(() => {
+      running = null;
+      if (waiting.size() > 0 && !closed) arm(retryMs ?? GATHER_MS);
+    });
+    return running;
+  }
+
+  async function writeWaiting(untilEmpty: boolean): Promise<void> {
+    do {
+      if (!(await writeNextBatch())) return;
+    } while (waiting.size() >= (untilEmpty ? 1 : BATCH_ENTRIES));
+    if (closed) return;
+    await pruneWhenDue().then(
+      () => trouble.passed('not-pruned'),
+      (error: unknown) => trouble.tell({ kind: 'not-pruned', error }),
+    );
+  }
+
+  /** False: it stays, and is tried again later, each time after twice as long. */
+  async function writeNextBatch(): Promise<boolean> {
+    const batch = waiting.nextBatch();
+    const result = await writeBatch(database, batch);
+    if (result.outcome === 'failed') {
+      retryMs = retryMs === null ? GATHER_MS : Math.min(2 * retryMs, LONGEST_RETRY_MS);
+      trouble.tell({ kind: 'not-written', error: result.error });
+      return false;
+    }
+    retryMs = null;
+    trouble.passed('not-written');
+    waiting.removeFirst(batch.length);
+    if (result.outcome === 'refused') {
+      waiting.drop(batch.length);
+      trouble.tell({ kind: 'refused', error: result.error });
+    } else {
+      trouble.passed('refused');
+    }
+    waiting.sayDropped(new Date(clock.now()).toISOString());
+    return true;
+  }
+
+  async function flush(): Promise<void> {
+    await running;
+    if (waiting.size() > 0) await run(true);
+  }
+
+  return {
+    take(entry) {
+      if (closed) return waiting.drop(1);
+      waiting.add(entry);
+      if (running !== null || retryMs !== null) return;
+      if (waiting.size() === BATCH_ENTRIES) arm(0);
+      else if (timer === null) arm(GATHER_MS);
+    },
+    flush,
+    async close() {
+      closed = true;
+      const patience = new AbortController();
+      await Promise.race([flush(), clock.sleep(CLOSE_MS, patience.signal)]);
+      patience.abort();
+      timer?.cancel();
+    },
+    droppedCount: waiting.droppedCount,
+  };
+}
+
+/** Each kind of trouble is told when it begins, and again only after it has passed. */
+function createTroubleTeller(onTrouble: KeptLogParts['onTrouble']) {
+  const told = new Set<LogTrouble['kind']>();
+  return {
+    tell(trouble: LogTrouble): void {
+      if (told.has(trouble.kind)) return;
+      told.add(trouble.kind);
+      onTrouble(trouble);
+    },
+    passed: (kind: LogTrouble['kind']) => void told.delete(kind),
+  };
+}
+
+/** An entry as it waits for its batch: its context is text already, so that its size is known. */
+interface WaitingEntry {
+  readonly timestamp: string;
+  readonly level: string;
+  readonly message: string;
+  readonly context: string;
+  readonly characters: number;
+}
+
+interface WaitingEntries {
+  add(entry: LogEntry): void;
+  /** Counts entries that are lost for another reason than the bound. */
+  drop(entries: number): void;
+  size(): number;
+  /** The first ones, as many as one statement takes. They stay until they are removed. */
+  nextBatch(): readonly WaitingEntry[];
+  removeFirst(count: number): void;
+  /** Adds an entry, past the bound, that says how many were dropped since the last time. */
+  sayDropped(timestamp: string): void;
+  droppedCount(): number;
+}
+
+const BATCH_ENTRIES = 500;
+const BATCH_CHARACTERS = 2_000_000;
+const MAX_WAITING_ENTRIES = 10_000;
+/** 10,000 entries of the usual 300 characters take 3 million; of the largest, without this bound, 160. */
+const MAX_WAITING_CHARACTERS = 16_000_000;
+
+function createWaitingEntries(): WaitingEntries {
+  let entries: WaitingEntry[] = [];
+  let characters = 0;
+  const dropped = { total: 0, unsaid: 0 };
+
+  function drop(count: number): void {
+    dropped.total += count;
+    dropped.unsaid += count;
+  }
+
+  function keep({ timestamp, level, message, context }: LogEntry): void {
+    const text = JSON.stringify(context);
+    const entry = { timestamp, level, message, context: text, characters: message.length + text.length };
+    entries.push(entry);
+    characters += entry.characters;
+  }
+
+  return {
+    add(entry) {
+      if (entries.length >= MAX_WAITING_ENTRIES || characters >= MAX_WAITING_CHARACTERS) drop(1);
+      else keep(entry);
+    },
+    drop,
+    size: () => entries.length,
+    nextBatch() {
+      let count = 0;
+      let taken = 0;
+      while (count < Math.min(entries.length, BATCH_ENTRIES) && taken < BATCH_CHARACTERS) {
+        taken += entries[count]?.characters ?? 0;
+        count += 1;
+      }
+      return entries.slice(0, count);
+    },
+    removeFirst(count) {
+      for (const entry of entries.slice(0, count)) characters -= entry.characters;
+      entries = entries.slice(count);
+    },
+    sayDropped(timestamp) {
+      if (dropped.unsaid === 0) return;
+      const message = `${dropped.unsaid} log entries were dropped: the database did not take them`;
+      dropped.unsaid = 0;
+      keep({ timestamp, level: 'warn', message, context: {} });
+    },
+    droppedCount: () => dropped.total,
+  };
+}
+
+/** `refused`: for what it holds, so it would be refused every time. `failed`: the next try may go well. */
+type BatchOutcome =
+  | { readonly outcome: 'written' }
+  | { readonly outcome: 'refused' | 'failed'; readonly error: unknown };
+
+/** One statement, however many entries. The context goes in as text: the engines read a JSON string differently. */
+async function writeBatch(database: Statements, batch: readonly WaitingEntry[]): Promise<BatchOutcome> {
+  try {
+    await database.query(
+      `insert into log_entries (timestamp, level, message, context)
+       select timestamp::timestamptz, level, message, context::jsonb
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as entry (timestamp, level, message, context)`,
+      [
+        batch.map((entry) => entry.timestamp),
+        batch.map((entry) => entry.level),
+        batch.map((entry) => entry.message),
+        batch.map((entry) => entry.context),
+      ],
+    );
+    return { outcome: 'written' };
+  } catch (error) {
+    return { outcome: isAboutTheData(error) ? 'refused' : 'failed', error };
+  }
+}
+
+/** PostgreSQL's classes 22 and 23: it found fault with a value. */
+function isAboutTheData(error: unknown): boolean {
+  if (!(error instanceof Error) || !('sqlState' in error)) return false;
+  return typeof error.sqlState === 'string' && /^2[23]/.test(error.sqlState);
+}
+
+interface LogPrunerParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly keepRows: number;
+  readonly keepMs: number;
+}
+
+const PRUNE_EVERY_MS = 60_000;
+/** Some milliseconds of work each, so that nobody waits long behind one. */
+const CHUNK_ROWS = 1_000;
+const CHUNKS_AT_ONCE = 20;
+
+const PAST_AGE = 'select id from log_entries where timestamp < $1 order by timestamp, id';
+/** Ids only count up: above the newest one less the bound there cannot be more rows than the bound. */
+const PAST_NUMBER = `select id from log_entries
+  where id <= (select max(id) from log_entries) - $1::bigint order by id`;
+
+/**
+ * Deletes entries past their age and past the bound on rows, oldest first. May be called as often as one likes:
+ * it looks once a minute, and at every call while it is behind.
+ */
+export function createLogPruner({ database, clock, keepRows, keepMs }: LogPrunerParts): () => Promise<void> {
+  let dueAt = 0;
+
+  async function prune(): Promise<boolean> {
+    const oldest = new Date(clock.now() - keepMs);
+    const byAge = await deleteChunks(database, PAST_AGE, oldest);
+    const byNumber = await deleteChunks(database, PAST_NUMBER, BigInt(keepRows));
+    return byAge && byNumber;
+  }
+
+  return async () => {
+    if (clock.now() < dueAt) return;
+    dueAt = clock.now() + PRUNE_EVERY_MS;
+    const isDone = await prune();
+    if (!isDone) dueAt = 0;
+  };
+}
+
+/**
+ * True when nothing was left to delete. Rows that another process is deleting are left to it. `array(…)` runs the
+ * search once; behind `id in (…)` PostgreSQL may run it again for every row, and each time it finds others.
+ */
+async function deleteChunks(database: Database, which: string, bound: SqlValue): Promise<boolean> {
+  for (let chunk = 0; chunk < CHUNKS_AT_ONCE; chunk += 1) {
+    const [row] = await database.query<{ deleted: bigint }>(
+      `with gone as (
+         delete from log_entries
+         where id = any (array(${which} limit ${CHUNK_ROWS} for update skip locked)) returning 1
+       ) select count(*) as deleted from gone`,
+      [bound],
+    );
+    if (Number(row?.deleted ?? 0) < CHUNK_ROWS) return true;
+  }
+  return false;
+}

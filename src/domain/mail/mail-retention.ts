@@ -1,0 +1,70 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, SqlValue } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+
+export interface MailRetentionParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface PurgedMail {
+  readonly givenUp: number;
+  readonly forgotten: number;
+  readonly deleted: number;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+/** Longer than the queue tries: an operator has some days to mend the server and redrive. */
+export const GIVE_UP_DAYS = 7;
+/** So long one can look up whether a mail went to somebody. */
+export const KEEP_ADDRESS_DAYS = 30;
+/** A key of a fact that is older than a year is told again by nobody. */
+export const KEEP_DEDUPE_DAYS = 400;
+
+/** Some milliseconds of work each, so that nobody waits long behind one. */
+const CHUNK_ROWS = 1_000;
+const CHUNKS_AT_ONCE = 50;
+
+const GIVE_UP = `update mail_outbox set state = 'FAILED', settled_at = $1, data = '{}', claimed_until = null,
+    error = 'it could not be sent in time'
+  where id = any (array(
+    select id from mail_outbox
+    where state = 'WAITING' and (expires_at <= $1 or created_at <= $2) and (claimed_until is null or claimed_until <= $1)
+    order by created_at limit ${CHUNK_ROWS} for update skip locked))`;
+const FORGET = `update mail_outbox set to_address = null, error = null
+  where id = any (array(
+    select id from mail_outbox where settled_at <= $1 and dedupe_sha256 is not null and to_address is not null
+    order by settled_at limit ${CHUNK_ROWS} for update skip locked))`;
+const DELETE = `delete from mail_outbox
+  where id = any (array(
+    select id from mail_outbox where settled_at <= $2 or (settled_at <= $1 and dedupe_sha256 is null)
+    order by settled_at limit ${CHUNK_ROWS} for update skip locked))`;
+
+/**
+ * Gives up what is too late, then forgets: addresses after a month, rows with them, and the rows that only keep a
+ * dedupe key after that key's time. Several processes may do it at once.
+ */
+export async function purgeMail({ database, clock, log }: MailRetentionParts): Promise<PurgedMail> {
+  const now = clock.now();
+  const before = (days: number) => new Date(now - days * DAY_MS);
+  const givenUp = await inChunks(database, GIVE_UP, [new Date(now), before(GIVE_UP_DAYS)]);
+  const forgotten = await inChunks(database, FORGET, [before(KEEP_ADDRESS_DAYS)]);
+  const deleted = await inChunks(database, DELETE, [before(KEEP_ADDRESS_DAYS), before(KEEP_DEDUPE_DAYS)]);
+  if (givenUp > 0) log.warn('mails were given up: they could not be sent in time', { mails: givenUp });
+  return { givenUp, forgotten, deleted };
+}
+
+async function inChunks(database: Database, statement: string, values: readonly SqlValue[]): Promise<number> {
+  let changed = 0;
+  for (let chunk = 0; chunk < CHUNKS_AT_ONCE; chunk += 1) {
+    const [row] = await database.query<{ rows: bigint }>(
+      `with changed as (${statement} returning 1) select count(*) as rows from changed`,
+      values,
+    );
+    const rows = Number(row?.rows ?? 0);
+    changed += rows;
+    if (rows < CHUNK_ROWS) break;
+  }
+  return changed;
+}

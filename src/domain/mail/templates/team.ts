@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { button, facts, paragraph, template } from '../content.ts';
+import { atTime, id, moment, name, token } from '../fields.ts';
+
+export const invitation = template({
+  data: z.strictObject({
+    companyName: name,
+    /** A name or an address, so that the invited person knows whom to ask. */
+    invitedBy: name,
+    role: name.optional(),
+    token,
+    expiresAt: moment,
+  }),
+  expiresAt: ({ expiresAt }) => expiresAt,
+  write: ({ companyName, invitedBy, role, token, expiresAt }, links) => ({
+    subject: `You are invited to ${companyName}`,
+    heading: `Join ${companyName}`,
+    blocks: [
+      paragraph(`${invitedBy} invites you to ${companyName}.`),
+      facts(role === undefined ? null : ['Your role', role], ['Open until', atTime(expiresAt)]),
+      button('Accept the invitation', links.invitation(token)),
+      paragraph(
+        'The link works once. If you do not know the sender, leave this mail alone: nothing will happen.',
+      ),
+    ],
+    because: `You get this because ${invitedBy} entered your address.`,
+  }),
+});
+
+export const passwordReset = template({
+  data: z.strictObject({ token, expiresAt: moment }),
+  expiresAt: ({ expiresAt }) => expiresAt,
+  write: ({ token, expiresAt }, links) => ({
+    subject: 'Set a new password',
+    heading: 'Set a new password',
+    blocks: [
+      paragraph('Somebody, probably you, asked for a new password of your account.'),
+      facts(['Open until', atTime(expiresAt)]),
+      button('Set a new password', links.passwordReset(token)),
+      paragraph(
+        'The link works once. If it was not you, leave this mail alone: your password stays as it is.',
+      ),
+    ],
+    because: 'You get this because a new password was asked for with your address.',
+  }),
+});
+
+/** An interview is over, and nobody has written down yet how it went. */
+export const scorecardReminder = template({
+  data: z.strictObject({
+    companyName: name,
+    meetingId: id,
+    talentName: name,
+    jobTitle: name,
+    endedAt: moment,
+  }),
+  write: ({ companyName, meetingId, talentName, jobTitle, endedAt }, links) => ({
+    subject: `How was the interview with ${talentName}?`,
+    heading: 'Please fill in the scorecard',
+    blocks: [
+      paragraph(
+        `The interview with ${talentName} for ${jobTitle} has ended. Write down what you saw while you remember it.`,
+      ),
+      facts(['Candidate', talentName], ['Position', jobTitle], ['Interview ended', atTime(endedAt)]),
+      button('Fill in the scorecard', links.meeting(meetingId)),
+    ],
+    because: `You get this because you took part in an interview of ${companyName}.`,
+  }),
+});

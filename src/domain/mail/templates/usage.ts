@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { button, facts, paragraph, template } from '../content.ts';
+import { atTime, count, inCredits, micro, moment, name, remark } from '../fields.ts';
+
+export const lowBalance = template({
+  data: z.strictObject({ companyName: name, balanceMicro: micro, thresholdMicro: micro }),
+  write: ({ companyName, balanceMicro, thresholdMicro }, links) => ({
+    subject: `${companyName} has ${inCredits(balanceMicro)} left`,
+    heading: 'Your credits are running low',
+    blocks: [
+      paragraph(
+        BigInt(balanceMicro) > 0n
+          ? `The balance of ${companyName} is below ${inCredits(thresholdMicro)}. When nothing is left, calls are refused.`
+          : `The balance of ${companyName} is used up. Calls are refused until credits are bought.`,
+      ),
+      facts(['Balance', inCredits(balanceMicro)]),
+      button('Buy credits', links.billing),
+    ],
+    because: `You get this because you look after the billing of ${companyName}.`,
+  }),
+});
+
+/** A key has used up what it may spend in a month, or nearly. */
+export const spendingLimit = template({
+  data: z.strictObject({
+    companyName: name,
+    keyName: name,
+    limitMicro: micro,
+    spentMicro: micro,
+    resetsAt: moment,
+  }),
+  write: ({ companyName, keyName, limitMicro, spentMicro, resetsAt }, links) => {
+    const isUsedUp = BigInt(spentMicro) >= BigInt(limitMicro);
+    return {
+      subject: `The key ${keyName} ${isUsedUp ? 'has reached' : 'comes close to'} its spending limit`,
+      heading: `A key ${isUsedUp ? 'has reached' : 'comes close to'} its spending limit`,
+      blocks: [
+        paragraph(
+          isUsedUp
+            ? `The key ${keyName} of ${companyName} has used up its limit for this month. Its calls are refused until ${atTime(resetsAt)}, or until you raise the limit.`
+            : `The key ${keyName} of ${companyName} has used up most of its limit for this month. When nothing is left, its calls are refused until ${atTime(resetsAt)}.`,
+        ),
+        facts(
+          ['Key', keyName],
+          ['Limit', inCredits(limitMicro)],
+          ['Spent', inCredits(spentMicro)],
+          ['Starts anew', atTime(resetsAt)],
+        ),
+        button('See the keys', links.keys),
+      ],
+      because: `You get this because you look after the keys of ${companyName}.`,
+    };
+  },
+});
+
+/** For operators: calls were answered and could not be charged. */
+export const unbilledCallsAlert = template({
+  data: z.strictObject({
+    calls: z.int().min(0),
+    since: moment,
+    until: moment,
+    companies: z.int().min(0).optional(),
+    /** The alias or provider most of them went to. */
+    mostly: name.optional(),
+    reason: remark.optional(),
+  }),
+  write: ({ calls, since, until, companies, mostly, reason }, links) => ({
+    subject: `${count(calls, 'call', 'calls')} could not be billed`,
+    heading: `${count(calls, 'call was', 'calls were')} not billed`,
+    blocks: [
+      paragraph(
+        'Calls were answered without being charged. Please look why: each one is money that was not taken.',
+      ),
+      facts(
+        ['Calls', count(calls, 'call', 'calls')],
+        ['From', atTime(since)],
+        ['Up to', atTime(until)],
+        companies === undefined ? null : ['Of', count(companies, 'company', 'companies')],
+        mostly === undefined ? null : ['Mostly', mostly],
+        reason === undefined ? null : ['Reason', reason],
+      ),
+      button('See the calls', links.calls),
+    ],
+    because: 'You get this because you operate this installation.',
+  }),
+});

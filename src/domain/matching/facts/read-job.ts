@@ -1,0 +1,173 @@
+import type { JobFacts, Place, Requirement, SkillVocabulary } from './facts.ts';
+import { placeOf, placesIn } from './places.ts';
+import { withoutProtected } from './protected-words.ts';
+import { isSoft, languagesIn, levelIn, lowestDegreeIn } from './qualifications.ts';
+import { line, list, months, object } from './read-talent.ts';
+import { wordsOf } from './words.ts';
+
+/** A job as the database has it. `posting` is what was read out of its text, and may be null. */
+export interface StoredJob {
+  readonly title: string;
+  readonly description: string;
+  readonly location: string | null;
+  readonly remote: boolean;
+  readonly mustHave: readonly string[];
+  readonly niceToHave: readonly string[];
+  readonly minMonthsExperience: number | null;
+  readonly posting: unknown;
+}
+
+const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 220 } as const;
+const EMBEDDED_TEXT = 900;
+const LONGEST_LINE = 300;
+const BULLET = /^[\s\-–—*•·▪●]+/u;
+/** The part of a description that is about the work; firms write about themselves at the end. */
+const READ_DESCRIPTION = 12_000;
+
+export function readJob(job: StoredJob, vocabulary: SkillVocabulary): JobFacts {
+  const posting = object(job.posting);
+  const must = requirements(job.mustHave, vocabulary);
+  const isListed = job.mustHave.length + job.niceToHave.length > 0;
+  const nice = isListed ? requirements(job.niceToHave, vocabulary) : described(job.description, vocabulary);
+  const degrees = [...must, ...nice].some(({ kind }) => kind === 'degree')
+    ? []
+    : list(posting.educationRequirements, 5).flatMap((one) => readRequirement(line(one) ?? '', vocabulary));
+  const named = list(posting.skills, MOST.mentioned).flatMap((one) => {
+    const name = line(object(one).canonical ?? object(one).name ?? one);
+    return name === null ? [] : [vocabulary.canonical(name)];
+  });
+  const description = job.description.slice(0, READ_DESCRIPTION);
+  const asked = new Set([...must, ...nice].flatMap((one) => (one.kind === 'skills' ? one.skills : [])));
+  const mentioned = [...new Set([...named, ...vocabulary.findIn(`${job.title}\n${description}`)])];
+  const experience = object(posting.experienceRequirements);
+  const duties = list(posting.responsibilities, MOST.lines).flatMap((one) => line(one) ?? []);
+  return {
+    title: job.title,
+    must,
+    nice: [...nice, ...degrees.filter(({ kind }) => kind === 'degree')],
+    mentioned: mentioned.filter((name) => !asked.has(name) && !isSoft(name)).slice(0, MOST.mentioned),
+    minMonths:
+      months(job.minMonthsExperience) ?? months(experience.monthsOfExperience) ?? yearsIn(nice, isListed),
+    places: placesOf(job.location, posting.jobLocation),
+    remote: job.remote || posting.jobLocationType === 'TELECOMMUTE',
+    terms: wordsOf(
+      [job.title, ...job.mustHave, ...job.niceToHave, ...duties, description].map(withoutProtected),
+      MOST.terms,
+    ),
+  };
+}
+
+/** As for a talent, in the same order, so that like stands beside like. */
+export function jobText(facts: JobFacts): string {
+  const skills = [...facts.must, ...facts.nice].flatMap((one) => (one.kind === 'skills' ? one.skills : []));
+  const words = facts.must.flatMap((one) => (one.kind === 'words' ? [one.text] : []));
+  const named = [...new Set([...skills, ...facts.mentioned])].slice(0, 40);
+  const parts = [[facts.title], named, words.slice(0, 6)].filter((part) => part.length > 0);
+  return withoutProtected(parts.map((part) => part.join(', ')).join('. ')).slice(0, EMBEDDED_TEXT);
+}
+
+/**
+ * Where nobody has listed what is asked for, the lines and sentences of the description are the list: those that name
+ * something that we know. None of them is taken for a must-have, because a description also says what the job is about.
+ */
+function described(description: string, vocabulary: SkillVocabulary): readonly Requirement[] {
+  const lines = description
+    .slice(0, READ_DESCRIPTION)
+    .split(/\r?\n|(?<=[.;!?])\s+(?=\p{Lu})|;\s/u)
+    .map((one) => one.replace(BULLET, ''));
+  const short = lines.filter((one) => one.length <= LONGEST_LINE);
+  return requirements(short, vocabulary).filter(({ kind }) => kind !== 'words');
+}
+
+function requirements(lines: readonly string[], vocabulary: SkillVocabulary): readonly Requirement[] {
+  return lines
+    .slice(0, MOST.requirements)
+    .flatMap((one) => readRequirement(one, vocabulary))
+    .slice(0, MOST.requirements);
+}
+
+/** Only out of a description: of what is listed as nice to have, years are no condition. */
+function yearsIn(nice: readonly Requirement[], isListed: boolean): number | null {
+  return isListed ? null : (nice.find((one) => one.kind === 'experience')?.months ?? null);
+}
+
+function placesOf(location: string | null, jobLocation: unknown): readonly Place[] {
+  if (location !== null) return placesIn(location);
+  return list(jobLocation, MOST.places).flatMap((one) => {
+    const { city, region, country } = object(one);
+    const place = placeOf([city, region, country].flatMap((part) => line(part) ?? []));
+    return place === null ? [] : [place];
+  });
+}
+
+const LONGEST_REQUIREMENT = 300;
+const MOST_SKILLS = 12;
+const MOST_WORDS = 15;
+const YEARS = /(\d{1,2})(?:\s*(?:-|–|to)\s*\d{1,2})?\s*\+?\s*(?:or more\s*)?(?:years?|yrs?|jahre|ans|años)/iu;
+const MONTHS = /(\d{1,3})\s*\+?\s*(?:months?|monate|mois|meses)/iu;
+/** A language of people, not of programs: the text speaks of speaking it, or of nothing else. */
+const SPEAKS =
+  /\b(?:language|languages|speak\w*|spoken|written|fluen\w*|native|proficien\w*|[abc][12]|level|verbal|bilingual|kenntnisse|sprach\w*)\b/iu;
+const CERTIFIED =
+  /\b(?:certifi\w+|licen[cs]e[sd]?|registered|registration|chartered|führerschein|permis|accredit\w+)\b/iu;
+const OR_EXPERIENCE = /\b(?:or )?(?:equivalent|comparable|similar) (?:\w+ )?(?:experience|qualification)/iu;
+/** Where one of several is enough: "Tableau or Power BI", "Jest/Mocha"; but not "A/B testing". */
+const ANY = /\b(?:or|oder|ou|any of|one of|such as|e\.g\.|like|similar)\b|\p{L}{2}\/\p{L}{2}/iu;
+/** What stands on both sides is asked for: "Python, with Django or FastAPI" is Python, and one of the two. */
+const AND = /\b(?:with|and|plus|including|und|mit|et|avec)\b|[;:]/iu;
+
+/**
+ * What one line of a posting asks for. A line may ask for several things ("Bachelor's degree and 3 years of Java"): each
+ * becomes a requirement with the line's words. What no list of ours knows is kept by its words.
+ */
+function readRequirement(line: string, vocabulary: SkillVocabulary): readonly Requirement[] {
+  const text = line.trim().replace(/\s+/g, ' ').slice(0, LONGEST_REQUIREMENT);
+  if (text === '') return [];
+  const found: Requirement[] = [...readSkills(text, vocabulary)];
+  found.push(...readDegree(text), ...readExperience(text), ...readLanguages(text), ...readCertificate(text));
+  if (found.length > 0) return found;
+  const terms = wordsOf([text], MOST_WORDS);
+  return terms.length === 0 ? [] : [{ kind: 'words', text, terms }];
+}
+
+function readSkills(text: string, vocabulary: SkillVocabulary): readonly Requirement[] {
+  const chunks = ANY.test(text) ? text.split(AND) : [text];
+  const seen = new Set<string>();
+  return chunks.flatMap((chunk): Requirement[] => {
+    const skills = vocabulary.findIn(chunk).filter((skill) => !isSoft(skill) && !seen.has(skill));
+    for (const skill of skills) seen.add(skill);
+    if (skills.length === 0) return [];
+    const isAny = skills.length > 1 && ANY.test(chunk);
+    return [{ kind: 'skills', text, skills: skills.slice(0, MOST_SKILLS), isAny }];
+  });
+}
+
+function readDegree(text: string): readonly Requirement[] {
+  const level = lowestDegreeIn(text);
+  return level === null ? [] : [{ kind: 'degree', text, level, orExperience: OR_EXPERIENCE.test(text) }];
+}
+
+function readExperience(text: string): readonly Requirement[] {
+  const months = monthsIn(text);
+  return months === null ? [] : [{ kind: 'experience', text, months }];
+}
+
+function monthsIn(text: string): number | null {
+  const years = YEARS.exec(text)?.[1];
+  if (years !== undefined) return Number(years) * 12;
+  const months = MONTHS.exec(text)?.[1];
+  return months === undefined ? null : Number(months);
+}
+
+function readLanguages(text: string): readonly Requirement[] {
+  const codes = languagesIn(text);
+  const isShort = text.split(' ').length <= 3;
+  if (codes.length === 0 || !(isShort || SPEAKS.test(text))) return [];
+  const level = levelIn(text);
+  return codes.map((code) => ({ kind: 'language', text, code, level }) as const);
+}
+
+function readCertificate(text: string): readonly Requirement[] {
+  if (!CERTIFIED.test(text) || lowestDegreeIn(text) !== null) return [];
+  return [{ kind: 'certificate', text, name: text }];
+}

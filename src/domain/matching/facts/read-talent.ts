@@ -1,0 +1,192 @@
+import type { DegreeLevel, Language, Place, Role, SkillVocabulary, TalentFacts } from './facts.ts';
+import { countryOf, plain } from './places.ts';
+import { withoutProtected } from './protected-words.ts';
+import { degreeIn, languageCode, levelIn } from './qualifications.ts';
+import { wordsOf } from './words.ts';
+
+/** A talent as the database has it. `profile` is JSON Resume from a parser or from a client: nothing in it is certain. */
+export interface StoredTalent {
+  readonly profile: unknown;
+  /** What the reader said of the document; its `language` is used. */
+  readonly document: unknown;
+}
+
+const MOST = { skills: 150, roles: 12, languages: 20, certificates: 30, texts: 200, terms: 220 } as const;
+const LONGEST_LINE = 300;
+const LONGEST_TEXT = 5_000;
+const EMBEDDED_TEXT = 900;
+
+/**
+ * Takes over what says what somebody can do and has done, field by field. All else stays behind: name, photo, birth,
+ * contact, schools' and employers' names, and the summary, in which people write about themselves.
+ */
+export function readTalent({ profile, document }: StoredTalent, vocabulary: SkillVocabulary): TalentFacts {
+  const record = object(profile);
+  const work = list(record.work, MOST.roles).map(object);
+  const education = list(record.education, MOST.roles).map(object);
+  const texts = doneTexts(record, work);
+  return {
+    skills: skillsOf(record, texts, vocabulary),
+    roles: rolesOf(record, work),
+    totalMonths: months(record.total_months_experience),
+    degree: highestDegree(record, education),
+    areas: education.flatMap(({ area }) => line(area) ?? []).slice(0, MOST.roles),
+    languages: languagesOf(record),
+    writtenIn: writtenIn(document),
+    certificates: list(record.certificates, MOST.certificates).flatMap(
+      (one) => line(object(one).name ?? one) ?? [],
+    ),
+    place: placeOfTalent(object(object(record.basics).location)),
+    terms: wordsOf(texts, MOST.terms),
+  };
+}
+
+/** What the embed alias is asked about: the same things, in few words, so that it is quick and says what counts. */
+export function talentText(facts: TalentFacts): string {
+  const titles = facts.roles.slice(0, 4).map(({ title }) => title);
+  const parts = [titles, facts.skills.slice(0, 40), facts.areas.slice(0, 2), facts.certificates.slice(0, 5)];
+  return withoutProtected(
+    parts
+      .filter((part) => part.length > 0)
+      .map((part) => part.join(', '))
+      .join('. '),
+  ).slice(0, EMBEDDED_TEXT);
+}
+
+function doneTexts(record: Fields, work: readonly Fields[]): readonly string[] {
+  const projects = list(record.projects, MOST.roles).map(object);
+  const texts = [
+    ...work.flatMap(({ position, summary, highlights }) => [
+      position,
+      summary,
+      ...list(highlights, MOST.texts),
+    ]),
+    ...projects.flatMap(({ name, description, highlights }) => [
+      name,
+      description,
+      ...list(highlights, MOST.texts),
+    ]),
+    ...list(record.skills, MOST.skills).map((one) => object(one).name ?? one),
+    ...list(record.education, MOST.roles).map((one) => object(one).area),
+    ...list(record.certificates, MOST.certificates).map((one) => object(one).name ?? one),
+  ];
+  return texts
+    .flatMap((text) => (typeof text === 'string' ? text.slice(0, LONGEST_TEXT) : []))
+    .slice(0, MOST.texts)
+    .map(withoutProtected);
+}
+
+function skillsOf(record: Fields, texts: readonly string[], vocabulary: SkillVocabulary): readonly string[] {
+  const named = list(record.skills, MOST.skills).flatMap((one) => {
+    const { canonical, name } = object(one);
+    const keywords = list(object(one).keywords, 20);
+    return [canonical ?? name ?? one, ...keywords].flatMap((text) => line(text) ?? []);
+  });
+  const skills = new Set(named.map((name) => vocabulary.canonical(name)));
+  // One name may be several ("Java/J2EE"), and what was done names more than the list does.
+  for (const text of [...named, ...texts]) for (const skill of vocabulary.findIn(text)) skills.add(skill);
+  return [...skills].slice(0, MOST.skills);
+}
+
+function rolesOf(record: Fields, work: readonly Fields[]): readonly Role[] {
+  const roles = work.flatMap(({ position, startDate, endDate }): Role[] => {
+    const title = line(position);
+    return title === null
+      ? []
+      : [{ title: withoutProtected(title), months: monthsBetween(startDate, endDate) }];
+  });
+  openEnded(roles, months(record.total_months_experience));
+  const isNew = (named: string) => !roles.some(({ title }) => title.toLowerCase() === named.toLowerCase());
+  const current = line(record.current_title);
+  const label = line(object(record.basics).label);
+  // What somebody calls themselves at the top of the CV, after what they do today.
+  if (label !== null && isNew(label)) {
+    roles.splice(current === null ? 0 : 1, 0, { title: withoutProtected(label), months: null });
+  }
+  if (current !== null && isNew(current)) roles.unshift({ title: withoutProtected(current), months: null });
+  return roles;
+}
+
+/** A role that lasts until today has lasted as long as the others leave of the whole; that stays true. */
+function openEnded(roles: Role[], total: number | null): void {
+  const at = roles.findIndex((role) => role.months === null);
+  const role = roles[at];
+  if (role === undefined || total === null || roles.slice(at + 1).some((other) => other.months === null))
+    return;
+  const others = roles.reduce((sum, other) => sum + (other.months ?? 0), 0);
+  roles[at] = { ...role, months: Math.max(0, total - others) };
+}
+
+/** Null where one end is missing: what lasts until today has no length that would stay true. */
+function monthsBetween(start: unknown, end: unknown): number | null {
+  const from = monthNumber(start);
+  const to = monthNumber(end);
+  return from === null || to === null || to < from ? null : Math.min(to - from + 1, 720);
+}
+
+function monthNumber(date: unknown): number | null {
+  const [, year, month] = /^(\d{4})(?:-(\d{2}))?/.exec(typeof date === 'string' ? date : '') ?? [];
+  return year === undefined ? null : Number(year) * 12 + (month === undefined ? 0 : Number(month) - 1);
+}
+
+/** As a parsed CV names the highest one. */
+const LEVEL_NAMES: Readonly<Record<string, DegreeLevel>> = {
+  doctorate: 5,
+  master: 4,
+  bachelor: 3,
+  associate: 2,
+  secondary: 1,
+};
+
+function highestDegree(record: Fields, education: readonly Fields[]): DegreeLevel | null {
+  const stated = LEVEL_NAMES[line(record.highest_degree_level)?.toLowerCase() ?? ''];
+  if (stated !== undefined) return stated;
+  const texts = education.flatMap(({ studyType, area }) => [studyType, area]);
+  const levels = texts.flatMap((text) => (typeof text === 'string' ? (degreeIn(text) ?? []) : []));
+  return levels.length === 0 ? null : (Math.max(...levels) as DegreeLevel);
+}
+
+function languagesOf(record: Fields): readonly Language[] {
+  return list(record.languages, MOST.languages).flatMap((one): Language[] => {
+    const { language, name, fluency, level } = object(one);
+    const code = languageCode(line(language ?? name ?? one) ?? '');
+    return code === null ? [] : [{ code, level: levelIn(line(fluency ?? level) ?? '') }];
+  });
+}
+
+function writtenIn(document: unknown): string | null {
+  const { language } = object(document);
+  return typeof language === 'string' && /^[a-z]{2}$/.test(language) ? language : null;
+}
+
+function placeOfTalent({ city, region, countryCode, country }: Fields): Place | null {
+  const code = line(countryCode ?? country);
+  const place = {
+    city: plain(line(city)),
+    region: plain(line(region)),
+    country: code === null ? null : countryOf(code.length === 2 ? code.toUpperCase() : code),
+  };
+  return place.city === null && place.region === null && place.country === null ? null : place;
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function object(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+export function list(value: unknown, most: number): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, most) : [];
+}
+
+export function line(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const cut = value.replace(/\s+/g, ' ').trim().slice(0, LONGEST_LINE);
+  return cut === '' ? null : cut;
+}
+
+export function months(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+    ? Math.min(Math.round(value), 1_200)
+    : null;
+}

@@ -1,0 +1,184 @@
+import { stem } from './words.ts';
+
+/** One word for those that name the same work, the name first. What is not here stands for itself. */
+const GROUPS = `engineer: developer programmer coder engineer engineering development swe sde sdev entwickler entwicklung
+  frontend: frontend front-end fe
+  backend: backend back-end
+  mobile: mobile android ios flutter
+  qa: qa tester testing test quality-assurance sdet
+  devops: devops sre platform infrastructure reliability
+  data: data analytics
+  scientist: scientist researcher research science
+  ml: ml ai machine-learning deep-learning nlp
+  administrator: administrator admin sysadmin administration
+  designer: designer design
+  ux: ux ui ux/ui ui/ux user-experience
+  manager: manager management mgr leiter leiterin
+  lead: leader supervisor foreman teamleader teamlead shift-leader leading
+  accountant: accountant accounting bookkeeper buchhalter buchhalterin accounts-payable accounts-receivable
+  recruiter: recruiter recruiting recruitment talent-acquisition sourcer
+  hr: hr human-resources people personnel
+  sales: sales account-executive seller business-development vertrieb
+  marketing: marketing marketer
+  writer: writer copywriter content editor journalist reporter
+  nurse: nurse nursing rn lpn krankenpfleger krankenschwester
+  icu: icu intensive-care critical-care
+  carer: carer caregiver care-assistant healthcare-assistant
+  physician: physician doctor medic arzt ärztin
+  therapist: physiotherapist physiotherapeut physiotherapy physical-therapist fysioterapeut
+  pharmacist: pharmacist apotheker pharmacy
+  teacher: teacher teaching educator tutor instructor lehrer lehrerin
+  lecturer: lecturer professor academic
+  headteacher: headteacher headmaster school-principal principal
+  counselor: counselor counsellor advisor adviser counseling advising
+  driver: driver trucker courier
+  truck: truck lorry hgv lgv haulage ce c+e
+  warehouse: warehouse picker storekeeper logistics distribution
+  cook: cook chef kitchen koch
+  waiter: waiter waitress server
+  support: support helpdesk service-desk help-desk
+  technical: technical tech it information-technology
+  security: security cybersecurity infosec soc cyber-security penetration-tester pentester
+  consultant: consultant consulting
+  analyst: analyst analysis
+  assistant: assistant secretary clerk receptionist office secretarial
+  lawyer: lawyer attorney solicitor barrister legal-counsel counsel attorney-at-law jurist rechtsanwalt
+  paralegal: paralegal legal-assistant legal-secretary
+  buyer: buyer purchaser purchasing procurement sourcing einkäufer
+  mechanic: mechanic mechatronics technician fitter mechaniker industriemechaniker mechatroniker instandhaltung maintenance
+  electrician: electrician elektriker elektroniker electrical
+  builder: builder construction site building
+  joiner: joiner carpenter
+  architect: architect architecture
+  banker: banker banking bank
+  agent: agent representative rep
+  product-manager: product-owner product-manager product-lead
+  project: project program programme
+  retail: retail shop store cashier merchandising
+  hairdresser: hairdresser barber hairstylist
+  plumber: plumber plumbing heating
+  welder: welder welding
+  cleaner: cleaner cleaning housekeeping housekeeper janitor
+  barkeeper: bartender barista barkeeper
+  scrum: scrum agile
+  dentist: dentist dental
+  psychologist: psychologist psychotherapist psychology
+  veterinarian: veterinarian vet veterinary
+  photographer: photographer photography
+  translator: translator interpreter translation
+  logistics-planner: dispatcher planner scheduler
+  finance: finance financial treasury
+  insurance: insurance underwriter actuary
+  realtor: realtor estate
+  gardener: gardener gardening landscaper
+  intern: internship intern`;
+
+const SAME: Readonly<Record<string, string>> = Object.fromEntries(
+  GROUPS.split('\n').flatMap((line) => {
+    const [name = '', members = ''] = line.trim().split(': ');
+    return members.split(' ').map((word) => [word, name]);
+  }),
+);
+
+/** Words of rank, and how far up they stand; a title without one stands at 3. */
+const RANKS: Readonly<Record<string, number>> = {
+  intern: 0,
+  internship: 0,
+  trainee: 0,
+  apprentice: 0,
+  student: 0,
+  working: 0,
+  junior: 1,
+  jr: 1,
+  graduate: 1,
+  entry: 1,
+  associate: 2,
+  senior: 4,
+  sr: 4,
+  principal: 5,
+  lead: 5,
+  head: 6,
+  director: 7,
+  vp: 8,
+  chief: 9,
+  cto: 9,
+  cfo: 9,
+  ceo: 9,
+};
+
+/** Several words that are one name; written with a hyphen before the words are looked up. */
+const NAMES = `front end|back end|machine learning|deep learning|human resources|user experience|quality assurance|
+  business development|account executive|talent acquisition|service desk|help desk|care assistant|healthcare assistant|
+  intensive care|critical care|shift leader|accounts payable|accounts receivable|physical therapist|legal counsel|
+  legal assistant|legal secretary|attorney at law|information technology|school principal|product owner|product manager|
+  product lead|cyber security|penetration tester`;
+const PHRASES = new RegExp(
+  NAMES.split('|')
+    .map((name) => name.trim().replaceAll(' ', '[ -]'))
+    .join('|'),
+  'giu',
+);
+
+const IGNORED: ReadonlySet<string> = new Set(
+  `the and of for in at with to by on as ii iii iv level class remote hybrid staff shift night nights full part time
+  permanent freelance freelancer self-employed contract temporary wanted opportunity vacancy`.split(/\s+/),
+);
+
+/** Words of the kind of work weigh less than those of its field: two managers may do quite different things. */
+const GENERAL: ReadonlySet<string> = new Set(
+  `engineer manager administrator consultant analyst assistant designer specialist officer scientist software lead
+  coordinator team expert operator worker executive associate technical project member owner agent senior`.split(
+    /\s+/,
+  ),
+);
+
+export interface TitleShape {
+  /** The words of the work, without those of rank; each once. */
+  readonly words: readonly string[];
+  readonly rank: number;
+}
+
+/** "(m/f/d)" and "(all genders)" are no part of the work; "(Python)" is. */
+export function shapeOfTitle(title: string): TitleShape {
+  const text = title
+    .slice(0, 200)
+    .toLowerCase()
+    .replace(/\((?:[mwfdxhi](?:[/|*-][mwfdxhi])+|[^)]*\bgenders?)\)/g, ' ')
+    // Who does both is at home in either.
+    .replace(/\bfull[ -]?stack\b/g, 'frontend backend')
+    .replace(PHRASES, (phrase) => phrase.replaceAll(' ', '-'));
+  let rank = 3;
+  const words = new Set<string>();
+  const all = [...text.matchAll(/[\p{L}\p{N}+#./-]+/gu)].map(([word]) =>
+    word.replace(/^[./-]+|[./-]+$/g, ''),
+  );
+  for (const [at, plain] of all.entries()) {
+    const ranked = RANKS[plain];
+    // "Principal Engineer" is a rank, "Assistant Principal" is what somebody does.
+    const isRank = ranked !== undefined && !(plain === 'principal' && at === all.length - 1);
+    if (isRank) rank = ranked === 2 ? rank : ranked;
+    else if (plain.length > 1 && !IGNORED.has(plain)) words.add(SAME[plain] ?? stem(plain));
+  }
+  return { words: [...words], rank };
+}
+
+const GENERAL_WEIGHT = 0.3;
+
+function weightOf(word: string): number {
+  return GENERAL.has(word) ? GENERAL_WEIGHT : 1;
+}
+
+/** 0 to 1: how much of both titles is the same, by weight. */
+export function titleCloseness(one: TitleShape, other: TitleShape): number {
+  let [both, all] = [0, 0];
+  for (const word of one.words) {
+    const weight = weightOf(word);
+    all += weight;
+    if (other.words.includes(word)) both += weight;
+  }
+  for (const word of other.words) if (!one.words.includes(word)) all += weightOf(word);
+  if (all === 0) return 0;
+  const share = both / all;
+  // Half of the words in common is far more than half of the work in common.
+  return Math.min(1, share ** 0.6);
+}

@@ -1,0 +1,202 @@
+import type { Statements } from '../../../ports/database.ts';
+import { cosine, type JobFacts, type TalentFacts, vectorFrom } from '../facts/facts.ts';
+import { titleCloseness } from '../facts/titles.ts';
+import { type JobFeatures, jobFeatures, type TalentFeatures, talentFeatures } from '../scoring/features.ts';
+import type { SubjectKind } from './work-queue.ts';
+
+/** All that can be matched of one company, in memory and ready for scoring. */
+export interface CompanyIndex {
+  readonly talents: ReadonlyMap<string, TalentFeatures>;
+  readonly jobs: ReadonlyMap<string, JobFeatures>;
+  /** Who has a skill, of either kind: those that share none need not be looked at. */
+  readonly talentsBySkill: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly jobsBySkill: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+export interface CompanyIndexes {
+  /** With everything that was committed before the call. */
+  open(companyId: string): Promise<CompanyIndex>;
+}
+
+interface Kept {
+  readonly talents: Map<string, TalentFeatures>;
+  readonly jobs: Map<string, JobFeatures>;
+  readonly talentsBySkill: Map<string, Set<string>>;
+  readonly jobsBySkill: Map<string, Set<string>>;
+  /** Everything written by a transaction before this one has been read. */
+  horizon: string;
+  readAtMs: number;
+}
+
+interface Row {
+  readonly id: string;
+  readonly kind: SubjectKind;
+  readonly version: number;
+  readonly facts: TalentFacts | JobFacts | null;
+  readonly vector: Uint8Array | null;
+  readonly model: string | null;
+}
+
+/** About 6 KB each: 250,000 talents and jobs are 1.5 GB at the very most, and no operator has that by accident. */
+const MOST_SUBJECTS = 250_000;
+/** Rows of what is gone stay an hour (sweep.ts): an index that was not read for that long may have missed one. */
+const TOO_OLD_MS = 30 * 60_000;
+const ROWS_AT_ONCE = 2_000;
+
+/**
+ * Indexes of the companies that were worked on last. Read whole once, then only what was written since: by the
+ * transaction that wrote it and the oldest one still running at the last look, so that a late commit is not missed.
+ */
+export function createCompanyIndexes({
+  database,
+  clock,
+}: {
+  readonly database: Statements;
+  readonly clock: { now(): number };
+}): CompanyIndexes {
+  const kept = new Map<string, Kept>();
+
+  async function refresh(companyId: string, index: Kept): Promise<void> {
+    // Before the rows: what commits in between is read now, and once more at the next look.
+    const [now] = await database.query<{ horizon: string }>(
+      'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',
+    );
+    let after: string | null = null;
+    for (;;) {
+      const rows: Row[] = await database.query<Row>(
+        `select subject_id as id, kind, version, facts, vector, embed_model as model from match_subjects
+         where company_id = $1 and written_in >= $2::text::xid8 and ($3::uuid is null or subject_id > $3)
+         order by subject_id limit ${ROWS_AT_ONCE}`,
+        [companyId, index.horizon, after],
+      );
+      for (const row of rows) keep(index, row);
+      if (rows.length < ROWS_AT_ONCE) break;
+      after = rows.at(-1)?.id ?? null;
+    }
+    index.horizon = now?.horizon ?? index.horizon;
+    index.readAtMs = clock.now();
+  }
+
+  function makeRoom(companyId: string): void {
+    let total = 0;
+    for (const { talents, jobs } of kept.values()) total += talents.size + jobs.size;
+    for (const [other, { talents, jobs }] of kept) {
+      if (total <= MOST_SUBJECTS) return;
+      if (other === companyId) continue;
+      kept.delete(other);
+      total -= talents.size + jobs.size;
+    }
+  }
+
+  return {
+    async open(companyId) {
+      const before = kept.get(companyId);
+      const isFresh = before !== undefined && clock.now() - before.readAtMs < TOO_OLD_MS;
+      const index = isFresh ? before : emptyIndex();
+      await refresh(companyId, index);
+      // The one used last stands at the end.
+      kept.delete(companyId);
+      kept.set(companyId, index);
+      makeRoom(companyId);
+      return index;
+    },
+  };
+}
+
+function emptyIndex(): Kept {
+  const maps = { talents: new Map(), jobs: new Map(), talentsBySkill: new Map(), jobsBySkill: new Map() };
+  return { ...maps, horizon: '0', readAtMs: 0 };
+}
+
+function keep(index: Kept, { id, kind, version, facts, vector, model }: Row): void {
+  const isTalent = kind === 'talent';
+  const known = isTalent ? index.talents.get(id) : index.jobs.get(id);
+  if (known !== undefined && known.version > version) return;
+  const bySkill = isTalent ? index.talentsBySkill : index.jobsBySkill;
+  if (known !== undefined) for (const skill of skillsOf(known)) bySkill.get(skill)?.delete(id);
+  if (facts === null) {
+    (isTalent ? index.talents : index.jobs).delete(id);
+    return;
+  }
+  const stored = vectorFrom(model, vector);
+  const features = isTalent
+    ? talentFeatures(id, version, facts as TalentFacts, stored)
+    : jobFeatures(id, version, facts as JobFacts, stored);
+  if ('weighed' in features) index.talents.set(id, features);
+  else index.jobs.set(id, features);
+  for (const skill of skillsOf(features)) {
+    const ids = bySkill.get(skill) ?? new Set<string>();
+    ids.add(id);
+    bySkill.set(skill, ids);
+  }
+}
+
+function skillsOf(features: TalentFeatures | JobFeatures): Iterable<string> {
+  return 'weighed' in features ? features.weighed : features.wanted;
+}
+
+/** Of either kind, for one that changed. With fewer in the company, all of them. */
+const MOST_CANDIDATES = 200;
+
+/** A shared skill is worth so much of a cosine; skills that many have say less, as for a search engine. */
+const SKILL_WORTH = 0.15;
+const TITLE_WORTH = 0.3;
+
+/**
+ * Those worth scoring: the nearest by vector, shared skills and title together. It looks at everybody, but only at a
+ * product of vectors and a few sets: 10,000 take some milliseconds, where scoring them all would take a hundred.
+ */
+export function candidateJobs(talent: TalentFeatures, index: CompanyIndex): readonly string[] {
+  if (index.jobs.size <= MOST_CANDIDATES) return [...index.jobs.keys()];
+  const shared = sharedSkills(talent.weighed, index.jobsBySkill, index.jobs.size);
+  const [title] = talent.titles;
+  return bestCandidates(index.jobs, (id, job) => {
+    const byTitle = title === undefined ? 0 : titleCloseness(title, job.title) * TITLE_WORTH;
+    return (shared.get(id) ?? 0) + byTitle + vectorCloseness(talent, job);
+  });
+}
+
+export function candidateTalents(job: JobFeatures, index: CompanyIndex): readonly string[] {
+  if (index.talents.size <= MOST_CANDIDATES) return [...index.talents.keys()];
+  const shared = sharedSkills(job.wanted, index.talentsBySkill, index.talents.size);
+  return bestCandidates(index.talents, (id, talent) => {
+    const [title] = talent.titles;
+    const byTitle = title === undefined ? 0 : titleCloseness(title, job.title) * TITLE_WORTH;
+    return (shared.get(id) ?? 0) + byTitle + vectorCloseness(talent, job);
+  });
+}
+
+function vectorCloseness(talent: TalentFeatures, job: JobFeatures): number {
+  return talent.vector === null || job.vector === null ? 0 : (cosine(talent.vector, job.vector) ?? 0);
+}
+
+function sharedSkills(
+  skills: Iterable<string>,
+  bySkill: ReadonlyMap<string, ReadonlySet<string>>,
+  total: number,
+): ReadonlyMap<string, number> {
+  const shared = new Map<string, number>();
+  for (const skill of skills) {
+    const ids = bySkill.get(skill);
+    if (ids === undefined || ids.size === 0) continue;
+    const worth = SKILL_WORTH * Math.log(1 + total / ids.size);
+    for (const id of ids) shared.set(id, (shared.get(id) ?? 0) + worth);
+  }
+  return shared;
+}
+
+function bestCandidates<Features>(
+  all: ReadonlyMap<string, Features>,
+  rank: (id: string, features: Features) => number,
+): readonly string[] {
+  const ids: string[] = [];
+  const ranks = new Float64Array(all.size);
+  for (const [id, features] of all) {
+    ranks[ids.length] = rank(id, features);
+    ids.push(id);
+  }
+  const least = Float64Array.from(ranks).sort()[Math.max(0, ranks.length - MOST_CANDIDATES)] ?? 0;
+  const above = ids.filter((_, at) => (ranks[at] as number) > least);
+  const level = ids.filter((_, at) => ranks[at] === least);
+  return [...above, ...level].slice(0, MOST_CANDIDATES);
+}

@@ -1,0 +1,204 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, Statements } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import { type SkillVocabulary, type StoredVector, storedVector } from '../facts/facts.ts';
+import { jobText, readJob } from '../facts/read-job.ts';
+import { readTalent, talentText } from '../facts/read-talent.ts';
+import { type CompanyIndexes, candidateJobs, candidateTalents } from './company-index.ts';
+import type { PlatformModelCalls } from './model-calls.ts';
+import {
+  type FoundSubject,
+  findJobSubjects,
+  findTalentSubjects,
+  type PreparedSubject,
+  preparedVersions,
+  retireSubjects,
+  storeSubject,
+} from './subjects.ts';
+import {
+  type Claim,
+  type ClaimedChange,
+  claimChanges,
+  enqueuePairs,
+  finishChanges,
+  putBackChange,
+} from './work-queue.ts';
+
+export interface WorkParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly indexes: CompanyIndexes;
+  readonly vocabulary: SkillVocabulary;
+  readonly modelCalls: PlatformModelCalls;
+  /** A batch has begun: something was there to be claimed. */
+  readonly onClaimed?: (() => void) | undefined;
+}
+
+export interface ChangesWorked {
+  readonly claimed: number;
+  readonly failed: number;
+}
+
+type ReadSubject = Omit<PreparedSubject, 'vector'> & {
+  readonly text: string;
+  readonly change: ClaimedChange;
+};
+
+/**
+ * One batch of changed talents and jobs: facts and vectors of the new versions are stored, then each is compared with
+ * the company's others and its pairs are put in line.
+ *
+ * Facts are committed before the index is read. Of a talent and a job that come at the same moment in two processes, at
+ * least one sees the other then; the other way round neither might.
+ */
+export async function workOffChanges(
+  parts: WorkParts,
+  claim: Claim,
+  signal: AbortSignal,
+): Promise<ChangesWorked> {
+  const { database, clock } = parts;
+  const changes = await claimChanges(database, claim);
+  if (changes.length === 0) return { claimed: 0, failed: 0 };
+  parts.onClaimed?.();
+  const found = await findSubjects(parts, changes);
+  const isGone = ({ subjectId }: ClaimedChange) => found.get(subjectId)?.isLive !== true;
+  const gone = changes.filter(isGone).map(({ subjectId }) => subjectId);
+  await database.transaction((transaction) => retireSubjects(transaction, gone, new Date(clock.now())));
+
+  const live = changes.filter((change) => !isGone(change));
+  const known = await preparedVersions(
+    database,
+    live.map(({ subjectId }) => subjectId),
+  );
+  const isKnown = ({ subjectId }: ClaimedChange) => known.get(subjectId) === found.get(subjectId)?.version;
+  const { read, failures } = readAll(
+    parts,
+    live.filter((change) => !isKnown(change)),
+    found,
+  );
+  const unkept = await embedAll(parts, read, signal);
+  for (const [subject, vector] of unkept) await store(parts, database, subject, vector);
+  const done = changes.filter(isGone);
+  const unread = new Set(failures.map(({ change }) => change));
+  for (const change of live.filter((one) => !unread.has(one))) {
+    const reason = await putInLine(parts, change);
+    if (reason === null) done.push(change);
+    else failures.push({ change, reason });
+  }
+  await finishChanges(database, claim.id, done);
+  for (const { change, reason } of failures) {
+    await putBackChange(database, claim.id, change, { nowMs: clock.now(), reason });
+  }
+  return { claimed: changes.length, failed: failures.length };
+}
+
+interface Failure {
+  readonly change: ClaimedChange;
+  readonly reason: string;
+}
+
+async function findSubjects(
+  { database }: WorkParts,
+  changes: readonly ClaimedChange[],
+): Promise<ReadonlyMap<string, FoundSubject>> {
+  const ids = (kind: string) => changes.filter((one) => one.kind === kind).map(({ subjectId }) => subjectId);
+  const talents = await findTalentSubjects(database, ids('talent'));
+  const jobs = await findJobSubjects(database, ids('job'));
+  return new Map([...talents, ...jobs].map((subject) => [subject.id, subject]));
+}
+
+/** One that cannot be read does not hold up the others. */
+function readAll(
+  { vocabulary, log }: WorkParts,
+  changes: readonly ClaimedChange[],
+  found: ReadonlyMap<string, FoundSubject>,
+): { readonly read: readonly ReadSubject[]; readonly failures: Failure[] } {
+  const read: ReadSubject[] = [];
+  const failures: Failure[] = [];
+  for (const change of changes) {
+    const subject = found.get(change.subjectId);
+    if (subject === undefined) continue;
+    const { id, version } = subject;
+    const own = { id, version, companyId: change.companyId, change };
+    try {
+      if (subject.kind === 'talent') {
+        const facts = readTalent(subject.stored, vocabulary);
+        read.push({ ...own, kind: 'talent', facts, text: talentText(facts) });
+      } else {
+        const facts = readJob(subject.stored, vocabulary);
+        read.push({ ...own, kind: 'job', facts, text: jobText(facts) });
+      }
+    } catch (error) {
+      log.error('a talent or job cannot be read for matching', { kind: change.kind, subjectId: id, error });
+      failures.push({
+        change,
+        reason: `it cannot be read: ${error instanceof Error ? error.message : error}`,
+      });
+    }
+  }
+  return { read, failures };
+}
+
+/**
+ * One call for each company of the batch, whose vectors are stored with its charge. Without an answer there is no vector;
+ * the sweep asks again later. Returns what is not stored yet.
+ */
+async function embedAll(
+  parts: WorkParts,
+  read: readonly ReadSubject[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<ReadSubject, StoredVector | null>> {
+  const unkept = new Map<ReadSubject, StoredVector | null>(read.map((subject) => [subject, null]));
+  const worded = read.filter(({ text }) => text !== '');
+  for (const [companyId, subjects] of Map.groupBy(worded, (one) => one.companyId)) {
+    const texts = subjects.map(({ text }) => text);
+    let isKept = false;
+    const answer = await parts.modelCalls.embed({
+      ...{ companyId, texts, signal },
+      async keep(transaction, { vectors, model }) {
+        for (const [at, subject] of subjects.entries()) {
+          await store(parts, transaction, subject, storedVector(model, vectors[at] ?? []));
+        }
+        isKept = true;
+      },
+    });
+    if (answer.outcome !== 'embedded' || answer.vectors.length !== texts.length) continue;
+    for (const [at, subject] of subjects.entries()) {
+      if (isKept) unkept.delete(subject);
+      else unkept.set(subject, storedVector(answer.model, answer.vectors[at] ?? []));
+    }
+  }
+  return unkept;
+}
+
+async function store(
+  { clock }: WorkParts,
+  statements: Statements,
+  { text: _text, change: _change, ...subject }: ReadSubject,
+  vector: StoredVector | null,
+): Promise<void> {
+  await storeSubject(statements, { ...subject, vector }, new Date(clock.now()));
+}
+
+/** Null where it went well. */
+async function putInLine(
+  { database, indexes, log }: WorkParts,
+  change: ClaimedChange,
+): Promise<string | null> {
+  const { subjectId: id, kind, companyId } = change;
+  try {
+    const index = await indexes.open(companyId);
+    if (kind === 'talent') {
+      const talent = index.talents.get(id);
+      if (talent !== undefined) await enqueuePairs(database, { id, kind }, candidateJobs(talent, index));
+    } else {
+      const job = index.jobs.get(id);
+      if (job !== undefined) await enqueuePairs(database, { id, kind }, candidateTalents(job, index));
+    }
+    return null;
+  } catch (error) {
+    log.error('the pairs of a talent or job cannot be put in line', { kind, subjectId: id, error });
+    return `its pairs cannot be put in line: ${error instanceof Error ? error.message : error}`;
+  }
+}

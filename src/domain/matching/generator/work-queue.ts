@@ -1,0 +1,156 @@
+import type { Statements } from '../../../ports/database.ts';
+import { SCORER_VERSION } from '../facts/facts.ts';
+
+/**
+ * Who works on what. A claim is a lease, taken in one short statement that skips what others are claiming, and held
+ * without a lock while facts are read, models asked and scores computed: on the embedded database a lock would stop
+ * everybody. What a dead process had is free once its lease has run out.
+ */
+export interface Claim {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly leaseMs: number;
+  readonly limit: number;
+}
+
+export type SubjectKind = 'talent' | 'job';
+
+export interface ClaimedChange {
+  readonly subjectId: string;
+  readonly kind: SubjectKind;
+  readonly companyId: string;
+  readonly changeNo: bigint;
+  /** This one included. */
+  readonly attempts: number;
+}
+
+export interface ClaimedPair {
+  readonly jobId: string;
+  readonly talentId: string;
+  /** Those asked for; it is scored in these or newer ones. */
+  readonly jobVersion: number;
+  readonly talentVersion: number;
+  readonly companyId: string;
+  readonly attempts: number;
+}
+
+/** What people changed first, then what sweeps ask for; each in the order in which it came. */
+export async function claimChanges(
+  statements: Statements,
+  { id, nowMs, leaseMs, limit }: Claim,
+): Promise<readonly ClaimedChange[]> {
+  return await statements.query<ClaimedChange>(
+    `update match_changes as own set claim_id = $1, claimed_until = $2, attempts = own.attempts + 1
+     from (select subject_id from match_changes
+           where due_at <= $3 and (claimed_until is null or claimed_until < $3)
+           order by priority, change_no limit $4 for update skip locked) as free
+     where own.subject_id = free.subject_id
+     returning own.subject_id as "subjectId", own.kind, own.company_id as "companyId", own.change_no as "changeNo",
+       own.attempts`,
+    [id, new Date(nowMs + leaseMs), new Date(nowMs), limit],
+  );
+}
+
+export async function claimPairs(
+  statements: Statements,
+  { id, nowMs, leaseMs, limit }: Claim,
+): Promise<readonly ClaimedPair[]> {
+  return await statements.query<ClaimedPair>(
+    `update match_pairs as own set claim_id = $1, claimed_until = $2, attempts = own.attempts + 1
+     from (select job_id, talent_id from match_pairs
+           where failed_at is null and due_at <= $3 and (claimed_until is null or claimed_until < $3)
+           order by pair_no limit $4 for update skip locked) as free
+     where own.job_id = free.job_id and own.talent_id = free.talent_id
+     returning own.job_id as "jobId", own.talent_id as "talentId", own.company_id as "companyId", own.attempts,
+       own.job_version as "jobVersion", own.talent_version as "talentVersion"`,
+    [id, new Date(nowMs + leaseMs), new Date(nowMs), limit],
+  );
+}
+
+/** Tries before something is left alone until it changes. */
+export const MOST_ATTEMPTS = 5;
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 300_000;
+
+export function retryDelayMs(attempts: number): number {
+  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 4 ** (attempts - 1));
+}
+
+/** Done, unless it has changed again meanwhile: then it is free for the next claim. */
+export async function finishChanges(
+  statements: Statements,
+  claimId: string,
+  done: readonly ClaimedChange[],
+): Promise<void> {
+  if (done.length === 0) return;
+  const ids = done.map(({ subjectId }) => subjectId);
+  await statements.query(
+    `delete from match_changes as own using unnest($2::uuid[], $3::bigint[]) as done (subject_id, change_no)
+     where own.subject_id = done.subject_id and own.change_no = done.change_no and own.claim_id = $1`,
+    [claimId, ids, done.map(({ changeNo }) => changeNo)],
+  );
+  // A statement of its own: what changed while the first one waited for it is seen only now.
+  await statements.query(
+    `update match_changes set claim_id = null, claimed_until = null, attempts = 0
+     where subject_id = any($2::uuid[]) and claim_id = $1`,
+    [claimId, ids],
+  );
+}
+
+/** Another try later; after the last one it waits for a change. */
+export async function putBackChange(
+  statements: Statements,
+  claimId: string,
+  { subjectId, changeNo, attempts }: ClaimedChange,
+  { nowMs, reason }: { readonly nowMs: number; readonly reason: string },
+): Promise<void> {
+  const dueAt =
+    attempts >= MOST_ATTEMPTS ? 'infinity' : new Date(nowMs + retryDelayMs(attempts)).toISOString();
+  await statements.query(
+    `update match_changes set claim_id = null, claimed_until = null, error = $4,
+       due_at = case when change_no = $3 then $5::timestamptz else due_at end
+     where subject_id = $1 and claim_id = $2`,
+    [subjectId, claimId, changeNo, reason.slice(0, 500), dueAt],
+  );
+}
+
+/**
+ * Puts pairs of one talent or job in line: its candidates, and those it has a score with, which must not stay old. A pair
+ * that is scored in these very versions is left out, and one that waits already is only brought to the newer versions,
+ * so that however many changes and processes ask for it, it is scored once. In the order of the key, so that two who
+ * ask for the same ones wait for each other and do not lock each other out.
+ */
+export async function enqueuePairs(
+  statements: Statements,
+  { id, kind }: { readonly id: string; readonly kind: SubjectKind },
+  candidates: readonly string[],
+): Promise<number> {
+  const [own, other] = kind === 'job' ? ['j', 't'] : ['t', 'j'];
+  const [ownColumn, otherColumn] = kind === 'job' ? ['job_id', 'talent_id'] : ['talent_id', 'job_id'];
+  const rows = await statements.query(
+    `insert into match_pairs as waiting (job_id, talent_id, company_id, job_version, talent_version, scorer_version,
+       weights_version)
+     select j.subject_id, t.subject_id, j.company_id, j.version, t.version, $3::integer, coalesce(w.version, 0)
+     from match_subjects as j
+     join match_subjects as t on t.company_id = j.company_id and t.kind = 'talent' and t.is_live
+     left join match_weights as w on w.company_id = j.company_id
+     left join match_scores as s on s.job_id = j.subject_id and s.talent_id = t.subject_id
+     where j.kind = 'job' and j.is_live and ${own}.subject_id = $1
+       and ${other}.subject_id in (
+         select unnest($2::uuid[]) union select ${otherColumn} from match_scores where ${ownColumn} = $1)
+       and (s.job_id is null or (s.job_version, s.talent_version) <> (j.version, t.version)
+         or s.scorer_version < $3 or s.weights_version <> coalesce(w.version, 0))
+     order by 1, 2
+     on conflict (job_id, talent_id) do update set
+       job_version = greatest(waiting.job_version, excluded.job_version),
+       talent_version = greatest(waiting.talent_version, excluded.talent_version),
+       scorer_version = greatest(waiting.scorer_version, excluded.scorer_version),
+       weights_version = greatest(waiting.weights_version, excluded.weights_version),
+       due_at = '-infinity', attempts = 0, failed_at = null, error = null
+     where waiting.job_version < excluded.job_version or waiting.talent_version < excluded.talent_version
+       or waiting.scorer_version < excluded.scorer_version or waiting.weights_version < excluded.weights_version
+     returning 1`,
+    [id, candidates, SCORER_VERSION],
+  );
+  return rows.length;
+}

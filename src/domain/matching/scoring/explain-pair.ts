@@ -1,0 +1,228 @@
+import { degreeName, languageName, shownSkill } from '../facts/qualifications.ts';
+import { PARTS, type PartName, type Weights } from '../weights.ts';
+import type { AskedItem, JobFeatures, TalentFeatures } from './features.ts';
+import {
+  appliedWeights,
+  askedCredit,
+  MET,
+  type PairScore,
+  rounded,
+  speechCredit,
+  titleFits,
+} from './score-pair.ts';
+
+export interface MatchPart {
+  readonly name: PartName;
+  /** 0 to 100. */
+  readonly score: number;
+  /** Its share of the whole, 0 to 1. */
+  readonly weight: number;
+  readonly found: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** A score in words that a recruiter can use, and that could be told to the candidate. */
+interface Explanation {
+  readonly parts: readonly MatchPart[];
+  readonly reasons: readonly string[];
+  readonly missing: readonly string[];
+}
+
+interface FoundAndMissing {
+  readonly found: readonly string[];
+  readonly missing: readonly string[];
+}
+
+const MOST_LINES = 12;
+const NOTHING: FoundAndMissing = { found: [], missing: [] };
+
+export function explainPair(
+  talent: TalentFeatures,
+  job: JobFeatures,
+  scored: PairScore,
+  weights: Weights,
+): Explanation {
+  const shares = appliedWeights(scored.parts, weights, job);
+  const skills = explainSkills(talent, job);
+  const words: Readonly<Record<PartName, FoundAndMissing>> = {
+    skills,
+    titles: explainTitles(talent, job),
+    experience: explainExperience(talent, job),
+    education: explainEducation(talent, job),
+    'languages and certificates': explainSpeech(talent, job),
+    'place and mode': explainPlace(talent, job, scored.parts[5] ?? null),
+    closeness: explainCloseness(scored.parts[6] ?? null),
+  };
+  const parts = PARTS.flatMap((name, at): MatchPart[] => {
+    const value = scored.parts[at] ?? null;
+    if (value === null) return [];
+    const { found, missing } = words[name];
+    const bounded = { found: found.slice(0, MOST_LINES), missing: missing.slice(0, MOST_LINES) };
+    return [
+      {
+        name,
+        score: rounded(value * 100),
+        weight: Math.round((shares[at] ?? 0) * 1_000) / 1_000,
+        ...bounded,
+      },
+    ];
+  });
+  const { mustCount, mustMet } = scored;
+  const gate = mustCount === 0 ? [] : [`Meets ${mustMet} of ${mustCount} must-haves.`];
+  const others = parts.filter(({ name }) => name !== 'skills');
+  return {
+    parts,
+    reasons: [...gate, ...skills.reasons, ...others.flatMap(({ found }) => found)].slice(0, MOST_LINES),
+    missing: [...skills.missing, ...others.flatMap(({ missing }) => missing)].slice(0, MOST_LINES),
+  };
+}
+
+function explainTitles(talent: TalentFeatures, job: JobFeatures): FoundAndMissing {
+  const fit = titleFits(talent, job)?.forJob ?? null;
+  if (fit === null) return NOTHING;
+  if (talent.titles.length === 0) return { found: [], missing: ['The CV names no position.'] };
+  let best = talent.facts.roles[0]?.title ?? '';
+  let most = -1;
+  talent.titles.forEach((title, at) => {
+    const one = titleFits({ titles: [title] }, job)?.forJob ?? 0;
+    if (one > most) [most, best] = [one, talent.facts.roles[at]?.title ?? best];
+  });
+  if (fit >= 0.85) return { found: [`Has worked as ${best}, which is this kind of job.`], missing: [] };
+  if (fit >= 0.5)
+    return { found: [`Has worked as ${best}, which is close to ${job.facts.title}.`], missing: [] };
+  return {
+    found: [],
+    missing: [`No title close to ${job.facts.title}; the latest is ${talent.facts.roles[0]?.title}.`],
+  };
+}
+
+function explainExperience({ months: has }: TalentFeatures, { months: asked }: JobFeatures): FoundAndMissing {
+  if (asked === null || asked === 0) return NOTHING;
+  if (has === null)
+    return { found: [], missing: [`The CV gives no dates; ${span(asked)} of experience are asked for.`] };
+  // How much more it is would tell an age, and counts for nothing.
+  if (has >= asked) return { found: [`At least ${span(asked)} of experience, as asked for.`], missing: [] };
+  return { found: [], missing: [`${span(has)} of experience; ${span(asked)} asked for.`] };
+}
+
+/** "4 years 2 months"; months alone below a year. */
+function span(months: number): string {
+  const years = Math.floor(months / 12);
+  const rest = months % 12;
+  const words = [
+    ...(years > 0 ? [`${years} ${years === 1 ? 'year' : 'years'}`] : []),
+    ...(rest > 0 || years === 0 ? [`${rest} ${rest === 1 ? 'month' : 'months'}`] : []),
+  ];
+  return words.join(' ');
+}
+
+function explainEducation(talent: TalentFeatures, { degree }: JobFeatures): FoundAndMissing {
+  if (degree === null) return NOTHING;
+  const has = talent.facts.degree;
+  const asked = degreeName(degree.level);
+  if (has === null) return { found: [], missing: [`Asked for: ${asked}; the CV names no degree.`] };
+  const line = `Has ${degreeName(has)}; ${asked} is asked for.`;
+  return has >= degree.level ? { found: [line], missing: [] } : { found: [], missing: [line] };
+}
+
+function explainSpeech(talent: TalentFeatures, { speech }: JobFeatures): FoundAndMissing {
+  const found: string[] = [];
+  const missing: string[] = [];
+  for (const item of speech) {
+    const { requirement } = item;
+    const isMet = speechCredit(item, talent) >= MET.speech;
+    if (requirement.kind === 'certificate')
+      (isMet ? found : missing).push(`Certificate: ${requirement.text}`);
+    else if (isMet) found.push(`Speaks ${languageName(requirement.code)}, as asked for.`);
+    else if (talent.languages.has(requirement.code))
+      missing.push(`${languageName(requirement.code)} at a higher level: ${requirement.text}`);
+    else missing.push(`${languageName(requirement.code)}: ${requirement.text}`);
+  }
+  return { found, missing };
+}
+
+function explainPlace(talent: TalentFeatures, job: JobFeatures, fit: number | null): FoundAndMissing {
+  if (fit === null) return NOTHING;
+  if (job.facts.remote) return { found: ['The job can be done from anywhere.'], missing: [] };
+  const where = job.facts.places
+    .map(({ city, region, country }) => named(city ?? region) || (country ?? ''))
+    .join(' or ');
+  if (fit >= 1) return { found: [`Lives in ${where}.`], missing: [] };
+  if (fit >= 0.7) return { found: [`Lives in the region of ${where}.`], missing: [] };
+  const isSameCountry = job.facts.places.some(
+    ({ country }) => country !== null && country === talent.facts.place?.country,
+  );
+  return {
+    found: [],
+    missing: [
+      isSameCountry ? `Lives elsewhere in the country; the job is in ${where}.` : `Lives far from ${where}.`,
+    ],
+  };
+}
+
+function named(place: string | null): string {
+  return place?.replace(/(^|[\s-])\p{L}/gu, (start) => start.toUpperCase()) ?? '';
+}
+
+function explainCloseness(fit: number | null): FoundAndMissing {
+  if (fit === null) return NOTHING;
+  if (fit >= 0.6) return { found: ['What was done before reads much like this job.'], missing: [] };
+  return fit >= 0.25 ? NOTHING : { found: [], missing: ['What was done before reads unlike this job.'] };
+}
+
+interface ExplainedSkills {
+  readonly found: readonly string[];
+  readonly missing: readonly string[];
+  readonly reasons: readonly string[];
+}
+
+const MOST_NAMED = 8;
+
+/** Skill by skill: there, near (and what stands in for it), or missing; those that must be there first. */
+function explainSkills(talent: TalentFeatures, job: JobFeatures): ExplainedSkills {
+  const exact: string[] = [];
+  const near: string[] = [];
+  const missing: string[] = [];
+  const worded: string[] = [];
+  for (const item of job.asked) {
+    if (item.skills.length === 0) {
+      if (askedCredit(item, talent) >= MET.skills) worded.push(item.text);
+    } else {
+      explainItem(item, talent, { exact, near, missing });
+    }
+  }
+  const unique = (lines: readonly string[]) => [...new Set(lines)];
+  const [has, similar, lacks] = [unique(exact), unique(near), unique(missing)];
+  const reasons = [
+    ...(has.length > 0 ? [`Has ${listed(has)}.`] : []),
+    ...(similar.length > 0 ? [`Near what is asked for: ${listed(similar)}.`] : []),
+  ];
+  return { found: [...has, ...similar, ...unique(worded)], missing: lacks, reasons };
+}
+
+interface Lists {
+  readonly exact: string[];
+  readonly near: string[];
+  readonly missing: string[];
+}
+
+function explainItem(item: AskedItem, talent: TalentFeatures, { exact, near, missing }: Lists): void {
+  const lacking: string[] = [];
+  for (const { name, near: others } of item.skills) {
+    const instead = others.find((one) => talent.skills.has(one.name));
+    if (talent.skills.has(name)) exact.push(shownSkill(name));
+    else if (instead !== undefined) near.push(`${shownSkill(name)} (has ${shownSkill(instead.name)})`);
+    else lacking.push(shownSkill(name));
+  }
+  // What a posting only mentions is no lack, and of alternatives one is enough.
+  const isMentioned = item.text === item.skills[0]?.name && !item.isMust && item.weight < 0.5;
+  if (isMentioned || (item.isAny && lacking.length < item.skills.length)) return;
+  const ending = item.isMust && askedCredit(item, talent) < MET.skills ? ' (must have)' : '';
+  if (item.isAny) missing.push(`${lacking.join(' or ')}${ending}`);
+  else for (const name of lacking) missing.push(`${name}${ending}`);
+}
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, MOST_NAMED).join(', ');
+  return names.length > MOST_NAMED ? `${shown} and ${names.length - MOST_NAMED} more` : shown;
+}

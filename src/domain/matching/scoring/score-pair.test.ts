@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'bun:test';
+import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { storedVector } from '../facts/facts.ts';
+import { createSkillVocabulary } from '../facts/qualifications.ts';
+import { readJob, type StoredJob } from '../facts/read-job.ts';
+import { readTalent } from '../facts/read-talent.ts';
+import { DEFAULT_WEIGHTS } from '../weights.ts';
+import { explainPair } from './explain-pair.ts';
+import { jobFeatures, talentFeatures } from './features.ts';
+import { appliedWeights, scorePair } from './score-pair.ts';
+
+const vocabulary = createSkillVocabulary();
+const NOTHING_ASKED: StoredJob = {
+  title: 'Backend Developer',
+  description: '',
+  location: null,
+  remote: false,
+  mustHave: [],
+  niceToHave: [],
+  minMonthsExperience: null,
+  posting: null,
+};
+
+function job(fields: Partial<StoredJob>) {
+  return jobFeatures('job', 1, readJob({ ...NOTHING_ASKED, ...fields }, vocabulary), null);
+}
+
+function talent(profile: Record<string, unknown>, document: unknown = null) {
+  return talentFeatures('talent', 1, readTalent({ profile, document }, vocabulary), null);
+}
+
+function explained(one: ReturnType<typeof talent>, other: ReturnType<typeof job>) {
+  const scored = scorePair(one, other, DEFAULT_WEIGHTS);
+  return { scored, ...explainPair(one, other, scored, DEFAULT_WEIGHTS) };
+}
+
+const skills = (...names: string[]) => ({ skills: names.map((name) => ({ name })) });
+const developer = { work: [{ position: 'Backend Developer', startDate: '2018-01', endDate: '2023-12' }] };
+
+describe('A-12 a score', () => {
+  test('A-12 is bounded by the must-haves that are met', () => {
+    const asked = job({ mustHave: ['Python', 'Kafka', 'Terraform'] });
+    const scores = [['Python'], ['Python', 'Kafka'], ['Python', 'Kafka', 'Terraform']].map((names) =>
+      scorePair(talent({ ...developer, ...skills(...names) }), asked, DEFAULT_WEIGHTS),
+    );
+    expect(scores.map(({ mustMet }) => mustMet)).toEqual([1, 2, 3]);
+    const [one, two, three] = scores.map(({ score }) => score);
+    expect(one as number).toBeLessThan(two as number);
+    expect(two as number).toBeLessThan(66);
+    expect(three as number).toBeGreaterThan(90);
+  });
+
+  test('A-12 knows near skills and says which one stands in', () => {
+    const { parts, missing } = explained(
+      talent(skills('React', 'MySQL')),
+      job({ mustHave: ['JavaScript', 'PostgreSQL', 'Rust'] }),
+    );
+    expect(parts[0]?.found).toEqual(['JavaScript (has React)', 'PostgreSQL (has MySQL)']);
+    expect(missing[0]).toBe('Rust (must have)');
+  });
+
+  test('A-12 takes one of several alternatives as enough, and each of a list', () => {
+    const either = job({ mustHave: ['Tableau or Power BI'] });
+    const both = job({ mustHave: ['Tableau and Snowflake'] });
+    const analyst = talent(skills('Tableau'));
+    expect(scorePair(analyst, either, DEFAULT_WEIGHTS)).toMatchObject({ mustMet: 1, mustCount: 1 });
+    expect(explained(analyst, either).missing).not.toContain('Power BI (must have)');
+    expect(explained(analyst, both).missing).toContain('Snowflake');
+  });
+
+  test('A-12 reads years, degrees, languages and certificates out of requirements', () => {
+    const asked = job({
+      mustHave: ['5+ years of experience', "Bachelor's degree", 'Fluent German', 'Forklift licence'],
+    });
+    const fits = talent({
+      total_months_experience: 70,
+      highest_degree_level: 'master',
+      languages: [{ language: 'German', fluency: 'C1' }],
+      certificates: [{ name: 'Forklift licence, counterbalance' }],
+    });
+    expect(scorePair(fits, asked, DEFAULT_WEIGHTS)).toMatchObject({ mustMet: 5, mustCount: 5 });
+    const { missing } = explained(talent({ total_months_experience: 20 }), asked);
+    expect(missing).toContain('1 year 8 months of experience; 5 years asked for.');
+    expect(missing).toContain('Asked for: a bachelor’s degree; the CV names no degree.');
+    expect(missing).toContain('German: Fluent German');
+  });
+
+  test('A-12 more experience than asked for is no better and no worse', () => {
+    const asked = job({ minMonthsExperience: 24 });
+    const after = (months: number) =>
+      scorePair(talent({ total_months_experience: months }), asked, DEFAULT_WEIGHTS).score;
+    expect([24, 120, 500].map(after)).toEqual([after(24), after(24), after(24)]);
+    expect(after(12)).toBeLessThan(after(24));
+  });
+
+  test('A-12 place: the same city before the country, remote before both', () => {
+    const at = (city: string, countryCode: string) => talent({ basics: { location: { city, countryCode } } });
+    const there = job({ location: 'Berlin, Germany' });
+    const [same, country, far] = [at('Berlin', 'DE'), at('Munich', 'DE'), at('Lisbon', 'PT')].map(
+      (one) => scorePair(one, there, DEFAULT_WEIGHTS).parts[5],
+    );
+    expect([same, country, far]).toEqual([1, 0.4, 0]);
+    expect(scorePair(at('Lisbon', 'PT'), job({ remote: true }), DEFAULT_WEIGHTS).parts[5]).toBe(1);
+  });
+
+  test('A-12 both directions differ: a step up asks more of somebody, a step down is wanted less', () => {
+    const senior = talent({ work: [{ position: 'Senior Backend Developer' }] });
+    const junior = talent({ work: [{ position: 'Junior Backend Developer' }] });
+    const [up, down] = [
+      job({ title: 'Senior Backend Developer' }),
+      job({ title: 'Junior Backend Developer' }),
+    ];
+    const stepUp = scorePair(junior, up, DEFAULT_WEIGHTS);
+    expect(stepUp.jobToTalent).toBeLessThan(stepUp.talentToJob);
+    const stepDown = scorePair(senior, down, DEFAULT_WEIGHTS);
+    expect(stepDown.jobToTalent).toBeGreaterThan(stepDown.talentToJob);
+  });
+
+  test('A-12 vectors of one model count, those of two do not', () => {
+    const facts = readTalent({ profile: developer, document: null }, vocabulary);
+    const vector = (model: string, ...numbers: number[]) => storedVector(model, numbers);
+    const asked = readJob({ ...NOTHING_ASKED, description: 'billing' }, vocabulary);
+    const closeness = (mine: ReturnType<typeof vector>, theirs: ReturnType<typeof vector>) =>
+      scorePair(talentFeatures('t', 1, facts, mine), jobFeatures('j', 1, asked, theirs), DEFAULT_WEIGHTS)
+        .parts[6];
+    const same = closeness(vector('a', 1, 0), vector('a', 1, 0));
+    const across = closeness(vector('a', 1, 0), vector('a', 0, 1));
+    const other = closeness(vector('a', 1, 0), vector('b', 1, 0));
+    const none = closeness(null, null);
+    expect(same as number).toBeGreaterThan(across as number);
+    expect(other).toBe(none as number);
+  });
+
+  test('A-12 weights are shared out over the parts that apply', () => {
+    const { skills: ofSkills, education } = DEFAULT_WEIGHTS;
+    const shares = (skillSureness: number) =>
+      appliedWeights([0.5, null, null, 1, null, null, null], DEFAULT_WEIGHTS, { skillSureness });
+    expect(shares(1)).toEqual([
+      ofSkills / (ofSkills + education),
+      ...[0, 0],
+      education / (ofSkills + education),
+      ...[0, 0, 0],
+    ]);
+    // One skill that is named by the way does not decide.
+    expect(shares(0.1)[0] as number).toBeLessThan(shares(0.1)[3] as number);
+    const nothing = scorePair(talent({}), job({ title: '' }), DEFAULT_WEIGHTS);
+    expect(nothing).toMatchObject({ score: 0, jobToTalent: 0, talentToJob: 0 });
+  });
+
+  test('A-12 property: whatever a profile or a posting holds, scores are numbers from 0 to 100', () => {
+    const random = createSeededRandom(5);
+    const junk = (depth = 0): unknown => {
+      const kind = random.below(depth > 3 ? 3 : 5);
+      if (kind === 0) return null;
+      if (kind === 1) return random.below(10) - 5;
+      if (kind === 2) return random.text(random.below(40), 'ab1 ,./()+-€\n');
+      if (kind === 3) return [junk(depth + 1), junk(depth + 1)];
+      const [name, position, language, endDate] = Array.from({ length: 4 }, () => junk(depth + 1));
+      return { name, position, language, startDate: '2020', endDate };
+    };
+    for (let round = 0; round < 300; round += 1) {
+      const profile = Object.fromEntries(
+        ['work', 'skills', 'education', 'languages', 'certificates', 'basics', 'total_months_experience'].map(
+          (key) => [key, junk()],
+        ),
+      );
+      const asked = job({
+        mustHave: [String(junk()), String(junk())],
+        posting: junk(),
+        location: String(junk()),
+      });
+      const { scored, parts } = explained(talent(profile, junk()), asked);
+      for (const number of [
+        scored.score,
+        scored.jobToTalent,
+        scored.talentToJob,
+        ...parts.map(({ score }) => score),
+      ]) {
+        expect(number).toBeGreaterThanOrEqual(0);
+        expect(number).toBeLessThanOrEqual(100);
+      }
+    }
+  });
+});

@@ -1,0 +1,246 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Statements, Transaction } from '../../ports/database.ts';
+import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import { insightOf, type MeetingInsight } from './insight.ts';
+import { MEETING_COLUMNS, MEETING_QUEUE, type Meeting } from './meeting.ts';
+import { readMeetingEvents } from './room-events.ts';
+import {
+  questionOf,
+  type SummaryQuestion,
+  summariseTranscript,
+  summaryFrom,
+  type TranscriptSummary,
+} from './transcript-summary.ts';
+
+/** A model's word on a transcript, as a call of the company whose meeting it is. Rejects where it may go better later. */
+export interface MeetingModel {
+  ask(question: SummaryQuestion, call: MeetingModelCall): Promise<AskedMeetingModel>;
+}
+
+interface MeetingModelCall {
+  readonly companyId: string;
+  readonly requestId: string;
+  readonly signal: AbortSignal;
+}
+
+interface AskedMeetingModel {
+  /** Null where no model answered, and the engine of our own does it. */
+  readonly answer: string | null;
+  /** In the transaction that keeps what it was for. */
+  charge(transaction: Transaction, isUsable: boolean): Promise<void>;
+  /** After it, whatever came of it. */
+  release(): Promise<void>;
+}
+
+interface MeetingWorkParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  readonly model: MeetingModel;
+  readonly remind: RemindScorecard;
+}
+
+interface Transcript {
+  readonly version: number;
+  readonly text: string;
+  readonly summary: TranscriptSummary | null;
+}
+
+/** People drop out and come back, and events come late: whoever is reminded is reminded after this. */
+const REMIND_AFTER_MS = 10 * 60_000;
+
+/**
+ * Everything that is made of a meeting, from what is kept of it at this moment. It may run as often as it likes: what
+ * costs (a model's summary) is done once a transcript, what reaches people once a person, the rest gives the same again.
+ */
+export function createMeetingHandler(parts: MeetingWorkParts): JobHandler {
+  const { database, clock, log, jobQueue } = parts;
+  return async ({ id: requestId, data, signal }) => {
+    const meetingId = String(data.meetingId);
+    const [waiting] = await database.query<Transcript & { companyId: string }>(
+      `select transcript.version, transcript.text, meeting.company_id as "companyId"
+       from meeting_transcripts as transcript join meetings as meeting on meeting.id = transcript.meeting_id
+       where meeting.id = $1 and meeting.company_id is not null and transcript.summary is null`,
+      [meetingId],
+    );
+    const made =
+      waiting === undefined ? null : await summarise(parts, waiting, { ...waiting, requestId, signal });
+    try {
+      const insight = await database.transaction(async (transaction) => {
+        const meeting = await lockMeeting(transaction, meetingId);
+        if (meeting === null) return null;
+        if (made !== null) await keepSummary(transaction, meetingId, made);
+        const written = await writeInsight(transaction, parts, meeting);
+        if (!isInterview(meeting) || meeting.endedAt === null || written.isNoShow === true) return written;
+        const remindAtMs = meeting.endedAt.getTime() + REMIND_AFTER_MS;
+        if (remindAtMs <= clock.now()) await remindOfScorecard(transaction, parts.remind, meeting, written);
+        else
+          await jobQueue.enqueue(
+            MEETING_QUEUE.name,
+            { meetingId },
+            {
+              within: transaction,
+              startAfter: new Date(remindAtMs),
+              dedupeKey: `remind ${meetingId} ${remindAtMs}`,
+            },
+          );
+        return written;
+      });
+      if (insight !== null) log.info('a meeting was looked at', { meetingId, status: insight.status });
+    } finally {
+      await made?.asked.release();
+    }
+  };
+}
+
+interface MadeSummary {
+  readonly version: number;
+  readonly summary: TranscriptSummary;
+  readonly asked: AskedMeetingModel;
+}
+
+async function summarise(
+  { model }: MeetingWorkParts,
+  { version, text }: Pick<Transcript, 'version' | 'text'>,
+  call: MeetingModelCall,
+): Promise<MadeSummary> {
+  const asked = await model.ask(questionOf(text), call);
+  const answered = asked.answer === null ? null : summaryFrom(asked.answer, text);
+  return { version, summary: answered ?? summariseTranscript(text), asked };
+}
+
+/** Only the first one of a version is kept and paid for. */
+async function keepSummary(
+  transaction: Transaction,
+  meetingId: string,
+  { version, summary, asked }: MadeSummary,
+): Promise<void> {
+  const kept = await transaction.query(
+    `update meeting_transcripts set summary = $3 where meeting_id = $1 and version = $2 and summary is null
+     returning meeting_id`,
+    [meetingId, version, { ...summary }],
+  );
+  if (kept.length === 1) await asked.charge(transaction, summary.engine === 'model');
+}
+
+async function lockMeeting(transaction: Transaction, meetingId: string): Promise<Meeting | null> {
+  const [meeting] = await transaction.query<Meeting>(
+    `select ${MEETING_COLUMNS} from meetings where id = $1 for update`,
+    [meetingId],
+  );
+  return meeting ?? null;
+}
+
+async function writeInsight(
+  transaction: Transaction,
+  { clock }: MeetingWorkParts,
+  meeting: Meeting,
+): Promise<MeetingInsight> {
+  const { id } = meeting;
+  const events = await readMeetingEvents(transaction, id);
+  const [transcript] = await transaction.query<Pick<Transcript, 'summary'>>(
+    'select summary from meeting_transcripts where meeting_id = $1',
+    [id],
+  );
+  const insight = insightOf({ meeting, events, summary: transcript?.summary ?? null });
+  const briefing = meeting.briefing ?? (await briefingFor(transaction, meeting));
+  await transaction.query(
+    `update meetings set insight = $2, briefing = $3, updated_at = $4
+     where id = $1 and (insight is distinct from $2::jsonb or briefing is distinct from $3::jsonb)`,
+    [id, { ...insight }, briefing, new Date(clock.now())],
+  );
+  return insight;
+}
+
+function isInterview({ jobId, talentId, companyId }: Meeting): boolean {
+  return jobId !== null && talentId !== null && companyId !== null;
+}
+
+interface MatchRow {
+  readonly score: number;
+  readonly reasons: readonly string[];
+  readonly missing: readonly string[];
+  readonly updatedAt: Date;
+}
+
+/**
+ * For who interviews: where talent and job fit, and where to ask, from their match as it stands when the meeting begins.
+ * Null while there is none to go by, which is looked for again.
+ */
+async function briefingFor(
+  statements: Statements,
+  { jobId, talentId, companyId, startedAt }: Meeting,
+): Promise<Readonly<Record<string, unknown>> | null> {
+  if (jobId === null || talentId === null || companyId === null || startedAt === null) return null;
+  const [match] = await statements.query<MatchRow>(
+    `select score, reasons, missing, updated_at as "updatedAt" from match_scores
+     where job_id = $1 and talent_id = $2 and company_id = $3`,
+    [jobId, talentId, companyId],
+  );
+  if (match === undefined) return null;
+  return {
+    score: match.score,
+    fits: match.reasons,
+    askAbout: match.missing,
+    matchedAt: match.updatedAt.toISOString(),
+  };
+}
+
+/** A mail to who interviewed. The same key is sent once. */
+export interface ScorecardMail {
+  readonly to: string;
+  readonly companyId: string;
+  readonly dedupeKey: string;
+  readonly data: {
+    readonly companyName: string;
+    readonly meetingId: string;
+    readonly talentName: string;
+    readonly jobTitle: string;
+    readonly endedAt: Date;
+  };
+}
+
+type RemindScorecard = (mail: ScorecardMail, within: Transaction) => Promise<void>;
+
+const MOST_PEOPLE = 50;
+
+interface Recipient {
+  readonly email: string;
+  readonly companyName: string;
+  readonly talentName: string | null;
+  readonly jobTitle: string;
+}
+
+/** To those of the company who were there, and to who announced the meeting: each once. */
+async function remindOfScorecard(
+  transaction: Transaction,
+  remind: RemindScorecard,
+  { id: meetingId, companyId, jobId, talentId, createdBy, endedAt }: Meeting,
+  { attendees }: MeetingInsight,
+): Promise<void> {
+  if (companyId === null || endedAt === null) return;
+  const emails = attendees.flatMap(({ email }) => (email === null ? [] : [email.toLowerCase()]));
+  const recipients = await transaction.query<Recipient>(
+    `select person.email, company.name as "companyName", talent.name as "talentName", job.title as "jobTitle"
+     from users as person join companies as company on company.id = person.company_id
+       join jobs as job on job.id = $3 and job.company_id = company.id
+       join talents as talent on talent.id = $4 and talent.company_id = company.id
+     where person.company_id = $1 and person.removed_at is null
+       and (person.id = $2 or lower(person.email) = any($5::text[]))
+     order by person.id limit ${MOST_PEOPLE}`,
+    [companyId, createdBy, jobId, talentId, emails],
+  );
+  for (const { email, companyName, talentName, jobTitle } of recipients) {
+    await remind(
+      {
+        to: email,
+        companyId,
+        dedupeKey: `scorecard:${meetingId}:${email}`,
+        data: { companyName, meetingId, talentName: talentName ?? 'the candidate', jobTitle, endedAt },
+      },
+      transaction,
+    );
+  }
+}

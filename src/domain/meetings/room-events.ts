@@ -1,0 +1,134 @@
+import type { Statements } from '../../ports/database.ts';
+
+/** Somebody in a room, as far as the meeting server tells who it is. */
+export interface Occupant {
+  /** One for each time somebody joins. */
+  readonly jid: string | null;
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly joinedAtMs: number | null;
+  readonly leftAtMs: number | null;
+  /** How long this one was the loudest; null where the server does not measure it. */
+  readonly talkMs: number | null;
+}
+
+export type RoomEventKind = 'created' | 'destroyed' | 'joined' | 'left';
+
+/** What the meeting server tells of a room, whichever of its two forms it came in. */
+export interface RoomEvent {
+  readonly kind: RoomEventKind;
+  /** A breakout room carries its main room's name: it shows that the main one is in use, and ends nothing. */
+  readonly isBreakout: boolean;
+  readonly happenedAtMs: number;
+  /** Of what ends, when it began; null where it is not told. */
+  readonly beganAtMs: number | null;
+  readonly occupants: readonly Occupant[];
+}
+
+/** One that was written down. */
+export interface StoredEvent extends RoomEvent {
+  readonly id: bigint;
+  readonly meetingId: string | null;
+}
+
+/** What a sender that sends the same again sends again; bounded by the bounds of what goes in. */
+export function dedupeKeyOf(
+  { kind, isBreakout, happenedAtMs, occupants }: RoomEvent,
+  place: { readonly jid: string | null; readonly breakoutId: string | null },
+): string {
+  const who = kind === 'joined' || kind === 'left' ? (occupants[0]?.jid ?? occupants[0]?.id ?? '') : '';
+  const breakout = isBreakout ? (place.breakoutId ?? place.jid ?? 'breakout') : '';
+  return [kind, happenedAtMs, place.jid ?? '', breakout, who].join('|').slice(0, 1_000);
+}
+
+interface EventRow {
+  readonly id: bigint;
+  readonly kind: RoomEventKind;
+  readonly isBreakout: boolean;
+  readonly happenedAt: Date;
+  readonly beganAt: Date | null;
+  readonly occupants: readonly Occupant[];
+  readonly meetingId: string | null;
+}
+
+/** A room that is told of more often than this in ten days is not one that people meet in: its newest ones count. */
+const MOST_EVENTS = 20_000;
+
+const EVENT_COLUMNS = `id, kind, is_breakout as "isBreakout", happened_at as "happenedAt", began_at as "beganAt", occupants,
+  meeting_id as "meetingId"`;
+
+/** Null where it was there before. */
+export async function insertEvent(
+  statements: Statements,
+  room: string,
+  event: RoomEvent & { readonly dedupeKey: string; readonly receivedAt: Date },
+): Promise<bigint | null> {
+  const { kind, isBreakout, happenedAtMs, beganAtMs, occupants, dedupeKey, receivedAt } = event;
+  const [row] = await statements.query<{ id: bigint }>(
+    `insert into room_events (room, kind, is_breakout, happened_at, began_at, occupants, dedupe_key, received_at)
+     values ($1, $2, $3, $4, $5, $6::text::jsonb, $7, $8) on conflict (room, dedupe_key) do nothing returning id`,
+    [
+      room,
+      kind,
+      isBreakout,
+      new Date(happenedAtMs),
+      beganAtMs === null ? null : new Date(beganAtMs),
+      JSON.stringify(occupants),
+      dedupeKey,
+      receivedAt,
+    ],
+  );
+  return row?.id ?? null;
+}
+
+/** In which meeting an event has ended up. */
+export async function findMeetingOfEvent(
+  statements: Statements,
+  room: string,
+  dedupeKey: string,
+): Promise<string | null> {
+  const [row] = await statements.query<{ meetingId: string | null }>(
+    `select meeting_id as "meetingId" from room_events where room = $1 and dedupe_key = $2`,
+    [room, dedupeKey],
+  );
+  return row?.meetingId ?? null;
+}
+
+export async function readRoomEvents(
+  statements: Statements,
+  room: string,
+  since: Date,
+): Promise<readonly StoredEvent[]> {
+  const rows = await statements.query<EventRow>(
+    `select ${EVENT_COLUMNS} from room_events where room = $1 and happened_at >= $2
+     order by happened_at desc, id desc limit ${MOST_EVENTS}`,
+    [room, since],
+  );
+  return rows.map(eventOf);
+}
+
+export async function readMeetingEvents(
+  statements: Statements,
+  meetingId: string,
+): Promise<readonly StoredEvent[]> {
+  const rows = await statements.query<EventRow>(
+    `select ${EVENT_COLUMNS} from room_events where meeting_id = $1
+     order by happened_at, kind, dedupe_key limit ${MOST_EVENTS}`,
+    [meetingId],
+  );
+  return rows.map(eventOf);
+}
+
+function eventOf({ happenedAt, beganAt, ...rest }: EventRow): StoredEvent {
+  return { ...rest, happenedAtMs: happenedAt.getTime(), beganAtMs: beganAt?.getTime() ?? null };
+}
+
+const LONGEST_ROOM_NAME = 300;
+const NOT_IN_A_NAME = /[\p{C}\u2028\u2029]/u;
+
+/** As the meeting server knows it: it makes no difference between large and small letters. Null for what is no name. */
+export function roomNameOf(text: string): string | null {
+  const name = text.trim().toLowerCase();
+  return name === '' || name.length > LONGEST_ROOM_NAME || NOT_IN_A_NAME.test(name) ? null : name;
+}

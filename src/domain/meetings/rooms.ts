@@ -1,0 +1,249 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Transaction } from '../../ports/database.ts';
+import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { assignUses, foldRoom, isAfter, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
+import { type KeptUse, keptUse, MEETING_COLUMNS, MEETING_QUEUE, type Meeting, spanOf } from './meeting.ts';
+import {
+  dedupeKeyOf,
+  findMeetingOfEvent,
+  insertEvent,
+  type Occupant,
+  type RoomEvent,
+  readRoomEvents,
+} from './room-events.ts';
+
+export interface ReceivedEvent extends RoomEvent {
+  readonly room: string;
+  readonly roomJid: string | null;
+  readonly breakoutId: string | null;
+}
+
+type Reception =
+  | { readonly outcome: 'received'; readonly meetingId: string; readonly isNew: boolean }
+  /** Its time is so far off that it cannot be one of ours. */
+  | { readonly outcome: 'far-off'; readonly message: string };
+
+const MINUTE_MS = 60_000;
+/** A sender that was away tells what it has kept; one whose clock is wrong must not end a meeting of next year. */
+const OLDEST_MS = 7 * 24 * 60 * MINUTE_MS;
+const NEWEST_MS = 10 * MINUTE_MS;
+
+/**
+ * Writes down what the meeting server told and says which meeting it belongs to. All of it is one short transaction;
+ * what takes longer is in the queue when it commits. The same event again changes nothing.
+ */
+export async function receiveEvent(
+  { database, ...parts }: RefoldParts & { readonly database: Database },
+  event: ReceivedEvent,
+): Promise<Reception> {
+  const nowMs = parts.clock.now();
+  const isFarOff = (ms: number) => ms < nowMs - OLDEST_MS || ms > nowMs + NEWEST_MS;
+  if (isFarOff(event.happenedAtMs) || isFarOff(event.beganAtMs ?? event.happenedAtMs)) {
+    const message =
+      'The time is more than 7 days ago or more than 10 minutes ahead: check the sender’s clock.';
+    return { outcome: 'far-off', message };
+  }
+  if (event.beganAtMs !== null && event.beganAtMs > event.happenedAtMs) {
+    return { outcome: 'far-off', message: 'What ends must have begun before: the two times are mixed up.' };
+  }
+  const { room, roomJid: jid, breakoutId } = event;
+  const dedupeKey = dedupeKeyOf(event, { jid, breakoutId });
+  const occupants = event.occupants.map((occupant) => withoutFarOff(occupant, isFarOff));
+  return await database.transaction(async (transaction) => {
+    const locked = await lockRoom(transaction, room);
+    const added = await insertEvent(transaction, room, {
+      ...event,
+      ...{ occupants, dedupeKey, receivedAt: new Date(nowMs) },
+    });
+    if (added !== null) await refoldRoom(transaction, parts, locked);
+    const meetingId = await findMeetingOfEvent(transaction, room, dedupeKey);
+    if (meetingId === null) throw new Error('an event of a room belongs to no meeting');
+    return { outcome: 'received', meetingId, isNew: added !== null };
+  });
+}
+
+/** Of who is in a list beside the event only the time is dropped: what the room did is still true. */
+function withoutFarOff(occupant: Occupant, isFarOff: (ms: number) => boolean): Occupant {
+  const near = (ms: number | null) => (ms === null || isFarOff(ms) ? null : ms);
+  return { ...occupant, joinedAtMs: near(occupant.joinedAtMs), leftAtMs: near(occupant.leftAtMs) };
+}
+
+/** Makes the room known, too. Whoever else comes waits for this transaction's end. */
+export async function lockRoom(transaction: Transaction, room: string): Promise<LockedRoom> {
+  const [locked] = await transaction.query<LockedRoom>(
+    `insert into rooms (room) values ($1) on conflict (room) do update set room = excluded.room
+     returning room, company_id as "companyId", announced_at as "announcedAt"`,
+    [room],
+  );
+  if (locked === undefined) throw new Error('a room could not be locked');
+  return locked;
+}
+
+export interface RefoldParts {
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+}
+
+/** The room, locked by the caller. */
+interface LockedRoom {
+  readonly room: string;
+  readonly companyId: string | null;
+  readonly announcedAt: Date | null;
+}
+
+const DAY_MS = 86_400_000;
+/** Events come up to a week late; what is older than this is as it is. */
+const LOOK_BACK_MS = 10 * DAY_MS;
+
+/**
+ * Brings a room's meetings into agreement with its events and announcements, and hands on those that have changed. The
+ * caller has locked the room, so that of two events at once one sees the other.
+ */
+export async function refoldRoom(
+  transaction: Transaction,
+  parts: RefoldParts,
+  locked: LockedRoom,
+  sinceMs = parts.clock.now() - LOOK_BACK_MS,
+): Promise<void> {
+  const { clock, secrets } = parts;
+  const nowMs = clock.now();
+  const since = new Date(Math.min(sinceMs, nowMs - LOOK_BACK_MS));
+  const events = await readRoomEvents(transaction, locked.room, since);
+  const rows = await transaction.query<Meeting>(
+    `select ${MEETING_COLUMNS} from meetings
+     where room = $1 and (origin = 'announced' or coalesce(ended_at, started_at, created_at) >= $2)
+       and (started_at is null or started_at >= $2) order by id`,
+    [locked.room, since],
+  );
+  const announcements = rows.flatMap(({ id, announcedAt, startsAt }) =>
+    announcedAt === null
+      ? []
+      : [{ id, announcedAtMs: announcedAt.getTime(), startsAtMs: startsAt?.getTime() ?? null }],
+  );
+  const meetingOf = new Map(events.map(({ id, meetingId }) => [id, meetingId]));
+  const spare = new Map(rows.filter(({ origin }) => origin === 'room').map((row) => [row.id, row]));
+  const known = new Map(rows.map((row) => [row.id, row]));
+  const settled = new Set<string>();
+  for (const { announcementId, uses } of assignUses(foldRoom(events, nowMs), announcements)) {
+    // The id that was told for these events before, so that it keeps its meaning.
+    const told = uses.flatMap(({ eventIds }) => eventIds.map((id) => meetingOf.get(id) ?? ''));
+    const id = announcementId ?? told.sort().find((one) => spare.has(one)) ?? secrets.newId();
+    spare.delete(id);
+    settled.add(id);
+    await writeMeeting(transaction, parts, locked, { id, row: known.get(id) ?? null, uses });
+  }
+  for (const { id } of announcements) {
+    if (!settled.has(id))
+      await writeMeeting(transaction, parts, locked, { id, row: known.get(id) ?? null, uses: [] });
+  }
+  await transaction.query(`delete from meetings where id = any($1::uuid[]) and origin = 'room'`, [
+    [...spare.keys()],
+  ]);
+}
+
+interface FoldedMeeting {
+  readonly id: string;
+  readonly row: Meeting | null;
+  readonly uses: readonly RoomUse[];
+}
+
+async function writeMeeting(
+  transaction: Transaction,
+  { jobQueue, clock }: RefoldParts,
+  { room, companyId, announcedAt }: LockedRoom,
+  { id, row, uses }: FoldedMeeting,
+): Promise<void> {
+  const sessions = uses.map(keptUse);
+  const [first] = uses;
+  const isOwned = first !== undefined && announcedAt !== null && isAfter(announcedAt.getTime(), first);
+  const owner = row?.origin === 'announced' ? row.companyId : isOwned ? companyId : null;
+  const isSame =
+    row !== null && row.companyId === owner && sessionsText(row.sessions) === sessionsText(sessions);
+  if (!isSame) {
+    const { startedAt, endedAt } = spanOf(sessions);
+    await transaction.query(
+      `insert into meetings (id, room, company_id, origin, sessions, started_at, ended_at, created_at, updated_at)
+       values ($1, $2, $3, 'room', $4::text::jsonb, $5, $6, $7, $7)
+       on conflict (id) do update set company_id = excluded.company_id, sessions = excluded.sessions,
+         started_at = excluded.started_at, ended_at = excluded.ended_at, updated_at = excluded.updated_at`,
+      [id, room, owner, JSON.stringify(sessions), startedAt, endedAt, new Date(clock.now())],
+    );
+    await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, { within: transaction });
+  }
+  const eventIds = uses.flatMap((use) => use.eventIds);
+  const moved = await transaction.query(
+    `update room_events set meeting_id = $1 where id = any($2::bigint[]) and meeting_id is distinct from $1
+     returning id`,
+    [id, eventIds],
+  );
+  // Somebody more who was there: while it goes on this can wait for its end.
+  const hasEnded = sessions.length > 0 && sessions.every(({ endedAt }) => endedAt !== null);
+  if (isSame && hasEnded && moved.length > 0) {
+    await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, { within: transaction });
+  }
+}
+
+/** The database keeps the members of an object in an order of its own. */
+function sessionsText(uses: readonly KeptUse[]): string {
+  return JSON.stringify(
+    uses.map(({ startedAt, startKnown, endedAt, endKnown }) => [startedAt, startKnown, endedAt, endKnown]),
+  );
+}
+
+interface MeetingUpkeepParts extends RefoldParts {
+  readonly database: Database;
+  readonly log: Log;
+}
+
+const ONE_DAY_MS = 86_400_000;
+/** What happened in rooms that nobody has announced. */
+const KEEP_UNANNOUNCED_MS = 30 * ONE_DAY_MS;
+const MOST_ROOMS_AT_ONCE = 500;
+
+/** Closes what nobody ends, notes what was not held, and drops what is nobody's. */
+export function createMeetingUpkeepHandler(parts: MeetingUpkeepParts): JobHandler {
+  return async ({ signal }) => {
+    await closeOrphans(parts, signal);
+    await noteNotHeld(parts);
+    await dropUnannounced(parts);
+  };
+}
+
+async function closeOrphans(parts: MeetingUpkeepParts, signal: AbortSignal): Promise<void> {
+  const { database, clock, log } = parts;
+  const rooms = await database.query<{ room: string; firstAt: Date }>(
+    `select room, min(started_at) as "firstAt" from meetings
+     where ended_at is null and started_at < $1 group by room order by 2 limit ${MOST_ROOMS_AT_ONCE}`,
+    [new Date(clock.now() - ORPHAN_MS)],
+  );
+  for (const { room, firstAt } of rooms) {
+    if (signal.aborted) return;
+    await database.transaction(async (transaction) => {
+      const locked = await lockRoom(transaction, room);
+      await refoldRoom(transaction, parts, locked, firstAt.getTime() - ONE_DAY_MS);
+    });
+  }
+  if (rooms.length > 0) log.info('rooms whose end may be lost were looked at', { rooms: rooms.length });
+}
+
+async function noteNotHeld({ database, clock, jobQueue }: MeetingUpkeepParts): Promise<void> {
+  const meetings = await database.query<{ id: string }>(
+    `select id from meetings where started_at is null and insight is null and starts_at < $1
+     order by starts_at limit ${MOST_ROOMS_AT_ONCE}`,
+    [new Date(clock.now() - LATEST_MS)],
+  );
+  for (const { id } of meetings) {
+    await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, { dedupeKey: `not held ${id}` });
+  }
+}
+
+async function dropUnannounced({ database, clock }: MeetingUpkeepParts): Promise<void> {
+  await database.query(
+    `delete from meetings where id in (
+       select id from meetings where company_id is null and updated_at < $1 order by id limit ${MOST_ROOMS_AT_ONCE})`,
+    [new Date(clock.now() - KEEP_UNANNOUNCED_MS)],
+  );
+}

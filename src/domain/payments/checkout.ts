@@ -1,0 +1,192 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { type CreditPack, findCreditPack } from '../catalog/credit-pack.ts';
+import type { PaymentEvents } from './payment-events.ts';
+
+type PackCheckout =
+  | { readonly outcome: 'opened'; readonly purchaseId: string; readonly page: OpenedPage }
+  | { readonly outcome: 'no-such-pack' | 'no-such-company' }
+  /** In the provider's own words, as `No such price: 'price_1'` (P-26). Nothing is sold. */
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+/**
+ * Opens the provider's page for a pack. The purchase is written before the provider is asked, with what it costs and
+ * brings: whatever the provider tells later is compared with it, and an event finds it by the id on the session even
+ * if this process dies before the session's own id is noted.
+ */
+export async function createCreditPackCheckout(
+  parts: CheckoutParts,
+  { companyId, creditPackId }: { readonly companyId: string; readonly creditPackId: string },
+): Promise<PackCheckout> {
+  const { database, provider, paymentEvents, secrets, clock, consoleUrl } = parts;
+  const pack = await findCreditPack(database, creditPackId);
+  if (pack === null || pack.status !== 'ACTIVE' || pack.providerPriceId === null) {
+    return { outcome: 'no-such-pack' };
+  }
+  const onCustomer = (id: string) => paymentEvents.wake([`customer:${id}`]);
+  const customer = await ensureCustomer({ database, provider, secrets, onCustomer }, companyId);
+  if (customer.outcome !== 'ensured') return customer;
+  const purchaseId = secrets.newId();
+  await addPurchase(parts, { purchaseId, companyId, pack });
+  const opened = await provider.createCheckoutSession(
+    {
+      mode: 'payment',
+      priceId: pack.providerPriceId,
+      quantity: 1,
+      customerId: customer.customerId,
+      referenceId: purchaseId,
+      metadata: { purchaseId, companyId, creditPackId },
+      ...returnUrls(consoleUrl),
+    },
+    `purchase:${purchaseId}:session`,
+  );
+  const now = new Date(clock.now());
+  if (opened.outcome === 'failed') {
+    await database.query(
+      `update credit_pack_purchases set status = 'CANCELED', updated_at = $2 where id = $1 and status = 'PENDING'`,
+      [purchaseId, now],
+    );
+    return { outcome: 'provider-failed', message: opened.failure.message };
+  }
+  const { id: providerSessionId, url, expiresAtMs } = opened.value;
+  await database.query(
+    `update credit_pack_purchases set provider_session_id = coalesce(provider_session_id, $2), expires_at = $3,
+       updated_at = $4 where id = $1`,
+    [purchaseId, providerSessionId, new Date(expiresAtMs), now],
+  );
+  await paymentEvents.wake([`purchase:${purchaseId}`, `session:${providerSessionId}`]);
+  return { outcome: 'opened', purchaseId, page: { url, providerSessionId } };
+}
+
+async function addPurchase(
+  { database, clock }: CheckoutParts,
+  { purchaseId, companyId, pack }: { purchaseId: string; companyId: string; pack: CreditPack },
+): Promise<void> {
+  await database.query(
+    `insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor, currency,
+       created_at, updated_at)
+     values ($1, $2, $3, 'PENDING', $4, $5, $6, $7, $7)`,
+    [
+      purchaseId,
+      companyId,
+      pack.id,
+      pack.creditsMicro,
+      pack.priceMinor,
+      pack.currency,
+      new Date(clock.now()),
+    ],
+  );
+}
+
+/** What selling needs. */
+export interface CheckoutParts {
+  readonly database: Database;
+  readonly provider: Pick<
+    PaymentProvider,
+    | 'createCustomer'
+    | 'createCheckoutSession'
+    | 'expireCheckoutSession'
+    | 'retrieveCheckoutSession'
+    | 'createPortalSession'
+  >;
+  readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
+  readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where the console is reached from outside, without a slash at its end. */
+  readonly consoleUrl: string;
+}
+
+/** The provider's page, and where the buyer comes back to. */
+export interface OpenedPage {
+  readonly url: string;
+  readonly providerSessionId: string;
+}
+
+export function returnUrls(consoleUrl: string): { readonly successUrl: string; readonly cancelUrl: string } {
+  const billing = `${consoleUrl.replace(/\/+$/, '')}/billing`;
+  return {
+    successUrl: `${billing}?checkout=success&session_id={CHECKOUT_SESSION_ID}`,
+    cancelUrl: `${billing}?checkout=canceled`,
+  };
+}
+
+type BillingPortal =
+  | { readonly outcome: 'opened'; readonly url: string }
+  | { readonly outcome: 'no-such-company' }
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+/** The provider's page on which a company changes its card, its plan, or ends it. A new one each time. */
+export async function createBillingPortal(parts: CheckoutParts, companyId: string): Promise<BillingPortal> {
+  const { database, provider, secrets, paymentEvents, consoleUrl } = parts;
+  const onCustomer = (id: string) => paymentEvents.wake([`customer:${id}`]);
+  const customer = await ensureCustomer({ database, provider, secrets, onCustomer }, companyId);
+  if (customer.outcome !== 'ensured') return customer;
+  const returnUrl = `${consoleUrl.replace(/\/+$/, '')}/billing`;
+  const wanted = { customerId: customer.customerId, returnUrl };
+  const opened = await provider.createPortalSession(wanted, `portal:${secrets.newId()}`);
+  if (opened.outcome === 'failed') return { outcome: 'provider-failed', message: opened.failure.message };
+  return { outcome: 'opened', url: opened.value.url };
+}
+
+interface CustomerParts {
+  readonly database: Database;
+  readonly provider: Pick<PaymentProvider, 'createCustomer'>;
+  readonly secrets: Pick<Secrets, 'sha256'>;
+  /** Told of each customer that was noted: events may wait for it. */
+  readonly onCustomer?: (customerId: string) => Promise<void>;
+}
+
+type EnsuredCustomer =
+  | { readonly outcome: 'ensured'; readonly customerId: string }
+  | { readonly outcome: 'no-such-company' }
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+interface CompanyRow {
+  readonly name: string;
+  readonly customerId: string | null;
+  readonly email: string | null;
+}
+
+/**
+ * The company's customer at the provider, made before anything is bought: so every event about it finds its company.
+ * One a company, also when asked for twice at once: the provider gives the same one for the same key, and the first
+ * that is noted counts. The key holds what the customer is made of, for the provider refuses a key with other words.
+ */
+export async function ensureCustomer(parts: CustomerParts, companyId: string): Promise<EnsuredCustomer> {
+  const { database, provider, secrets, onCustomer } = parts;
+  const company = await readCompany(database, companyId);
+  if (company === null) return { outcome: 'no-such-company' };
+  if (company.customerId !== null) return { outcome: 'ensured', customerId: company.customerId };
+  const { name, email } = company;
+  const words = secrets
+    .sha256(JSON.stringify([name, email]))
+    .toHex()
+    .slice(0, 16);
+  const wanted = { name, email, metadata: { companyId } };
+  const made = await provider.createCustomer(wanted, `company:${companyId}:customer:${words}`);
+  if (made.outcome === 'failed') return { outcome: 'provider-failed', message: made.failure.message };
+  await database.query(
+    `update companies set provider_customer_id = $2, updated_at = now()
+     where id = $1 and provider_customer_id is null`,
+    [companyId, made.value.id],
+  );
+  const customerId = (await readCompany(database, companyId))?.customerId ?? made.value.id;
+  await onCustomer?.(customerId);
+  return { outcome: 'ensured', customerId };
+}
+
+/** The address is that of the first admin: whoever asks, the words are the same. */
+async function readCompany(database: Database, companyId: string): Promise<CompanyRow | null> {
+  const [row] = await database.query<CompanyRow>(
+    `select name, provider_customer_id as "customerId",
+       (select email from users where company_id = companies.id and role = 'COMPANY_ADMIN' and removed_at is null
+        order by created_at, id limit 1) as email
+     from companies where id = $1`,
+    [companyId],
+  );
+  return row ?? null;
+}

@@ -1,0 +1,326 @@
+import { INVOICE_COLUMNS, type Invoice, markInvoicePaid } from '../../credits/invoices/invoice.ts';
+import { upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
+import { type Posting, postTransaction } from '../../credits/ledger/ledger.ts';
+import { findByProviderId } from '../../subscriptions/subscription.ts';
+import { keepSubscription, NEWS_RANK } from '../../subscriptions/subscription-updates.ts';
+import {
+  amountOf,
+  type Effect,
+  type EffectContext,
+  type EffectOutcome,
+  type KeptEvent,
+  waitKeys,
+} from '../effect.ts';
+import {
+  companyOf,
+  currencyIn,
+  idIn,
+  linkCustomer,
+  lockCompany,
+  minorIn,
+  ourIdIn,
+  planOf,
+  textIn,
+  uuidIn,
+} from '../provider-objects.ts';
+import { type CreditPackPurchase, lockPurchase, purchaseOf } from '../purchase.ts';
+import { readSubscription } from './subscription-changed.ts';
+
+/** `checkout.session.completed`: a page of the provider's was gone through, for a pack or for a subscription. */
+export const checkoutSessionCompleted: Effect = async (event, context) => {
+  const mode =
+    textIn(event.object.mode) ?? (idIn(event.object.subscription) === null ? 'payment' : 'subscription');
+  switch (mode) {
+    case 'payment':
+      return await completePurchase(event, context);
+    case 'subscription':
+      return await completeSubscriptionCheckout(event, context);
+    default:
+      return { outcome: 'applied', did: `nothing follows from a checkout for ${mode}`, companyId: null };
+  }
+};
+
+/** Of the posting that a purchase makes; its id is the purchase's. */
+const PURCHASE_SOURCE = 'credit-pack-purchase';
+
+/**
+ * A checkout of a credit pack has ended. Only a paid one completes the purchase: a payment that settles later leaves
+ * it PENDING, and the reconciliation asks for it. What was paid must be what our own row asks for, and the credits
+ * are our row's, whatever stands in the metadata.
+ */
+const completePurchase: Effect = async (event, context) => {
+  const { transaction } = context;
+  const session = event.object;
+  const sessionId = idIn(session.id);
+  const paymentId = idIn(session.payment_intent);
+  const purchaseId = ourIdIn(session, 'purchaseId') ?? uuidIn(session.client_reference_id);
+  const found = await purchaseOf(transaction, { sessionId, paymentId, purchaseId });
+  if (found === null) {
+    const reason = `no purchase of ours has checkout session ${sessionId}`;
+    return { outcome: 'deferred', reason, waitsFor: waitKeys({ session: sessionId, purchase: purchaseId }) };
+  }
+  const { companyId } = found;
+  await lockCompany(transaction, companyId);
+  const purchase = await lockPurchase(transaction, found.id);
+  if (purchase.status === 'COMPLETED') {
+    if (purchase.providerSessionId === sessionId)
+      return nothing(companyId, 'the purchase was complete before');
+    const reason = `purchase ${purchase.id} is paid by session ${purchase.providerSessionId} already; session ${sessionId} has to be refunded`;
+    return { outcome: 'failed', reason, companyId };
+  }
+  const status = textIn(session.payment_status);
+  if (status !== 'paid' && status !== 'no_payment_required') {
+    await noteSession(context, purchase, sessionId);
+    return nothing(companyId, `not paid yet (${status}): the purchase waits`);
+  }
+  const problem = await mismatch(event, context, purchase, paymentId);
+  if (problem !== null) return { outcome: 'failed', reason: problem, companyId };
+  return await complete(event, context, purchase, { sessionId, paymentId });
+};
+
+async function complete(
+  event: KeptEvent,
+  context: EffectContext,
+  purchase: CreditPackPurchase,
+  { sessionId, paymentId }: { readonly sessionId: string | null; readonly paymentId: string | null },
+): Promise<EffectOutcome> {
+  const { transaction, now } = context;
+  const { companyId, creditsMicro } = purchase;
+  const customerId = idIn(event.object.customer);
+  await linkCustomer(transaction, companyId, customerId);
+  const invoice = await writePackInvoice(event, context, purchase);
+  await transaction.query(
+    `update credit_pack_purchases set status = 'COMPLETED', completed_at = $2, updated_at = $2,
+       provider_session_id = coalesce($3, provider_session_id), provider_payment_intent_id = $4, invoice_id = $5
+     where id = $1`,
+    [purchase.id, now, sessionId, paymentId, invoice.id],
+  );
+  await post(context, {
+    accountId: companyId,
+    type: 'PACK_PURCHASE',
+    amountMicro: creditsMicro,
+    contra: 'sales',
+    sourceKind: PURCHASE_SOURCE,
+    sourceId: purchase.id,
+    reason: `credit pack, checkout ${sessionId}`.slice(0, 500),
+  });
+  await context.tellAdmins({
+    kind: 'receipt',
+    companyId,
+    fact: `receipt:purchase:${purchase.id}`,
+    data: {
+      item: `Credit pack ${await packName(context, purchase)}`,
+      amount: amountOf(purchase.amountMinor, purchase.currency),
+      paidAt: event.happenedAt,
+      creditsMicro,
+      ...(invoice.number === null ? {} : { invoiceNumber: invoice.number }),
+    },
+  });
+  const known = { session: sessionId, payment: paymentId, purchase: purchase.id, customer: customerId };
+  return {
+    outcome: 'applied',
+    did: `purchase ${purchase.id} is complete: ${creditsMicro} micro-credits`,
+    companyId,
+    arrived: waitKeys({ ...known, invoice: idIn(event.object.invoice) }),
+  };
+}
+
+/** Credits that were posted before, with another amount or on another account, would be a fault of our books. */
+export async function post({ transaction }: EffectContext, posting: Posting): Promise<void> {
+  const posted = await postTransaction(transaction, posting);
+  if (posted.outcome === 'posted') return;
+  const why = posted.outcome === 'wrong-amount' ? posted.problem : posted.outcome;
+  throw new Error(`${posting.sourceKind} ${posting.sourceId} cannot be posted: ${why}`);
+}
+
+/** What the provider tells must be what we asked for; what it does not tell cannot contradict. */
+async function mismatch(
+  event: KeptEvent,
+  { transaction }: EffectContext,
+  purchase: CreditPackPurchase,
+  paymentId: string | null,
+): Promise<string | null> {
+  const { amount_total, currency, customer } = event.object;
+  const paid = minorIn(amount_total);
+  const paidIn = currencyIn(currency);
+  const isOtherAmount = paid !== null && paid !== purchase.amountMinor;
+  if (isOtherAmount || (paidIn !== null && paidIn !== purchase.currency)) {
+    return `${paid} ${paidIn} was paid for purchase ${purchase.id}, which costs ${purchase.amountMinor} ${purchase.currency}`;
+  }
+  const customerId = idIn(customer);
+  const owner =
+    customerId === null ? null : await companyOf(transaction, { customerId, companyId: purchase.companyId });
+  if (owner !== null && owner !== purchase.companyId) {
+    return `purchase ${purchase.id} is not of the company that customer ${customerId} is`;
+  }
+  if (paymentId === null) return null;
+  const others = await transaction.query<{ id: string }>(
+    'select id from credit_pack_purchases where provider_payment_intent_id = $1 and id <> $2',
+    [paymentId, purchase.id],
+  );
+  return others[0] === undefined
+    ? null
+    : `payment ${paymentId} has paid for purchase ${others[0].id} already`;
+}
+
+async function noteSession(
+  { transaction, now }: EffectContext,
+  purchase: CreditPackPurchase,
+  sessionId: string | null,
+): Promise<void> {
+  await transaction.query(
+    `update credit_pack_purchases set provider_session_id = coalesce(provider_session_id, $2), updated_at = $3
+     where id = $1`,
+    [purchase.id, sessionId, now],
+  );
+}
+
+async function packName(
+  { transaction }: EffectContext,
+  { creditPackId }: CreditPackPurchase,
+): Promise<string> {
+  const [row] = await transaction.query<{ name: string }>('select name from credit_packs where id = $1', [
+    creditPackId,
+  ]);
+  return row?.name ?? creditPackId;
+}
+
+function nothing(companyId: string, did: string): EffectOutcome {
+  return { outcome: 'applied', did, companyId };
+}
+
+/**
+ * The paid invoice of a purchase (P-20). Where the provider made one it is that one, whichever of the two events
+ * came first; else it is ours alone.
+ */
+async function writePackInvoice(
+  event: KeptEvent,
+  { transaction, newId, now }: EffectContext,
+  purchase: CreditPackPurchase,
+): Promise<Invoice> {
+  const { companyId, amountMinor, currency } = purchase;
+  const paidAt = event.happenedAt;
+  const providerInvoiceId = idIn(event.object.invoice);
+  if (providerInvoiceId === null) {
+    const id = newId();
+    const [invoice] = await transaction.query<Invoice>(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, number, finalized_at, paid_at,
+         created_at, updated_at)
+       values ($1, $2, 'PACK', 'PAID', $3, $4, $5, $6, $6, $7, $7) returning ${INVOICE_COLUMNS}`,
+      [id, companyId, amountMinor, currency, `PACK-${purchase.id.slice(-12).toUpperCase()}`, paidAt, now],
+    );
+    if (invoice === undefined) throw new Error('an invoice was not written');
+    return invoice;
+  }
+  const told = await upsertInvoice(transaction, {
+    newId: newId(),
+    providerInvoiceId,
+    companyId,
+    kind: 'PACK',
+    status: 'PAID',
+    amountMinor,
+    currency,
+    ...{ periodStart: null, periodEnd: null, number: null, hostedUrl: null, dueAt: null },
+    finalizedAt: paidAt,
+    paidAt,
+  });
+  if (told.outcome === 'of-another-company') {
+    throw new Error(`invoice ${providerInvoiceId} of purchase ${purchase.id} is another company's`);
+  }
+  const settled = await markInvoicePaid(transaction, { invoiceId: told.invoice.id, paidAt });
+  return settled.outcome === 'no-such-invoice' ? told.invoice : settled.invoice;
+}
+
+/**
+ * A checkout of a plan has ended: the company has its customer and its subscription. The credits of the first period
+ * come with the paid invoice, not with this. Where the subscription's own events have not come yet its state is asked
+ * from the provider; where that does not know, the paid session itself says that it is active.
+ */
+const completeSubscriptionCheckout: Effect = async (event, context) => {
+  const { transaction } = context;
+  const session = event.object;
+  const customerId = idIn(session.customer);
+  const subscriptionId = idIn(session.subscription);
+  const sessionId = idIn(session.id);
+  const checkout = await checkoutOf(event, context);
+  const companyId =
+    checkout?.companyId ??
+    (await companyOf(transaction, { customerId, subscriptionId, companyId: ourIdIn(session, 'companyId') }));
+  if (companyId === null) {
+    const reason = `no company of ours has checkout session ${sessionId} or customer ${customerId}`;
+    const waitsFor = waitKeys({ session: sessionId, customer: customerId, subscription: subscriptionId });
+    return { outcome: 'deferred', reason, waitsFor };
+  }
+  const isPaid = ['paid', 'no_payment_required'].includes(textIn(session.payment_status) ?? '');
+  const kept = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
+  if (subscriptionId !== null && kept === null && !context.asked.has(subscriptionId)) {
+    return { outcome: 'ask', subscriptionId };
+  }
+  const told = subscriptionId === null ? null : (context.asked.get(subscriptionId) ?? null);
+  const planId =
+    (told === null ? null : await planOf(transaction, told)) ??
+    checkout?.planId ??
+    (await planOf(transaction, session));
+  if (subscriptionId !== null && kept === null && planId === null) {
+    const reason = `checkout session ${sessionId} is of a plan that we do not have`;
+    return { outcome: 'deferred', reason, waitsFor: waitKeys({ subscription: subscriptionId }) };
+  }
+  await lockCompany(transaction, companyId);
+  await linkCustomer(transaction, companyId, customerId);
+  await closeCheckout(context, checkout?.id ?? null, sessionId);
+  const arrived = waitKeys({ customer: customerId, subscription: subscriptionId, session: sessionId });
+  if (subscriptionId === null || (kept !== null && (kept.status !== 'INCOMPLETE' || !isPaid))) {
+    return { outcome: 'applied', did: 'the checkout is complete', companyId, arrived };
+  }
+  const asTold = told === null ? null : readSubscription(told, planId);
+  const state = asTold ?? {
+    status: isPaid ? ('ACTIVE' as const) : ('INCOMPLETE' as const),
+    planId,
+    ...{ currentPeriodStart: null, currentPeriodEnd: null, trialEnd: null, endDate: null },
+    cancelAtPeriodEnd: false,
+  };
+  const outcome = await keepSubscription(transaction, {
+    newId: context.newId(),
+    providerSubscriptionId: subscriptionId,
+    companyId,
+    state,
+    by: { toldAt: event.happenedAt, rank: NEWS_RANK.paid, eventId: event.providerEventId },
+    isCurrent: asTold !== null,
+    now: context.now,
+    graceMs: context.pastDueGraceMs,
+  });
+  const did = `the checkout is complete; subscription ${subscriptionId}: ${outcome.outcome}`;
+  return { outcome: 'applied', did, companyId, arrived };
+};
+
+interface Checkout {
+  readonly id: string;
+  readonly companyId: string;
+  readonly planId: string;
+}
+
+async function checkoutOf(event: KeptEvent, { transaction }: EffectContext): Promise<Checkout | null> {
+  const session = event.object;
+  const ours = ourIdIn(session, 'checkoutId') ?? uuidIn(session.client_reference_id);
+  const [row] = await transaction.query<Checkout>(
+    `select id, company_id as "companyId", plan_id as "planId" from subscription_checkouts
+     where provider_session_id = $1 or id = $2::uuid
+     order by provider_session_id is not distinct from $1::text and $1::text is not null desc limit 1`,
+    [idIn(session.id), ours],
+  );
+  return row ?? null;
+}
+
+async function closeCheckout(
+  { transaction, now }: EffectContext,
+  id: string | null,
+  sessionId: string | null,
+): Promise<void> {
+  if (id === null) return;
+  await transaction.query(
+    `update subscription_checkouts set status = 'COMPLETED', updated_at = $2,
+       provider_session_id = coalesce(provider_session_id, $3)
+     where id = $1 and status <> 'COMPLETED'`,
+    [id, now, sessionId],
+  );
+}

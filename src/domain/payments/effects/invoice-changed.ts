@@ -1,0 +1,293 @@
+import { findPlan } from '../../catalog/plan.ts';
+import {
+  findInvoice,
+  findInvoiceByProviderId,
+  type Invoice,
+  type InvoiceStatus,
+  markInvoicePaid,
+  voidInvoice,
+} from '../../credits/invoices/invoice.ts';
+import { attachProviderInvoice, upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
+import { findByProviderId } from '../../subscriptions/subscription.ts';
+import {
+  amountOf,
+  type Effect,
+  type EffectContext,
+  type EffectOutcome,
+  type KeptEvent,
+  waitKeys,
+} from '../effect.ts';
+import {
+  companyOf,
+  currencyIn,
+  fieldsIn,
+  idIn,
+  listIn,
+  lockCompany,
+  minorIn,
+  momentIn,
+  ourIdIn,
+  textIn,
+  wholeIn,
+} from '../provider-objects.ts';
+
+/**
+ * `invoice.finalized`: it is asked for, with its number, page and due date. From that date on an open one blocks a
+ * POSTPAID company (P-29). Told late, it takes nothing back from one that is paid.
+ */
+export const invoiceFinalized: Effect = async (event, context) => {
+  const found = await findEventInvoice(event, context);
+  if (found.outcome === 'not-yet') return found.because;
+  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'OPEN' });
+  if (mirrored.outcome === 'refused') return mirrored.because;
+  const { companyId, providerInvoiceId } = found;
+  const did = `invoice ${providerInvoiceId} is ${mirrored.invoice.status}`;
+  return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
+};
+
+/** `invoice.finalization_failed`: it stays a draft that nobody is asked to pay, until an operator sees to it. */
+export const invoiceFinalizationFailed: Effect = async (event, context) => {
+  const found = await findEventInvoice(event, context);
+  if (found.outcome === 'not-yet') return found.because;
+  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'DRAFT' });
+  if (mirrored.outcome === 'refused') return mirrored.because;
+  const { companyId, providerInvoiceId } = found;
+  const failure = fieldsIn(event.object.last_finalization_error);
+  const reason = textIn(failure.message, 500) ?? textIn(failure.code, 500) ?? 'the provider gives no reason';
+  context.log.error('an invoice could not be finalized: see to it at the payment provider', {
+    companyId,
+    invoiceId: providerInvoiceId,
+    reason,
+  });
+  const did = `invoice ${providerInvoiceId} could not be finalized: ${reason}`.slice(0, 500);
+  return { outcome: 'applied', did, companyId };
+};
+
+/**
+ * `invoice.payment_failed`: noted and told, once an attempt. No credits change, and whether the subscription goes on
+ * is for its own status to say.
+ */
+export const invoicePaymentFailed: Effect = async (event, context) => {
+  const found = await findEventInvoice(event, context);
+  if (found.outcome === 'not-yet') return found.because;
+  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'OPEN' });
+  if (mirrored.outcome === 'refused') return mirrored.because;
+  const { companyId, providerInvoiceId } = found;
+  const { invoice } = mirrored;
+  const attempt = Math.min(Math.max(0, wholeIn(event.object.attempt_count) ?? 0), 1_000);
+  const nextAttemptAt = momentIn(event.object.next_payment_attempt);
+  const failure = fieldsIn(event.object.last_finalization_error);
+  const reason = textIn(failure.message, 400);
+  await context.transaction.query(
+    `insert into failed_payments (provider_invoice_id, attempt, company_id, failed_at, next_attempt_at, reason)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+    [providerInvoiceId, attempt, companyId, event.happenedAt, nextAttemptAt, reason],
+  );
+  if (invoice.status === 'OPEN') {
+    await context.tellAdmins({
+      kind: 'payment-failed',
+      companyId,
+      // The same key as of a payment that wants confirming: one of the two is enough.
+      fact: `dunning:${providerInvoiceId}:${attempt}`,
+      data: {
+        amount: amountOf(minorIn(event.object.amount_due) ?? invoice.amountMinor, invoice.currency),
+        ...(reason === null ? {} : { reason }),
+        ...(nextAttemptAt === null ? {} : { nextAttemptAt }),
+        ...(invoice.hostedUrl === null ? {} : { payUrl: invoice.hostedUrl }),
+      },
+    });
+  }
+  const did = `attempt ${attempt} to take the money of invoice ${providerInvoiceId} failed`;
+  return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
+};
+
+/** `invoice.payment_action_required`: the bank wants its customer to confirm. Told once an attempt; nothing is granted. */
+export const invoicePaymentActionRequired: Effect = async (event, context) => {
+  const found = await findEventInvoice(event, context);
+  if (found.outcome === 'not-yet') return found.because;
+  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'OPEN' });
+  if (mirrored.outcome === 'refused') return mirrored.because;
+  const { companyId, providerInvoiceId } = found;
+  const { invoice } = mirrored;
+  const attempt = wholeIn(event.object.attempt_count) ?? 0;
+  if (invoice.status === 'OPEN' && invoice.hostedUrl !== null) {
+    await context.tellAdmins({
+      kind: 'payment-action-required',
+      companyId,
+      fact: `dunning:${providerInvoiceId}:${attempt}`,
+      data: {
+        amount: amountOf(minorIn(event.object.amount_due) ?? invoice.amountMinor, invoice.currency),
+        payUrl: invoice.hostedUrl,
+        ...(invoice.dueAt === null ? {} : { dueAt: invoice.dueAt }),
+      },
+    });
+  }
+  const did = `the payment of invoice ${providerInvoiceId} waits for its customer`;
+  return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
+};
+
+/** `invoice.upcoming`: an invoice that does not exist yet, and has no id. It is told of once, and never kept. */
+export const invoiceUpcoming: Effect = async (event, context) => {
+  const { transaction } = context;
+  const { object } = event;
+  const customerId = idIn(object.customer);
+  const subscriptionId = idIn(object.subscription);
+  const hints = { customerId, subscriptionId, companyId: ourIdIn(object, 'companyId') };
+  const companyId = await companyOf(transaction, hints);
+  if (companyId === null) {
+    const waitsFor = waitKeys({ customer: customerId, subscription: subscriptionId });
+    return { outcome: 'deferred', reason: `no company of ours is customer ${customerId}`, waitsFor };
+  }
+  const dueAt =
+    momentIn(object.next_payment_attempt) ?? momentIn(object.due_date) ?? momentIn(object.period_end);
+  const amount = minorIn(object.amount_due) ?? minorIn(object.total);
+  const currency = currencyIn(object.currency);
+  if (dueAt === null || amount === null || currency === null || amount <= 0n) {
+    return { outcome: 'applied', did: 'there is nothing to tell of it', companyId };
+  }
+  const subscription = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
+  const plan = subscription === null ? null : await findPlan(transaction, subscription.planId);
+  await context.tellAdmins({
+    kind: 'upcoming-invoice',
+    companyId,
+    fact: `upcoming:${subscriptionId ?? customerId}:${dueAt.toISOString()}`,
+    data: { amount: amountOf(amount, currency), dueAt, ...(plan === null ? {} : { planName: plan.name }) },
+  });
+  return {
+    outcome: 'applied',
+    did: `the company is told of ${amount} ${currency} on ${dueAt.toISOString()}`,
+    companyId,
+  };
+};
+
+/** Whose invoice an event is about, before anything is written. */
+type FoundInvoice =
+  | {
+      readonly outcome: 'found';
+      readonly companyId: string;
+      readonly providerInvoiceId: string;
+      readonly subscriptionId: string | null;
+      /** As it is known, if it is. */
+      readonly known: Invoice | null;
+      /** One that we made ourselves, and that may not know its name at the provider yet. */
+      readonly own: Invoice | null;
+    }
+  | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
+
+const STATUSES: ReadonlyMap<string, InvoiceStatus> = new Map([
+  ['draft', 'DRAFT'],
+  ['open', 'OPEN'],
+  ['paid', 'PAID'],
+  ['void', 'VOID'],
+  ['uncollectible', 'UNCOLLECTIBLE'],
+]);
+
+export async function findEventInvoice(event: KeptEvent, context: EffectContext): Promise<FoundInvoice> {
+  const { transaction } = context;
+  const providerInvoiceId = idIn(event.object.id);
+  if (providerInvoiceId === null) {
+    return { outcome: 'not-yet', because: { outcome: 'failed', reason: 'the invoice has no id' } };
+  }
+  const customerId = idIn(event.object.customer);
+  const subscriptionId = idIn(event.object.subscription);
+  const known = await findInvoiceByProviderId(transaction, providerInvoiceId);
+  const ownId = ourIdIn(event.object, 'invoiceId');
+  const ours = known !== null || ownId === null ? null : await findInvoice(transaction, ownId);
+  const own = ours?.kind === 'POSTPAID' && ours.providerInvoiceId === null ? ours : null;
+  const companyId =
+    known?.companyId ??
+    own?.companyId ??
+    (await companyOf(transaction, {
+      customerId,
+      subscriptionId,
+      companyId: ourIdIn(event.object, 'companyId'),
+    }));
+  if (companyId === null) {
+    const reason = `no company of ours is customer ${customerId} of invoice ${providerInvoiceId}`;
+    const waitsFor = waitKeys({ customer: customerId, subscription: subscriptionId });
+    return { outcome: 'not-yet', because: { outcome: 'deferred', reason, waitsFor } };
+  }
+  return { outcome: 'found', companyId, providerInvoiceId, subscriptionId, known, own };
+}
+
+type MirroredInvoice =
+  | { readonly outcome: 'mirrored'; readonly invoice: Invoice; readonly isStale: boolean }
+  | { readonly outcome: 'refused'; readonly because: EffectOutcome };
+
+/**
+ * Keeps an invoice as the provider tells of it, under the company's lock. What follows in the ledger from its being
+ * paid or void follows here. `status` is what the kind of event says; without it the invoice's own counts.
+ */
+export async function mirrorInvoice(
+  event: KeptEvent,
+  context: EffectContext,
+  found: Extract<FoundInvoice, { outcome: 'found' }>,
+  { status, otherwise }: { readonly status?: InvoiceStatus; readonly otherwise: InvoiceStatus },
+): Promise<MirroredInvoice> {
+  const { transaction, newId } = context;
+  const { companyId, providerInvoiceId, subscriptionId, own } = found;
+  const wire = event.object;
+  await lockCompany(transaction, companyId);
+  const names = {
+    number: textIn(wire.number, 100),
+    hostedUrl: textIn(wire.hosted_invoice_url),
+    dueAt: momentIn(wire.due_date),
+  };
+  if (own !== null) await attachProviderInvoice(transaction, own.id, { providerInvoiceId, ...names });
+  const transitions = fieldsIn(wire.status_transitions);
+  const told = status ?? STATUSES.get(textIn(wire.status) ?? '') ?? otherwise;
+  const paidAt = told === 'PAID' ? (momentIn(transitions.paid_at) ?? event.happenedAt) : null;
+  const amountMinor = minorIn(wire.total) ?? minorIn(wire.amount_due) ?? minorIn(wire.amount_paid) ?? 0n;
+  const upserted = await upsertInvoice(transaction, {
+    newId: newId(),
+    providerInvoiceId,
+    companyId,
+    kind: await kindOf(context, providerInvoiceId, subscriptionId),
+    status: told,
+    // A credit note in the shape of an invoice asks for nothing.
+    amountMinor: amountMinor < 0n ? 0n : amountMinor,
+    currency: currencyIn(wire.currency) ?? 'usd',
+    ...periodOf(event),
+    ...names,
+    finalizedAt: momentIn(transitions.finalized_at),
+    paidAt,
+  });
+  if (upserted.outcome === 'of-another-company') {
+    const reason = `invoice ${providerInvoiceId} is known as another company's`;
+    return { outcome: 'refused', because: { outcome: 'failed', reason, companyId } };
+  }
+  const { invoice } = upserted;
+  if (invoice.status === 'PAID' && told === 'PAID') {
+    await markInvoicePaid(transaction, { invoiceId: invoice.id, paidAt: paidAt ?? event.happenedAt });
+  }
+  if (invoice.status === 'VOID' && told === 'VOID') {
+    await voidInvoice(transaction, { invoiceId: invoice.id, reason: 'voided at the payment provider' });
+  }
+  return { outcome: 'mirrored', invoice, isStale: upserted.outcome === 'stale' };
+}
+
+/** A pack's invoice stays one, whichever of its events comes first. */
+async function kindOf(
+  { transaction }: EffectContext,
+  providerInvoiceId: string,
+  subscriptionId: string | null,
+): Promise<'SUBSCRIPTION' | 'PACK' | 'MANUAL'> {
+  if (subscriptionId !== null) return 'SUBSCRIPTION';
+  const known = await findInvoiceByProviderId(transaction, providerInvoiceId);
+  return known?.kind === 'PACK' || known?.kind === 'SUBSCRIPTION' ? known.kind : 'MANUAL';
+}
+
+/** Of the lines that are no proration; the invoice's own period is the one that usage was counted in. */
+function periodOf(event: KeptEvent): {
+  readonly periodStart: Date | null;
+  readonly periodEnd: Date | null;
+} {
+  const lines = listIn(event.object.lines);
+  const line = lines.find(({ proration }) => proration !== true) ?? lines[0];
+  const period = fieldsIn(line?.period);
+  const [periodStart, periodEnd] = [momentIn(period.start), momentIn(period.end)];
+  if (periodStart === null || periodEnd === null || periodEnd < periodStart) {
+    return { periodStart: null, periodEnd: null };
+  }
+  return { periodStart, periodEnd };
+}

@@ -1,0 +1,273 @@
+import type { WireObject } from '../../../ports/payment-provider.ts';
+import { findPlan } from '../../catalog/plan.ts';
+import {
+  findByProviderId,
+  isEnded,
+  liveSubscriptions,
+  type Subscription,
+  type SubscriptionStatus,
+} from '../../subscriptions/subscription.ts';
+import {
+  type KeptSubscription,
+  keepSubscription,
+  NEWS_RANK,
+  type NewsRank,
+  type SubscriptionState,
+  type ToldBy,
+  type ToldSubscription,
+} from '../../subscriptions/subscription-updates.ts';
+import {
+  amountOf,
+  type Effect,
+  type EffectContext,
+  type EffectOutcome,
+  type KeptEvent,
+  waitKeys,
+} from '../effect.ts';
+import {
+  companyOf,
+  fieldsIn,
+  idIn,
+  linkCustomer,
+  lockCompany,
+  momentIn,
+  ourIdIn,
+  planOf,
+  priceOf,
+  textIn,
+} from '../provider-objects.ts';
+
+/** The kinds of events that only bring our subscription to what they tell of it. */
+export const SUBSCRIPTION_EFFECTS: readonly (readonly [type: string, effect: Effect])[] = [
+  // It has begun, often INCOMPLETE until its first invoice is paid.
+  ['customer.subscription.created', following({ rank: NEWS_RANK.created })],
+  // Whatever has changed: the plan, the period, the status, that it will end with its period.
+  ['customer.subscription.updated', following({ rank: NEWS_RANK.changed })],
+  // It has ended for good. What was bought stays.
+  ['customer.subscription.deleted', following({ rank: NEWS_RANK.ended, status: 'CANCELED' })],
+  // A trial has ended without a way to pay: not active, and not ended either.
+  ['customer.subscription.paused', following({ rank: NEWS_RANK.changed, statusIfUntold: 'PAUSED' })],
+  // A paused one goes on; the credits come with the next paid invoice.
+  ['customer.subscription.resumed', following({ rank: NEWS_RANK.changed, statusIfUntold: 'ACTIVE' })],
+];
+
+function following(told: Following): Effect {
+  return async (event, context) => followedOutcome(event, await followSubscription(event, context, told));
+}
+
+/** `customer.subscription.trial_will_end`: three days before, or at once where a trial is cut short. Told once. */
+export const subscriptionTrialWillEnd: Effect = async (event, context) => {
+  const followed = await followSubscription(event, context, { rank: NEWS_RANK.changed });
+  if (followed.outcome === 'not-yet') return followed.because;
+  const { companyId, kept } = followed;
+  const endsAt = momentIn(event.object.trial_end) ?? kept.subscription.trialEnd;
+  const plan = await findPlan(context.transaction, kept.subscription.planId);
+  if (endsAt !== null && plan !== null && kept.outcome !== 'ended') {
+    await context.tellAdmins({
+      kind: 'trial-ending',
+      companyId,
+      fact: `trial-ending:${idIn(event.object.id)}:${endsAt.toISOString()}`,
+      data: { planName: plan.name, endsAt, amount: amountOf(plan.priceMinor, plan.currency) },
+    });
+  }
+  return followedOutcome(event, followed);
+};
+
+interface Following {
+  readonly rank: NewsRank;
+  /** What the kind of event says, whatever stands in the object. */
+  readonly status?: SubscriptionStatus;
+  /** Where the object tells none. */
+  readonly statusIfUntold?: SubscriptionStatus;
+}
+
+type Followed =
+  | { readonly outcome: 'followed'; readonly companyId: string; readonly kept: Settled }
+  | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
+
+type Settled = Extract<KeptSubscription, { readonly subscription: Subscription }>;
+
+/**
+ * Brings our subscription to what an event tells of it. Later news count over earlier ones by the provider's own
+ * time; of two in one second the provider is asked how it stands now. Where it does not know, the payloads decide:
+ * each says what it changed from.
+ */
+async function followSubscription(
+  event: KeptEvent,
+  context: EffectContext,
+  following: Following,
+): Promise<Followed> {
+  const { transaction, now, newId, asked } = context;
+  const id = idIn(event.object.id);
+  if (id === null) return notYet({ outcome: 'failed', reason: 'the subscription has no id' });
+  const customerId = idIn(event.object.customer);
+  const ours = ourIdIn(event.object, 'companyId');
+  const companyId = await companyOf(transaction, { customerId, subscriptionId: id, companyId: ours });
+  if (companyId === null) {
+    const reason = `no company of ours is customer ${customerId}`;
+    return notYet({
+      outcome: 'deferred',
+      reason,
+      waitsFor: waitKeys({ customer: customerId, subscription: id }),
+    });
+  }
+  const current = following.rank === NEWS_RANK.ended ? null : (asked.get(id) ?? null);
+  const state = await stateIn(event, context, following, current);
+  if (state === null) {
+    const reason = `subscription ${id} has a status that we do not know`;
+    return notYet({ outcome: 'failed', reason, companyId });
+  }
+  const withoutPlan =
+    state.planId === null ? await judgeUnknownPrice(event, context, { id, companyId }) : null;
+  if (withoutPlan !== null) return notYet(withoutPlan);
+  await lockCompany(transaction, companyId);
+  const kept = await keep(event, context, {
+    newId: newId(),
+    providerSubscriptionId: id,
+    companyId,
+    state,
+    by: { toldAt: event.happenedAt, rank: following.rank, eventId: event.providerEventId },
+    isCurrent: current !== null,
+    now,
+    graceMs: context.pastDueGraceMs,
+  });
+  if (kept.outcome === 'unclear') return notYet({ outcome: 'ask', subscriptionId: id });
+  if (!('subscription' in kept)) {
+    const reason = `subscription ${id} cannot be kept: ${kept.outcome}`;
+    return notYet({ outcome: 'failed', reason, companyId });
+  }
+  await linkCustomer(transaction, companyId, customerId);
+  await warnOfSecond(context, companyId);
+  return { outcome: 'followed', companyId, kept };
+}
+
+/** `unclear` only as long as the provider was not asked. */
+async function keep(
+  event: KeptEvent,
+  context: EffectContext,
+  told: ToldSubscription,
+): Promise<KeptSubscription> {
+  const { transaction, asked } = context;
+  const kept = await keepSubscription(transaction, told);
+  if (kept.outcome !== 'unclear' || !asked.has(told.providerSubscriptionId)) return kept;
+  if (await isEarlier(event, context, kept.kept)) {
+    return { outcome: 'stale', subscription: kept.subscription, before: kept.subscription };
+  }
+  return await keepSubscription(transaction, told, 'apply');
+}
+
+/** A new subscription waits for its plan; one that we have keeps the plan that it had. */
+async function judgeUnknownPrice(
+  event: KeptEvent,
+  { transaction, log }: EffectContext,
+  { id, companyId }: { readonly id: string; readonly companyId: string },
+): Promise<EffectOutcome | null> {
+  const priceId = priceOf(event.object);
+  if ((await findByProviderId(transaction, id)) === null) {
+    const reason = `subscription ${id} is of price ${priceId}, which no plan of ours has`;
+    return { outcome: 'deferred', reason, waitsFor: waitKeys({ price: priceId, subscription: id }) };
+  }
+  log.error('a subscription was changed to a price that no plan has; its plan stays', {
+    companyId,
+    subscriptionId: id,
+    priceId,
+  });
+  return null;
+}
+
+/** What most effects of subscriptions answer. */
+function followedOutcome(event: KeptEvent, followed: Followed): EffectOutcome {
+  if (followed.outcome === 'not-yet') return followed.because;
+  const { kept, companyId } = followed;
+  const { status, planId } = kept.subscription;
+  return {
+    outcome: 'applied',
+    did: `subscription ${idIn(event.object.id)}: ${kept.outcome}, ${status}, plan ${planId}`,
+    companyId,
+    arrived: waitKeys({ subscription: idIn(event.object.id), customer: idIn(event.object.customer) }),
+  };
+}
+
+async function stateIn(
+  event: KeptEvent,
+  { transaction }: EffectContext,
+  { status, statusIfUntold }: Following,
+  current: WireObject | null,
+): Promise<SubscriptionState | null> {
+  const object = current ?? event.object;
+  const planId = await planOf(transaction, object);
+  if (current !== null) return readSubscription(current, planId);
+  const forced = status === undefined ? object : { ...object, status: status.toLowerCase() };
+  const told = statusIfUntold === undefined ? forced : { status: statusIfUntold.toLowerCase(), ...forced };
+  const state = readSubscription(told, planId);
+  const isEnd = status === 'CANCELED' && state !== null && state.endDate === null;
+  return isEnd ? { ...state, endDate: event.happenedAt } : state;
+}
+
+/** Of two changes in one second: the kept one was made from what this one tells, and not the other way round. */
+async function isEarlier(event: KeptEvent, { transaction }: EffectContext, kept: ToldBy): Promise<boolean> {
+  const [row] = await transaction.query<{ payload: Readonly<Record<string, unknown>> }>(
+    'select payload from provider_events where provider_event_id = $1',
+    [kept.eventId],
+  );
+  const data = fieldsIn(row?.payload.data);
+  const isMadeFromThis = isMadeFrom(fieldsIn(data.previous_attributes), event.object);
+  const isThisMadeFrom = isMadeFrom(event.previousAttributes ?? {}, fieldsIn(data.object));
+  return isMadeFromThis && !isThisMadeFrom;
+}
+
+function isMadeFrom(
+  previous: Readonly<Record<string, unknown>>,
+  object: Readonly<Record<string, unknown>>,
+): boolean {
+  const plain = Object.entries(previous).filter(([, value]) => value === null || typeof value !== 'object');
+  return plain.length > 0 && plain.every(([name, value]) => object[name] === value);
+}
+
+async function warnOfSecond({ transaction, log }: EffectContext, companyId: string): Promise<void> {
+  const live = await liveSubscriptions(transaction, companyId);
+  if (live.length < 2) return;
+  const subscriptionIds = live.map(({ providerSubscriptionId }) => providerSubscriptionId);
+  log.error('a company pays for more than one subscription: cancel all but one at the payment provider', {
+    companyId,
+    subscriptionIds,
+  });
+}
+
+function notYet(because: EffectOutcome): Followed {
+  return { outcome: 'not-yet', because };
+}
+
+const STATUSES: ReadonlyMap<string, SubscriptionStatus> = new Map([
+  ['incomplete', 'INCOMPLETE'],
+  ['trialing', 'TRIALING'],
+  ['active', 'ACTIVE'],
+  ['past_due', 'PAST_DUE'],
+  ['unpaid', 'UNPAID'],
+  ['paused', 'PAUSED'],
+  ['canceled', 'CANCELED'],
+  ['incomplete_expired', 'INCOMPLETE_EXPIRED'],
+]);
+
+function statusIn(value: unknown): SubscriptionStatus | null {
+  return STATUSES.get(textIn(value) ?? '') ?? null;
+}
+
+/** Null where its status is none that we know. */
+export function readSubscription(subscription: WireObject, planId: string | null): SubscriptionState | null {
+  const status = statusIn(subscription.status);
+  if (status === null) return null;
+  const currentPeriodEnd = momentIn(subscription.current_period_end);
+  const cancelAtPeriodEnd = subscription.cancel_at_period_end === true;
+  const planned = momentIn(subscription.cancel_at) ?? (cancelAtPeriodEnd ? currentPeriodEnd : null);
+  const ended = momentIn(subscription.ended_at) ?? momentIn(subscription.canceled_at);
+  return {
+    status,
+    planId,
+    currentPeriodStart: momentIn(subscription.current_period_start),
+    currentPeriodEnd,
+    cancelAtPeriodEnd,
+    trialEnd: momentIn(subscription.trial_end),
+    endDate: isEnded(status) ? ended : planned,
+  };
+}

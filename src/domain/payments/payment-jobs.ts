@@ -1,0 +1,159 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { JobHandler, JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
+import { endGrace } from '../subscriptions/subscription.ts';
+import { PROVIDER_API_VERSION } from './apply-event.ts';
+import { findPaymentEvent, type PaymentEvent } from './event-inbox.ts';
+import { createInvoiceIssuer, type IssueInvoiceParts } from './issue-invoice.ts';
+import type { PaymentEvents } from './payment-events.ts';
+import { type ReconcileParts, reconcile } from './reconcile.ts';
+
+interface PaymentWorkParts extends ReconcileParts, IssueInvoiceParts {
+  readonly provider: ReconcileParts['provider'] & IssueInvoiceParts['provider'];
+  readonly paymentEvents: PaymentEvents;
+  readonly pastDueGraceMs: number;
+  readonly eventsKeepDays: number;
+}
+
+/** A queue with what is done there; with `cron`, by the clock. */
+export interface PaymentWork {
+  readonly queue: QueueDefinition;
+  readonly concurrency: number;
+  readonly cron?: string;
+  readonly handler: JobHandler;
+}
+
+const bounds = { retries: 3, retryDelaySeconds: 30, retryDelayMaxSeconds: 300, heartbeatSeconds: 60 };
+
+/** Events that wait, and those that a dead process left. */
+const PAYMENT_EVENTS_QUEUE: QueueDefinition = { name: 'payment-events', runSeconds: 300, ...bounds };
+/** What the provider knows and we do not. */
+const PAYMENT_RECONCILE_QUEUE: QueueDefinition = {
+  name: 'payment-reconcile',
+  runSeconds: 900,
+  ...bounds,
+};
+/** Subscriptions whose grace is over. */
+export const SUBSCRIPTION_UPKEEP_QUEUE: QueueDefinition = {
+  name: 'subscription-upkeep',
+  runSeconds: 120,
+  ...bounds,
+};
+
+/** Events past their age. */
+const PAYMENT_UPKEEP_QUEUE: QueueDefinition = { name: 'payment-upkeep', runSeconds: 600, ...bounds };
+
+export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
+  PAYMENT_EVENTS_QUEUE,
+  PAYMENT_RECONCILE_QUEUE,
+  SUBSCRIPTION_UPKEEP_QUEUE,
+  PAYMENT_UPKEEP_QUEUE,
+];
+
+/** INVOICE_ISSUED_QUEUE is defined by `credits`, which fills it, and worked off here. */
+export function paymentWork(parts: PaymentWorkParts): readonly PaymentWork[] {
+  const { paymentEvents, database, clock, log, pastDueGraceMs } = parts;
+  return [
+    {
+      queue: PAYMENT_EVENTS_QUEUE,
+      concurrency: 1,
+      cron: '* * * * *',
+      handler: async ({ signal }) => void (await paymentEvents.retryDue(signal)),
+    },
+    {
+      queue: PAYMENT_RECONCILE_QUEUE,
+      concurrency: 1,
+      cron: '*/10 * * * *',
+      handler: async ({ signal }) => void (await reconcile(parts, signal)),
+    },
+    {
+      queue: SUBSCRIPTION_UPKEEP_QUEUE,
+      concurrency: 1,
+      cron: '25 * * * *',
+      handler: async () => {
+        const ended = await endGrace(database, { now: new Date(clock.now()), graceMs: pastDueGraceMs });
+        if (ended.length > 0) log.warn('subscriptions are past due for longer than the grace', { ended });
+      },
+    },
+    {
+      queue: PAYMENT_UPKEEP_QUEUE,
+      concurrency: 1,
+      cron: '12 4 * * *',
+      handler: async ({ signal }) => void (await purgePaymentEvents(parts, signal)),
+    },
+    { queue: INVOICE_ISSUED_QUEUE, concurrency: 2, handler: createInvoiceIssuer(parts) },
+  ];
+}
+
+type RequeuedEvent =
+  | { readonly outcome: 'requeued'; readonly event: PaymentEvent }
+  /** Its effect stands, or there is none for its kind or version. */
+  | { readonly outcome: 'nothing-to-do'; readonly event: PaymentEvent }
+  | { readonly outcome: 'no-such-event' };
+
+/** Has the workers try an event again that is not done with: by its id here, or by the provider's. */
+export async function requeueEvent(
+  {
+    database,
+    jobQueue,
+    now,
+  }: { readonly database: Database; readonly jobQueue: JobQueue; readonly now: Date },
+  name: string,
+): Promise<RequeuedEvent> {
+  const [row] = await database.query<{ id: string }>(
+    'select id from provider_events where id::text = $1 or provider_event_id = $1',
+    [name],
+  );
+  const event = row === undefined ? null : await findPaymentEvent(database, row.id);
+  if (event === null) return { outcome: 'no-such-event' };
+  const changed = await database.query(
+    `update provider_events set status = 'RECEIVED', next_attempt_at = $2, attempts = 0
+     where id = $1 and status in ('RECEIVED', 'DEFERRED', 'FAILED')
+       and (api_version is null or api_version = $3)
+     returning id`,
+    [event.id, now, PROVIDER_API_VERSION],
+  );
+  if (changed.length === 0) return { outcome: 'nothing-to-do', event };
+  await jobQueue.enqueue(PAYMENT_EVENTS_QUEUE.name, {}, { dedupeKey: 'now' });
+  return { outcome: 'requeued', event };
+}
+
+interface PurgePaymentEventsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** More than the thirty days for which the provider sends an event again. */
+  readonly eventsKeepDays: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Some milliseconds of work each, so that nobody waits long behind one. */
+const CHUNK_ROWS = 1_000;
+
+/**
+ * Removes events past their age that are done with. Whatever still waits or has failed stays, for a person to look at.
+ * An event that came again after this would change nothing: every effect knows its own fact. Also at several places at
+ * once. Returns how many were removed.
+ */
+export async function purgePaymentEvents(
+  { database, clock, log, eventsKeepDays }: PurgePaymentEventsParts,
+  signal?: AbortSignal,
+): Promise<number> {
+  const before = new Date(clock.now() - eventsKeepDays * DAY_MS);
+  let removed = 0;
+  for (;;) {
+    signal?.throwIfAborted();
+    const rows = await database.query(PURGE_EVENTS, [before]);
+    removed += rows.length;
+    if (rows.length < CHUNK_ROWS) break;
+  }
+  if (removed > 0) log.info('payment events past their age were removed', { removed });
+  return removed;
+}
+
+const PURGE_EVENTS = `delete from provider_events where id = any (array(
+    select id from provider_events where status in ('PROCESSED', 'IGNORED') and received_at < $1
+    order by received_at limit ${CHUNK_ROWS} for update skip locked))
+  returning 1`;

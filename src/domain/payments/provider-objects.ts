@@ -1,0 +1,153 @@
+import type { Transaction } from '../../ports/database.ts';
+import type { WireObject } from '../../ports/payment-provider.ts';
+
+/**
+ * Reads single fields of the provider's objects. What is missing, of another type or longer than anything of the
+ * provider's is null: an event stands on what it tells.
+ */
+type Fields = Readonly<Record<string, unknown>>;
+
+const LONGEST_TEXT = 2_000;
+const LONGEST_ID = 200;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function fieldsIn(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+export function textIn(value: unknown, longest = LONGEST_TEXT): string | null {
+  if (typeof value !== 'string' || value === '' || value.length > longest) return null;
+  return value.includes('\u0000') ? null : value.toWellFormed();
+}
+
+/** A reference: the id, or the object itself where it was expanded. */
+export function idIn(value: unknown): string | null {
+  const id = textIn(value, LONGEST_ID);
+  return id ?? textIn(fieldsIn(value).id, LONGEST_ID);
+}
+
+export function wholeIn(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
+}
+
+/** Minor units; the provider never tells fractions of them in the fields that are read here. */
+export function minorIn(value: unknown): bigint | null {
+  const whole = wholeIn(value);
+  return whole === null ? null : BigInt(whole);
+}
+
+export function currencyIn(value: unknown): string | null {
+  const text = textIn(value, 3)?.toLowerCase() ?? null;
+  return text !== null && /^[a-z]{3}$/.test(text) ? text : null;
+}
+
+/** Seconds since the epoch. */
+export function momentIn(value: unknown): Date | null {
+  const seconds = wholeIn(value);
+  // Past the year 9999 no date can be written down.
+  return seconds === null || seconds < 0 || seconds > 253_402_300_799 ? null : new Date(seconds * 1000);
+}
+
+export function listIn(value: unknown): readonly Fields[] {
+  const data = fieldsIn(value).data;
+  return Array.isArray(data) ? data.slice(0, 250).map(fieldsIn) : [];
+}
+
+/** A hint that we wrote on the object ourselves, an id of ours. It is believed only as far as our own rows agree. */
+export function ourIdIn(object: WireObject | Fields, name: OurIdName): string | null {
+  const places = [object.metadata, fieldsIn(object.subscription_details).metadata];
+  for (const place of places) {
+    const id = textIn(fieldsIn(place)[name], 36);
+    if (id !== null && UUID.test(id)) return id.toLowerCase();
+  }
+  return null;
+}
+
+type OurIdName = 'companyId' | 'purchaseId' | 'planId' | 'checkoutId' | 'invoiceId';
+
+export function uuidIn(value: unknown): string | null {
+  const text = textIn(value, 36);
+  return text !== null && UUID.test(text) ? text.toLowerCase() : null;
+}
+
+interface CompanyHints {
+  readonly customerId: string | null;
+  readonly subscriptionId?: string | null;
+  /** Out of the object's metadata. */
+  readonly companyId: string | null;
+}
+
+/**
+ * Whose an object of the provider's is: the company of its customer; else that of its subscription; else the one
+ * named in the metadata, unless that one has another customer.
+ */
+export async function companyOf(transaction: Transaction, hints: CompanyHints): Promise<string | null> {
+  const [row] = await transaction.query<{ id: string }>(
+    `select id from (
+       select id, 1 as place from companies where provider_customer_id = $1
+       union all
+       select company_id, 2 from subscriptions where provider_subscription_id = $2
+       union all
+       select id, 3 from companies where id = $3::uuid and (provider_customer_id is null or $1::text is null)
+     ) as found order by place limit 1`,
+    [hints.customerId, hints.subscriptionId ?? null, hints.companyId],
+  );
+  return row?.id ?? null;
+}
+
+/**
+ * Everything that an event does to a company is done under this lock, taken first: so events of one company come one
+ * after the other, and nobody who locks the account before the company, as all do, can be waited for in a circle.
+ */
+export async function lockCompany(transaction: Transaction, companyId: string): Promise<void> {
+  await transaction.query('select 1 from credit_accounts where id = $1 for update', [companyId]);
+}
+
+/** Notes a company's customer where it has none and nobody else has that one. True where it did. */
+export async function linkCustomer(
+  transaction: Transaction,
+  companyId: string,
+  customerId: string | null,
+): Promise<boolean> {
+  if (customerId === null) return false;
+  const linked = await transaction.query(
+    `update companies set provider_customer_id = $2, updated_at = now()
+     where id = $1 and provider_customer_id is null
+       and not exists (select 1 from companies where provider_customer_id = $2)
+     returning id`,
+    [companyId, customerId],
+  );
+  return linked.length > 0;
+}
+
+/** The price of a subscription's first item: we sell one plan at a time. */
+export function priceOf(subscription: WireObject): string | null {
+  const [item] = listIn(subscription.items);
+  const price = item?.price ?? item?.plan ?? subscription.plan;
+  return idIn(price);
+}
+
+/**
+ * The plan that an object of the provider's is about: by its price, which is ours or nobody's; only where that is
+ * not told, by the id that we wrote on it.
+ */
+export async function planOf(transaction: Transaction, object: WireObject): Promise<string | null> {
+  return await planWithPrice(transaction, priceOf(object), ourIdIn(object, 'planId'));
+}
+
+export async function planWithPrice(
+  transaction: Transaction,
+  priceId: string | null,
+  planId: string | null,
+): Promise<string | null> {
+  const [row] = await transaction.query<{ id: string }>(
+    `select id from plans where case when $1::text is null then id = $2::uuid else provider_price_id = $1 end`,
+    [priceId, planId],
+  );
+  return row?.id ?? null;
+}
+
+/** What a line of an invoice is for. */
+export function priceOfLine(line: Readonly<Record<string, unknown>>): string | null {
+  return idIn(line.price) ?? idIn(fieldsIn(line.plan).id);
+}

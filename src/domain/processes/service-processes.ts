@@ -1,0 +1,190 @@
+import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Statements } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+
+/** What runs in a process. */
+export type ServiceName = 'gateway' | 'backend' | 'ai-service';
+
+export interface ReadinessPart {
+  /** As database, cache or cv_worker. */
+  readonly name: string;
+  readonly status: 'up' | 'down' | 'running' | 'failing' | 'stopped';
+  /** Of dependencies, which are asked; null for workers. */
+  readonly latencyMs: number | null;
+}
+
+/** Jobs of a queue, as they ended in one process in the last minutes. */
+export interface JobRate {
+  readonly donePerMinute: number;
+  readonly failedPerMinute: number;
+}
+
+export interface BreakerReport {
+  readonly state: 'closed' | 'open' | 'half-open';
+  readonly failuresInARow: number;
+  /** In a word, as 503 or time-out. */
+  readonly lastError: { readonly reason: string; readonly atMs: number } | null;
+  readonly nextTryAtMs: number | null;
+}
+
+/** How a process is, in its own words. */
+export interface ProcessReport {
+  readonly parts: readonly ReadinessPart[];
+  readonly cpuSeconds: number;
+  readonly residentBytes: number;
+  /** How late timers came lately. */
+  readonly eventLoopDelayMs: number;
+  /** Null where no workers run. */
+  readonly workers: { readonly active: number; readonly idle: number } | null;
+  /** By the AI service's name; none where the process calls no model. */
+  readonly breakers: Readonly<Record<string, BreakerReport>>;
+  /** By the queue's name; none where the process takes no jobs. */
+  readonly jobRates: Readonly<Record<string, JobRate>>;
+}
+
+/** What does not change while a process lives. */
+interface ProcessName {
+  readonly id: string;
+  readonly services: readonly ServiceName[];
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly startedAt: Date;
+}
+
+export interface ServiceProcess extends ProcessName {
+  readonly seenAt: Date;
+  /** It has not told of itself for so long that it hangs, is cut off or is gone. */
+  readonly isStale: boolean;
+  readonly report: ProcessReport;
+}
+
+/** Ready is who is heard of and has all it depends on; a worker that was stopped is somebody's wish. */
+export function isReady({ isStale, report }: ServiceProcess): boolean {
+  return !isStale && report.parts.every(({ status }) => status !== 'down' && status !== 'failing');
+}
+
+/** A process tells of itself this often, and is stale when it has not for four times as long. */
+const HEARTBEAT_MS = 5_000;
+const STALE_MS = 20_000;
+const KEPT_MS = 3_600_000;
+/** Far more than anybody runs; what dies over and over leaves a row each time. */
+const MOST_PROCESSES = 500;
+
+export async function tellProcess(
+  statements: Statements,
+  { id, services, host, pid, version, startedAt }: ProcessName,
+  report: ProcessReport,
+  nowMs: number,
+): Promise<void> {
+  await statements.query(
+    `insert into service_processes (id, services, host, pid, version, started_at, seen_at, report)
+     values ($1, $2::text[], $3, $4, $5, $6, $7, $8)
+     on conflict (id) do update set seen_at = excluded.seen_at, report = excluded.report`,
+    [id, services, host.slice(0, 255), pid, version.slice(0, 100), startedAt, new Date(nowMs), { ...report }],
+  );
+}
+
+async function forgetProcess(statements: Statements, id: string): Promise<void> {
+  await statements.query('delete from service_processes where id = $1', [id]);
+}
+
+/** Those that died long ago. */
+async function forgetGoneProcesses(statements: Statements, nowMs: number): Promise<void> {
+  await statements.query('delete from service_processes where seen_at < $1', [new Date(nowMs - KEPT_MS)]);
+}
+
+/** Those that are heard of first, then by when they started. */
+export async function listProcesses(
+  statements: Statements,
+  nowMs: number,
+): Promise<readonly ServiceProcess[]> {
+  const rows = await statements.query<Omit<ServiceProcess, 'isStale'>>(
+    `select id, services, host, pid, version, started_at as "startedAt", seen_at as "seenAt", report
+     from service_processes where seen_at >= $1
+     order by (seen_at < $2), started_at, id limit ${MOST_PROCESSES}`,
+    [new Date(nowMs - KEPT_MS), new Date(nowMs - STALE_MS)],
+  );
+  return rows.map((row) => ({ ...row, isStale: nowMs - row.seenAt.getTime() > STALE_MS }));
+}
+
+interface ProcessHeartbeatParts {
+  readonly database: Statements;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly name: ProcessName;
+  /** How this process is now. */
+  report(): Promise<ProcessReport>;
+}
+
+interface ProcessHeartbeat {
+  /** Takes the row away: who ends in order is not missed. */
+  close(): Promise<void>;
+}
+
+const CLOSE_WITHIN_MS = 2_000;
+const MOST_BREAKERS = 200;
+const MOST_QUEUES = 100;
+
+/**
+ * Tells of this process every few seconds for as long as it runs. The first time is not waited for: a process that
+ * cannot tell of itself still does its work.
+ */
+export function startProcessHeartbeat({
+  database,
+  clock,
+  log,
+  name,
+  report,
+}: ProcessHeartbeatParts): ProcessHeartbeat {
+  let timer: Timer | null = null;
+  let isClosed = false;
+  let isAway = false;
+  let telling = beat();
+
+  async function tell(): Promise<void> {
+    const told = await report();
+    const bounded = {
+      ...told,
+      breakers: firstOf(told.breakers, MOST_BREAKERS),
+      jobRates: firstOf(told.jobRates, MOST_QUEUES),
+    };
+    await tellProcess(database, name, bounded, clock.now());
+    await forgetGoneProcesses(database, clock.now());
+  }
+
+  async function beat(): Promise<void> {
+    try {
+      await tell();
+      if (isAway) log.info('this process tells of itself again');
+      isAway = false;
+    } catch (error) {
+      if (!isAway && !isClosed)
+        log.warn('this process cannot tell of itself: it may be shown as stale', { error });
+      isAway = true;
+    }
+    if (isClosed) return;
+    timer = clock.after(HEARTBEAT_MS, () => {
+      telling = beat();
+    });
+  }
+
+  return {
+    async close() {
+      isClosed = true;
+      timer?.cancel();
+      const ended = new AbortController();
+      const forget = async () => {
+        await telling;
+        await forgetProcess(database, name.id);
+      };
+      // The row grows old by itself where the database is away: a process does not outlive its deadline for that.
+      await Promise.race([forget().catch(() => undefined), clock.sleep(CLOSE_WITHIN_MS, ended.signal)]);
+      ended.abort();
+    },
+  };
+}
+
+function firstOf<Value>(all: Readonly<Record<string, Value>>, most: number): Record<string, Value> {
+  return Object.fromEntries(Object.entries(all).slice(0, most));
+}

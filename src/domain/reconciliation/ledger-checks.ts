@@ -1,0 +1,123 @@
+import type { AuditCheck } from './audit-check.ts';
+
+export const balanceCheck: AuditCheck = {
+  holds: 'the balance of every account is the sum of its transactions',
+  faults: `select case
+      when account.id is null then format('account %s has %s transactions and no row of its own', posted.id, postings)
+      when balance_micro <> coalesce(posted.sum, 0) then format('account %s holds %s micro-credits, but its transactions sum to %s',
+        account.id, balance_micro, coalesce(posted.sum, 0))
+      else format('account %s is at version %s, behind its transaction %s', account.id, account.version, posted.version) end
+    from credit_accounts as account
+    full join (select account_id as id, sum(amount_micro) as sum, max(version) as version, count(*) as postings
+      from credit_transactions group by account_id) as posted on posted.id = account.id
+    where account.id is null or balance_micro <> coalesce(posted.sum, 0) or account.version < posted.version`,
+};
+
+/** Versions may leave gaps, where the line was changed; the balances may not. */
+export const ledgerChainCheck: AuditCheck = {
+  holds: 'each transaction goes on from the balance that the one before it left',
+  faults: `select format('transaction %s of account %s leaves %s micro-credits, which is not %s and the %s before it',
+      version, account_id, balance_after_micro, amount_micro, before)
+    from (select *, coalesce(lag(balance_after_micro) over (partition by account_id order by version), 0) as before
+      from credit_transactions) as chained
+    where before::numeric + amount_micro <> balance_after_micro or version < 1`,
+};
+
+/** Both sides of every transfer cancel out; so do what all accounts hold and what the contra accounts gave. */
+export const ledgerTotalCheck: AuditCheck = {
+  holds: 'everything sums to zero',
+  faults: `select format('both sides of all transactions sum to %s micro-credits, not to 0', total)
+    from (select coalesce(sum(amount_micro), 0) as total from credit_entries) as entries where total <> 0
+    union all
+    select format('all accounts hold %s micro-credits, the contra accounts gave %s', held, given)
+    from (select coalesce(sum(balance_micro), 0) as held from credit_accounts) as accounts,
+      (select coalesce(-sum(amount_micro), 0) as given from credit_entries
+        where account in ('sales', 'usage', 'grants', 'receivables', 'adjustments', 'expired')) as contra
+    where held <> given`,
+};
+
+/**
+ * What was sold and granted, each beside its transaction: by the kind of source under which it is posted, which is
+ * written here a second time on purpose.
+ */
+export const grantsCheck: AuditCheck = {
+  holds: 'every completed purchase and plan grant has its one transaction, and there is no other',
+  faults: `with due as (
+      select 'credit-pack-purchase' as kind, id::text, company_id, credits_micro as amount from credit_pack_purchases
+      where status = 'COMPLETED'
+      union all
+      select 'plan-invoice', provider_invoice_id, company_id, credits_micro from plan_grants)
+    select case
+      when due.id is null then format('transaction %s of account %s is for the %s %s, which is not there or not complete',
+        posted.version, posted.account_id, posted.source_kind, posted.source_id)
+      when posted.source_id is null then format('the %s %s of company %s is complete, its %s micro-credits are not posted',
+        due.kind, due.id, due.company_id, due.amount)
+      else format('the %s %s of company %s is for %s micro-credits; transaction %s of account %s has the amount %s',
+        due.kind, due.id, due.company_id, due.amount, posted.version, posted.account_id, posted.amount_micro) end
+    from due
+    full join (select * from credit_transactions where source_kind in ('credit-pack-purchase', 'plan-invoice')) as posted
+      on posted.source_kind = due.kind and posted.source_id = due.id
+    where due.id is null or posted.source_id is null or posted.amount_micro <> due.amount
+      or posted.account_id <> due.company_id`,
+};
+
+/** A charge may be given back in parts: each is a transaction, whose source is the charge and the sum so far. */
+export const refundsCheck: AuditCheck = {
+  holds: 'what was given back of every charge has been taken from its account, once',
+  faults: `select case
+      when due.charge_id is null then format('account %s was taken %s micro-credits for the charge %s, of which nothing was given back',
+        taken.account_id, taken.amount, taken.charge_id)
+      else format('of the charge %s of company %s, %s micro-credits are to be taken; taken are %s',
+        due.charge_id, due.company_id, due.refunded_micro, coalesce(taken.amount, 0)) end
+    from (select charge_id, company_id, refunded_micro from charge_refunds) as due
+    full join (select account_id, regexp_replace(source_id, ':[0-9]+$', '') as charge_id, -sum(amount_micro) as amount
+      from credit_transactions where source_kind = 'charge-refund' group by 1, 2) as taken
+      on taken.charge_id = due.charge_id and taken.account_id = due.company_id
+    where coalesce(due.refunded_micro, 0) <> coalesce(taken.amount, 0)`,
+};
+
+/** Paid or written off, an invoice for usage gives that usage back: once, and as what it was. */
+export const invoicesCheck: AuditCheck = {
+  holds: 'every settled invoice for usage has given it back, and no other has',
+  faults: `select case
+      when due.id is null then format('transaction %s of account %s is for the %s %s, which is not settled so',
+        posted.version, posted.account_id, posted.source_kind, posted.source_id)
+      when posted.source_id is null then format('invoice %s of company %s is %s, its %s micro-credits are not given back',
+        due.id, due.company_id, due.status, due.usage_micro)
+      else format('invoice %s of company %s is for %s micro-credits; transaction %s of account %s has the amount %s',
+        due.id, due.company_id, due.usage_micro, posted.version, posted.account_id, posted.amount_micro) end
+    from (select id::text, company_id, status, usage_micro,
+        case status when 'PAID' then 'invoice' else 'invoice-void' end as kind
+      from invoices where status in ('PAID', 'VOID') and usage_micro is not null) as due
+    full join (select * from credit_transactions where source_kind in ('invoice', 'invoice-void')) as posted
+      on posted.source_kind = due.kind and posted.source_id = due.id
+    where due.id is null or posted.source_id is null or posted.amount_micro <> due.usage_micro
+      or posted.account_id <> due.company_id`,
+};
+
+/** Usage of POSTPAID times, by what is said of a transaction `used` and a span of its company. */
+const IN_SPAN = `used.account_id = span.company_id and used.type = 'USAGE' and used.version > span.after_version
+  and used.version <= coalesce(span.until_version, 9223372036854775807)`;
+
+export const invoiceUsageCheck: AuditCheck = {
+  holds: 'all usage of POSTPAID times up to the last invoice is in exactly one invoice',
+  faults: `select format('invoice %s asks for %s micro-credits, but in its versions %s were used', invoice.id,
+      usage_micro, coalesce(sum, 0))
+    from invoices as invoice cross join lateral (
+      select sum(-used.amount_micro) from postpaid_spans as span join credit_transactions as used on ${IN_SPAN}
+      where span.company_id = invoice.company_id
+        and used.version between invoice.first_version and invoice.last_version) as within
+    where kind = 'POSTPAID' and usage_micro <> coalesce(sum, 0)
+    union all
+    select format('company %s has %s micro-credits of usage that count as invoiced, and invoices for %s', company_id,
+      coalesce(counted.sum, 0), coalesce(asked.sum, 0))
+    from (
+      select span.company_id, sum(-used.amount_micro)
+      from postpaid_spans as span join credit_transactions as used on ${IN_SPAN}
+        and used.version <= span.invoiced_version
+      group by span.company_id) as counted
+    full join (
+      select company_id, sum(usage_micro) from invoices where kind = 'POSTPAID' group by company_id) as asked
+      using (company_id)
+    where coalesce(counted.sum, 0) <> coalesce(asked.sum, 0)`,
+};

@@ -1,0 +1,133 @@
+import type { AuditCheck } from './audit-check.ts';
+
+/** A call's id as text: those below it have no row any more. Nothing is below the empty text. */
+const RETIRED_BEFORE = "coalesce((select before_id::text from calls_retirement), '')";
+
+/** The calls are gone, so single ones cannot be named: what a company was charged for them is one sum. */
+export const retiredChargesCheck: AuditCheck = {
+  holds: 'what companies were charged for calls that were let go of is what those had cost',
+  faults: `select format('company %s was charged %s micro-credits for calls that were let go of, which had cost %s',
+      company_id, coalesce(charged, 0), coalesce(cost, 0))
+    from (select company_id, sum(charge_micro) as cost from retired_usage
+      where key_id = '00000000-0000-0000-0000-000000000000' group by company_id) as retired
+    full join (
+      select account_id as company_id, -sum(amount_micro) as charged from credit_transactions as posted
+      where source_kind = 'call' and source_id < ${RETIRED_BEFORE}
+        and not exists (select 1 from calls where calls.id::text = posted.source_id)
+      group by account_id) as posted using (company_id)
+    where coalesce(cost, 0) <> coalesce(charged, 0)`,
+};
+
+/**
+ * A source is posted once at most, by the ledger's own constraint: so one that is there is the only one. Calls that were
+ * let go of are not missed here; their sums are held against the ledger by `retiredChargesCheck`.
+ */
+export const chargesCheck: AuditCheck = {
+  holds: 'every charged call has one USAGE transaction of its amount, and there is no other',
+  faults: `select case
+      when call.id is null then format('transaction %s of account %s charges for call %s, which is not a charged one',
+        posted.version, posted.account_id, posted.source_id)
+      when posted.source_id is null then format('call %s of company %s costs %s micro-credits and was not charged',
+        call.id, call.company_id, call.charge_micro)
+      else format('call %s of company %s costs %s micro-credits; transaction %s of account %s has the amount %s',
+        call.id, call.company_id, call.charge_micro, posted.version, posted.account_id, posted.amount_micro) end
+    from (select id, company_id, charge_micro from calls where charge_micro <> 0) as call
+    full join (select account_id, version, amount_micro, source_kind, source_id from credit_transactions
+      where source_kind = 'call' or type = 'USAGE') as posted on posted.source_id = call.id::text
+    where (call.id is null and not (source_kind = 'call' and source_id < ${RETIRED_BEFORE})) or source_id is null
+      or posted.amount_micro <> -call.charge_micro or posted.account_id <> call.company_id`,
+};
+
+/**
+ * A price that was in force at once may be missed by calls that ended while it was being written: they have the one
+ * before, if they began within ten seconds of its moment. The price of zeros is from before there were prices.
+ */
+export const pricesCheck: AuditCheck = {
+  holds: 'every call costs its tokens at the price that was in force when it began',
+  faults: `select case
+      when is_charged and price_id is null then format('call %s succeeded with tokens and has no price', id)
+      when not is_charged then format('call %s is not to be charged and costs %s micro-credits', id, charge_micro)
+      when price is null then format('call %s has the price %s, which there is not', id, price_id)
+      when charge_micro <> due then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, due)
+      else format('call %s has the price %s, which was not in force for it', id, price_id) end
+    from (select calls.*, price.id as price, price.alias as of_alias, in_force_from, until,
+        outcome = 'SUCCEEDED' and calls.alias is not null and prompt_tokens is not null as is_charged,
+        div((prompt_tokens - least(cached_tokens, prompt_tokens)) * prompt_micro::numeric
+          + least(cached_tokens, prompt_tokens) * cached_micro::numeric
+          + completion_tokens * completion_micro::numeric + 999999, 1000000) as due
+      from calls
+      left join (select *, lead(in_force_from) over (partition by alias order by in_force_from) as until
+        from model_prices) as price on price.id = price_id) as priced
+    where not case
+      when not is_charged then charge_micro = 0 and price_id is null
+      when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
+      when price is null then false
+      else charge_micro = due and of_alias = regexp_replace(alias, '^.*/', '') and in_force_from <= started_at
+        and (until is null or started_at < until + interval '10 seconds') end`,
+};
+
+const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
+const DAY_SUMS = 'calls, failures, prompt_tokens, cached_tokens, completion_tokens, charge_micro';
+const DAYS_SUMMED = DAY_SUMS.replaceAll(/\w+/g, 'sum($&)::bigint');
+
+export const usageDaysCheck: AuditCheck = {
+  holds: 'usage by day is the sum of its calls and of those that were let go of',
+  faults: `select format('usage of company %s, key %s, on %s, %s: kept is %s, its calls sum to %s',
+      company_id, key_id, day, alias, coalesce(kept.sums::text, 'nothing'), coalesce(counted.sums::text, 'nothing'))
+    from (select company_id, key_id, day, alias, row(${DAY_SUMS}) as sums from usage_days) as kept
+    full join (
+      select company_id, key_id, day, alias, row(${DAYS_SUMMED}) as sums
+      from (select company_id, key_id, day, alias, ${DAY_SUMS} from retired_usage
+        union all
+        select company_id, coalesce(key_id, ${ALL_KEYS}) as key_id, day, alias, count(*) as calls,
+          count(*) filter (where outcome = 'FAILED') as failures,
+          coalesce(sum(prompt_tokens) filter (where price_id is not null), 0)::bigint as prompt_tokens,
+          coalesce(sum(cached_tokens) filter (where price_id is not null), 0)::bigint as cached_tokens,
+          coalesce(sum(completion_tokens) filter (where price_id is not null), 0)::bigint as completion_tokens,
+          sum(charge_micro)::bigint as charge_micro
+        from (select *, (started_at at time zone 'utc')::date as day from calls) as dated
+        where outcome <> 'REFUSED' and alias is not null
+        group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
+        having grouping(key_id) = 1 or key_id is not null) as summed
+      group by company_id, key_id, day, alias) as counted
+      using (company_id, key_id, day, alias)
+    where kept.sums is distinct from counted.sums`,
+};
+
+const MONTH_SUMS = [
+  'calls',
+  'failures',
+  'prompt_tokens',
+  'cached_tokens',
+  'completion_tokens',
+  'charge_micro',
+];
+const MONTHS_SUMMED = MONTH_SUMS.map((column) => `sum(${column}) as ${column}`).join(', ');
+const listed = (table: string) => MONTH_SUMS.map((column) => `${table}.${column}`).join(', ');
+
+export const usageMonthsCheck: AuditCheck = {
+  holds: 'every month that was added up is the sum of its days, by model and by day',
+  faults: `select format('usage of %s in %s, key %s, %s does not sum up', company_id, month, key_id,
+      case alias when '' then day::text else alias end)
+    from (
+      select days.company_id, days.key_id, done.month, coalesce(alias, '') as alias, coalesce(day, done.month) as day,
+        ${MONTHS_SUMMED}
+      from usage_months_done as done join usage_days as days on days.company_id = done.company_id
+        and days.day >= done.month and days.day < done.month + interval '1 month'
+      group by grouping sets ((days.company_id, days.key_id, done.month, alias),
+        (days.company_id, days.key_id, done.month, day))) as days
+    full join (
+      select usage_months.* from usage_months join usage_months_done using (company_id, month)) as months
+      using (company_id, key_id, month, alias, day)
+    where (${listed('days')}) is distinct from (${listed('months')})`,
+};
+
+export const keyMonthsCheck: AuditCheck = {
+  holds: 'what a key has spent in a month is the sum of its calls',
+  faults: `select format('key %s in %s: kept is %s micro-credits, its calls sum to %s', key_id, to_char(month, 'YYYY-MM'),
+      kept.charge_micro, coalesce(spent, 0))
+    from key_months as kept
+    left join (select key_id, date_trunc('month', day)::date as month, sum(charge_micro) as spent from usage_days
+      group by 1, 2) as days using (key_id, month)
+    where kept.charge_micro <> coalesce(spent, 0)`,
+};

@@ -1,0 +1,79 @@
+import type { Statements, Transaction } from '../../ports/database.ts';
+import { TALENT_COLUMNS, type Talent } from './talent.ts';
+
+type ExportedTalent =
+  | { readonly outcome: 'exported'; readonly export: Readonly<Record<string, unknown>> }
+  | { readonly outcome: 'no-such-talent' };
+
+const ISO = `'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'`;
+
+/** Everything that is kept of a person, as JSON: with files in base64, every version, and why they were linked. */
+export async function exportTalent(
+  statements: Statements,
+  { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
+): Promise<ExportedTalent> {
+  const talents = await statements.query<Talent>(
+    `select ${TALENT_COLUMNS} from talents where company_id = $1 and (id = $2 or duplicate_of = $2) order by id`,
+    [companyId, talentId],
+  );
+  const talent = talents.find(({ id }) => id === talentId);
+  if (talent === undefined) return { outcome: 'no-such-talent' };
+  const ids = talents.map(({ id }) => id);
+  const versions = await statements.query(
+    `select talent_id as "talentId", version, what, profile, changed_by as "changedBy",
+       to_char(changed_at at time zone 'utc', ${ISO}) as "changedAt"
+     from talent_versions where talent_id = any($1::uuid[]) order by talent_id, version`,
+    [ids],
+  );
+  const files = await statements.query(
+    `select talent_id as "talentId", name, encode(sha256, 'hex') as sha256,
+       replace(encode(bytes, 'base64'), E'\\n', '') as "contentBase64", text,
+       to_char(created_at at time zone 'utc', ${ISO}) as "createdAt"
+     from talent_files where talent_id = any($1::uuid[]) order by talent_id, id`,
+    [ids],
+  );
+  const decisions = await statements.query(
+    `select talent_id as "talentId", earlier_id as "earlierId", because, effect,
+       to_char(decided_at at time zone 'utc', ${ISO}) as "decidedAt"
+     from talent_decisions where talent_id = any($1::uuid[]) or earlier_id = any($1::uuid[]) order by id`,
+    [ids],
+  );
+  const linked = talents.filter(({ id }) => id !== talentId).map(shown);
+  return { outcome: 'exported', export: { talent: shown(talent), linked, versions, files, decisions } };
+}
+
+function shown({ createdAt, updatedAt, ...rest }: Talent): Readonly<Record<string, unknown>> {
+  return { ...rest, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+type ErasedTalent =
+  /** All who were recognised as the same person. */
+  | { readonly outcome: 'erased'; readonly talentIds: readonly string[] }
+  | { readonly outcome: 'no-such-talent' };
+
+/**
+ * Takes away a person wholly: the row, and with it files, texts, versions, decisions and whatever other capabilities
+ * hang on the row; all rows that were recognised as the same person; and the kept log entries that name them. What
+ * waits in the queue names an id and finds nobody.
+ */
+export async function eraseTalent(
+  transaction: Transaction,
+  { companyId, talentId }: { readonly companyId: string; readonly talentId: string },
+): Promise<ErasedTalent> {
+  const rows = await transaction.query<{ id: string }>(
+    `select id from talents
+     where company_id = $1 and (
+       id = $2 or duplicate_of = $2
+       or id = (select duplicate_of from talents where id = $2 and company_id = $1)
+       or duplicate_of = (select duplicate_of from talents where id = $2 and company_id = $1))
+     order by id for update`,
+    [companyId, talentId],
+  );
+  const talentIds = rows.map(({ id }) => id);
+  if (!talentIds.includes(talentId)) return { outcome: 'no-such-talent' };
+  await transaction.query('delete from talents where id = any($1::uuid[])', [talentIds]);
+  await transaction.query(`delete from log_entries where context ->> 'talentId' = any($1::text[])`, [
+    talentIds,
+  ]);
+  return { outcome: 'erased', talentIds };
+}

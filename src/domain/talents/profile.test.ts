@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'bun:test';
+import { keptEvidence } from './profile.ts';
+
+const place = (path: string) => ({ path, start: 0, end: 3, confidence: 1 });
+const before = {
+  basics: { name: 'Ada', phone: null },
+  work: [{ position: 'Welder' }, { position: 'Cook' }],
+  skills: [{ name: 'TIG' }],
+};
+const paths = ['basics.name', 'basics.phone', 'work[0].position', 'work[1].position', 'skills[0].name'];
+
+describe('P-15 evidence of a profile that a person has edited', () => {
+  test('stays for what they left as it was, and goes for what they typed, moved or took away', () => {
+    const after = {
+      basics: { name: 'Ada', phone: '1' },
+      work: [{ position: 'Cook' }],
+      skills: [{ name: 'TIG' }],
+    };
+    const kept = keptEvidence(paths.map(place), before, after);
+    expect(kept).toEqual([place('basics.name'), place('skills[0].name')]);
+  });
+
+  test('is null where nothing of it is left, and where there was none', () => {
+    expect(keptEvidence(paths.map(place), before, {})).toBeNull();
+    expect(keptEvidence(null, before, before)).toBeNull();
+    expect(keptEvidence([place('basics.name')], null, before)).toBeNull();
+    expect(keptEvidence([null, 3, { path: 4 }, place('constructor')], before, before)).toBeNull();
+  });
+});

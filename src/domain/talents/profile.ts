@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import type { Profile, Talent } from './talent.ts';
+
+/** What of a profile stands beside it: for lists, and for recognising the person. */
+type ProfileFields = Pick<Talent, 'name' | 'email' | 'phone' | 'headline'>;
+
+type CheckedProfile =
+  | { readonly outcome: 'checked'; readonly profile: Profile }
+  | { readonly outcome: 'invalid'; readonly message: string };
+
+const LONGEST_LINE = 300;
+const LONGEST_PROFILE = 200_000;
+const MOST_ENTRIES = 500;
+
+const text = z.string().max(100_000).nullish();
+const entries = z.array(z.unknown()).max(MOST_ENTRIES).nullish();
+/** Only what this program looks at has a form here; JSON Resume has more, and it is kept as it came. */
+const givenProfile = z.looseObject({
+  basics: z.looseObject({ name: text, label: text, email: text, phone: text, summary: text }).nullish(),
+  work: entries,
+  education: entries,
+  skills: entries,
+  languages: entries,
+  certificates: entries,
+  projects: entries,
+  current_title: text,
+});
+
+/** A profile that somebody typed or sent: JSON Resume in its outlines, and not larger than a long CV. */
+export function checkProfile(value: unknown): CheckedProfile {
+  const read = givenProfile.safeParse(value);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    const where = issue?.path.join('.') ?? '';
+    const message = `${where === '' ? 'it' : where} ${where === '' ? 'must be an object of JSON Resume' : (issue?.message ?? 'is wrong')}`;
+    return { outcome: 'invalid', message };
+  }
+  const json = JSON.stringify(read.data);
+  if (json.length > LONGEST_PROFILE) {
+    return { outcome: 'invalid', message: `at most ${LONGEST_PROFILE} characters of JSON are taken` };
+  }
+  // A JSON column keeps no NUL, and no half of a character.
+  return { outcome: 'checked', profile: JSON.parse(storable(json)) as Profile };
+}
+
+export function fieldsOfProfile(profile: Profile): ProfileFields {
+  const basics = objectOf(profile.basics);
+  return {
+    name: lineOf(basics.name),
+    email: emailOf(basics.email),
+    phone: phoneOf(basics.phone),
+    headline: lineOf(basics.label) ?? lineOf(profile.current_title),
+  };
+}
+
+function emailOf(value: unknown): string | null {
+  const email = lineOf(value)?.toLowerCase() ?? null;
+  return email !== null && /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : null;
+}
+
+/** Digits alone, two zeros in the place of a plus being no part of a number. */
+function phoneOf(value: unknown): string | null {
+  const digits = lineOf(value)?.replaceAll(/\D/g, '').replace(/^00/, '') ?? '';
+  return digits.length >= 5 && digits.length <= 20 ? digits : null;
+}
+
+function lineOf(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const line = value
+    .toWellFormed()
+    .replaceAll(/[\p{Cc}\p{Z}]+/gu, ' ')
+    .trim()
+    .slice(0, LONGEST_LINE);
+  return line.toWellFormed().trim() || null;
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}
+
+function storable(json: string): string {
+  return json
+    .replaceAll('\\u0000', '')
+    .toWellFormed()
+    .replaceAll(/\\ud[89a-f][0-9a-f]{2}/gi, '\\ufffd');
+}
+
+/**
+ * What of the evidence still holds after a profile was edited by hand: the places of values that are the same under
+ * the same path. The others were typed by a person, and stand nowhere in the text. Null where nothing is left.
+ */
+export function keptEvidence(
+  evidence: readonly unknown[] | null,
+  before: Profile | null,
+  after: Profile,
+): readonly unknown[] | null {
+  if (evidence === null || before === null) return null;
+  const kept = evidence.filter((one) => {
+    const path = pathOf(one);
+    if (path === null) return false;
+    const value = valueAt(before, path);
+    return value !== undefined && value !== null && value === valueAt(after, path);
+  });
+  return kept.length === 0 ? null : kept;
+}
+
+function pathOf(evidence: unknown): string | null {
+  if (typeof evidence !== 'object' || evidence === null || !('path' in evidence)) return null;
+  return typeof evidence.path === 'string' ? evidence.path : null;
+}
+
+/** `work[0].position`: undefined where there is nothing. */
+function valueAt(profile: Profile, path: string): unknown {
+  let value: unknown = profile;
+  for (const step of path.split(/[.[\]]+/).filter((one) => one !== '')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[step];
+  }
+  return value;
+}

@@ -1,0 +1,240 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Transaction } from '../../ports/database.ts';
+import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { checkProfile, fieldsOfProfile, keptEvidence } from './profile.ts';
+import {
+  insertTalent,
+  lockTalent,
+  TALENT_COLUMNS,
+  type Talent,
+  type TalentFile,
+  writeTalent,
+} from './talent.ts';
+
+export interface NewTalent {
+  readonly companyId: string;
+  readonly createdBy: string | null;
+  /** A CV for the worker to read, or a profile that needs no reading. */
+  readonly from: { readonly file: TalentFile } | { readonly profile: unknown };
+}
+
+type CreatedTalent =
+  /** Not new where the same file was there before. */
+  | { readonly outcome: 'created'; readonly talent: Talent; readonly isNew: boolean }
+  | { readonly outcome: 'invalid'; readonly message: string };
+
+interface CreateTalentParts {
+  readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+}
+
+/** A CV waits for the worker from this transaction's commit on. */
+export async function createTalent(
+  transaction: Transaction,
+  parts: CreateTalentParts,
+  { companyId, createdBy, from }: NewTalent,
+): Promise<CreatedTalent> {
+  const at = new Date(parts.clock.now());
+  const blank = blankTalent(parts.secrets.newId(), companyId, createdBy, at);
+  const change = { what: 'created', changedBy: createdBy, at } as const;
+  if ('profile' in from) {
+    const checked = checkProfile(from.profile);
+    if (checked.outcome === 'invalid') return checked;
+    const { profile } = checked;
+    const ready = { ...blank, status: 'READY', profile, ...fieldsOfProfile(profile) } as const;
+    const talent = await recognise(transaction, await insertTalent(transaction, ready, change), at);
+    return { outcome: 'created', talent, isNew: true };
+  }
+  const known = await findByFile(transaction, companyId, from.file.bytes);
+  if (known !== null) return await sameFileAgain(transaction, parts, known, createdBy, at);
+  const talent = await insertTalent(transaction, blank, change);
+  const isKept = await keepFile(transaction, parts, talent, from.file);
+  if (!isKept) {
+    // Somebody has sent the same file at this very moment, and was first.
+    await transaction.query('delete from talents where id = $1', [talent.id]);
+    const other = await findByFile(transaction, companyId, from.file.bytes);
+    if (other === null) throw new Error('a file that is there cannot be found');
+    return await sameFileAgain(transaction, parts, other, createdBy, at);
+  }
+  await parts.jobQueue.enqueue(CV_QUEUE.name, { talentId: talent.id }, { within: transaction });
+  return { outcome: 'created', talent, isNew: true };
+}
+
+/** The talent who has it already; one whose CV could not be read gets another try. */
+async function sameFileAgain(
+  transaction: Transaction,
+  { jobQueue }: CreateTalentParts,
+  talentId: string,
+  changedBy: string | null,
+  at: Date,
+): Promise<CreatedTalent> {
+  const talent = await lockTalent(transaction, null, talentId);
+  if (talent === null) throw new Error('a talent with a file is gone');
+  await writeDecision(transaction, {
+    talentId,
+    earlierId: talentId,
+    because: 'same-file',
+    effect: 'returned',
+    at,
+  });
+  if (talent.status !== 'FAILED') return { outcome: 'created', talent, isNew: false };
+  const again = { ...talent, status: 'PENDING', problem: null } as const;
+  const waiting = await writeTalent(transaction, again, { what: 'sent-again', changedBy, at });
+  await jobQueue.enqueue(CV_QUEUE.name, { talentId }, { within: transaction });
+  return { outcome: 'created', talent: waiting, isNew: false };
+}
+
+async function findByFile(
+  transaction: Transaction,
+  companyId: string,
+  bytes: Uint8Array,
+): Promise<string | null> {
+  const rows = await transaction.query<{ talentId: string }>(
+    `select talent_id as "talentId" from talent_files where company_id = $1 and sha256 = sha256($2::bytea)`,
+    [companyId, bytes],
+  );
+  return rows[0]?.talentId ?? null;
+}
+
+/** False where the company has this file. Waits for whoever is about to have it. */
+async function keepFile(
+  transaction: Transaction,
+  { secrets }: CreateTalentParts,
+  { id, companyId, createdAt }: Talent,
+  { name, bytes }: TalentFile,
+): Promise<boolean> {
+  const rows = await transaction.query(
+    `insert into talent_files (id, talent_id, company_id, name, sha256, bytes, created_at)
+     values ($1, $2, $3, $4, sha256($5::bytea), $5, $6) on conflict (company_id, sha256) do nothing returning id`,
+    [secrets.newId(), id, companyId, name, bytes, createdAt],
+  );
+  return rows.length === 1;
+}
+
+function blankTalent(id: string, companyId: string, createdBy: string | null, at: Date): Talent {
+  const unknown = { name: null, email: null, phone: null, headline: null, profile: null } as const;
+  const unread = { evidence: null, document: null, engine: null, problem: null, duplicateOf: null } as const;
+  const own = { id, companyId, version: 1, createdBy, createdAt: at, updatedAt: at } as const;
+  return { ...own, status: 'PENDING', ...unknown, ...unread };
+}
+
+interface TalentEdit {
+  readonly companyId: string;
+  readonly talentId: string;
+  readonly changedBy: string;
+  /** The whole profile, in the place of the one before. */
+  readonly profile: unknown;
+}
+
+type ChangedTalent =
+  | { readonly outcome: 'changed'; readonly talent: Talent }
+  | { readonly outcome: 'no-such-talent' }
+  | { readonly outcome: 'invalid'; readonly message: string };
+
+/**
+ * A person's word counts more than a reading: whoever was PENDING or FAILED is READY with it, and evidence of
+ * what they changed is gone. The reading that was under way then finds nothing to do.
+ */
+export async function changeTalent(
+  transaction: Transaction,
+  clock: Clock,
+  { companyId, talentId, changedBy, profile: wanted }: TalentEdit,
+): Promise<ChangedTalent> {
+  const checked = checkProfile(wanted);
+  if (checked.outcome === 'invalid') return checked;
+  const old = await lockTalent(transaction, companyId, talentId);
+  if (old === null) return { outcome: 'no-such-talent' };
+  const { profile } = checked;
+  const next = {
+    ...old,
+    status: 'READY',
+    profile,
+    ...fieldsOfProfile(profile),
+    evidence: keptEvidence(old.evidence, old.profile, profile),
+    problem: null,
+  } as const;
+  const change = { what: 'edited', changedBy, at: new Date(clock.now()) } as const;
+  return { outcome: 'changed', talent: await writeTalent(transaction, next, change) };
+}
+
+type Because = 'same-file' | 'same-email' | 'same-name-and-phone';
+type Effect = 'returned' | 'updated' | 'linked';
+
+/**
+ * Looks whether a talent who has just become READY was there before, and links the two. Who was there first stays the
+ * one to be matched and takes over the newer profile; where a person has edited the earlier one by hand it stays as it
+ * is. Two of one company are looked at one after the other, so that of two that come at once the second finds the first.
+ */
+export async function recognise(transaction: Transaction, talent: Talent, at: Date): Promise<Talent> {
+  await transaction.query(`select pg_advisory_xact_lock(hashtextextended('talents ' || $1::text, 0))`, [
+    talent.companyId,
+  ]);
+  const earlier = await findEarlier(transaction, talent);
+  if (earlier === null) return talent;
+  const because =
+    talent.email !== null && earlier.email === talent.email ? 'same-email' : 'same-name-and-phone';
+  const isEdited = await wasEditedByHand(transaction, earlier.id);
+  if (!isEdited) {
+    const { name, email, phone, headline, profile, evidence, document, engine } = talent;
+    const newer = { name, email, phone, headline, profile, evidence, document, engine };
+    await writeTalent(transaction, { ...earlier, ...newer }, { what: 'newer-cv', changedBy: null, at });
+  }
+  const effect = isEdited ? 'linked' : 'updated';
+  await writeDecision(transaction, { talentId: talent.id, earlierId: earlier.id, because, effect, at });
+  const rows = await transaction.query<Talent>(
+    `update talents set duplicate_of = $2 where id = $1 returning ${TALENT_COLUMNS}`,
+    [talent.id, earlier.id],
+  );
+  return rows[0] ?? talent;
+}
+
+async function findEarlier(transaction: Transaction, talent: Talent): Promise<Talent | null> {
+  const { id, companyId, email, name, phone } = talent;
+  const rows = await transaction.query<Talent>(
+    `select ${TALENT_COLUMNS} from talents
+     where company_id = $1 and id <> $2 and status = 'READY' and duplicate_of is null
+       and (email = $3 or (phone = $4 and lower(name) = lower($5)))
+     order by id limit 1 for update`,
+    [companyId, id, email, phone, name],
+  );
+  return rows[0] ?? null;
+}
+
+async function wasEditedByHand(transaction: Transaction, talentId: string): Promise<boolean> {
+  const rows = await transaction.query(
+    `select 1 from talent_versions where talent_id = $1 and what = 'edited' limit 1`,
+    [talentId],
+  );
+  return rows.length > 0;
+}
+
+interface Decision {
+  readonly talentId: string;
+  readonly earlierId: string;
+  readonly because: Because;
+  readonly effect: Effect;
+  readonly at: Date;
+}
+
+async function writeDecision(transaction: Transaction, decision: Decision): Promise<void> {
+  const { talentId, earlierId, because, effect, at } = decision;
+  await transaction.query(
+    `insert into talent_decisions (talent_id, earlier_id, because, effect, decided_at) values ($1, $2, $3, $4, $5)`,
+    [talentId, earlierId, because, effect, at],
+  );
+}
+
+/**
+ * CVs that wait to be read, each as the id of its talent and nothing else. A run may take the reader's 20 s and two
+ * calls of a model; a database or a reader that is busy is tried again for about twenty minutes.
+ */
+export const CV_QUEUE: QueueDefinition = {
+  name: 'cv',
+  retries: 8,
+  retryDelaySeconds: 5,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 30,
+};

@@ -1,0 +1,351 @@
+import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
+import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
+import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
+import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
+import { type CreditHolds, estimateCost, type Payer } from '../../domain/credits/holds/holds.ts';
+import { BALANCE_LEVEL } from '../../domain/credits/ledger/credit-account.ts';
+import type { ApiKey } from '../../domain/keys/api-key.ts';
+import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
+import type { CallReservation } from '../../domain/limits/call-reservation.ts';
+import { estimateUsage } from '../../domain/limits/claims.ts';
+import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
+import { type Alias, priceAt } from '../../domain/models/aliases.ts';
+import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import { bearerToken } from '../../http/client-identity.ts';
+import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { type ModelBodyFields, readModelBody } from '../json/request-body.ts';
+import {
+  askedOnce,
+  IDEMPOTENCY_KEY_HEADER,
+  isIdempotencyKey,
+  refusalOfState,
+  UNREADABLE_KEY,
+} from './idempotency.ts';
+import { type ParseFields, readParseBody } from './read-parse-body.ts';
+import type { Refusal } from './refusals.ts';
+import { type Route, routeOf } from './routes.ts';
+
+export interface AdmitParts {
+  readonly keys: KeyDirectory;
+  readonly models: ModelDirectory;
+  readonly limits: Limits;
+  readonly standings: BillingStatuses;
+  readonly holds: CreditHolds;
+  readonly calls: Pick<CallBook, 'hasRoom'>;
+  readonly idempotency: IdempotentCalls;
+  readonly secrets: Secrets;
+  readonly bodyBounds: BodyBounds;
+}
+
+interface Arrival {
+  readonly request: Request;
+  readonly path: string;
+  readonly address: string;
+  readonly startedAtMs: number;
+}
+
+type ModelRoute = Extract<Route, { kind: 'model-call' }>;
+type ParseRoute = Extract<Route, { kind: 'parse' }>;
+type ReadRoute = Exclude<Route, ModelRoute | ParseRoute>;
+
+/** A call that costs something. */
+interface AdmittedPaid<OwnRoute, Fields> {
+  readonly id: string;
+  readonly route: OwnRoute;
+  readonly key: ApiKey;
+  readonly payer: Payer;
+  readonly alias: Alias;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly fields: Fields;
+  readonly estimatedTokens: number;
+  readonly allowances: KeyAllowances;
+  readonly reservation: CallReservation;
+  /** Null without an idempotency key. Ended with the call. */
+  readonly claim: IdempotentClaim | null;
+}
+
+export type AdmittedModelCall = AdmittedPaid<ModelRoute, ModelBodyFields>;
+export type AdmittedParse = AdmittedPaid<ParseRoute, ParseFields>;
+export type AdmittedPaidCall = AdmittedModelCall | AdmittedParse;
+
+/** A repeat of a call whose answer is kept. */
+export interface AdmittedReplay {
+  readonly id: string;
+  readonly route: ModelRoute | ParseRoute;
+  readonly key: ApiKey;
+  readonly asked: AskedOnce;
+  readonly allowances: KeyAllowances;
+  readonly reservation: CallReservation;
+}
+
+export interface AdmittedRead {
+  readonly id: string;
+  readonly route: ReadRoute;
+  readonly key: ApiKey;
+  readonly allowances: KeyAllowances;
+  readonly reservation: CallReservation;
+}
+
+/** A refusal knows as much as had been found out by then. */
+export interface Refused {
+  readonly outcome: 'refused';
+  readonly refusal: Refusal;
+  readonly route: Route | null;
+  readonly key: ApiKey | null;
+  readonly alias: string | null;
+  readonly allowances: KeyAllowances | null;
+}
+
+export type Admission =
+  | { readonly outcome: 'model-call'; readonly call: AdmittedModelCall }
+  | { readonly outcome: 'parse'; readonly call: AdmittedParse }
+  | { readonly outcome: 'replay'; readonly call: AdmittedReplay }
+  | { readonly outcome: 'read'; readonly call: AdmittedRead }
+  | Refused;
+
+/**
+ * Every refusal of the gateway, in its order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413,
+ * model 403, overdue invoice 403, credits 402, key limits 429. The address counts every request; nothing else is
+ * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
+ * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read.
+ */
+export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
+  const { request, path, address, startedAtMs } = arrival;
+  const counted = await parts.limits.countAddress(address);
+  if (counted.outcome === 'refused') {
+    return refuse({ name: 'rateLimited', message: ADDRESS_MESSAGE, retryAfterMs: counted.retryAfterMs });
+  }
+  const route = routeOf(request.method, path);
+  if (route === null) {
+    return refuse({ name: 'notFound', message: `There is no ${request.method} ${path} here.` });
+  }
+  const found = await parts.keys.find(bearerToken(request) ?? '');
+  if (found.outcome === 'unavailable') {
+    return refuse({ name: 'unavailable', message: 'Keys cannot be checked at the moment.' }, { route });
+  }
+  if (found.outcome === 'unknown') return refuse({ name: 'unauthenticated' }, { route });
+  const { key } = found;
+  if (!found.scopes.has(route.scope)) {
+    const message = `This key lacks the scope ${route.scope}. Mint a key with it.`;
+    return refuse({ name: 'scopeDenied', message }, { route, key });
+  }
+  const id = parts.secrets.newId();
+  if (route.kind !== 'model-call' && route.kind !== 'parse') return await admitRead(parts, id, route, key);
+
+  const idempotencyKey = request.headers.get(IDEMPOTENCY_KEY_HEADER);
+  if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) {
+    return refuse(UNREADABLE_KEY, { route, key });
+  }
+  const read = await (route.kind === 'parse' ? readParseBody : readCallBody)(request, parts.bodyBounds);
+  if (read.outcome === 'refused') return refuse(read.refusal, { route, key });
+  const { bytes, fields } = read;
+  // A parse call that names no model is held to the allowlist by its default (G-28).
+  const named = fields.model ?? defaultAliasOf(parts.models, route.serves);
+  const alias = parts.models.find(named);
+  const known = { route, key, alias: alias?.alias ?? null };
+  if (alias === null || (found.models !== null && !found.models.has(alias.alias))) {
+    return refuse({ name: 'modelNotAllowed', param: 'model' }, known);
+  }
+  if (!route.serves.includes(alias.kind)) {
+    const message = `${alias.alias} is a model of the kind ${alias.kind}, which ${path} does not serve.`;
+    return refuse({ name: 'invalidRequest', message, param: 'model' }, known);
+  }
+  const wanted = { id, route, key, alias, bytes, fields };
+  if (idempotencyKey === null) return await admitPaidCall(parts, wanted, startedAtMs, null);
+
+  const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
+  const asked = await askedOnce(parts.secrets, asking);
+  const state = await parts.idempotency.find(asked);
+  if (state === 'free') return await admitPaidCall(parts, wanted, startedAtMs, asked);
+  if (state === 'answered') return await admitReplay(parts, wanted, asked);
+  return refuse(refusalOfState(state), known);
+}
+
+type WantedCall = Pick<AdmittedPaidCall, 'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields'>;
+
+async function admitPaidCall(
+  parts: AdmitParts,
+  wanted: WantedCall,
+  startedAtMs: number,
+  asked: AskedOnce | null,
+): Promise<Admission> {
+  const { id, route, key, alias, bytes, fields } = wanted;
+  const known = { route, key, alias: alias.alias };
+  const standing = await parts.standings.find(key.companyId);
+  if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
+  if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
+  if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
+
+  const answers = route.endpoint === 'embeddings' ? 0 : fields.maxTokens;
+  const size = 'input' in fields ? fields.estimatedBytes : bytes.length;
+  const usage = estimateUsage(size, answers, fields.choices);
+  const estimatedTokens = usage.promptTokens + usage.completionTokens;
+  const payer = payerOf(key, startedAtMs);
+  const holds = parts.holds.of(payer, estimateCost(priceAt(alias, startedAtMs), usage));
+  const limited = await parts.limits.reserve(key, id, estimatedTokens, holds);
+  if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known);
+  const { allowances, reservation } = limited;
+  const claim = asked === null ? null : { ...asked, callId: id };
+  const call = {
+    id,
+    route,
+    key,
+    payer,
+    alias,
+    bytes,
+    fields,
+    estimatedTokens,
+    allowances,
+    reservation,
+    claim,
+  };
+  // The route says of which of the two kinds the fields are.
+  const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
+  if (claim === null) return admitted;
+
+  const state = await claimOrGiveBack(parts, claim, reservation);
+  if (state === 'claimed') return admitted;
+  if (state === 'answered') {
+    return { outcome: 'replay', call: { id, route, key, asked: claim, allowances, reservation } };
+  }
+  return refuse(refusalOfState(state), { ...known, allowances });
+}
+
+/** The first of its kind: svc/extract-default. */
+function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][]): string {
+  return models.all().find(({ kind }) => kinds.includes(kind))?.alias ?? '';
+}
+
+const ADDRESS_MESSAGE =
+  'Too many requests from this address, which all callers behind it share. Back off and try again.';
+
+async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: ApiKey): Promise<Admission> {
+  const limited = await parts.limits.reserve(key, id, 0, []);
+  if (limited.outcome !== 'admitted') return refuseByLimit(limited, payerOf(key, 0), { route, key });
+  const { allowances, reservation } = limited;
+  return { outcome: 'read', call: { id, route, key, allowances, reservation } };
+}
+
+/** Last of all, so that a call that is refused anyway writes nothing. An answered one needs the reservation still. */
+async function claimOrGiveBack(
+  parts: Pick<AdmitParts, 'idempotency'>,
+  claim: IdempotentClaim,
+  reservation: CallReservation,
+) {
+  let isTaken = false;
+  try {
+    const state = await parts.idempotency.claim(claim);
+    isTaken = state === 'claimed' || state === 'answered';
+    return state;
+  } finally {
+    if (!isTaken) await reservation.end(0, []);
+  }
+}
+
+/** It counts as a request and is held back by no invoice and no balance: it was paid for. */
+async function admitReplay(parts: AdmitParts, wanted: WantedCall, asked: AskedOnce): Promise<Admission> {
+  const { id, route, key, alias } = wanted;
+  const limited = await parts.limits.reserve(key, id, 0, []);
+  if (limited.outcome !== 'admitted') {
+    return refuseByLimit(limited, payerOf(key, 0), { route, key, alias: alias.alias });
+  }
+  const { allowances, reservation } = limited;
+  return { outcome: 'replay', call: { id, route, key, asked, allowances, reservation } };
+}
+
+type ReadCallBody =
+  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ModelBodyFields }
+  | { outcome: 'refused'; refusal: Refusal };
+
+async function readCallBody(request: Request, bodyBounds: BodyBounds): Promise<ReadCallBody> {
+  const contentType = request.headers.get('content-type');
+  if (contentType !== null && !/^application\/([\w.-]+\+)?json\b/i.test(contentType)) {
+    return refuseBody({ name: 'invalidRequest', message: 'Send the body as application/json.' });
+  }
+  const body = await readBody(request, bodyBounds);
+  switch (body.outcome) {
+    case 'too-large':
+      return refuseBody({
+        name: 'tooLarge',
+        message: `The body is larger than ${bodyBounds.maxBytes} bytes.`,
+      });
+    case 'too-slow':
+      return refuseBody({ name: 'tooSlow' });
+    case 'broken':
+      return refuseBody({ name: 'invalidRequest', message: 'The body broke off.' });
+    case 'read': {
+      const read = readModelBody(body.bytes);
+      if (read.outcome === 'read') return { outcome: 'read', bytes: body.bytes, fields: read.fields };
+      return refuseBody({ name: 'invalidRequest', message: read.message, param: read.param });
+    }
+  }
+}
+
+function refuseBody(refusal: Refusal): ReadCallBody {
+  return { outcome: 'refused', refusal };
+}
+
+const NOT_PAYABLE_NOW: Refusal = {
+  name: 'unavailable',
+  message: 'Credits cannot be checked or charged at the moment. Try again with backoff.',
+};
+
+function refuse(refusal: Refusal, known: Partial<Refused> = {}): Refused {
+  return { outcome: 'refused', refusal, route: null, key: null, alias: null, allowances: null, ...known };
+}
+
+function refuseByLimit(
+  limited: Exclude<Awaited<ReturnType<Limits['reserve']>>, { outcome: 'admitted' }>,
+  payer: Payer,
+  known: Partial<Refused>,
+): Refused {
+  switch (limited.outcome) {
+    case 'unknown-level':
+      return refuse(NOT_PAYABLE_NOW, known);
+    case 'not-payable': {
+      const { hold, level, allowances } = limited;
+      const message = creditMessage(payer, hold.name === BALANCE_LEVEL, level);
+      return refuse({ name: 'insufficientCredits', message }, { ...known, allowances });
+    }
+    case 'refused': {
+      const { by, retryAfterMs, allowances } = limited;
+      const message = `This key is over its limit of ${by}${by === 'calls in flight' ? '' : ' a minute'}. Back off and try again.`;
+      return refuse({ name: 'rateLimited', message, retryAfterMs }, { ...known, allowances });
+    }
+  }
+}
+
+function payerOf(key: ApiKey, startedAtMs: number): Payer {
+  const { id: keyId, companyId, monthlySpendingLimitMicro: monthlyLimitMicro } = key;
+  return { companyId, keyId, monthlyLimitMicro, startedAtMs };
+}
+
+/** What is to be done about a 402, which is another thing for each of its reasons. */
+function creditMessage(payer: Payer, isBalance: boolean, levelMicro: number): string {
+  if (isBalance) return levelMicro > 0 ? ALL_HELD : NONE_LEFT;
+  const limit = `This key's monthly spending limit of ${formatCredits(payer.monthlyLimitMicro ?? 0n)} credits`;
+  if (levelMicro > 0) {
+    return `${limit} is held by its calls that are still running. Wait until some end, or lower max_tokens.`;
+  }
+  const free = nextMonth(payer.startedAtMs);
+  return `${limit} is used up. Use a key with a higher limit, or wait until ${free} (UTC).`;
+}
+
+const NONE_LEFT =
+  'Your company has no credits left. Buy credits, or have its credit line raised; calls pass again at once.';
+const ALL_HELD =
+  'All credits of your company are held by its calls that are still running. Wait until some end, lower max_tokens, or buy credits.';
+
+const MICRO_PER_CREDIT = 1_000_000n;
+
+/** As people write it: 12, 0.5. */
+function formatCredits(micro: bigint): string {
+  const rest = (micro % MICRO_PER_CREDIT).toString().padStart(6, '0').replace(/0+$/, '');
+  return rest === '' ? String(micro / MICRO_PER_CREDIT) : `${micro / MICRO_PER_CREDIT}.${rest}`;
+}
+
+function nextMonth(atMs: number): string {
+  const at = new Date(atMs);
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
+}

@@ -1,0 +1,155 @@
+import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import { DOCUMENT_LIMITS } from '../../ports/document-reader.ts';
+import type { Refusal } from './refusals.ts';
+
+/** What is to be parsed: a text as it is, or a file whose text has still to be read out of it. */
+export type ParseInput =
+  | { readonly text: string }
+  | { readonly file: Uint8Array<ArrayBuffer>; readonly name: string | null };
+
+/** What the gateway needs to know of a parse call's body, in the manner of a model call's. */
+export interface ParseFields {
+  /** Null is the default alias. */
+  readonly model: string | null;
+  readonly stream: false;
+  readonly maxTokens: null;
+  readonly choices: 1;
+  readonly input: ParseInput;
+  /** Of the text, as far as it can be told before a file is read. */
+  readonly estimatedBytes: number;
+}
+
+export type ReadParseBody =
+  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ParseFields }
+  | { outcome: 'refused'; refusal: Refusal };
+
+/** Of a file most is layout, fonts and pictures: a CV of ten pages has this much text. */
+const MOST_ESTIMATED_OF_FILE = 40_000;
+const LONGEST_NAME = 1_000;
+const JSON_BODY = /^application\/([\w.-]+\+)?json\b/i;
+const FORM_BODY = /^multipart\/form-data\b/i;
+
+/** G-7: JSON with `text` or `file`, or a form with the same. The file itself is looked into later, by its reader. */
+export async function readParseBody(request: Request, bounds: BodyBounds): Promise<ReadParseBody> {
+  const contentType = request.headers.get('content-type') ?? 'application/json';
+  const isForm = FORM_BODY.test(contentType);
+  if (!isForm && !JSON_BODY.test(contentType)) {
+    return invalid('Send the body as application/json or as multipart/form-data.');
+  }
+  const body = await readBody(request, bounds);
+  switch (body.outcome) {
+    case 'too-large':
+      return tooLarge(`The body is larger than ${bounds.maxBytes} bytes.`);
+    case 'too-slow':
+      return { outcome: 'refused', refusal: { name: 'tooSlow' } };
+    case 'broken':
+      return invalid('The body broke off.');
+    case 'read': {
+      const { bytes } = body;
+      return isForm ? await readForm(bytes, contentType) : readJson(bytes);
+    }
+  }
+}
+
+function readJson(bytes: Uint8Array<ArrayBuffer>): ReadParseBody {
+  const given = parsed(bytes);
+  if (!isObject(given)) return invalid('The body must be a JSON object with "text" or "file".');
+  const { text, file, model } = given;
+  if (model != null && typeof model !== 'string') return invalid('model must be a string.', 'model');
+  if (text != null && file != null) return invalid('Give text or file, not both.', 'file');
+  if (text != null)
+    return typeof text === 'string' ? ofText(bytes, text, model) : invalid('text must be a string.', 'text');
+  if (!isObject(file)) return invalid('text is missing, or a file with name and content_base64.', 'text');
+  const { name, content_base64: content } = file;
+  if (name != null && typeof name !== 'string') return invalid('file.name must be a string.', 'file.name');
+  if (typeof content !== 'string') return invalid('file.content_base64 is missing.', 'file.content_base64');
+  const decoded = fromBase64(content);
+  if (decoded === null) return invalid('file.content_base64 is not base64.', 'file.content_base64');
+  return ofFile(bytes, decoded, name ?? null, model);
+}
+
+async function readForm(bytes: Uint8Array<ArrayBuffer>, contentType: string): Promise<ReadParseBody> {
+  let form: FormData;
+  try {
+    form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
+  } catch {
+    return invalid('The form cannot be read: send multipart/form-data with its boundary.');
+  }
+  const [file, text, model] = [form.get('file'), form.get('text'), form.get('model')];
+  if (model !== null && typeof model !== 'string') return invalid('model must be a text.', 'model');
+  if (file !== null && text !== null) return invalid('Give text or file, not both.', 'file');
+  if (file instanceof Blob) {
+    const content = new Uint8Array(await file.arrayBuffer());
+    return ofFile(bytes, content, 'name' in file ? String(file.name) : null, model);
+  }
+  const given = text ?? file;
+  if (typeof given !== 'string') return invalid('The form needs a file, or a text.', 'file');
+  return ofText(bytes, given, model);
+}
+
+function ofText(
+  bytes: Uint8Array<ArrayBuffer>,
+  given: string,
+  model: string | null | undefined,
+): ReadParseBody {
+  const text = given.toWellFormed();
+  if (text.trim() === '') return invalid('text is empty.', 'text');
+  const { maxCharacters } = DOCUMENT_LIMITS;
+  if (text.length > maxCharacters) {
+    return tooLarge(`text has ${text.length} characters, and ${maxCharacters} are allowed.`, 'text');
+  }
+  return read(bytes, model, { text }, text.length);
+}
+
+function ofFile(
+  bytes: Uint8Array<ArrayBuffer>,
+  file: Uint8Array<ArrayBuffer>,
+  name: string | null,
+  model: string | null | undefined,
+): ReadParseBody {
+  if (file.length === 0) return invalid('The file is empty.', 'file');
+  const { maxBytes } = DOCUMENT_LIMITS;
+  if (file.length > maxBytes) {
+    return tooLarge(`The file has ${file.length} bytes, and ${maxBytes} are allowed.`, 'file');
+  }
+  const estimated = Math.min(file.length, MOST_ESTIMATED_OF_FILE);
+  return read(bytes, model, { file, name: name?.slice(0, LONGEST_NAME) ?? null }, estimated);
+}
+
+function read(
+  bytes: Uint8Array<ArrayBuffer>,
+  model: string | null | undefined,
+  input: ParseInput,
+  estimatedBytes: number,
+): ReadParseBody {
+  const call = { stream: false, maxTokens: null, choices: 1 } as const;
+  return { outcome: 'read', bytes, fields: { model: model ?? null, ...call, input, estimatedBytes } };
+}
+
+function invalid(message: string, param: string | null = null): ReadParseBody {
+  return { outcome: 'refused', refusal: { name: 'invalidRequest', message, param } };
+}
+
+function tooLarge(message: string, param: string | null = null): ReadParseBody {
+  return { outcome: 'refused', refusal: { name: 'tooLarge', message, param } };
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.fromBase64(text);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

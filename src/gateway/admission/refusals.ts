@@ -1,0 +1,124 @@
+import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
+
+interface RefusalRow {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string | null;
+  readonly message: string;
+}
+
+/** The error table of the interface, as data (G-35, G-36). Clients match on code, people read the message. */
+export const REFUSALS = {
+  unauthenticated: {
+    status: 401,
+    type: 'authentication_error',
+    code: null,
+    message:
+      'No valid API key was given. Send "Authorization: Bearer <key>" with a live key of your company.',
+  },
+  insufficientCredits: {
+    status: 402,
+    type: 'insufficient_quota',
+    code: 'INSUFFICIENT_CREDITS',
+    message: 'Your company has no credits left. Buy credits; calls pass again as soon as they are booked.',
+  },
+  scopeDenied: {
+    status: 403,
+    type: 'permission_error',
+    code: 'LLM_SCOPE_DENIED',
+    message: 'This key lacks the scope that the call needs. Mint a key with it.',
+  },
+  modelNotAllowed: {
+    status: 403,
+    type: 'permission_error',
+    code: 'LLM_MODEL_NOT_ALLOWED',
+    message: 'This key may not call that model. GET /models lists those it may call.',
+  },
+  planLimitExceeded: {
+    status: 403,
+    type: 'permission_error',
+    code: 'PLAN_LIMIT_EXCEEDED',
+    message:
+      'An invoice of your company is overdue. Pay it; calls pass again as soon as the payment is booked.',
+  },
+  notFound: {
+    status: 404,
+    type: 'not_found_error',
+    code: null,
+    message: 'There is no such route.',
+  },
+  idempotencyConflict: {
+    status: 409,
+    type: 'invalid_request_error',
+    code: null,
+    message: 'The Idempotency-Key is taken.',
+  },
+  rateLimited: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: null,
+    message: 'Too many requests. Back off and try again after the time in retry-after.',
+  },
+  unavailable: {
+    status: 503,
+    type: 'api_error',
+    code: 'LLM_GATEWAY_UNAVAILABLE',
+    message: 'The model cannot be reached at the moment. Try again with backoff.',
+  },
+  invalidRequest: {
+    status: 400,
+    type: 'invalid_request_error',
+    code: null,
+    message: 'The request cannot be read.',
+  },
+  tooLarge: {
+    status: 413,
+    type: 'invalid_request_error',
+    code: null,
+    message: 'The body is too large.',
+  },
+  tooSlow: {
+    status: 408,
+    type: 'invalid_request_error',
+    code: null,
+    message: 'The body did not arrive in time.',
+  },
+} as const satisfies Record<string, RefusalRow>;
+
+export type RefusalName = keyof typeof REFUSALS;
+
+export interface Refusal {
+  readonly name: RefusalName;
+  /** In the place of the table's own words. */
+  readonly message?: string;
+  readonly param?: string | null;
+  /** An upstream's own refusal keeps its status. */
+  readonly status?: number;
+  readonly retryAfterMs?: number;
+  /** False where the client's library would try again by the status, for nothing. */
+  readonly shouldRetry?: false;
+}
+
+export function refusalEnvelope({ name, message, param = null }: Refusal) {
+  const row = REFUSALS[name];
+  return errorEnvelope(row.type, message ?? row.message, row.code, param);
+}
+
+export function refusalStatus({ name, status }: Refusal): number {
+  return status ?? REFUSALS[name].status;
+}
+
+export function refusalResponse(refusal: Refusal, headers: Record<string, string>): Response {
+  const { retryAfterMs, shouldRetry } = refusal;
+  const told = shouldRetry === false ? { ...headers, 'x-should-retry': 'false' } : headers;
+  const more =
+    retryAfterMs === undefined
+      ? told
+      : {
+          ...told,
+          // Whole seconds, rounded up: a second too early would be refused again.
+          'retry-after': String(Math.ceil(retryAfterMs / 1000)),
+          'retry-after-ms': String(Math.ceil(retryAfterMs)),
+        };
+  return envelopeResponse(refusalStatus(refusal), refusalEnvelope(refusal), more);
+}

@@ -1,0 +1,76 @@
+import type { ParseKind } from '../../domain/documents/document-engine.ts';
+import type { Scope } from '../../domain/keys/api-key.ts';
+import type { AliasKind } from '../../domain/models/aliases.ts';
+import type { ModelEndpoint } from '../../ports/model-upstream.ts';
+
+export const BASE_PATH = '/llm/v1';
+/** Not in the table below: its tools stand for routes that are. */
+export const MCP_PATH = `${BASE_PATH}/mcp`;
+
+/** What may be called, with the scope it needs. */
+export type Route =
+  | {
+      readonly kind: 'model-call';
+      readonly endpoint: ModelEndpoint;
+      readonly scope: Scope;
+      readonly serves: readonly AliasKind[];
+    }
+  | {
+      readonly kind: 'parse';
+      readonly endpoint: 'parse/cv' | 'parse/jd';
+      readonly scope: Scope;
+      readonly serves: readonly AliasKind[];
+      readonly parses: ParseKind;
+    }
+  | { readonly kind: 'list-models'; readonly endpoint: 'models'; readonly scope: Scope }
+  | {
+      readonly kind: 'one-model';
+      readonly endpoint: 'models';
+      readonly scope: Scope;
+      readonly alias: string;
+    }
+  | { readonly kind: 'usage'; readonly endpoint: 'usage'; readonly scope: Scope }
+  | { readonly kind: 'jobs'; readonly endpoint: 'jobs'; readonly scope: Scope };
+
+const TEXT_KINDS: readonly AliasKind[] = ['chat', 'extract'];
+const chat = 'inference:chat';
+
+const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
+  [
+    'POST /chat/completions',
+    { kind: 'model-call', endpoint: 'chat/completions', scope: chat, serves: TEXT_KINDS },
+  ],
+  ['POST /completions', { kind: 'model-call', endpoint: 'completions', scope: chat, serves: TEXT_KINDS }],
+  ['POST /embeddings', { kind: 'model-call', endpoint: 'embeddings', scope: chat, serves: ['embed'] }],
+  ['POST /parse/cv', parseRoute('parse/cv', 'cv')],
+  ['POST /parse/jd', parseRoute('parse/jd', 'jd')],
+  ['GET /models', { kind: 'list-models', endpoint: 'models', scope: chat }],
+  ['GET /usage', { kind: 'usage', endpoint: 'usage', scope: 'usage:read' }],
+  ['GET /jobs', { kind: 'jobs', endpoint: 'jobs', scope: 'jobs:read' }],
+]);
+
+function parseRoute(endpoint: 'parse/cv' | 'parse/jd', parses: ParseKind): Route {
+  return { kind: 'parse', endpoint, scope: 'inference:parse', serves: ['extract'], parses };
+}
+
+const ONE_MODEL = '/models/';
+
+/** Null for an unknown route, and for a wrong method on a known one (G-10). */
+export function routeOf(method: string, path: string): Route | null {
+  if (!path.startsWith(BASE_PATH)) return null;
+  const rest = path.slice(BASE_PATH.length);
+  const route = ROUTES.get(`${method} ${rest}`);
+  if (route !== undefined) return route;
+  if (method !== 'GET' || !rest.startsWith(ONE_MODEL) || rest.length > 200) return null;
+  // An alias holds a slash, which a client may or may not encode (G-4).
+  const alias = decoded(rest.slice(ONE_MODEL.length));
+  return alias === null ? null : { kind: 'one-model', endpoint: 'models', scope: chat, alias };
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

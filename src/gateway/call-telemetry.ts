@@ -1,0 +1,227 @@
+import type { FinishedCall } from '../domain/calls/settlement/finished-call.ts';
+import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
+import type { Metric, MetricSample } from '../http/metrics.ts';
+import type { UpstreamTarget } from '../ports/model-upstream.ts';
+import type { Span, Tracer } from '../ports/tracer.ts';
+import { routeOf } from './admission/routes.ts';
+import { type CallTrace, refusalReason } from './forwarding/end-call.ts';
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  'chat/completions': 'chat',
+  completions: 'text_completion',
+  embeddings: 'embeddings',
+};
+
+export function beginTrace(
+  tracer: Tracer,
+  request: Request,
+  path: string,
+  requestId: string,
+): CallTrace | null {
+  const { method } = request;
+  // A path that is none of ours would be a name of its own for each.
+  const name = routeOf(method, path) === null ? method : `${method} ${path}`;
+  const root = tracer.begin(name, 'server', request.headers.get('traceparent'), {
+    'http.request.method': method,
+    'url.path': path,
+    'turnpike.request.id': requestId,
+  });
+  return root === null ? null : traceOf(root);
+}
+
+function traceOf(root: Span): CallTrace {
+  const admitting = root.begin('admit', 'internal');
+  let asking: Span | null = null;
+  let settling: Span | null = null;
+  return {
+    admitted(admission) {
+      if (admission.outcome === 'refused') {
+        const reason = refusalReason(admission.refusal);
+        admitting.end(reason);
+        return;
+      }
+      const { id, key } = admission.call;
+      root.set({ 'turnpike.call.id': id, 'turnpike.company.id': key.companyId, 'turnpike.key.id': key.id });
+      admitting.end();
+    },
+    trying({ alias, route, fields }, target) {
+      const operation = OPERATIONS[route.endpoint] ?? route.endpoint;
+      asking = root.begin(`${operation} ${alias.alias}`, 'client', {
+        'gen_ai.operation.name': operation,
+        'gen_ai.request.model': alias.alias,
+        'gen_ai.response.model': target.model,
+        'gen_ai.request.stream': fields.stream,
+        ...(fields.maxTokens === null ? {} : { 'gen_ai.request.max_tokens': fields.maxTokens }),
+        ...targetAttributes(target),
+      });
+      return { traceparent: asking.traceparent };
+    },
+    failed(reason) {
+      asking?.end(reason);
+      asking = null;
+    },
+    ended({ tokens, reason, httpStatus }) {
+      root.set({ 'http.response.status_code': httpStatus });
+      if (tokens !== null) {
+        asking?.set({
+          'gen_ai.usage.input_tokens': tokens.promptTokens,
+          'gen_ai.usage.output_tokens': tokens.completionTokens,
+        });
+      }
+      asking?.end(reason);
+      settling = root.begin('settle', 'internal');
+    },
+    settled(outcome) {
+      settling?.end(outcome === 'not-written' ? outcome : null);
+      root.end(outcome === 'not-written' ? outcome : null);
+    },
+    answered(status) {
+      root.set({ 'http.response.status_code': status });
+      root.end(status >= 500 ? String(status) : null);
+    },
+  };
+}
+
+function targetAttributes({ id, baseUrl }: UpstreamTarget): Record<string, string | number> {
+  if (baseUrl === null) return { 'turnpike.target.id': id, 'gen_ai.provider.name': 'embedded' };
+  const { hostname, port, protocol } = new URL(baseUrl);
+  const standard = protocol === 'https:' ? 443 : 80;
+  return {
+    'turnpike.target.id': id,
+    'gen_ai.provider.name': 'openai',
+    'server.address': hostname,
+    'server.port': port === '' ? standard : Number(port),
+  };
+}
+
+/**
+ * Counts of the calls of this process for Prometheus. Labels are bounded by what there is: endpoints, aliases, outcomes
+ * and the reasons of our own table; never a key, a company or a target.
+ */
+export interface CallMeters {
+  count(call: FinishedCall): void;
+  /** A request that no key is known of. */
+  countUnknown(refusal: string): void;
+  metrics(): readonly Metric[];
+}
+
+/** In seconds. Answers of models take from a tenth of a second to minutes. */
+const DURATION_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+interface Histogram {
+  readonly labels: Readonly<Record<string, string>>;
+  /** One more than there are bounds: the last is for what exceeds them all. */
+  readonly counts: number[];
+  sum: number;
+}
+
+export function createCallMeters(): CallMeters {
+  const calls: Counters = new Map();
+  const tokens: Counters = new Map();
+  const unknown: Counters = new Map();
+  const durations = new Map<string, Histogram>();
+  const firstBytes = new Map<string, Histogram>();
+
+  return {
+    count(call) {
+      const { endpoint, outcome, tokens: used } = call;
+      const alias = call.alias ?? 'none';
+      const reason = call.reason ?? 'none';
+      addTo(
+        calls,
+        `${endpoint} ${alias} ${outcome} ${reason}`,
+        () => ({ endpoint, alias, outcome, reason }),
+        1,
+      );
+      if (outcome === 'REFUSED') return;
+      const place = `${endpoint} ${alias}`;
+      const labels = () => ({ endpoint, alias });
+      observe(durations, place, labels, call.durationMs);
+      if (call.firstByteMs !== null) observe(firstBytes, place, labels, call.firstByteMs);
+      if (used === null) return;
+      addTo(tokens, `${alias} prompt`, () => ({ alias, kind: 'prompt' }), used.promptTokens);
+      addTo(tokens, `${alias} cached`, () => ({ alias, kind: 'cached' }), used.cachedTokens);
+      addTo(tokens, `${alias} completion`, () => ({ alias, kind: 'completion' }), used.completionTokens);
+    },
+    countUnknown: (refusal) => addTo(unknown, refusal, () => ({ refusal }), 1),
+    metrics: () => [
+      counter('turnpike_calls_total', 'Calls of known keys, by how they ended.', calls),
+      counter('turnpike_unknown_requests_total', 'Requests refused before a key was known.', unknown),
+      counter(
+        'turnpike_tokens_total',
+        'Tokens that models used; cached ones are a part of the prompt.',
+        tokens,
+      ),
+      histogram('turnpike_call_duration_seconds', 'From a call to its end.', durations),
+      histogram('turnpike_first_byte_seconds', 'From a call to its model’s first answer.', firstBytes),
+    ],
+  };
+}
+
+/** Every call that the book is told of is counted, however it is written. */
+export function withMeters(book: CallBook, meters: CallMeters): CallBook {
+  return {
+    ...book,
+    settle(call) {
+      meters.count(call);
+      return book.settle(call);
+    },
+    note(call) {
+      meters.count(call);
+      book.note(call);
+    },
+  };
+}
+
+type Counters = Map<string, { readonly labels: Record<string, string>; value: number }>;
+
+/** The labels are made once: this runs for every call. */
+function addTo(counters: Counters, name: string, labels: () => Record<string, string>, amount: number): void {
+  const known = counters.get(name);
+  if (known === undefined) counters.set(name, { labels: labels(), value: amount });
+  else known.value += amount;
+}
+
+function observe(
+  histograms: Map<string, Histogram>,
+  place: string,
+  labels: () => Record<string, string>,
+  ms: number,
+): void {
+  const known = histograms.get(place);
+  const one = known ?? {
+    labels: labels(),
+    counts: new Array<number>(DURATION_BOUNDS.length + 1).fill(0),
+    sum: 0,
+  };
+  if (known === undefined) histograms.set(place, one);
+  const seconds = ms / 1_000;
+  const at = DURATION_BOUNDS.findIndex((bound) => seconds <= bound);
+  const bucket = at === -1 ? DURATION_BOUNDS.length : at;
+  one.counts[bucket] = (one.counts[bucket] ?? 0) + 1;
+  one.sum += seconds;
+}
+
+function counter(name: string, help: string, counters: Counters): Metric {
+  return { name, help, type: 'counter', samples: [...counters.values()] };
+}
+
+function histogram(name: string, help: string, histograms: Map<string, Histogram>): Metric {
+  const samples = [...histograms.values()].flatMap(({ labels, counts, sum }) => {
+    let count = 0;
+    const buckets = counts.map((value, at): MetricSample => {
+      count += value;
+      return {
+        suffix: '_bucket',
+        labels: { ...labels, le: String(DURATION_BOUNDS[at] ?? '+Inf') },
+        value: count,
+      };
+    });
+    return [
+      ...buckets,
+      { suffix: '_sum', labels, value: sum },
+      { suffix: '_count', labels, value: count },
+    ] as const;
+  });
+  return { name, help, type: 'histogram', samples };
+}

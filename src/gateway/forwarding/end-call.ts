@@ -1,0 +1,285 @@
+import type { AnswerToKeep, IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
+import type { CallTokens, FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
+import type { CallBook, Settled } from '../../domain/calls/settlement/settle-call.ts';
+import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import type {
+  Admission,
+  AdmittedModelCall,
+  AdmittedPaidCall,
+  AdmittedRead,
+  AdmittedReplay,
+  Refused,
+} from '../admission/admit.ts';
+import { REFUSALS, type Refusal, refusalStatus } from '../admission/refusals.ts';
+
+/** What ending a call needs. */
+export interface EndParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly calls: CallBook;
+  readonly holds: CreditHolds;
+  readonly idempotency: IdempotentCalls;
+}
+
+/** What answering a call needs besides. */
+export interface AnswerParts extends EndParts {
+  readonly unpaidEndings: UnpaidEndings;
+  /** Between two chunks of an answer. */
+  readonly idleTimeoutMs: number;
+}
+
+export interface ModelCallContext {
+  readonly requestId: string;
+  readonly startedAtMs: number;
+  /** Aborts when the client leaves. */
+  readonly clientSignal: AbortSignal;
+  /** Those of the client's headers that go on to the provider. */
+  readonly forwardedHeaders: Readonly<Record<string, string>>;
+  /** What every answer to this call carries. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null where this call is not taken down. */
+  readonly trace?: CallTrace | null;
+}
+
+/**
+ * What is taken down of one call, in OpenTelemetry's names: the request, its admission, each try at a provider and the
+ * settlement. Tokens, models and ids; never a prompt, an answer or a key. Nothing of it runs while tracing is off.
+ */
+export interface CallTrace {
+  admitted(admission: Admission): void;
+  /** A try begins; what the provider is to be told of it. */
+  trying(call: AdmittedModelCall, target: UpstreamTarget): Readonly<Record<string, string>>;
+  /** The try came to nothing. */
+  failed(reason: string): void;
+  /** The model has answered to its end, or will not. */
+  ended(ending: CallEnding): void;
+  /** The call's row is written, or could not be. */
+  settled(outcome: string): void;
+  /** Of a request that calls no model. */
+  answered(status: number): void;
+}
+
+export interface Answering {
+  readonly parts: AnswerParts;
+  readonly call: AdmittedModelCall;
+  readonly context: ModelCallContext;
+  readonly target: { readonly id: string };
+  readonly answer: UpstreamAnswer;
+  readonly end: EndCall;
+  readonly firstByteMs: number;
+  readonly upstreamAbort: AbortController;
+}
+
+/** Ends a call: its row is committed and what it reserved is settled. True where the row is written. */
+export type EndCall = (ending: CallEnding) => Promise<boolean>;
+
+/** However many ways lead to the end of a call, it ends once. */
+export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: ModelCallContext): EndCall {
+  let ended: Promise<boolean> | null = null;
+  return (ending) => {
+    ended ??= endOnce(ending);
+    return ended;
+  };
+  /**
+   * The commit first, then what the call holds is given back together with the levels that the commit left: nobody
+   * finds the hold gone and the charge not yet there, and a client that calls again finds nothing of its own held.
+   * A call that waits in the journal keeps its credits held until it is in the database.
+   */
+  async function endOnce(ending: CallEnding): Promise<boolean> {
+    const tokens = tokensToSettle(ending);
+    const { holds } = parts;
+    const { requestId, startedAtMs } = context;
+    const clock = { requestId, startedAtMs, nowMs: parts.clock.now() };
+    context.trace?.ended(ending);
+    const settled = await settle(recordOf(call, clock, ending), ending);
+    context.trace?.settled(settled.outcome);
+    if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
+    switch (settled.outcome) {
+      case 'settled':
+        await call.reservation.end(tokens, holds.levelsAfter(call.payer, settled));
+        return true;
+      case 'journaled': {
+        const { committed } = settled;
+        await call.reservation.end(
+          tokens,
+          committed.then((changed) => holds.levelsAfter(call.payer, changed)),
+        );
+        return true;
+      }
+      case 'not-written':
+        parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
+        await call.reservation.end(tokens, []);
+        return false;
+    }
+  }
+  /** With an idempotency key the answer goes with the record. */
+  async function settle(record: FinishedCall, ending: CallEnding): Promise<Settled> {
+    const { claim } = call;
+    try {
+      if (claim === null) return await parts.calls.settle(record);
+      const kept = await parts.idempotency.withAnswer(claim, record, ending.answer ?? null);
+      return await parts.calls.settle(kept);
+    } catch (error) {
+      return { outcome: 'not-written', error };
+    }
+  }
+}
+
+/**
+ * The tokens that a call's reservation becomes: those it used; where it reached a model that told nothing, the
+ * estimate stays (G-31); where no model ran, none.
+ */
+function tokensToSettle({ tokens, firstByteMs }: CallEnding): number | null {
+  if (tokens !== null) return totalTokens(tokens);
+  return firstByteMs === null ? 0 : null;
+}
+
+function totalTokens({ promptTokens, completionTokens }: CallTokens): number {
+  return promptTokens + completionTokens;
+}
+
+/** Of a call that used nothing. */
+export function failure(
+  reason: string,
+  httpStatus: number,
+  targetId: string | null,
+  firstByteMs: number | null = null,
+): CallEnding {
+  return { outcome: 'FAILED', reason, httpStatus, targetId, tokens: null, firstByteMs };
+}
+
+/** What is known about a call besides how it ended. */
+interface CallClock {
+  readonly requestId: string;
+  readonly startedAtMs: number;
+  readonly nowMs: number;
+}
+
+export interface CallEnding {
+  readonly outcome: 'SUCCEEDED' | 'FAILED';
+  readonly reason: string | null;
+  readonly httpStatus: number;
+  readonly targetId: string | null;
+  readonly tokens: CallTokens | null;
+  readonly firstByteMs: number | null;
+  /** In the place of the estimate it was admitted with. */
+  readonly estimatedTokens?: number;
+  /** Only of a call with an idempotency key. */
+  readonly answer?: AnswerToKeep;
+}
+
+export function recordOf(
+  { id, key, route, alias, fields, estimatedTokens }: AdmittedPaidCall,
+  { requestId, startedAtMs, nowMs }: CallClock,
+  ending: CallEnding,
+): FinishedCall {
+  return {
+    id,
+    companyId: key.companyId,
+    keyId: key.id,
+    requestId,
+    endpoint: route.endpoint,
+    alias: alias.alias,
+    streamed: fields.stream,
+    estimatedTokens: ending.estimatedTokens ?? estimatedTokens,
+    startedAtMs,
+    durationMs: nowMs - startedAtMs,
+    monthlyLimitMicro: key.monthlySpendingLimitMicro,
+    // One by one: this runs for every call, and copying an object whole costs several times as much.
+    outcome: ending.outcome,
+    reason: ending.reason,
+    httpStatus: ending.httpStatus,
+    targetId: ending.targetId,
+    tokens: ending.tokens,
+    firstByteMs: ending.firstByteMs,
+  };
+}
+
+/** Null where no key was known: such refusals are counted, not stored. */
+export function recordOfRefusal(
+  id: string,
+  { key, route, alias, refusal }: Pick<Refused, 'key' | 'route' | 'alias' | 'refusal'>,
+  clock: CallClock,
+): FinishedCall | null {
+  if (key === null || route === null) return null;
+  const base = { id, companyId: key.companyId, keyId: key.id, endpoint: route.endpoint, alias };
+  return {
+    ...base,
+    ...untouched(clock),
+    outcome: 'REFUSED',
+    reason: refusalReason(refusal),
+    httpStatus: refusalStatus(refusal),
+  };
+}
+
+export function recordOfRead(
+  { id, key, route }: AdmittedRead,
+  httpStatus: number,
+  clock: CallClock,
+): FinishedCall {
+  const base = { id, companyId: key.companyId, keyId: key.id, endpoint: route.endpoint, alias: null };
+  return { ...base, ...untouched(clock), outcome: 'SUCCEEDED', reason: null, httpStatus };
+}
+
+/** As a read: of no model, and in no total. */
+export function recordOfReplay(
+  { id, key, route }: AdmittedReplay,
+  httpStatus: number,
+  clock: CallClock,
+): FinishedCall {
+  const base = { id, companyId: key.companyId, keyId: key.id, endpoint: route.endpoint, alias: null };
+  return { ...base, ...untouched(clock), outcome: 'SUCCEEDED', reason: 'replayed', httpStatus };
+}
+
+export function refusalReason({ name }: Refusal): string {
+  return REFUSALS[name].code ?? name;
+}
+
+/** Of a call that reached no upstream. */
+function untouched({ requestId, startedAtMs, nowMs }: CallClock) {
+  return {
+    requestId,
+    startedAtMs,
+    durationMs: nowMs - startedAtMs,
+    firstByteMs: null,
+    targetId: null,
+    tokens: null,
+    streamed: false,
+    estimatedTokens: 0,
+    monthlyLimitMicro: null,
+  };
+}
+
+/** Streams that ended without usage cost us and nobody pays: a key that keeps doing so is told of (G-31). */
+export interface UnpaidEndings {
+  note(keyId: string): void;
+}
+
+const SUSPICIOUS_ENDINGS = 5;
+const SUSPICIOUS_WITHIN_MS = 10 * 60_000;
+const MOST_WATCHED_KEYS = 10_000;
+
+export function createUnpaidEndings({ clock, log }: { clock: Clock; log: Log }): UnpaidEndings {
+  const endings = new Map<string, { since: number; count: number }>();
+  return {
+    note(keyId) {
+      const now = clock.now();
+      const known = endings.get(keyId);
+      const isRunning = known !== undefined && now - known.since < SUSPICIOUS_WITHIN_MS;
+      const entry = isRunning ? known : { since: now, count: 0 };
+      entry.count += 1;
+      endings.delete(keyId);
+      endings.set(keyId, entry);
+      if (entry.count % SUSPICIOUS_ENDINGS === 0) {
+        const context = { keyId, count: entry.count, withinMs: SUSPICIOUS_WITHIN_MS };
+        log.warn('streams of a key keep ending without usage and are not charged', context);
+      }
+      if (endings.size <= MOST_WATCHED_KEYS) return;
+      const oldest = endings.keys().next().value;
+      if (oldest !== undefined) endings.delete(oldest);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
+import type { AdmittedModelCall } from '../admission/admit.ts';
+import { readModelBody } from '../json/request-body.ts';
+import { answerModelCall, type ModelCallParts } from './model-call.ts';
+
+function given(order: () => never[], steered: Record<string, unknown> = {}) {
+  const written: FinishedCall[] = [];
+  const settled: (number | null)[] = [];
+  const parts = {
+    clock: createManualClock(),
+    log: createSilentLog(),
+    secrets: createSystemSecrets(),
+    models: { order },
+    calls: {
+      settle: async (call: FinishedCall) => {
+        written.push(call);
+        return { outcome: 'settled', level: null, spending: null };
+      },
+      ...steered,
+    },
+    holds: { levelsAfter: () => [], ...steered },
+    idleTimeoutMs: 1_000,
+  } as unknown as ModelCallParts;
+  const bytes = new TextEncoder().encode('{"model":"svc/chat-default"}');
+  const read = readModelBody(bytes);
+  if (read.outcome !== 'read') throw new Error(read.message);
+  const call = {
+    id: 'call',
+    bytes,
+    fields: read.fields,
+    route: { endpoint: 'chat/completions' },
+    key: { id: 'key', companyId: 'company' },
+    alias: { alias: 'svc/chat-default' },
+    estimatedTokens: 10,
+    claim: null,
+    reservation: { end: async (tokens: number | null) => void settled.push(tokens), ...steered },
+  } as unknown as AdmittedModelCall;
+  const clientSignal = new AbortController().signal;
+  const context = { requestId: 'r', startedAtMs: 0, clientSignal, forwardedHeaders: {}, headers: {} };
+  return { written, settled, answer: () => answerModelCall(parts, call, context) };
+}
+
+test('what a call holds is given back, and its row written, also where nobody foresaw the failure', async () => {
+  const { written, settled, answer } = given(() => {
+    throw new Error('a fault of ours');
+  });
+  expect(await answer().catch((error: Error) => error.message)).toBe('a fault of ours');
+  expect(settled).toEqual([0]);
+  expect(written).toMatchObject([{ outcome: 'FAILED', reason: 'internal', keyId: 'key' }]);
+});
+
+test('an alias without targets ends its call as unavailable, once', async () => {
+  const { written, settled, answer } = given(() => []);
+  expect((await answer()).status).toBe(503);
+  expect(settled).toEqual([0]);
+  expect(written).toMatchObject([{ outcome: 'FAILED', reason: 'LLM_GATEWAY_UNAVAILABLE' }]);
+});
+
+test('G-33 a call is committed before what it holds is given back, with the levels of that commit', async () => {
+  const order: string[] = [];
+  const { answer } = given(() => [], {
+    settle: async () => {
+      order.push('commit');
+      return { outcome: 'settled', level: 'level', spending: null };
+    },
+    levelsAfter: (_: unknown, { level }: { level: unknown }) => [level],
+    end: async (_: unknown, levels: unknown) => void order.push(`end ${levels}`),
+  });
+  await answer();
+  expect(order).toEqual(['commit', 'end level']);
+});
+
+test('a book that fails without a word costs the client its answer and nobody a hold', async () => {
+  const ended: unknown[] = [];
+  const { answer } = given(() => [], {
+    settle: () => Promise.reject(new Error('unforeseen')),
+    end: async (_: unknown, levels: unknown) => void ended.push(levels),
+  });
+  expect((await answer()).status).toBe(503);
+  expect(ended).toEqual([[]]);
+});

@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'bun:test';
+import { type ModelBodyFields, readModelBody } from './request-body.ts';
+
+const encode = (text: string) => new TextEncoder().encode(text);
+/** Every character in its longest form. */
+const escaped = (name: string) => name.replace(/./g, (one) => `\\u00${one.charCodeAt(0).toString(16)}`);
+
+function fieldsOf(text: string): ModelBodyFields {
+  const read = readModelBody(encode(text));
+  if (read.outcome === 'invalid') throw new Error(`${read.message}: ${text}`);
+  return read.fields;
+}
+
+function refusalOf(body: string | Uint8Array): string {
+  const read = readModelBody(typeof body === 'string' ? encode(body) : body);
+  return read.outcome === 'read' ? 'read' : `${read.param}: ${read.message}`;
+}
+
+describe('the model', () => {
+  test.each([
+    ['{"model":"fast"}', 'fast'],
+    [' \r\n\t{ "a" : [1] , "model" : "fast" } \n', 'fast'],
+    ['{"model":""}', ''],
+    ['{"model":"a\\u0062\\n\\"\\\\"}', 'ab\n"\\'],
+    ['{"model":"\\ud83d\\ude00é😀"}', '😀é😀'],
+    ['{"model":"\\ud800"}', '\ud800'],
+    ['{"model":"\ufeffa"}', '\ufeffa'],
+    [`{"model":"${'long'.repeat(50)}"}`, 'long'.repeat(50)],
+    ['{"mod\\u0065l":"fast"}', 'fast'],
+    ['{"\\u006d\\u006F\\u0064\\u0065\\u006c":"fast"}', 'fast'],
+    ['{"models":"other","model":"fast","model ":"other","mode":"other","":"other"}', 'fast'],
+    ['{"a":{"model":"inner"},"model":"fast","b":[{"model":1,"model":2}]}', 'fast'],
+    ['{"mod\\u0066l":"other","mod\\n0065l":"other","model":"fast"}', 'fast'],
+    ['{"mod\\\\u0065l":"other","model":"fast"}', 'fast'],
+  ])('%p', (text, model) => {
+    expect(fieldsOf(text).model).toBe(model);
+  });
+
+  test('G-36: its absence and other types are refused by name', () => {
+    expect(refusalOf('{}')).toBe("model: 'model' is missing");
+    expect(refusalOf('{"stream":true}')).toBe("model: 'model' is missing");
+    for (const value of ['null', '1', 'true', '["a"]', '{"a":"b"}']) {
+      expect(refusalOf(`{"model":${value}}`)).toBe("model: 'model' must be a string");
+    }
+  });
+});
+
+describe('stream', () => {
+  test.each([
+    ['true', true],
+    ['false', false],
+    ['null', false],
+  ])('%s', (value, stream) => {
+    expect(fieldsOf(`{"model":"a","stream":${value}}`).stream).toBe(stream);
+  });
+
+  test('absent, or inside of something, is no stream', () => {
+    expect(fieldsOf('{"model":"a","b":{"stream":true},"c":[{"stream":true}]}').stream).toBe(false);
+  });
+
+  test.each(['"true"', '1', '0', '[]', '{}', '""'])('G-13: %s is refused', (value) => {
+    expect(refusalOf(`{"stream":${value},"model":"a"}`)).toBe("stream: 'stream' must be true, false or null");
+  });
+});
+
+describe('G-13: stream_options', () => {
+  test.each(['[]', '"a"', '1', 'true', 'false'])('%s is refused, on a stream or not', (value) => {
+    for (const stream of ['true', 'false']) {
+      const text = `{"model":"a","stream":${stream},"stream_options":${value}}`;
+      expect(refusalOf(text)).toBe("stream_options: 'stream_options' must be an object or null");
+    }
+  });
+
+  test.each(['include_usage', 'include\\u005fusage', escaped('include_usage')])(
+    '%s a second time is refused',
+    (name) => {
+      const text = `{"model":"a","stream_options":{"include_usage":true,"b":1,"${name}":true}}`;
+      expect(refusalOf(text)).toBe("stream_options: 'stream_options.include_usage' stands twice");
+      const apart = `{"model":"a","include_usage":1,"stream_options":{"include_usage":true,"b":{"${name}":true}}}`;
+      expect(refusalOf(apart)).toBe('read');
+    },
+  );
+
+  test('anything else in it passes, repeated too', () => {
+    const text = '{"model":"a","stream_options":{"b":{"include_usage":1,"include_usage":2},"c":1,"c":2}}';
+    expect(refusalOf(text)).toBe('read');
+  });
+});
+
+describe('G-13: what two parsers could read differently is refused', () => {
+  test.each([
+    ['model', '"a"', 'mod\\u0065l'],
+    ['stream', 'true', '\\u0073tream'],
+    ['stream', 'null', 'stream'],
+    ['stream_options', 'null', 'stream\\u005foptions'],
+    ['stream_options', '{}', 'stream_options'],
+  ])('%s that stands twice', (name, value, secondName) => {
+    const first = name === 'model' ? '' : '"model":"a",';
+    const text = `{${first}"${name}":${value},"x":1,"${secondName}":${value}}`;
+    expect(refusalOf(text)).toBe(`${name}: '${name}' stands twice`);
+  });
+
+  test('other names may stand twice', () => {
+    expect(refusalOf('{"model":"a","b":1,"b":2,"max_tokens":1,"max_tokens":2,"":0,"":1}')).toBe('read');
+  });
+
+  test('a byte order mark', () => {
+    expect(refusalOf('\ufeff{"model":"a"}')).toBe(
+      'null: the body begins with a byte order mark; send it without',
+    );
+  });
+});
+
+describe('G-36: a malformed body', () => {
+  test.each([
+    ['', 'the body is empty; it must be a JSON object'],
+    [' \n', 'the body is empty; it must be a JSON object'],
+    ['[{"model":"a"}]', 'the body must be a JSON object'],
+    ['"model"', 'the body must be a JSON object'],
+    ['null', 'the body must be a JSON object'],
+    ['{"model":"a"', 'the body is not valid JSON: it ends too early'],
+    ['{"model":"a', 'the body is not valid JSON: it ends too early'],
+    ['{"model":"a"}}', 'the body is not valid JSON: unexpected character at byte 13'],
+    ['{"model":"a" "b":1}', 'the body is not valid JSON: unexpected character at byte 13'],
+    ['{"model" "a"}', 'the body is not valid JSON: unexpected character at byte 9'],
+    ['{"model":"a",}', 'the body is not valid JSON: unexpected character at byte 13'],
+    ['{"model":"a","b":é}', 'the body is not valid JSON: unexpected character at byte 17'],
+    ['{"model":"a","b":"\u0001"}', 'the body is not valid JSON: unexpected character at byte 18'],
+    ['model=a&stream=true', 'the body is not valid JSON: unexpected character at byte 0'],
+    ['{"model":1,"stream":01}', 'the body is not valid JSON: unexpected character at byte 21'],
+    [
+      '{"stream_options":{"include_usage":tru}}',
+      'the body is not valid JSON: unexpected character at byte 38',
+    ],
+    ['{"stream_options":[}}', 'the body is not valid JSON: unexpected character at byte 19'],
+  ])('%p: %s', (text, message) => {
+    expect(refusalOf(text)).toBe(`null: ${message}`);
+  });
+
+  test.each([
+    ['an overlong form', [0xc0, 0x80]],
+    ['a longer overlong form', [0xe0, 0x9f, 0xbf]],
+    ['a surrogate', [0xed, 0xa0, 0x80]],
+    ['past U+10FFFF', [0xf4, 0x90, 0x80, 0x80]],
+    ['a lone continuation', [0x80]],
+    ['a sequence cut short', [0xe2, 0x82]],
+  ])('that is not UTF-8: %s', (_, wrong) => {
+    const body = Uint8Array.of(...encode('{"model":"a","b":"'), ...wrong, ...encode('"}'));
+    expect(refusalOf(body)).toBe('null: the body is not valid UTF-8: wrong sequence at byte 18');
+    expect(refusalOf(body.subarray(0, body.length - 2))).toContain('not valid UTF-8');
+    expect(refusalOf(Uint8Array.of(0x22, ...wrong, 0x22))).toContain('not valid UTF-8');
+  });
+});
+
+describe('G-40: what an estimate needs', () => {
+  test.each([
+    ['', null],
+    ['"max_tokens":10', 10],
+    ['"max_completion_tokens":20', 20],
+    ['"max_tokens":10,"max_completion_tokens":20', 20],
+    ['"max_completion_tokens":20,"max_tokens":10', 20],
+    ['"max_tokens":10,"max_completion_tokens":0', 0],
+    ['"max_tokens":10,"max_completion_tokens":-1', 10],
+    ['"max_tokens":10,"max_completion_tokens":null', 10],
+    ['"max_tokens":10,"max_completion_tokens":"20"', 10],
+    ['"max_tokens":"10"', null],
+    ['"max_tokens":[10]', null],
+    ['"max_tokens":{"a":10}', null],
+    ['"max_tokens":true', null],
+    ['"max_tokens":-0', 0],
+    ['"max_tokens":-0.5', null],
+    ['"max_tokens":1.5e1', 15],
+    ['"max_tokens":1.2', 2],
+    ['"max_tokens":1e400', Number.MAX_SAFE_INTEGER],
+    ['"max_tokens":-1e400', null],
+    ['"max_tokens":9007199254740993', Number.MAX_SAFE_INTEGER],
+    [`"max_tokens":${'1'.repeat(1000)}`, Number.MAX_SAFE_INTEGER],
+    [`"max_tokens":0.${'0'.repeat(1000)}1`, 0],
+    ['"max_tokens":10,"max_tokens":11', 11],
+    ['"max\\u005ftokens":10', 10],
+    [`"${escaped('max_completion_tokens')}":20,"max_tokens":10`, 20],
+    ['"a":{"max_tokens":10}', null],
+  ])('max tokens: %s', (members, maxTokens) => {
+    expect(fieldsOf(`{${members}${members === '' ? '' : ','}"model":"a"}`).maxTokens).toBe(maxTokens);
+  });
+
+  test.each([
+    ['1', 1],
+    ['3', 3],
+    ['2.9', 2],
+    ['0', 1],
+    ['-4', 1],
+    ['0.5', 1],
+    ['"3"', 1],
+    ['null', 1],
+    ['[3]', 1],
+    ['1e400', Number.MAX_SAFE_INTEGER],
+  ])('n: %s', (value, choices) => {
+    expect(fieldsOf(`{"model":"a","n":${value}}`).choices).toBe(choices);
+  });
+
+  test('without n it is one', () => {
+    expect(fieldsOf('{"model":"a","b":{"n":3}}').choices).toBe(1);
+  });
+});
+
+test('G-12: 100,000 levels inside of a body are read', () => {
+  const deep = `${'[{"a":'.repeat(50_000)}1${'}]'.repeat(50_000)}`;
+  expect(fieldsOf(`{"messages":${deep},"model":"a"}`).model).toBe('a');
+  expect(fieldsOf(`{"stream_options":{"b":${deep}},"model":"a"}`).model).toBe('a');
+});

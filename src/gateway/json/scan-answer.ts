@@ -1,0 +1,258 @@
+/**
+ * One pass over the bytes of one JSON object, which finds what the gateway must know of it and where it stands, so
+ * that no answer is parsed and written anew. 0.4 µs for a chunk of 250 bytes, which JSON.parse takes too; little
+ * more than half its time for long texts and embeddings.
+ *
+ * It reads names and values and balances brackets, but proves no numbers and no escapes: an object that only a
+ * strict parser would refuse (a NaN among log probabilities, say) is still restamped and passed on.
+ */
+interface AnswerFields {
+  /** An object from its first brace to its last, with nothing but white space around it. */
+  isWhole: boolean;
+  /** Where the values stand that name the provider: start, end, start, end … Each occurrence of a name counts. */
+  readonly toRestamp: number[];
+  /** The last top-level `usage` that is not null, and the last such `error`. 0 and 0 where there is none. */
+  usageStart: number;
+  usageEnd: number;
+  errorStart: number;
+  errorEnd: number;
+  /** Some object inside has a `usage`. */
+  hasInnerUsage: boolean;
+  /** Of the texts a model writes (content, reasoning, arguments of tools …), as escaped as they stand. */
+  contentBytes: number;
+}
+
+export function createAnswerFields(): AnswerFields {
+  return {
+    isWhole: false,
+    toRestamp: [],
+    usageStart: 0,
+    usageEnd: 0,
+    errorStart: 0,
+    errorEnd: 0,
+    hasInnerUsage: false,
+    contentBytes: 0,
+  };
+}
+
+const FIRST_OF_NULL = 0x6e;
+
+/**
+ * Fills `fields` anew from bytes `start` to `end`. What follows `end`, if anything, must be a line end: then no
+ * look at the next byte can mistake it for a part of the object.
+ */
+export function scanAnswer(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void {
+  fields.isWhole = false;
+  if (fields.toRestamp.length > 0) fields.toRestamp.length = 0;
+  fields.usageStart = fields.usageEnd = fields.errorStart = fields.errorEnd = 0;
+  fields.hasInnerUsage = false;
+  fields.contentBytes = 0;
+
+  let at = skipSpace(bytes, start, end);
+  if (bytes[at] !== OPEN_BRACE) return;
+  at = skipSpace(bytes, at + 1, end);
+  while (bytes[at] === QUOTE) {
+    const nameStart = at + 1;
+    const nameEnd = stringEnd(bytes, nameStart, end);
+    at = skipSpace(bytes, nameEnd + 1, end);
+    if (bytes[at] !== COLON) return;
+    const valueStart = skipSpace(bytes, at + 1, end);
+    const valueEnd = endOfValue(bytes, valueStart, end, fields);
+    if (valueEnd === -1) return;
+    noteField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
+    at = skipSpace(bytes, valueEnd, end);
+    if (bytes[at] !== COMMA) break;
+    at = skipSpace(bytes, at + 1, end);
+    if (bytes[at] !== QUOTE) return;
+  }
+  fields.isWhole = bytes[at] === CLOSE_BRACE && skipSpace(bytes, at + 1, end) === end;
+}
+
+const MODEL = asBytes('model');
+const PROVIDER = asBytes('provider');
+const USAGE = asBytes('usage');
+const ERROR = asBytes('error');
+const TEXT = asBytes('text');
+const CONTENT = asBytes('content');
+const REFUSAL = asBytes('refusal');
+const ARGUMENTS = asBytes('arguments');
+const REASONING = asBytes('reasoning');
+const REASONING_CONTENT = asBytes('reasoning_content');
+/** A name of five letters with one of them as \uXXXX: what is shorter is not a name of ours in disguise. */
+const SHORTEST_ESCAPED = 10;
+
+function noteField(
+  bytes: Uint8Array,
+  nameStart: number,
+  nameEnd: number,
+  valueStart: number,
+  valueEnd: number,
+  fields: AnswerFields,
+): void {
+  let name = bytes;
+  let from = nameStart;
+  let length = nameEnd - nameStart;
+  if (length >= SHORTEST_ESCAPED && hasBackslash(bytes, nameStart, nameEnd)) {
+    name = unescaped(bytes, nameStart, nameEnd);
+    from = 0;
+    length = name.length;
+  }
+  if (length === 5) {
+    if (matches(name, from, MODEL)) {
+      fields.toRestamp.push(valueStart, valueEnd);
+    } else if (bytes[valueStart] === FIRST_OF_NULL) {
+      return;
+    } else if (matches(name, from, USAGE)) {
+      fields.usageStart = valueStart;
+      fields.usageEnd = valueEnd;
+    } else if (matches(name, from, ERROR)) {
+      fields.errorStart = valueStart;
+      fields.errorEnd = valueEnd;
+    }
+  } else if (length === 8 && bytes[valueStart] === QUOTE && matches(name, from, PROVIDER)) {
+    fields.toRestamp.push(valueStart, valueEnd);
+  }
+}
+
+/** After the value that begins at `at`; -1 where it does not end. */
+function endOfValue(bytes: Uint8Array, at: number, end: number, fields: AnswerFields): number {
+  const first = bytes[at];
+  if (first === QUOTE) {
+    const last = stringEnd(bytes, at + 1, end);
+    return last < end ? last + 1 : -1;
+  }
+  if (first !== undefined && (first | EITHER_BRACKET) === OPEN_BRACE) {
+    return endOfNested(bytes, at, end, fields);
+  }
+  let after = at;
+  while (after < end && isPartOfScalar(bytes[after] as number)) after += 1;
+  return after > at ? after : -1;
+}
+
+/** Numbers, true, false and null: up to the next comma, quote, bracket or space. */
+function isPartOfScalar(byte: number): boolean {
+  return byte > QUOTE && byte !== COMMA && (byte | EITHER_BRACKET) !== CLOSE_BRACE;
+}
+
+function endOfNested(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): number {
+  let depth = 0;
+  let at = start;
+  let isContent = false;
+  while (at < end) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE) {
+      const last = stringEnd(bytes, at + 1, end);
+      if (last >= end) return -1;
+      const isName = bytes[skipSpace(bytes, last + 1, end)] === COLON;
+      if (isName) isContent = noteInnerName(bytes, at + 1, last, fields);
+      else if (isContent) fields.contentBytes += last - at - 1;
+      at = last + 1;
+      continue;
+    }
+    at += 1;
+    const bracket = byte | EITHER_BRACKET;
+    if (bracket === OPEN_BRACE) {
+      depth += 1;
+      at = skipNumbers(bytes, at, end);
+    } else if (bracket === CLOSE_BRACE) {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+  return -1;
+}
+
+/** Whether the value of this name is text that the model wrote. */
+function noteInnerName(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): boolean {
+  switch (end - start) {
+    case 4:
+      return matches(bytes, start, TEXT);
+    case 5:
+      if (matches(bytes, start, USAGE)) fields.hasInnerUsage = true;
+      return false;
+    case 7:
+      return matches(bytes, start, CONTENT) || matches(bytes, start, REFUSAL);
+    case 9:
+      return matches(bytes, start, ARGUMENTS) || matches(bytes, start, REASONING);
+    case 17:
+      return matches(bytes, start, REASONING_CONTENT);
+    default:
+      return false;
+  }
+}
+
+/** JSON by its bytes: what restamp-fields.ts walks with. */
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+/** This bit makes `[` into `{` and `]` into `}`. */
+const EITHER_BRACKET = 0x20;
+const BACKSLASH = 0x5c;
+const DIGIT_9 = 0x39;
+const LETTER_E = 0x65;
+
+function asBytes(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+/** Through the vectors of an embedding, which are most of its answer: nothing in them can end it. */
+function skipNumbers(bytes: Uint8Array, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte === QUOTE || (byte > DIGIT_9 && (byte | 0x20) !== LETTER_E)) return at;
+  }
+  return end;
+}
+
+function matches(bytes: Uint8Array, start: number, name: Uint8Array): boolean {
+  for (let at = 0; at < name.length; at += 1) if (bytes[start + at] !== name[at]) return false;
+  return true;
+}
+
+/** A text of 2,000 bytes ends sooner by a native search (3 µs by a loop, 0.5 by it), one of a few bytes later. */
+const SHORT_TEXT = 24;
+
+/** The place of the closing quote; `end` or past it where there is none. */
+function stringEnd(bytes: Uint8Array, start: number, end: number): number {
+  const soon = Math.min(start + SHORT_TEXT, end);
+  let at = start;
+  for (; at < soon; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  while (at < end) {
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return end;
+    let slashes = 0;
+    while (bytes[quote - slashes - 1] === BACKSLASH) slashes += 1;
+    // An even number of backslashes escape each other, an odd one leaves one for the quote.
+    if (slashes % 2 === 0) return quote;
+    at = quote + 1;
+  }
+  return end;
+}
+
+function skipSpace(bytes: Uint8Array, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return at;
+  }
+  return end;
+}
+
+function hasBackslash(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}
+
+function unescaped(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const quoted = new TextDecoder().decode(bytes.subarray(start - 1, end + 1));
+  try {
+    return asBytes(JSON.parse(quoted) as string);
+  } catch {
+    return bytes.subarray(start, end);
+  }
+}

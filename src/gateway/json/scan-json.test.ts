@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'bun:test';
+import { failedAt, jsonText } from './json-text.ts';
+import { spaceEnd, valueEnd } from './scan-json.ts';
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function accepts(bytes: Uint8Array): boolean {
+  const end = valueEnd(jsonText(bytes), spaceEnd(bytes, 0));
+  return end >= 0 && spaceEnd(bytes, end) === bytes.length;
+}
+
+/** A mark at the beginning stays in the text, so `JSON.parse` refuses it as we do. */
+const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function parses(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(strictDecoder.decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function* textsOf(alphabet: readonly string[], longest: number): Generator<string> {
+  let texts = [''];
+  for (let length = 0; length < longest; length++) {
+    texts = texts.flatMap((text) => alphabet.map((letter) => text + letter));
+    yield* texts;
+  }
+}
+
+function expectSameAsParser(candidates: Iterable<Uint8Array>): { accepted: number; refused: number } {
+  const counts = { accepted: 0, refused: 0 };
+  for (const bytes of candidates) {
+    const accepted = accepts(bytes);
+    if (accepted !== parses(bytes)) {
+      throw new Error(
+        `${accepted ? 'accepted' : 'refused'}: ${JSON.stringify(String.fromCharCode(...bytes))}`,
+      );
+    }
+    counts[accepted ? 'accepted' : 'refused']++;
+  }
+  return counts;
+}
+
+describe('G-12: a body is JSON exactly where JSON.parse says so', () => {
+  test.each([
+    ['numbers', [...'-+.eE019'], 5],
+    ['brackets', [...'[]{},:"1 '], 5],
+    ['members', ['{', '}', '"a"', ':', ',', '[', ']', ' 0'], 6],
+    ['strings', ['"', '\\', 'u', 'n', '0', 'dF', '\u007f', '\n'], 5],
+    ['words', ['true', 'tru', 'e', 'false', 'null', 'nul', 'N', '[', ']', ','], 4],
+    ['white space', [' ', '\t', '\r', '\n', '\f', '\v', '\u00a0', '\u2028', '\ufeff', '1', '\0'], 4],
+  ])('every short text of %s', (_, alphabet, longest) => {
+    const counts = expectSameAsParser([...textsOf(alphabet, longest)].map(encode));
+    expect(counts.accepted).toBeGreaterThanOrEqual(10);
+    expect(counts.refused).toBeGreaterThan(1000);
+  });
+
+  test.each([
+    ['-0', true],
+    ['1e400', true],
+    ['123456789012345678901234567890', true],
+    ['0.5E-7', true],
+    ['01', false],
+    ['1.', false],
+    ['.5', false],
+    ['+1', false],
+    ['1e', false],
+    ['0x1', false],
+    ['NaN', false],
+    ['', false],
+    ['"\\u0000 \\ud800 \\uDFFF \\/ \\b"', true],
+    ['"\\u00g0"', false],
+    ['"\\u000g"', false],
+    ['"\\u000"', false],
+    ['"\\u000', false],
+    ['"\\x41"', false],
+    ['"a\u0000b"', false],
+    ['"a\tb"', false],
+    ["'a'", false],
+    ['{"":{"":""}}', true],
+    ['{"a":1,"a":2}', true],
+    ['{"a":1,}', false],
+    ['[1,]', false],
+    ['[1]]', false],
+    ['{"a":1} x', false],
+    ['// a\n1', false],
+  ])('%p: %p', (text, expected) => {
+    expect(parses(encode(text))).toBe(expected);
+    expect(accepts(encode(text))).toBe(expected);
+  });
+
+  test('every beginning of a UTF-8 sequence, whole, cut short and too long', () => {
+    function* sequences(): Generator<Uint8Array> {
+      const others = [0x22, 0x7f, 0x80, 0xbf, 0xc0];
+      for (let lead = 0x80; lead < 0x100; lead++) {
+        yield Uint8Array.of(0x22, lead, 0x22);
+        yield Uint8Array.of(0x22, lead);
+        for (let second = 0x70; second < 0x100; second++) {
+          yield Uint8Array.of(0x22, lead, second);
+          yield Uint8Array.of(0x22, lead, second, 0x22);
+          for (const third of others) {
+            yield Uint8Array.of(0x22, lead, second, third, 0x22);
+            for (const fourth of others) yield Uint8Array.of(0x22, lead, second, third, fourth, 0x22);
+          }
+        }
+      }
+    }
+    const counts = expectSameAsParser(sequences());
+    expect(counts.accepted).toBeGreaterThan(5000);
+    expect(counts.refused).toBeGreaterThan(100_000);
+  });
+
+  test('every byte at every place of a string, wherever the body begins in memory', () => {
+    function* placed(): Generator<Uint8Array> {
+      for (let offset = 0; offset < 4; offset++) {
+        for (let place = 1; place < 45; place++) {
+          for (let byte = 0; byte < 256; byte++) {
+            const bytes = new Uint8Array(offset + 47).fill(0x61).subarray(offset);
+            bytes[0] = 0x22;
+            bytes[46] = 0x22;
+            bytes[place] = byte;
+            yield bytes;
+          }
+        }
+      }
+    }
+    const counts = expectSameAsParser(placed());
+    // All of ASCII but 32 control characters, the quote and the backslash (which is an escape with an "a" only).
+    expect(counts.accepted).toBe(4 * 44 * 94);
+  });
+});
+
+describe('nesting', () => {
+  /** Arrays and objects in turns that do not repeat with the 32 levels of a word. */
+  function nested(depth: number, wrongAt = -1): Uint8Array {
+    const isObject = (level: number) => level % 3 === 0 || level % 7 === 0;
+    const opening = Array.from({ length: depth }, (_, level) => (isObject(level) ? '{"a":' : '[')).join('');
+    const closing = Array.from({ length: depth }, (_, index) => {
+      const level = depth - 1 - index;
+      return isObject(level) === (level !== wrongAt) ? '}' : ']';
+    });
+    return encode(`${opening}1${closing.join('')}`);
+  }
+
+  test.each([1, 31, 32, 33, 64, 65, 97, 10_000, 200_000])('%d levels', (depth) => {
+    expect(accepts(nested(depth))).toBe(true);
+    const bytes = nested(depth);
+    expect(accepts(bytes.subarray(0, bytes.length - 1))).toBe(false);
+  });
+
+  test('a bracket of the other kind is refused at every level', () => {
+    for (let level = 0; level < 130; level++) expect(accepts(nested(130, level))).toBe(false);
+  });
+
+  test('20 MiB of opening brackets are refused at their end, and accepted with as many closing ones', () => {
+    const bytes = new Uint8Array(20 << 20).fill(0x5b);
+    expect(valueEnd(jsonText(bytes), 0)).toBe(failedAt(bytes.length));
+    bytes.fill(0x5d, 10 << 20);
+    expect(accepts(bytes)).toBe(true);
+  });
+});
+
+test.each([
+  ['[1, x]', 4],
+  ['{"a" 1}', 5],
+  ['{a:1}', 1],
+  ['{"a":1 "b":2}', 7],
+  ['"ab\ncd"', 3],
+  ['"\\u12x4"', 5],
+  ['trux', 3],
+  ['[1', 2],
+  ['"abc', 4],
+  ['-', 1],
+])('%p fails at byte %d', (text, place) => {
+  expect(valueEnd(jsonText(encode(text)), 0)).toBe(failedAt(place));
+});
+
+test('a value ends where it ends, whatever follows', () => {
+  expect(valueEnd(jsonText(encode('  [1,{"a":"]"}] , x')), 2)).toBe(15);
+  expect(valueEnd(jsonText(encode('-1.5e+3x')), 0)).toBe(7);
+});

@@ -1,0 +1,189 @@
+import { failedAt, type JsonText, stringEnd } from './json-text.ts';
+
+/**
+ * JSON read by its bytes, in one pass and without building anything: what is forwarded as received must not be parsed
+ * and written anew, which loses integers past 2^53, escapes, white space and repeated names.
+ *
+ * It accepts what `JSON.parse` accepts after a strict UTF-8 decoder, except for a byte order mark, which is the
+ * caller's to judge. Nesting is as deep as the body is long: an open bracket costs one bit, not a stack frame.
+ */
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const COLON = 0x3a;
+export const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const OPENING_BRACKET = 0x5b;
+const CLOSING_BRACKET = 0x5d;
+
+/** Gives the end of the value: `valueEnd` for one that it does not look into. The name stands with its quotes. */
+export type MemberReader<Into> = (
+  text: JsonText,
+  into: Into,
+  nameStart: number,
+  nameEnd: number,
+  valueStart: number,
+) => number;
+
+/** An object whose members somebody wants to see, one after the other; from its brace to behind the closing one. */
+export function readMembers<Into>(
+  text: JsonText,
+  openingBrace: number,
+  into: Into,
+  readMember: MemberReader<Into>,
+): number {
+  const { bytes } = text;
+  let at = spaceEnd(bytes, openingBrace + 1);
+  if (bytes[at] === CLOSING_BRACE) return at + 1;
+  for (;;) {
+    const nameStart = at;
+    const nameEnd = nameEndAt(text, nameStart);
+    if (nameEnd < 0) return nameEnd;
+    const valueStart = valueStartAfter(bytes, nameEnd);
+    if (valueStart < 0) return valueStart;
+    at = readMember(text, into, nameStart, nameEnd, valueStart);
+    if (at < 0) return at;
+    at = spaceEnd(bytes, at);
+    if (bytes[at] === CLOSING_BRACE) return at + 1;
+    if (bytes[at] !== COMMA) return failedAt(at);
+    at = spaceEnd(bytes, at + 1);
+  }
+}
+
+/** Any value, from its first byte (white space before it is not its) to behind its last. */
+export function valueEnd(text: JsonText, start: number): number {
+  const { bytes } = text;
+  const first = bytes[start];
+  return first === OPENING_BRACE || first === OPENING_BRACKET
+    ? bracketsEnd(text, start)
+    : scalarEnd(text, start);
+}
+
+/**
+ * An object or an array. The kinds of the open brackets are the bits of `kinds`, the innermost the lowest, 1 for an
+ * object; every 32 levels that number goes to `outerKinds` and a new one begins.
+ */
+function bracketsEnd(text: JsonText, start: number): number {
+  const { bytes } = text;
+  const outerKinds: number[] = [];
+  let kinds = 0;
+  let depth = 0;
+  let at = start;
+  for (;;) {
+    // A value begins at `at`.
+    const first = bytes[at];
+    if (first === OPENING_BRACE || first === OPENING_BRACKET) {
+      const isObject = first === OPENING_BRACE;
+      at = spaceEnd(bytes, at + 1);
+      if (bytes[at] === (isObject ? CLOSING_BRACE : CLOSING_BRACKET)) {
+        at++;
+      } else {
+        if (depth > 0 && (depth & 31) === 0) outerKinds.push(kinds);
+        kinds = (kinds << 1) | (isObject ? 1 : 0);
+        depth++;
+        if (isObject) at = memberValueStart(text, at);
+        if (at < 0) return at;
+        continue;
+      }
+    } else {
+      at = scalarEnd(text, at);
+      if (at < 0) return at;
+    }
+    // A value has ended before `at`: close what ends with it, until there is a next one.
+    for (;;) {
+      if (depth === 0) return at;
+      at = spaceEnd(bytes, at);
+      const isObject = (kinds & 1) === 1;
+      if (bytes[at] === COMMA) {
+        at = spaceEnd(bytes, at + 1);
+        if (isObject) at = memberValueStart(text, at);
+        if (at < 0) return at;
+        break;
+      }
+      if (bytes[at] !== (isObject ? CLOSING_BRACE : CLOSING_BRACKET)) return failedAt(at);
+      at++;
+      depth--;
+      kinds = depth > 0 && (depth & 31) === 0 ? (outerKinds.pop() ?? 0) : kinds >>> 1;
+    }
+  }
+}
+
+/** From a member's name to its value. */
+function memberValueStart(text: JsonText, nameStart: number): number {
+  const nameEnd = nameEndAt(text, nameStart);
+  return nameEnd < 0 ? nameEnd : valueStartAfter(text.bytes, nameEnd);
+}
+
+function nameEndAt(text: JsonText, at: number): number {
+  return text.bytes[at] === QUOTE ? stringEnd(text, at) : failedAt(at);
+}
+
+function valueStartAfter(bytes: Uint8Array, nameEnd: number): number {
+  const colon = spaceEnd(bytes, nameEnd);
+  return bytes[colon] === COLON ? spaceEnd(bytes, colon + 1) : failedAt(colon);
+}
+
+function scalarEnd(text: JsonText, at: number): number {
+  const { bytes } = text;
+  switch (bytes[at]) {
+    case QUOTE:
+      return stringEnd(text, at);
+    case 0x74:
+      return wordEnd(bytes, at, 'true');
+    case 0x66:
+      return wordEnd(bytes, at, 'false');
+    case 0x6e:
+      return wordEnd(bytes, at, 'null');
+    default:
+      return numberEnd(bytes, at);
+  }
+}
+
+function wordEnd(bytes: Uint8Array, start: number, word: string): number {
+  for (let index = 1; index < word.length; index++) {
+    if (bytes[start + index] !== word.charCodeAt(index)) return failedAt(start + index);
+  }
+  return start + word.length;
+}
+
+/** -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)? */
+function numberEnd(bytes: Uint8Array, start: number): number {
+  let at = bytes[start] === MINUS ? start + 1 : start;
+  if (bytes[at] === ZERO) {
+    at++;
+  } else {
+    at = digitsEnd(bytes, at);
+    if (at < 0) return at;
+  }
+  if (bytes[at] === POINT) {
+    at = digitsEnd(bytes, at + 1);
+    if (at < 0) return at;
+  }
+  const exponent = bytes[at];
+  if (exponent !== 0x65 && exponent !== 0x45) return at;
+  const sign = bytes[at + 1];
+  return digitsEnd(bytes, sign === MINUS || sign === 0x2b ? at + 2 : at + 1);
+}
+
+/** At least one digit. */
+function digitsEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte < ZERO || byte > 0x39) break;
+  }
+  return at === start ? failedAt(at) : at;
+}
+
+/** JSON's white space is these four, and no other that Unicode knows. */
+export function spaceEnd(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (; at < bytes.length; at++) {
+    const byte = bytes[at] as number;
+    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
+  }
+  return at;
+}

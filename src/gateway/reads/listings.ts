@@ -1,0 +1,166 @@
+import { type Job, LONGEST_SEARCH, listJobs, searchWords } from '../../domain/jobs/job.ts';
+import { type ApiKey, isId } from '../../domain/keys/api-key.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
+import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import type { DatabaseFailure, Statements } from '../../ports/database.ts';
+import type { AdmittedRead } from '../admission/admit.ts';
+import { type Refusal, refusalResponse } from '../admission/refusals.ts';
+import { answerUsage, type UsageParts } from './usage.ts';
+
+export interface ReadParts extends UsageParts {
+  readonly models: ModelDirectory;
+}
+
+/** Aliases are older than any key; clients only want a number here. */
+const MODEL_CREATED = Date.UTC(2026, 0, 1) / 1000;
+
+/** Whatever costs nothing. `url` is the whole address, for what stands behind the question mark. */
+export async function answerRead(
+  parts: ReadParts,
+  call: AdmittedRead,
+  { url, headers }: { readonly url: string; readonly headers: Record<string, string> },
+): Promise<Response> {
+  const { kind } = call.route;
+  if (kind !== 'usage' && kind !== 'jobs') return answerListing(parts.models, call, headers);
+  const search = searchOf(url);
+  const answered =
+    kind === 'jobs'
+      ? await answerJobs(parts.database, call.key.companyId, search)
+      : await answerUsage(parts, call, search);
+  if (answered.outcome === 'refused') return refusalResponse(answered.refusal, headers);
+  // It is about this moment.
+  return Response.json(answered.body, { headers: { ...headers, 'cache-control': 'no-store' } });
+}
+
+/** G-4: exactly the aliases that this key may call. */
+function answerListing(
+  models: ModelDirectory,
+  { route, key }: AdmittedRead,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const allowed = models.all().filter((alias) => mayCall(key, alias));
+  if (route.kind === 'list-models') {
+    return Response.json({ object: 'list', data: allowed.map(shownModel) }, { headers });
+  }
+  const one = route.kind === 'one-model' ? allowed.find(({ alias }) => alias === route.alias) : undefined;
+  if (one !== undefined) return Response.json(shownModel(one), { headers });
+  return refusalResponse({ name: 'modelNotAllowed', param: 'model' }, headers);
+}
+
+function mayCall(key: ApiKey, { alias }: Alias): boolean {
+  return key.models === null || key.models.includes(alias);
+}
+
+function shownModel({ alias }: Alias) {
+  return { id: alias, object: 'model', created: MODEL_CREATED, owned_by: alias.split('/')[0] };
+}
+
+function searchOf(url: string): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+}
+
+type AnsweredJobs =
+  | { readonly outcome: 'answered'; readonly body: Readonly<Record<string, unknown>> }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+interface JobParameters {
+  readonly limit: number;
+  readonly after: string | null;
+  readonly updatedSince: Date | null;
+  readonly words: readonly string[];
+}
+
+const USUAL_JOBS = 20;
+const MOST_JOBS = 100;
+const JOB_PARAMETERS = ['limit', 'after', 'updated_since', 'q'] as const;
+/** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
+const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
+
+/** G-6: the active jobs of the key's company, the newest first. */
+async function answerJobs(
+  database: Statements,
+  companyId: string,
+  search: URLSearchParams,
+): Promise<AnsweredJobs> {
+  const read = readJobParameters(search);
+  if (read.outcome === 'invalid') {
+    const { param, message } = read;
+    return { outcome: 'refused', refusal: { name: 'invalidRequest', message, param } };
+  }
+  const { limit, ...wish } = read.parameters;
+  try {
+    // One more than asked for tells whether there are more.
+    const rows = await listJobs(database, companyId, { ...wish, limit: limit + 1, status: 'ACTIVE' });
+    const page = rows.slice(0, limit);
+    const hasMore = rows.length > limit;
+    const nextCursor = hasMore ? (page.at(-1)?.id ?? null) : null;
+    const body = { object: 'list', data: page.map(shownJob), has_more: hasMore, next_cursor: nextCursor };
+    return { outcome: 'answered', body };
+  } catch (error) {
+    // A statement that the database refuses is a fault of ours, which the log is to show.
+    const { name, reason } = error as Partial<DatabaseFailure>;
+    if (name !== 'DatabaseFailure' || reason === 'refused') throw error;
+    const message = 'Jobs cannot be read at the moment. Try again with backoff.';
+    return { outcome: 'refused', refusal: { name: 'unavailable', message } };
+  }
+}
+
+type ReadJobParameters =
+  | { readonly outcome: 'read'; readonly parameters: JobParameters }
+  | { readonly outcome: 'invalid'; readonly param: string; readonly message: string };
+
+function readJobParameters(search: URLSearchParams): ReadJobParameters {
+  const invalid = (param: string, message: string) => ({ outcome: 'invalid', param, message }) as const;
+  for (const name of JOB_PARAMETERS) {
+    if (search.getAll(name).length > 1) return invalid(name, `Give ${name} once.`);
+  }
+  const limit = search.get('limit') ?? String(USUAL_JOBS);
+  if (!/^\d{1,3}$/.test(limit) || Number(limit) < 1 || Number(limit) > MOST_JOBS) {
+    return invalid('limit', `limit is a number from 1 to ${MOST_JOBS}.`);
+  }
+  const after = search.get('after') || null;
+  if (after !== null && !isId(after)) return invalid('after', 'after is the next_cursor of a page.');
+  const since = search.get('updated_since');
+  const updatedSince = since === null ? null : momentOf(since);
+  if (since !== null && updatedSince === null) {
+    return invalid(
+      'updated_since',
+      'updated_since must be a day such as 2026-01-31, or a time with its zone such as 2026-01-31T12:00:00Z.',
+    );
+  }
+  const q = search.get('q') ?? '';
+  if (q.length > LONGEST_SEARCH || /\p{Cc}/u.test(q)) {
+    return invalid('q', `q is one to ten words, in at most ${LONGEST_SEARCH} characters.`);
+  }
+  return {
+    outcome: 'read',
+    parameters: { limit: Number(limit), after, updatedSince, words: searchWords(q) },
+  };
+}
+
+function momentOf(text: string): Date | null {
+  // In an address a + stands for a space, which many clients forget in +01:00.
+  const written = text.trim().replace(' ', '+');
+  if (written.length > 64 || !ISO_TIME.test(written)) return null;
+  const moment = new Date(written);
+  return Number.isNaN(moment.getTime()) ? null : moment;
+}
+
+/** As the interface has it; also what the tool list_jobs shows. */
+function shownJob(job: Job) {
+  return {
+    id: job.id,
+    title: job.title,
+    description: job.description,
+    status: job.status,
+    location: job.location,
+    remote: job.remote,
+    employment_type: job.employmentType,
+    must_have: job.mustHave,
+    nice_to_have: job.niceToHave,
+    min_months_experience: job.minMonthsExperience,
+    created_at: job.createdAt.toISOString(),
+    updated_at: job.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,227 @@
+import {
+  NO_USAGE,
+  readKeyMonth,
+  type UsageDimension,
+  type UsageGroup,
+  type UsageTotals,
+  usageReport,
+} from '../../domain/calls/usage/usage-report.ts';
+import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
+import { readLevel } from '../../domain/credits/ledger/credit-account.ts';
+import type { ApiKey } from '../../domain/keys/api-key.ts';
+import type { Allowance, KeyAllowances } from '../../domain/limits/limits.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { DatabaseFailure, Statements } from '../../ports/database.ts';
+import type { Refusal } from '../admission/refusals.ts';
+
+export interface UsageParts {
+  readonly database: Statements;
+  readonly clock: Clock;
+  readonly heldCredits: HeldCredits;
+}
+
+/** Whose usage is asked for, and how its limits stand. */
+interface UsageAsker {
+  readonly key: ApiKey;
+  readonly allowances: KeyAllowances;
+}
+
+type AnsweredUsage =
+  | { readonly outcome: 'answered'; readonly body: Readonly<Record<string, unknown>> }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/** G-5: what the calling key has used, what its company has left, and how its limits stand. */
+export async function answerUsage(
+  parts: UsageParts,
+  asker: UsageAsker,
+  search: URLSearchParams,
+): Promise<AnsweredUsage> {
+  const read = readUsageParameters(search, parts.clock.now());
+  if (read.outcome === 'invalid') {
+    const { param, message } = read;
+    return { outcome: 'refused', refusal: { name: 'invalidRequest', message, param } };
+  }
+  try {
+    return { outcome: 'answered', body: await usageBody(parts, asker, read.parameters) };
+  } catch (error) {
+    // A statement that the database refuses is a fault of ours, which the log is to show.
+    if ((error as Partial<DatabaseFailure>).name !== 'DatabaseFailure') throw error;
+    if ((error as DatabaseFailure).reason === 'refused') throw error;
+    const message = 'Usage cannot be read at the moment. Try again with backoff.';
+    return { outcome: 'refused', refusal: { name: 'unavailable', message } };
+  }
+}
+
+async function usageBody(
+  { database, clock, heldCredits }: UsageParts,
+  { key, allowances }: UsageAsker,
+  { from, to, groupBy }: UsageParameters,
+) {
+  const month = monthOf(clock.now());
+  const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro } = key;
+  const by: UsageDimension[][] = [[], ['model'], ['day'], ...(groupBy === null ? [] : [[...groupBy]])];
+  const [{ groups }, level, held, spentMicro] = await Promise.all([
+    usageReport(database, { companyId, keyId, from, to, by }),
+    readLevel(database, companyId),
+    heldCredits(companyId),
+    limitMicro === null ? 0n : readKeyMonth(database, keyId, month.firstDay),
+  ]);
+  const [totals = [], byModel = [], byDay = [], grouped = []] = groups;
+  return {
+    object: 'usage',
+    from,
+    to,
+    totals: shownRow(totals[0] ?? NO_USAGE),
+    by_model: byModel.map((group) => ({ model: group.model, ...shownRow(group) })),
+    by_day: byDay.map((group) => ({ day: group.day, ...shownRow(group) })),
+    ...(groupBy === null
+      ? {}
+      : { groups: grouped.map((group) => ({ ...namesOf(group, groupBy), ...shownRow(group) })) }),
+    balance: { credits: credits(level?.balanceMicro ?? 0n), held: credits(held ?? 0n) },
+    limits: {
+      requests_per_minute: shownAllowance(allowances.requests),
+      tokens_per_minute: shownAllowance(allowances.tokens),
+      calls_in_flight: { limit: key.maxCallsInFlight },
+      monthly_spending: limitMicro === null ? null : spendingOf(limitMicro, spentMicro, month.resetsAt),
+    },
+  };
+}
+
+function shownRow(totals: UsageTotals) {
+  return {
+    calls: Number(totals.calls),
+    failures: Number(totals.failures),
+    prompt_tokens: Number(totals.promptTokens),
+    cached_tokens: Number(totals.cachedTokens),
+    completion_tokens: Number(totals.completionTokens),
+    credits: credits(totals.chargeMicro),
+  };
+}
+
+function namesOf({ model, day, keyId }: UsageGroup, groupBy: readonly UsageDimension[]) {
+  const names = { model, day, key: keyId };
+  return Object.fromEntries(groupBy.map((dimension) => [dimension, names[dimension]]));
+}
+
+function shownAllowance({ limit, remaining, resetMs }: Allowance) {
+  return { limit, remaining, reset_ms: Math.ceil(resetMs) };
+}
+
+function spendingOf(limitMicro: bigint, spentMicro: bigint, resetsAt: string) {
+  const leftMicro = limitMicro > spentMicro ? limitMicro - spentMicro : 0n;
+  return {
+    limit: credits(limitMicro),
+    spent: credits(spentMicro),
+    remaining: credits(leftMicro),
+    resets_at: resetsAt,
+  };
+}
+
+/** One division of two whole numbers: the nearest number there is to the exact decimal, which is how it prints. */
+function credits(micro: bigint): number {
+  return Number(micro) / 1_000_000;
+}
+
+function monthOf(nowMs: number): { readonly firstDay: string; readonly resetsAt: string } {
+  const now = new Date(nowMs);
+  const next = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1));
+  return { firstDay: `${now.toISOString().slice(0, 7)}-01`, resetsAt: next.toISOString() };
+}
+
+/** Days are UTC, YYYY-MM-DD, both included. */
+interface UsageParameters {
+  readonly from: string;
+  readonly to: string;
+  /** Null where no breakdown besides those by model and by day is wanted. */
+  readonly groupBy: readonly UsageDimension[] | null;
+}
+
+type ReadUsageParameters =
+  | { readonly outcome: 'read'; readonly parameters: UsageParameters }
+  | { readonly outcome: 'invalid'; readonly param: ParameterName; readonly message: string };
+
+type ParameterName = 'from' | 'to' | 'group_by';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DEFAULT_DAYS = 30;
+const MOST_DAYS = 400;
+const FIRST_YEAR = 2000;
+const LAST_YEAR = 2199;
+/** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
+const ISO = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
+const DIMENSIONS: readonly UsageDimension[] = ['model', 'day', 'key'];
+const LONGEST_PARAMETER = 64;
+
+/**
+ * `from` and `to` are days, both included, or moments: from the day in which the first lies to the one in which the
+ * second ends, so that midnight ends the day before it. Without them the last 30 days, today included.
+ */
+export function readUsageParameters(search: URLSearchParams, nowMs: number): ReadUsageParameters {
+  for (const param of ['from', 'to'] as const) {
+    const given = search.getAll(param);
+    if (given.length > 1) return invalidParameter(param, `Give ${param} once.`);
+    if (given[0] !== undefined && timeOf(given[0]) === null) return invalidParameter(param, notATime(param));
+  }
+  const from = timeOf(search.get('from') ?? '');
+  const to = timeOf(search.get('to') ?? '');
+  const lastDayMs = to === null ? dayOf(nowMs) : dayOf(to.isDay ? to.atMs : to.atMs - 1);
+  const firstDayMs = from === null ? lastDayMs - (DEFAULT_DAYS - 1) * DAY_MS : dayOf(from.atMs);
+  if (firstDayMs > lastDayMs) {
+    const param = to === null ? 'from' : 'to';
+    const message =
+      to === null ? 'from lies after today: there is nothing yet.' : 'to lies before from, or ends with it.';
+    return invalidParameter(param, message);
+  }
+  if ((lastDayMs - firstDayMs) / DAY_MS >= MOST_DAYS) {
+    return invalidParameter(
+      'from',
+      `At most ${MOST_DAYS} days at once: ask for a later from or an earlier to.`,
+    );
+  }
+  const groupBy = readGroupBy(search.getAll('group_by'));
+  if (groupBy === 'invalid') {
+    return invalidParameter(
+      'group_by',
+      `group_by is one or more of ${DIMENSIONS.join(', ')}, with commas between.`,
+    );
+  }
+  return { outcome: 'read', parameters: { from: dayText(firstDayMs), to: dayText(lastDayMs), groupBy } };
+}
+
+function readGroupBy(given: readonly string[]): readonly UsageDimension[] | null | 'invalid' {
+  if (given.length === 0) return null;
+  const text = given.join(',');
+  if (text.length > LONGEST_PARAMETER) return 'invalid';
+  const words = text.split(',').map((word) => word.trim());
+  const known = DIMENSIONS.filter((dimension) => words.includes(dimension));
+  return words.every((word) => DIMENSIONS.some((dimension) => dimension === word)) ? known : 'invalid';
+}
+
+function timeOf(text: string): { readonly atMs: number; readonly isDay: boolean } | null {
+  // In an address a + stands for a space, which many clients forget in +01:00.
+  const match = text.length > LONGEST_PARAMETER ? null : ISO.exec(text.trim().replace(' ', '+'));
+  if (match === null) return null;
+  const [whole, year = '', month, day, time] = match;
+  if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) return null;
+  // The 30th of February is a day of March to Date, and a slip of somebody's to us.
+  const atMidnight = Date.parse(`${year}-${month}-${day}T00:00:00Z`);
+  if (Number.isNaN(atMidnight) || dayText(atMidnight) !== `${year}-${month}-${day}`) return null;
+  const atMs = time === undefined ? atMidnight : Date.parse(whole.toUpperCase());
+  return Number.isNaN(atMs) ? null : { atMs, isDay: time === undefined };
+}
+
+function dayOf(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS;
+}
+
+function dayText(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}
+
+function notATime(param: ParameterName): string {
+  return `${param} must be a day such as 2026-01-31, or a time with its zone such as 2026-01-31T12:00:00Z.`;
+}
+
+function invalidParameter(param: ParameterName, message: string): ReadUsageParameters {
+  return { outcome: 'invalid', param, message };
+}

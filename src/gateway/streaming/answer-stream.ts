@@ -1,0 +1,124 @@
+import { estimateTokens } from '../../domain/limits/claims.ts';
+import { readWithin } from '../../http/read-body.ts';
+import { refusalEnvelope } from '../admission/refusals.ts';
+import { type Answering, failure } from '../forwarding/end-call.ts';
+import { brokenStreamEvent, EVENT_STREAM_TYPE, STREAM_HEADERS } from './server-sent-events.ts';
+import { createUsageTap } from './usage-tap.ts';
+
+/** One event: a chunk with an image or a long tool call in it; past this the stream counts as broken. */
+const MOST_EVENT_BYTES = 16 * 1024 * 1024;
+
+/** What may still come after [DONE]: usage, from some. */
+const DONE_GRACE_MS = 1_000;
+
+/**
+ * A stream, event by event: each passes when it is whole, and [DONE] waits for the call's commit. It is read only
+ * as fast as the client reads. How it may end:
+ *   with the upstream's end        succeeded, or failed and free where it told no usage (G-30, G-31)
+ *   broken by the upstream         failed and free; one event with the envelope, no [DONE] (G-38)
+ *   left by the client             the upstream is aborted; succeeded if usage had come, else failed and free
+ */
+export function answerStream(answering: Answering): Response {
+  const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
+  const tap = createUsageTap({ alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES });
+  const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
+  const reader = answer.body.getReader();
+  let isDone = false;
+
+  function ending(withoutUsage: string) {
+    const tokens = tap.usage();
+    const isPaid = tokens !== null;
+    if (!isPaid) parts.unpaidEndings.note(call.key.id);
+    return {
+      outcome: isPaid ? ('SUCCEEDED' as const) : ('FAILED' as const),
+      reason: isPaid ? null : withoutUsage,
+      httpStatus: answer.status,
+      targetId: target.id,
+      tokens,
+      firstByteMs,
+      ...(isPaid ? {} : { estimatedTokens: lost() }),
+      ...(gathering === null ? {} : { answer: { contentType: EVENT_STREAM_TYPE, bytes: gathering.bytes() } }),
+    };
+  }
+
+  /** What a call that nobody pays for has cost about: its prompt, and what was written by then (G-31). */
+  function lost(): number {
+    return estimateTokens(call.bytes.length + tap.contentBytes(), 0, 1);
+  }
+
+  function pass(controller: ReadableStreamDefaultController, bytes: Uint8Array): void {
+    gathering?.push(bytes);
+    controller.enqueue(bytes);
+  }
+
+  async function leave(): Promise<void> {
+    upstreamAbort.abort();
+    reader.cancel().catch(() => {});
+    await end(ending('client-left'));
+  }
+
+  async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
+    upstreamAbort.abort();
+    reader.cancel().catch(() => {});
+    await end({ ...failure(reason, answer.status, target.id, firstByteMs), estimatedTokens: lost() });
+    controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable', message: BROKEN_MESSAGE })));
+    controller.close();
+  }
+
+  /** It has said [DONE] and then kept its connection, or dropped it: the answer is whole all the same. */
+  async function finishWithoutUpstream(controller: ReadableStreamDefaultController): Promise<void> {
+    upstreamAbort.abort();
+    reader.cancel().catch(() => {});
+    await finish(controller);
+  }
+
+  async function finish(controller: ReadableStreamDefaultController): Promise<void> {
+    const { bytes, doneBytes, broken } = tap.end();
+    if (bytes !== null) pass(controller, bytes);
+    if (broken !== null) return await breakOff(controller, `upstream-${broken}`);
+    // A part of the answer that is kept with the commit.
+    if (doneBytes !== null) gathering?.push(doneBytes);
+    // What has passed by now leaves first: the runtime would hold it back until the commit has come.
+    await parts.clock.turn();
+    const isWritten = await end(ending('no-usage'));
+    if (!isWritten) controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable' })));
+    else if (doneBytes !== null) controller.enqueue(doneBytes);
+    controller.close();
+  }
+
+  context.clientSignal.addEventListener('abort', () => void leave(), { once: true });
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          await passOn(controller);
+        } catch (error) {
+          upstreamAbort.abort();
+          await end(failure('internal', answer.status, target.id, firstByteMs));
+          throw error;
+        }
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  );
+
+  /** Reads until something may pass. */
+  async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
+    for (;;) {
+      const next = await readWithin(reader, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs, parts.clock);
+      if (context.clientSignal.aborted) return await leave();
+      if (isDone && (next === 'idle' || next === 'broken')) return await finishWithoutUpstream(controller);
+      if (next === 'idle' || next === 'broken') return await breakOff(controller, `upstream-${next}`);
+      if (next.done) return await finish(controller);
+      const passed = tap.push(next.value);
+      isDone = passed.done;
+      if (passed.bytes !== null) pass(controller, passed.bytes);
+      if (passed.broken !== null) return await breakOff(controller, `upstream-${passed.broken}`);
+      if (passed.bytes !== null) return;
+    }
+  }
+  return new Response(body, { status: answer.status, headers: { ...context.headers, ...STREAM_HEADERS } });
+}
+
+const BROKEN_MESSAGE = 'The model broke the answer off. What came before is incomplete; try again.';

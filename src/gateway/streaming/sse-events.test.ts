@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'bun:test';
+import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
+import { createSseEventCutter } from './server-sent-events.ts';
+
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+
+interface Cut {
+  readonly events: string[];
+  readonly rest: string | null;
+  readonly fit: 'fits' | 'too-large';
+}
+
+/** What each chunk made whole, chunk by chunk; a late line feed stands as "+\n". */
+function cutChunks(chunks: readonly (string | Uint8Array)[], maxEventBytes = 1_000): Cut {
+  const cutter = createSseEventCutter({ maxEventBytes });
+  const events: string[] = [];
+  for (const chunk of chunks) {
+    const fit = cutter.push(typeof chunk === 'string' ? bytesOf(chunk) : chunk, (event) => {
+      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+        event.source.subarray(event.start, event.end),
+      );
+      events.push(event.isLateLineFeed ? `+${text}` : text);
+      return true;
+    });
+    if (fit === 'too-large') return { events, rest: null, fit };
+  }
+  const rest = cutter.rest();
+  const text = rest === null ? null : new TextDecoder().decode(rest.source.subarray(rest.start, rest.end));
+  return { events, rest: text, fit: 'fits' };
+}
+
+describe('events become whole with their blank line', () => {
+  test.each([
+    ['one', ['data: a\n\n'], ['data: a\n\n']],
+    ['several in one chunk', ['data: a\n\n: b\n\ndata: c\n\n'], ['data: a\n\n', ': b\n\n', 'data: c\n\n']],
+    ['several lines', ['event: a\ndata: b\n\n'], ['event: a\ndata: b\n\n']],
+    ['in many chunks', ['da', 'ta: a', '\n', '\n', 'data: b\n\n'], ['data: a\n\n', 'data: b\n\n']],
+    [
+      'line ends of \\r\\n',
+      ['data: a\r\nid: 1\r\n\r\ndata: b\r\n\r\n'],
+      ['data: a\r\nid: 1\r\n\r\n', 'data: b\r\n\r\n'],
+    ],
+    ['line ends of \\r', ['data: a\rid: 1\r\rdata: b\r\r'], ['data: a\rid: 1\r\r', 'data: b\r\r']],
+    ['all line ends in one', ['data: a\r\nid: 1\rretry: 2\n\r\n'], ['data: a\r\nid: 1\rretry: 2\n\r\n']],
+    ['a \\n after a \\r\\n is a blank line', ['data: a\r\n\ndata: b\n\r'], ['data: a\r\n\n', 'data: b\n\r']],
+    [
+      'blank lines between events',
+      ['\n\ndata: a\n\n\ndata: b\n\n'],
+      ['\n', '\n', 'data: a\n\n', '\n', 'data: b\n\n'],
+    ],
+    ['a chunk of nothing', ['data: a\r', '', '\n\r', '', '\n'], ['data: a\r\n\r', '+\n']],
+  ])('%s', (_, chunks, events) => {
+    expect(cutChunks(chunks)).toEqual({ events, rest: null, fit: 'fits' });
+  });
+
+  test('an event that ends in \\r does not wait for the \\n that may follow', () => {
+    const cut = cutChunks(['data: a\r\n\r', '\ndata: b\r\n\r\n']);
+    expect(cut.events).toEqual(['data: a\r\n\r', '+\n', 'data: b\r\n\r\n']);
+    expect(cutChunks(['data: a\r', '\n\r\n']).events).toEqual(['data: a\r\n\r\n']);
+    expect(cutChunks(['data: a\r\r', 'data: b\r\r']).events).toEqual(['data: a\r\r', 'data: b\r\r']);
+  });
+
+  test('a byte order mark at the very beginning is left out, also in pieces', () => {
+    expect(cutChunks(['\ufeffdata: a\n\n\ufeffdata: b\n\n']).events).toEqual([
+      'data: a\n\n',
+      '\ufeffdata: b\n\n',
+    ]);
+    const marked = bytesOf('\ufeffdata: a\n\n');
+    const pieces = Array.from(marked, (_, at) => marked.subarray(at, at + 1));
+    expect(cutChunks(pieces).events).toEqual(['data: a\n\n']);
+  });
+
+  test('the first line and the number of lines are known, wherever the chunks were cut', () => {
+    const bytes = bytesOf('\ufeff: ping\ndata: ä\r\n\r\n');
+    for (let cut = 0; cut < bytes.length; cut += 1) {
+      const cutter = createSseEventCutter({ maxEventBytes: 100 });
+      const seen: unknown[] = [];
+      for (const chunk of [bytes.subarray(0, cut), bytes.subarray(cut)]) {
+        cutter.push(chunk, ({ source, start, firstLineEnd, lines, isLateLineFeed }) => {
+          const first = new TextDecoder().decode(source.subarray(start, firstLineEnd));
+          if (!isLateLineFeed) seen.push({ first, lines });
+          return true;
+        });
+      }
+      expect(seen).toEqual([{ first: ': ping', lines: 2 }]);
+    }
+  });
+
+  test('no event is handed over after one was the last that is wanted', () => {
+    const seen: number[] = [];
+    createSseEventCutter({ maxEventBytes: 100 }).push(bytesOf('data: a\n\ndata: b\n\n'), ({ start }) => {
+      seen.push(start);
+      return false;
+    });
+    expect(seen).toEqual([0]);
+  });
+});
+
+test.each([
+  ['nothing', 'data: a\n\n', null],
+  ['a line that is not ended', 'data: a', 'data: a\n\n'],
+  ['a line ended with \\n', 'data: a\n', 'data: a\n\n'],
+  ['a line ended with \\r\\n', 'data: a\r\n', 'data: a\r\n\n'],
+  ['a line ended with \\r, which the first \\n only completes', 'data: a\r', 'data: a\r\n\n'],
+])('what is left over is given its blank line: %s', (_, text, rest) => {
+  expect(cutChunks([text]).rest).toBe(rest);
+});
+
+describe('an event above the bound ends the reading', () => {
+  test.each([
+    ['whole', ['data: 1\n\n', 'data: 123\n\n']],
+    ['whole, behind one that fits', ['data: 1\n\ndata: 123\n\n']],
+    ['growing', ['data: 1\n\n', 'data: 1', '23', '45']],
+    ['growing over line ends', ['data: 1\n\n', 'id: 1\n', 'id: 2\n']],
+  ])('%s', (_, chunks) => {
+    expect(cutChunks(chunks, 10)).toEqual({ events: ['data: 1\n\n'], rest: null, fit: 'too-large' });
+  });
+
+  test('at the bound it fits, and the bound falls alike wherever the chunks are cut', () => {
+    for (const [text, bound] of [
+      ['data: 12\n\n', 10],
+      ['data: 1\r\n\r\n', 10],
+      ['data: 12\r\r', 10],
+    ] as const) {
+      for (let cut = 0; cut <= text.length; cut += 1) {
+        const chunks = [text.slice(0, cut), text.slice(cut)];
+        expect(cutChunks(chunks, bound).fit).toBe('fits');
+        expect(cutChunks(chunks, bound - 1).fit).toBe('too-large');
+      }
+    }
+  });
+});
+
+test('any bytes in any chunks come out in the same events, none lost', () => {
+  for (let seed = 1; seed <= 2_000; seed += 1) {
+    const random = createSeededRandom(seed);
+    const bytes = bytesOf(random.text(random.below(60), 'data: \n\n\n\r\rü'));
+    const chunks: Uint8Array[] = [];
+    for (let at = 0; at < bytes.length; ) {
+      const size = 1 + random.below(12);
+      chunks.push(bytes.subarray(at, at + size));
+      at += size;
+    }
+    const merged = (cut: Cut) => ({ ...cut, events: cut.events.join('|').replaceAll('|+', '') });
+    const whole = cutChunks([bytes]);
+    expect({ seed, ...merged(cutChunks(chunks)) }).toEqual({ seed, ...merged(whole) });
+    const text = new TextDecoder().decode(bytes);
+    const through = whole.events.join('');
+    expect(text.startsWith(through)).toBe(true);
+    expect(whole.rest ?? '').toStartWith(text.slice(through.length));
+  }
+});

@@ -1,0 +1,88 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { BlockList, isIP } from 'node:net';
+import type { MiddlewareHandler } from 'hono';
+import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
+
+/** Whose request it is: the peer, or who stands behind proxies that were configured as ours. */
+export type ClientAddress = (request: Request, peerAddress: string) => string;
+
+const FORWARDED_FOR = 'x-forwarded-for';
+/** The longest chain of proxies that is believed. */
+const MOST_HOPS = 20;
+
+/**
+ * Reads the forwarded-for header from its right end, where our own proxies write, as long as the address that
+ * told it is one of them. Anybody else's header is not believed: it would be a way around the limit.
+ */
+export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
+  if (trustedProxies.length === 0) return (_, peerAddress) => plainAddress(peerAddress);
+  const trusted = blockListOf(trustedProxies);
+  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+  return (request, peerAddress) => {
+    let address = plainAddress(peerAddress);
+    if (!isTrusted(address)) return address;
+    const hops = (request.headers.get(FORWARDED_FOR) ?? '').split(',').slice(-MOST_HOPS);
+    for (const hop of hops.reverse()) {
+      const told = plainAddress(hop.trim());
+      if (isIP(told) === 0) return address;
+      address = told;
+      if (!isTrusted(address)) return address;
+    }
+    return address;
+  };
+}
+
+/** Null for what is neither an address nor a network. */
+export function readNetwork(text: string): { address: string; bits: number; family: 'ipv4' | 'ipv6' } | null {
+  const [address = '', bitsText, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return null;
+  const most = version === 6 ? 128 : 32;
+  const bits = bitsText === undefined ? most : Number(bitsText);
+  if (!Number.isInteger(bits) || bits < 0 || bits > most || bitsText === '') return null;
+  return { address, bits, family: version === 6 ? 'ipv6' : 'ipv4' };
+}
+
+function blockListOf(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of networks) {
+    const network = readNetwork(text);
+    if (network !== null) list.addSubnet(network.address, network.bits, network.family);
+  }
+  return list;
+}
+
+/** An IPv4 address that came over an IPv6 socket is the same caller. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
+}
+
+/** The token of `Authorization: Bearer …`, or null where there is none in that form. */
+export function bearerToken(request: Request): string | null {
+  const match = /^Bearer +([^\s]+) *$/i.exec(request.headers.get('authorization') ?? '');
+  return match?.[1] ?? null;
+}
+
+/** Whether two secrets are equal, in a time that says nothing about where they differ or how long they are. */
+function sameSecret(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}
+
+const NOT_INTERNAL = errorEnvelope(
+  'authentication_error',
+  'This route is internal. Send "Authorization: Bearer <internal token>": the token is the INTERNAL_TOKEN ' +
+    "setting, and on the embedded default it is internal_token in the data folder's demo.json.",
+);
+
+/** Lets in who holds an internal token; everyone else gets one and the same answer. Fails closed. */
+export function internalAccess(internalTokens: readonly string[]): MiddlewareHandler {
+  return async (context, next) => {
+    const token = bearerToken(context.req.raw);
+    if (token === null || !internalTokens.some((internalToken) => sameSecret(token, internalToken))) {
+      return envelopeResponse(401, NOT_INTERNAL, { 'www-authenticate': 'Bearer' });
+    }
+    return await next();
+  };
+}

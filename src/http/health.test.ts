@@ -1,0 +1,59 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../test/doubles/manual-clock.ts';
+import { createDependencyChecks } from './health.ts';
+
+const never = () => new Promise<void>(() => {});
+
+test('all dependencies are asked at once, and one that hangs is down after its own time', async () => {
+  const clock = createManualClock();
+  const checks = createDependencyChecks(
+    [
+      { name: 'good', timeoutMs: 100, check: async () => {} },
+      { name: 'bad', timeoutMs: 100, check: async () => Promise.reject(new Error('away')) },
+      { name: 'hanging', timeoutMs: 500, check: never },
+    ],
+    clock,
+  );
+  const asked = checks();
+  await clock.advance(500);
+  expect(await asked).toEqual({
+    good: { status: 'up', latencyMs: 0 },
+    bad: { status: 'down', latencyMs: 0 },
+    hanging: { status: 'down', latencyMs: 500 },
+  });
+});
+
+test('an answer serves for a moment, and the next look is honest', async () => {
+  const clock = createManualClock();
+  let asked = 0;
+  let isUp = true;
+  const check = async () => {
+    asked += 1;
+    if (!isUp) throw new Error('away');
+  };
+  const checks = createDependencyChecks([{ name: 'it', timeoutMs: 100, check }], clock);
+  await Promise.all([checks(), checks(), checks()]);
+  isUp = false;
+  await clock.advance(999);
+  expect((await checks()).it?.status).toBe('up');
+  expect(asked).toBe(1);
+  await clock.advance(1);
+  expect((await checks()).it?.status).toBe('down');
+  expect(asked).toBe(2);
+});
+
+test('a check that hangs is not asked again while it does', async () => {
+  const clock = createManualClock();
+  let asked = 0;
+  const check = () => {
+    asked += 1;
+    return never();
+  };
+  const checks = createDependencyChecks([{ name: 'it', timeoutMs: 100, check }], clock);
+  for (let look = 0; look < 5; look += 1) {
+    const states = checks();
+    await clock.advance(2_000);
+    expect((await states).it?.status).toBe('down');
+  }
+  expect(asked).toBe(1);
+});

@@ -1,0 +1,200 @@
+import type Stripe from 'stripe';
+import { invalid } from '../api-errors.ts';
+import { type GivenInvoice, type GivenLine, invoiceLineShape, invoiceShape } from '../objects/billing.ts';
+import { idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
+import { settlePaid } from './payments.ts';
+
+/** A draft with its lines, announced. */
+export async function draftInvoice(
+  turn: Turn,
+  given: GivenInvoice,
+  lines: readonly GivenLine[],
+): Promise<Stripe.Invoice> {
+  const empty = invoiceShape(turn.newId('in_1'), turn.now, given);
+  const invoice = withLines(turn, empty, lines);
+  await turn.objects.put('invoice', invoice, { hidden: {} });
+  await turn.emit('invoice.created', invoice);
+  return invoice;
+}
+
+export function withLines(turn: Turn, invoice: Stripe.Invoice, lines: readonly GivenLine[]): Stripe.Invoice {
+  const made = lines.map((line) => invoiceLineShape(turn.newId('il_1'), invoice.id, line));
+  const data = [...invoice.lines.data, ...made];
+  const total = data.reduce((sum, line) => sum + line.amount, 0);
+  return {
+    ...invoice,
+    lines: { ...invoice.lines, data },
+    subtotal: total,
+    subtotal_excluding_tax: total,
+    total,
+    total_excluding_tax: total,
+    amount_due: Math.max(0, total),
+    amount_remaining: Math.max(0, total),
+  };
+}
+
+type Finalized =
+  | { readonly outcome: 'finalized'; readonly invoice: Stripe.Invoice }
+  | { readonly outcome: 'failed'; readonly invoice: Stripe.Invoice };
+
+const FINALIZATION_FAILED =
+  'Automatic tax could not be calculated: the customer’s location is not recognized.';
+
+/** Gives it its number and a page to pay it on. One that asks for nothing is paid by that. */
+export async function finalizeInvoice(turn: Turn, draft: Stripe.Invoice): Promise<Finalized> {
+  if (draft.status !== 'draft') {
+    throw invalid("This invoice is already finalized, you can't re-finalize a non-draft invoice.");
+  }
+  if (await turn.takeSwitch('finalization_failure')) {
+    const invoice: Stripe.Invoice = {
+      ...draft,
+      last_finalization_error: {
+        code: 'customer_tax_location_invalid',
+        message: FINALIZATION_FAILED,
+        type: 'invalid_request_error',
+      },
+    };
+    await turn.objects.put('invoice', invoice, { hidden: {} });
+    await turn.emit('invoice.finalization_failed', invoice);
+    return { outcome: 'failed', invoice };
+  }
+  const invoice = await opened(turn, draft);
+  await turn.objects.put('invoice', invoice, { hidden: {} });
+  await turn.emit('invoice.finalized', invoice);
+  if (invoice.amount_due > 0) return { outcome: 'finalized', invoice };
+  return { outcome: 'finalized', invoice: await settlePaid(turn, invoice, { amountPaid: 0 }) };
+}
+
+/** What the customer has as a credit is used up first; what an invoice gives back becomes one. */
+async function opened(turn: Turn, draft: Stripe.Invoice): Promise<Stripe.Invoice> {
+  const { body: customer, hidden } = await need(turn, 'customer', String(draft.customer), 'customer');
+  const sequence = customer.next_invoice_sequence ?? 1;
+  const left = draft.total + customer.balance;
+  const balance = Math.min(0, left);
+  const after = { ...customer, next_invoice_sequence: sequence + 1, balance, currency: draft.currency };
+  await keepUpdate(turn, 'customer', customer, after, { hidden, event: 'customer.updated' });
+  const amountDue = Math.max(0, left);
+  return {
+    ...draft,
+    status: 'open',
+    number: `${customer.invoice_prefix}-${String(sequence).padStart(4, '0')}`,
+    due_date: draft.due_date === null ? null : turn.now + (draft.due_date - draft.created),
+    effective_at: turn.now,
+    hosted_invoice_url: `${turn.baseUrl}/invoice/${draft.id}`,
+    last_finalization_error: null,
+    starting_balance: customer.balance,
+    ending_balance: balance,
+    amount_due: amountDue,
+    amount_remaining: amountDue,
+    status_transitions: { ...draft.status_transitions, finalized_at: turn.now },
+  };
+}
+
+interface Wanted {
+  readonly reason: Stripe.Invoice.BillingReason;
+  readonly period: { readonly start: number; readonly end: number };
+  /** A trial's first invoice asks for nothing. */
+  readonly isTrial?: boolean;
+  /** Only what waits for the customer: changes within a period. */
+  readonly onlyPending?: boolean;
+}
+
+const MAX_PENDING = 100;
+
+/** What a subscription costs for a period, with the changes that waited for it. Not kept: see `draftFor`. */
+export async function linesFor(
+  turn: Turn,
+  subscription: Stripe.Subscription,
+  wanted: Wanted,
+): Promise<GivenLine[]> {
+  const lines: GivenLine[] = [];
+  for (const item of wanted.onlyPending === true ? [] : subscription.items.data) {
+    const quantity = item.quantity ?? 1;
+    const name = await productName(turn, item.price);
+    const description = wanted.isTrial === true ? `Trial period for ${name}` : `${quantity} × ${name}`;
+    lines.push({
+      amount: wanted.isTrial === true ? 0 : (item.price.unit_amount ?? 0) * quantity,
+      currency: subscription.currency,
+      description,
+      period: wanted.period,
+      proration: false,
+      quantity,
+      price: item.price,
+      item,
+      invoiceItem: null,
+      metadata: subscription.metadata,
+    });
+  }
+  return lines;
+}
+
+export async function draftFor(
+  turn: Turn,
+  subscription: Stripe.Subscription,
+  wanted: Wanted,
+): Promise<Stripe.Invoice> {
+  const pending = await pendingLines(turn, subscription);
+  const lines = [...pending.map(({ line }) => line), ...(await linesFor(turn, subscription, wanted))];
+  const invoice = await draftInvoice(turn, await givenFor(turn, subscription, wanted.reason), lines);
+  for (const { item } of pending) {
+    await turn.objects.put('invoiceitem', { ...item, invoice: invoice.id }, { hidden: {} });
+  }
+  return invoice;
+}
+
+export async function givenFor(
+  turn: Turn,
+  subscription: Stripe.Subscription,
+  reason: Stripe.Invoice.BillingReason,
+): Promise<GivenInvoice> {
+  const customerId = idIn(subscription.customer) ?? '';
+  const { body: customer } = await need(turn, 'customer', customerId, 'customer');
+  // The window in which use is counted: the period before, and nothing at the very beginning.
+  const start = reason === 'subscription_cycle' ? subscription.current_period_start : turn.now;
+  return {
+    customer,
+    currency: subscription.currency,
+    billingReason: reason,
+    collectionMethod: 'charge_automatically',
+    daysUntilDue: null,
+    autoAdvance: true,
+    subscription,
+    description: null,
+    metadata: {},
+    period: { start, end: turn.now },
+  };
+}
+
+export async function productName(turn: Turn, price: Stripe.Price): Promise<string> {
+  const id = typeof price.product === 'string' ? price.product : price.product.id;
+  const product = await turn.objects.find('product', id);
+  return product?.body.name ?? 'Subscription';
+}
+
+async function pendingLines(
+  turn: Turn,
+  subscription: Stripe.Subscription,
+): Promise<{ item: Stripe.InvoiceItem; line: GivenLine }[]> {
+  const where = { subscription: subscription.id, invoice: null };
+  const { data } = await turn.objects.list('invoiceitem', { where, limit: MAX_PENDING });
+  return data.reverse().map((item) => {
+    const owner = subscription.items.data.find((one) => one.id === item.subscription_item) ?? null;
+    return { item, line: lineOfItem(item, owner) };
+  });
+}
+
+export function lineOfItem(item: Stripe.InvoiceItem, owner: Stripe.SubscriptionItem | null): GivenLine {
+  const { amount, currency, description, period, proration, quantity, price } = item;
+  return {
+    amount,
+    currency,
+    description,
+    period,
+    proration,
+    quantity,
+    price,
+    item: owner,
+    invoiceItem: item.id,
+    metadata: item.metadata ?? {},
+  };
+}

@@ -1,0 +1,133 @@
+import type Stripe from 'stripe';
+import type { Kept } from '../state/object-store.ts';
+import { idIn, keepUpdate, type Turn } from '../state/transaction.ts';
+
+/**
+ * A subscription begins `incomplete` (or `trialing`), is `active` while its invoices are paid and `past_due` while one
+ * is not, and ends `canceled` or, never having been paid, `incomplete_expired`: from these two there is no way back.
+ * `paused` is a trial that ended without a card; resuming makes it `active`.
+ */
+const INCOMPLETE_SECONDS = 23 * 3_600;
+
+/** When something is to happen to it next. */
+export function dueOf({ body, hidden }: Kept<'subscription'>): number | null {
+  const { status, current_period_start: start, current_period_end: end, trial_end: trialEnd } = body;
+  if (status === 'trialing' && trialEnd !== null) {
+    return hidden.trialEndSaid ? trialEnd : Math.max(body.created, trialEnd - TRIAL_WARNING_SECONDS);
+  }
+  if (status === 'incomplete') return body.created + INCOMPLETE_SECONDS;
+  if (status !== 'active' && status !== 'past_due') return null;
+  const isAnnounced = hidden.upcomingSaidFor === end || body.cancel_at_period_end;
+  return isAnnounced ? end : Math.min(end, announcedAt(start, end));
+}
+
+export async function keepSubscription(
+  turn: Turn,
+  before: Kept<'subscription'>,
+  changes: Partial<Stripe.Subscription>,
+  hiddenChanges: Partial<Kept<'subscription'>['hidden']> = {},
+  event: Stripe.Event.Type = 'customer.subscription.updated',
+): Promise<Kept<'subscription'>> {
+  const body: Stripe.Subscription = { ...before.body, ...changes };
+  const hidden = { ...before.hidden, ...hiddenChanges };
+  const kept = { body, hidden };
+  const rest = { hidden, dueAt: dueOf(kept), event };
+  if (event === 'customer.subscription.updated') {
+    await keepUpdate(turn, 'subscription', before.body, body, rest);
+  } else {
+    await turn.objects.put('subscription', body, rest);
+    await turn.emit(event, body);
+  }
+  return kept;
+}
+
+export async function subscriptionPaid(turn: Turn, invoice: Stripe.Invoice): Promise<void> {
+  const kept = await subscriptionOf(turn, invoice);
+  if (kept === null || kept.body.latest_invoice !== invoice.id) return;
+  const { status } = kept.body;
+  if (status !== 'incomplete' && status !== 'past_due' && status !== 'unpaid') return;
+  await keepSubscription(turn, kept, { status: 'active' });
+}
+
+export async function subscriptionFailed(turn: Turn, invoice: Stripe.Invoice): Promise<void> {
+  const kept = await subscriptionOf(turn, invoice);
+  if (kept === null) return;
+  const { status } = kept.body;
+  const isLastTry = invoice.next_payment_attempt === null && invoice.billing_reason !== 'subscription_create';
+  if (isLastTry && (status === 'past_due' || status === 'active')) {
+    await endSubscription(turn, kept, 'payment_failed');
+  } else if (status === 'active' || status === 'trialing') {
+    await keepSubscription(turn, kept, { status: 'past_due' });
+  }
+}
+
+export async function endSubscription(
+  turn: Turn,
+  kept: Kept<'subscription'>,
+  reason: Stripe.Subscription.CancellationDetails.Reason,
+): Promise<Kept<'subscription'>> {
+  const { body } = kept;
+  const details = { comment: null, feedback: null, ...body.cancellation_details, reason };
+  return await keepSubscription(
+    turn,
+    kept,
+    {
+      status: 'canceled',
+      ended_at: turn.now,
+      canceled_at: body.canceled_at ?? turn.now,
+      cancellation_details: details,
+    },
+    {},
+    'customer.subscription.deleted',
+  );
+}
+
+async function subscriptionOf(turn: Turn, invoice: Stripe.Invoice): Promise<Kept<'subscription'> | null> {
+  const id = idIn(invoice.subscription);
+  return id === null ? null : await turn.objects.find('subscription', id);
+}
+
+const DAY = 86_400;
+
+/**
+ * The end of the period that begins at `start`: the first of the anchor's anniversaries after it. Counted from the
+ * anchor and not from the last period, so that a subscription of the 31st comes back to the 31st after February.
+ */
+export function periodEnd(
+  anchor: number,
+  start: number,
+  recurring: Pick<Stripe.Price.Recurring, 'interval' | 'interval_count'>,
+): number {
+  const { interval, interval_count: count } = recurring;
+  if (interval === 'day' || interval === 'week') {
+    const length = count * (interval === 'day' ? DAY : 7 * DAY);
+    return anchor + (Math.floor((start - anchor) / length) + 1) * length;
+  }
+  const months = count * (interval === 'month' ? 1 : 12);
+  let steps = Math.max(0, Math.floor(monthsBetween(anchor, start) / months));
+  while (plusMonths(anchor, steps * months) <= start) steps += 1;
+  return plusMonths(anchor, steps * months);
+}
+
+function monthsBetween(from: number, to: number): number {
+  const [one, other] = [new Date(from * 1000), new Date(to * 1000)];
+  const years = other.getUTCFullYear() - one.getUTCFullYear();
+  return years * 12 + other.getUTCMonth() - one.getUTCMonth();
+}
+
+/** The same day of a later month, or its last one; UTC. */
+function plusMonths(seconds: number, months: number): number {
+  const from = new Date(seconds * 1000);
+  const [year, month] = [from.getUTCFullYear(), from.getUTCMonth() + months];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  const day = Math.min(from.getUTCDate(), lastDay);
+  const midnight = Date.UTC(from.getUTCFullYear(), from.getUTCMonth(), from.getUTCDate());
+  return (Date.UTC(year, month, day) + (from.getTime() - midnight)) / 1000;
+}
+
+/** How long before a renewal its invoice is announced: a week, or a seventh of a short period. */
+function announcedAt(start: number, end: number): number {
+  return end - Math.min(7 * DAY, Math.floor((end - start) / 7));
+}
+
+const TRIAL_WARNING_SECONDS = 3 * DAY;

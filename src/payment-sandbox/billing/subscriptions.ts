@@ -1,0 +1,319 @@
+import type Stripe from 'stripe';
+import { invalid } from '../api-errors.ts';
+import {
+  invoiceItemShape,
+  invoiceLineShape,
+  invoiceShape,
+  subscriptionItemShape,
+  subscriptionShape,
+} from '../objects/billing.ts';
+import { planShape } from '../objects/catalog.ts';
+import type { Card, Kept } from '../state/object-store.ts';
+import { idIn, need, type Turn } from '../state/transaction.ts';
+import { draftFor, finalizeInvoice, givenFor, linesFor, productName } from './invoices.ts';
+import { cardOf, closeInvoice, payInvoice } from './payments.ts';
+import { dueOf, endSubscription, keepSubscription, periodEnd } from './subscription-state.ts';
+
+interface WantedSubscription {
+  readonly customer: string;
+  readonly lines: readonly { readonly price: Stripe.Price; readonly quantity: number }[];
+  readonly metadata: Stripe.Metadata;
+  readonly trialDays: number | null;
+  readonly missingCard: Stripe.Subscription.TrialSettings.EndBehavior.MissingPaymentMethod;
+}
+
+interface StartedSubscription {
+  readonly subscription: Stripe.Subscription;
+  readonly invoice: Stripe.Invoice;
+}
+
+const DAY = 86_400;
+
+/** With its first invoice, tried at once. A trial's first invoice asks for nothing and is paid by that. */
+export async function startSubscription(
+  turn: Turn,
+  wanted: WantedSubscription,
+  card: Card,
+): Promise<StartedSubscription> {
+  const first = wanted.lines[0];
+  const recurring = first?.price.recurring ?? null;
+  if (first === undefined || recurring === null) {
+    throw invalid('A subscription needs at least one recurring price.', 'items');
+  }
+  const id = turn.newId('sub_1');
+  const trialEnd = wanted.trialDays === null ? null : turn.now + wanted.trialDays * DAY;
+  const items = wanted.lines.map(({ price, quantity }) =>
+    subscriptionItemShape(turn.newId('si_', 14), turn.now, { subscription: id, price, quantity }),
+  );
+  const subscription = subscriptionShape(id, turn.now, {
+    customer: wanted.customer,
+    currency: first.price.currency,
+    items,
+    periodEnd: trialEnd ?? periodEnd(turn.now, turn.now, recurring),
+    trialEnd,
+    missingCard: wanted.missingCard,
+    status: trialEnd === null ? 'incomplete' : 'trialing',
+    metadata: wanted.metadata,
+  });
+  const period = { start: subscription.current_period_start, end: subscription.current_period_end };
+  const isTrial = trialEnd !== null;
+  const draft = await draftFor(turn, subscription, { reason: 'subscription_create', period, isTrial });
+  const begun: Kept<'subscription'> = {
+    body: { ...subscription, latest_invoice: draft.id },
+    hidden: { upcomingSaidFor: null, trialEndSaid: false },
+  };
+  await turn.objects.put('subscription', begun.body, { hidden: begun.hidden, dueAt: dueOf(begun) });
+  await turn.emit('customer.subscription.created', begun.body);
+
+  const finalized = await finalizeInvoice(turn, draft);
+  const isOpen = finalized.outcome === 'finalized' && finalized.invoice.status === 'open';
+  const invoice = isOpen ? (await payInvoice(turn, finalized.invoice, card)).invoice : finalized.invoice;
+  const { body } = await need(turn, 'subscription', id, 'id');
+  return { subscription: { ...body, latest_invoice: idIn(body.latest_invoice) }, invoice };
+}
+
+type Subscription = Kept<'subscription'>;
+
+/** What is due for a subscription at this moment: a warning, an announcement, an end or a new period. */
+export async function subscriptionDue(turn: Turn, kept: Subscription): Promise<void> {
+  const { body, hidden } = kept;
+  if (body.status === 'incomplete') {
+    await keepSubscription(turn, kept, { status: 'incomplete_expired', ended_at: turn.now });
+  } else if (body.status === 'trialing' && !hidden.trialEndSaid && turn.now < (body.trial_end ?? 0)) {
+    await keepSubscription(turn, kept, {}, { trialEndSaid: true }, 'customer.subscription.trial_will_end');
+  } else if (turn.now < body.current_period_end) {
+    await announceInvoice(turn, kept);
+  } else if (body.cancel_at_period_end) {
+    await endSubscription(turn, kept, 'cancellation_requested');
+  } else if (body.status === 'trialing') {
+    await endTrial(turn, kept);
+  } else {
+    await beginPeriod(turn, kept);
+  }
+}
+
+/** An invoice that does not exist yet: it has no id, and nothing of it is kept but the event. */
+async function announceInvoice(turn: Turn, kept: Subscription): Promise<void> {
+  const { body } = kept;
+  const start = body.current_period_end;
+  const period = { start, end: nextEnd(body, start) };
+  const lines = await linesFor(turn, body, { reason: 'upcoming', period });
+  const total = lines.reduce((sum, line) => sum + line.amount, 0);
+  const shape = invoiceShape('', turn.now, await givenFor(turn, body, 'upcoming'));
+  const { id: _, ...invoice } = {
+    ...shape,
+    amount_due: total,
+    amount_remaining: total,
+    subtotal: total,
+    subtotal_excluding_tax: total,
+    total,
+    total_excluding_tax: total,
+    next_payment_attempt: start,
+    period_start: body.current_period_start,
+    period_end: start,
+    lines: {
+      ...shape.lines,
+      data: lines.map((line) => invoiceLineShape(turn.newId('il_tmp_1'), null, line)),
+      url: `/v1/invoices/upcoming/lines?subscription=${body.id}`,
+    },
+  };
+  await keepSubscription(turn, kept, {}, { upcomingSaidFor: start });
+  await turn.emit('invoice.upcoming', invoice);
+}
+
+async function endTrial(turn: Turn, kept: Subscription): Promise<void> {
+  const { body } = kept;
+  const { hidden } = await need(turn, 'customer', String(body.customer), 'customer');
+  const missing = body.trial_settings?.end_behavior.missing_payment_method ?? 'create_invoice';
+  if (hidden.card === 'none' && missing === 'pause') {
+    await keepSubscription(turn, kept, { status: 'paused' }, {}, 'customer.subscription.paused');
+  } else if (hidden.card === 'none' && missing === 'cancel') {
+    await endSubscription(turn, kept, 'payment_failed');
+  } else {
+    await beginPeriod(turn, kept, { status: 'active' });
+  }
+}
+
+/** The next period begins with its invoice, whether or not that is paid: the standing follows the payment. */
+async function beginPeriod(
+  turn: Turn,
+  kept: Subscription,
+  changes: Partial<Stripe.Subscription> = {},
+  reason: Stripe.Invoice.BillingReason = 'subscription_cycle',
+): Promise<void> {
+  const before: Subscription = kept;
+  const body = { ...before.body, ...changes };
+  const start = reason === 'subscription_cycle' ? body.current_period_end : turn.now;
+  const end = nextEnd(body, start);
+  const draft = await draftFor(turn, body, { reason, period: { start, end } });
+  const moved = {
+    ...changes,
+    current_period_start: start,
+    current_period_end: end,
+    latest_invoice: draft.id,
+  };
+  await keepSubscription(turn, before, moved, { upcomingSaidFor: null });
+  if (body.pause_collection !== null) return await keepPaused(turn, draft, body.pause_collection.behavior);
+  const finalized = await finalizeInvoice(turn, draft);
+  if (finalized.outcome === 'failed' || finalized.invoice.status !== 'open') return;
+  await payInvoice(turn, finalized.invoice, await cardOf(turn, finalized.invoice));
+}
+
+/** Nothing is collected for the time being: the invoice stays a draft or is closed unpaid. */
+async function keepPaused(
+  turn: Turn,
+  draft: Stripe.Invoice,
+  behavior: Stripe.Subscription.PauseCollection.Behavior,
+): Promise<void> {
+  if (behavior === 'keep_as_draft') return;
+  const finalized = await finalizeInvoice(turn, draft);
+  if (finalized.outcome === 'failed' || finalized.invoice.status !== 'open') return;
+  await closeInvoice(turn, finalized.invoice, behavior === 'void' ? 'void' : 'uncollectible');
+}
+
+function nextEnd(subscription: Stripe.Subscription, start: number): number {
+  const recurring = subscription.items.data[0]?.price.recurring ?? { interval: 'month', interval_count: 1 };
+  return periodEnd(subscription.billing_cycle_anchor, start, recurring);
+}
+
+interface SubscriptionChanges {
+  readonly metadata?: Stripe.Metadata | undefined;
+  readonly cancelAtPeriodEnd?: boolean | undefined;
+  readonly endsTrialNow?: boolean | undefined;
+  readonly pause?: Stripe.Subscription.PauseCollection | null | undefined;
+  /** Another price in the place of the first item's. */
+  readonly price?: { readonly price: Stripe.Price; readonly quantity: number } | undefined;
+  readonly proration: 'create_prorations' | 'always_invoice' | 'none';
+}
+
+export function refuseEnded({ body }: Subscription): void {
+  if (body.status !== 'canceled' && body.status !== 'incomplete_expired') return;
+  throw invalid('A canceled subscription can only update its cancellation_details and metadata.');
+}
+
+/**
+ * A change of plan within a period gives back what is left of the old price and takes what is left of the new: at
+ * once, with the next invoice, or not at all. A price of another interval begins a new period, and is invoiced.
+ */
+export async function changeSubscription(
+  turn: Turn,
+  kept: Subscription,
+  wanted: SubscriptionChanges,
+): Promise<Subscription> {
+  refuseEnded(kept);
+  const { body } = kept;
+  const old = body.items.data[0];
+  const changes: Partial<Stripe.Subscription> = {
+    ...(wanted.metadata === undefined ? {} : { metadata: { ...body.metadata, ...wanted.metadata } }),
+    ...(wanted.pause === undefined ? {} : { pause_collection: wanted.pause }),
+    ...(wanted.cancelAtPeriodEnd === undefined ? {} : cancellation(turn, body, wanted.cancelAtPeriodEnd)),
+  };
+  if (wanted.price !== undefined && old !== undefined) {
+    const { price, quantity } = wanted.price;
+    const item: Stripe.SubscriptionItem = { ...old, price, quantity, plan: planShape(price) };
+    changes.items = { ...body.items, data: [item, ...body.items.data.slice(1)] };
+  }
+  if (wanted.endsTrialNow === true && body.status === 'trialing') {
+    const ended = {
+      ...changes,
+      trial_end: turn.now,
+      billing_cycle_anchor: turn.now,
+      status: 'active' as const,
+    };
+    await beginPeriod(turn, kept, ended, 'subscription_update');
+  } else if (
+    wanted.price !== undefined &&
+    old !== undefined &&
+    !isSameInterval(old.price, wanted.price.price)
+  ) {
+    await beginPeriod(turn, kept, { ...changes, billing_cycle_anchor: turn.now }, 'subscription_update');
+  } else {
+    const changed = await keepSubscription(turn, kept, changes);
+    const isProrated = wanted.proration !== 'none' && body.status !== 'trialing';
+    if (wanted.price !== undefined && old !== undefined && isProrated) {
+      await prorate(turn, changed, old, wanted.proration === 'always_invoice');
+    }
+  }
+  return await need(turn, 'subscription', body.id, 'id');
+}
+
+function cancellation(
+  turn: Turn,
+  body: Stripe.Subscription,
+  atPeriodEnd: boolean,
+): Partial<Stripe.Subscription> {
+  const reason = atPeriodEnd ? ('cancellation_requested' as const) : null;
+  const details = { comment: null, feedback: null, ...body.cancellation_details, reason };
+  return {
+    cancel_at_period_end: atPeriodEnd,
+    cancel_at: atPeriodEnd ? body.current_period_end : null,
+    canceled_at: atPeriodEnd ? turn.now : null,
+    cancellation_details: details,
+  };
+}
+
+function isSameInterval(one: Stripe.Price, other: Stripe.Price): boolean {
+  const [a, b] = [one.recurring, other.recurring];
+  return a?.interval === b?.interval && a?.interval_count === b?.interval_count;
+}
+
+async function prorate(
+  turn: Turn,
+  { body }: Subscription,
+  old: Stripe.SubscriptionItem,
+  invoicesNow: boolean,
+): Promise<void> {
+  const now = body.items.data[0];
+  if (now === undefined) return;
+  const whole = body.current_period_end - body.current_period_start;
+  const left = Math.max(0, body.current_period_end - turn.now);
+  const share = ({ price, quantity }: Stripe.SubscriptionItem) =>
+    Math.round(((price.unit_amount ?? 0) * (quantity ?? 1) * left) / Math.max(1, whole));
+  const parts = [
+    { item: old, amount: -share(old), words: 'Unused time on' },
+    { item: now, amount: share(now), words: 'Remaining time on' },
+  ];
+  for (const { item, amount, words } of parts) {
+    const made = invoiceItemShape(turn.newId('ii_1'), turn.now, {
+      customer: String(body.customer),
+      invoice: null,
+      amount,
+      currency: body.currency,
+      description: `${words} ${await productName(turn, item.price)}`,
+      period: { start: turn.now, end: body.current_period_end },
+      proration: true,
+      price: item.price,
+      item,
+      metadata: body.metadata,
+    });
+    await turn.objects.put('invoiceitem', made, { hidden: {} });
+    await turn.emit('invoiceitem.created', made);
+  }
+  if (invoicesNow) await invoiceChange(turn, body);
+}
+
+async function invoiceChange(turn: Turn, body: Stripe.Subscription): Promise<void> {
+  const period = { start: turn.now, end: body.current_period_end };
+  const draft = await draftFor(turn, body, { reason: 'subscription_update', period, onlyPending: true });
+  const kept = await need(turn, 'subscription', body.id, 'id');
+  await keepSubscription(turn, kept, { latest_invoice: draft.id });
+  const finalized = await finalizeInvoice(turn, draft);
+  if (finalized.outcome === 'failed' || finalized.invoice.status !== 'open') return;
+  await payInvoice(turn, finalized.invoice, await cardOf(turn, finalized.invoice));
+}
+
+/** A paused one begins a new period now. */
+export async function resumeSubscription(turn: Turn, kept: Subscription): Promise<Subscription> {
+  if (kept.body.status !== 'paused') {
+    throw invalid('You can only resume subscriptions that are in the status `paused`.');
+  }
+  const resumed = await keepSubscription(
+    turn,
+    kept,
+    { status: 'active', billing_cycle_anchor: turn.now },
+    {},
+    'customer.subscription.resumed',
+  );
+  await beginPeriod(turn, resumed, {}, 'subscription_update');
+  return await need(turn, 'subscription', kept.body.id, 'id');
+}

@@ -1,0 +1,301 @@
+import type Stripe from 'stripe';
+import { planShape } from './catalog.ts';
+
+export function subscriptionItemShape(
+  id: string,
+  created: number,
+  given: { subscription: string; price: Stripe.Price; quantity: number },
+): Stripe.SubscriptionItem {
+  return {
+    id,
+    object: 'subscription_item',
+    billing_thresholds: null,
+    created,
+    discounts: [],
+    metadata: {},
+    plan: planShape(given.price),
+    price: given.price,
+    quantity: given.quantity,
+    subscription: given.subscription,
+    tax_rates: [],
+  };
+}
+
+interface GivenSubscription {
+  readonly customer: string;
+  readonly currency: string;
+  readonly items: Stripe.SubscriptionItem[];
+  readonly periodEnd: number;
+  readonly trialEnd: number | null;
+  readonly missingCard: Stripe.Subscription.TrialSettings.EndBehavior.MissingPaymentMethod;
+  readonly status: Stripe.Subscription.Status;
+  readonly metadata: Stripe.Metadata;
+}
+
+export function subscriptionShape(
+  id: string,
+  created: number,
+  given: GivenSubscription,
+): Stripe.Subscription {
+  return {
+    id,
+    object: 'subscription',
+    application: null,
+    application_fee_percent: null,
+    automatic_tax: { enabled: false, liability: null },
+    billing_cycle_anchor: given.trialEnd ?? created,
+    billing_cycle_anchor_config: null,
+    billing_thresholds: null,
+    cancel_at: null,
+    cancel_at_period_end: false,
+    canceled_at: null,
+    cancellation_details: { comment: null, feedback: null, reason: null },
+    collection_method: 'charge_automatically',
+    created,
+    currency: given.currency,
+    current_period_end: given.periodEnd,
+    current_period_start: created,
+    customer: given.customer,
+    days_until_due: null,
+    default_payment_method: null,
+    default_source: null,
+    default_tax_rates: [],
+    description: null,
+    discount: null,
+    discounts: [],
+    ended_at: null,
+    items: {
+      object: 'list',
+      data: given.items,
+      has_more: false,
+      url: `/v1/subscription_items?subscription=${id}`,
+    },
+    latest_invoice: null,
+    livemode: false,
+    metadata: given.metadata,
+    next_pending_invoice_item_invoice: null,
+    on_behalf_of: null,
+    pause_collection: null,
+    payment_settings: {
+      payment_method_options: null,
+      payment_method_types: ['card'],
+      save_default_payment_method: 'off',
+    },
+    pending_invoice_item_interval: null,
+    pending_setup_intent: null,
+    pending_update: null,
+    schedule: null,
+    start_date: created,
+    status: given.status,
+    test_clock: null,
+    transfer_data: null,
+    trial_end: given.trialEnd,
+    trial_settings: { end_behavior: { missing_payment_method: given.missingCard } },
+    trial_start: given.trialEnd === null ? null : created,
+  };
+}
+
+export interface GivenInvoice {
+  readonly customer: Stripe.Customer;
+  readonly currency: string;
+  readonly billingReason: Stripe.Invoice.BillingReason;
+  readonly collectionMethod: Stripe.Invoice.CollectionMethod;
+  readonly daysUntilDue: number | null;
+  readonly autoAdvance: boolean;
+  readonly subscription: Stripe.Subscription | null;
+  readonly description: string | null;
+  readonly metadata: Stripe.Metadata;
+  readonly period: { readonly start: number; readonly end: number };
+}
+
+/** A draft without lines. */
+export function invoiceShape(id: string, created: number, given: GivenInvoice): Stripe.Invoice {
+  const { subscription } = given;
+  return {
+    id,
+    object: 'invoice',
+    ...NOTHING_CHARGED,
+    ...UNUSED,
+    ...customerPart(given.customer),
+    auto_advance: given.autoAdvance,
+    automatic_tax: { enabled: false, liability: null, status: null },
+    billing_reason: given.billingReason,
+    collection_method: given.collectionMethod,
+    created,
+    currency: given.currency,
+    description: given.description,
+    due_date: given.daysUntilDue === null ? null : created + given.daysUntilDue * 86_400,
+    effective_at: null,
+    hosted_invoice_url: null,
+    invoice_pdf: null,
+    issuer: { type: 'self' },
+    last_finalization_error: null,
+    lines: { object: 'list', data: [], has_more: false, url: `/v1/invoices/${id}/lines` },
+    livemode: false,
+    metadata: given.metadata,
+    number: null,
+    payment_settings: { default_mandate: null, payment_method_options: null, payment_method_types: null },
+    period_end: given.period.end,
+    period_start: given.period.start,
+    status: 'draft',
+    status_transitions: { finalized_at: null, marked_uncollectible_at: null, paid_at: null, voided_at: null },
+    subscription: subscription?.id ?? null,
+    subscription_details: subscription === null ? null : { metadata: subscription.metadata },
+  };
+}
+
+function customerPart(customer: Stripe.Customer) {
+  return {
+    customer: customer.id,
+    customer_address: null,
+    customer_email: customer.email,
+    customer_name: customer.name ?? null,
+    customer_phone: null,
+    customer_shipping: null,
+    customer_tax_exempt: 'none',
+    customer_tax_ids: [],
+  } satisfies Partial<Stripe.Invoice>;
+}
+
+const NOTHING_CHARGED = {
+  amount_due: 0,
+  amount_paid: 0,
+  amount_remaining: 0,
+  amount_shipping: 0,
+  attempt_count: 0,
+  attempted: false,
+  charge: null,
+  ending_balance: null,
+  next_payment_attempt: null,
+  paid: false,
+  paid_out_of_band: false,
+  payment_intent: null,
+  post_payment_credit_notes_amount: 0,
+  pre_payment_credit_notes_amount: 0,
+  starting_balance: 0,
+  subtotal: 0,
+  subtotal_excluding_tax: 0,
+  tax: null,
+  total: 0,
+  total_discount_amounts: [],
+  total_excluding_tax: 0,
+  total_tax_amounts: [],
+} satisfies Partial<Stripe.Invoice>;
+
+/** What the sandbox has no use for and the wire always has. */
+const UNUSED = {
+  account_country: 'US',
+  account_name: 'Payment sandbox',
+  account_tax_ids: null,
+  application: null,
+  application_fee_amount: null,
+  custom_fields: null,
+  default_payment_method: null,
+  default_source: null,
+  default_tax_rates: [],
+  discount: null,
+  discounts: [],
+  footer: null,
+  from_invoice: null,
+  latest_revision: null,
+  on_behalf_of: null,
+  quote: null,
+  receipt_number: null,
+  rendering: null,
+  rendering_options: null,
+  shipping_cost: null,
+  shipping_details: null,
+  statement_descriptor: null,
+  test_clock: null,
+  transfer_data: null,
+  webhooks_delivered_at: null,
+} satisfies Partial<Stripe.Invoice>;
+
+export interface GivenLine {
+  readonly amount: number;
+  readonly currency: string;
+  readonly description: string | null;
+  readonly period: { readonly start: number; readonly end: number };
+  readonly proration: boolean;
+  readonly quantity: number | null;
+  readonly price: Stripe.Price | null;
+  readonly item: Stripe.SubscriptionItem | null;
+  readonly invoiceItem: string | null;
+  readonly metadata: Stripe.Metadata;
+}
+
+export function invoiceLineShape(
+  id: string,
+  invoice: string | null,
+  given: GivenLine,
+): Stripe.InvoiceLineItem {
+  const { amount, price, item, invoiceItem } = given;
+  return {
+    id,
+    object: 'line_item',
+    amount,
+    amount_excluding_tax: amount,
+    currency: given.currency,
+    description: given.description,
+    discount_amounts: [],
+    discountable: !given.proration,
+    discounts: [],
+    invoice,
+    ...(invoiceItem === null ? {} : { invoice_item: invoiceItem }),
+    livemode: false,
+    metadata: given.metadata,
+    period: given.period,
+    plan: price?.type === 'recurring' ? planShape(price) : null,
+    price,
+    proration: given.proration,
+    proration_details: { credited_items: null },
+    quantity: given.quantity,
+    subscription: item?.subscription ?? null,
+    ...(item === null ? {} : { subscription_item: item.id }),
+    tax_amounts: [],
+    tax_rates: [],
+    type: invoiceItem === null ? 'subscription' : 'invoiceitem',
+    unit_amount_excluding_tax: String(amount),
+  };
+}
+
+interface GivenInvoiceItem {
+  readonly customer: string;
+  readonly invoice: string | null;
+  readonly amount: number;
+  readonly currency: string;
+  readonly description: string | null;
+  readonly period: { readonly start: number; readonly end: number };
+  readonly proration: boolean;
+  readonly price: Stripe.Price | null;
+  readonly item: Stripe.SubscriptionItem | null;
+  readonly metadata: Stripe.Metadata;
+}
+
+export function invoiceItemShape(id: string, date: number, given: GivenInvoiceItem): Stripe.InvoiceItem {
+  return {
+    id,
+    object: 'invoiceitem',
+    amount: given.amount,
+    currency: given.currency,
+    customer: given.customer,
+    date,
+    description: given.description,
+    discountable: !given.proration,
+    discounts: [],
+    invoice: given.invoice,
+    livemode: false,
+    metadata: given.metadata,
+    period: given.period,
+    plan: given.price?.type === 'recurring' ? planShape(given.price) : null,
+    price: given.price,
+    proration: given.proration,
+    quantity: 1,
+    subscription: given.item?.subscription ?? null,
+    ...(given.item === null ? {} : { subscription_item: given.item.id }),
+    tax_rates: [],
+    test_clock: null,
+    unit_amount: given.amount,
+    unit_amount_decimal: String(given.amount),
+  };
+}

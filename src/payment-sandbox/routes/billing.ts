@@ -1,0 +1,241 @@
+import type Stripe from 'stripe';
+import { cardError, invalid } from '../api-errors.ts';
+import { draftInvoice, finalizeInvoice, lineOfItem, withLines } from '../billing/invoices.ts';
+import { cardOf, closeInvoice, payInvoice, payOutOfBand } from '../billing/payments.ts';
+import { endSubscription } from '../billing/subscription-state.ts';
+import {
+  changeSubscription,
+  refuseEnded,
+  resumeSubscription,
+  startSubscription,
+} from '../billing/subscriptions.ts';
+import { invoiceItemShape } from '../objects/billing.ts';
+import type { Params } from '../request-params.ts';
+import { need, type Turn } from '../state/transaction.ts';
+import { type Call, failing, filters, listObject, listOf, type Reply, type Route } from './route.ts';
+
+const BEHAVIORS = ['cancel', 'create_invoice', 'pause'] as const;
+const PRORATIONS = ['create_prorations', 'always_invoice', 'none'] as const;
+const PAUSES = ['keep_as_draft', 'mark_uncollectible', 'void'] as const;
+
+async function createSubscription(turn: Turn, { params }: Call): Promise<Stripe.Subscription> {
+  const customer = params.needed('customer', 255);
+  const { hidden } = await need(turn, 'customer', customer, 'customer');
+  const lines = [];
+  for (const item of params.groups('items')) {
+    const { body: price } = await need(turn, 'price', item.needed('price', 255), item.named('price'));
+    lines.push({ price, quantity: item.whole('quantity', { min: 1, max: 999_999 }) ?? 1 });
+  }
+  const ending = params.group('trial_settings')?.group('end_behavior');
+  const wanted = {
+    customer,
+    lines,
+    metadata: params.metadata() ?? {},
+    trialDays: params.whole('trial_period_days', { min: 1, max: 730 }) ?? null,
+    missingCard: ending?.choice('missing_payment_method', BEHAVIORS) ?? 'create_invoice',
+  };
+  return (await startSubscription(turn, wanted, hidden.card)).subscription;
+}
+
+async function updateSubscription(turn: Turn, { params, id }: Call): Promise<Stripe.Subscription> {
+  const kept = await need(turn, 'subscription', id, 'id', 404);
+  const changed = await changeSubscription(turn, kept, {
+    metadata: params.metadata(),
+    cancelAtPeriodEnd: params.flag('cancel_at_period_end'),
+    endsTrialNow: params.text('trial_end', 20) === 'now',
+    pause: pauseOf(params),
+    price: await newPrice(turn, params, kept.body),
+    proration: params.choice('proration_behavior', PRORATIONS) ?? 'create_prorations',
+  });
+  return changed.body;
+}
+
+function pauseOf(params: Params): Stripe.Subscription.PauseCollection | null | undefined {
+  if (!params.has('pause_collection')) return undefined;
+  const group = params.group('pause_collection');
+  if (group === undefined) return null;
+  return { behavior: group.choice('behavior', PAUSES) ?? 'keep_as_draft', resumes_at: null };
+}
+
+async function newPrice(
+  turn: Turn,
+  params: Params,
+  subscription: Stripe.Subscription,
+): Promise<{ price: Stripe.Price; quantity: number } | undefined> {
+  const item = params.groups('items')[0];
+  if (item === undefined) return undefined;
+  const itemId = item.text('id', 255);
+  const current = subscription.items.data[0];
+  if (itemId !== undefined && itemId !== current?.id) {
+    const message = `No such subscription item: '${itemId}'`;
+    throw invalid(message, item.named('id'), 'resource_missing');
+  }
+  const priceId = item.text('price', 255) ?? current?.price.id ?? '';
+  const { body: price } = await need(turn, 'price', priceId, item.named('price'));
+  if (price.recurring === null) throw invalid('The price must be recurring.', item.named('price'));
+  const quantity = item.whole('quantity', { min: 1, max: 999_999 }) ?? current?.quantity ?? 1;
+  return { price, quantity };
+}
+
+async function cancelSubscription(turn: Turn, { id }: Call): Promise<Stripe.Subscription> {
+  const kept = await need(turn, 'subscription', id, 'id', 404);
+  refuseEnded(kept);
+  return (await endSubscription(turn, kept, 'cancellation_requested')).body;
+}
+
+export const subscriptionRoutes: readonly Route[] = [
+  { method: 'POST', path: '/v1/subscriptions', write: createSubscription },
+  { method: 'POST', path: '/v1/subscriptions/:id', write: updateSubscription },
+  { method: 'DELETE', path: '/v1/subscriptions/:id', write: cancelSubscription },
+  {
+    method: 'POST',
+    path: '/v1/subscriptions/:id/resume',
+    write: async (turn, { id }) =>
+      (await resumeSubscription(turn, await need(turn, 'subscription', id, 'id', 404))).body,
+  },
+  {
+    method: 'GET',
+    path: '/v1/subscriptions',
+    read: (objects, call) => {
+      const { status, ...where } = filters(call.params, ['customer', 'status']);
+      const isOne = status !== undefined && status !== 'all';
+      // Without a status the provider leaves out what has been canceled.
+      const more = {
+        where: isOne ? { ...where, status } : where,
+        leavesOutCanceled: status === undefined,
+      };
+      return listOf(objects, call, 'subscription', '/v1/subscriptions', more);
+    },
+  },
+];
+
+const METHODS = ['charge_automatically', 'send_invoice'] as const;
+
+async function createInvoice(turn: Turn, { params }: Call): Promise<Stripe.Invoice> {
+  const { body: customer } = await need(turn, 'customer', params.needed('customer', 255), 'customer');
+  const collectionMethod = params.choice('collection_method', METHODS) ?? 'charge_automatically';
+  const daysUntilDue = params.whole('days_until_due', { min: 0, max: 3_650 }) ?? null;
+  if (collectionMethod === 'send_invoice' && daysUntilDue === null) {
+    const message =
+      'You must pass `days_until_due` or `due_date` when `collection_method` is `send_invoice`.';
+    throw invalid(message, 'days_until_due');
+  }
+  const given = {
+    customer,
+    currency: params.text('currency', 3) ?? customer.currency ?? 'usd',
+    billingReason: 'manual' as const,
+    collectionMethod,
+    daysUntilDue,
+    autoAdvance: params.flag('auto_advance') ?? false,
+    subscription: null,
+    description: params.text('description') ?? null,
+    metadata: params.metadata() ?? {},
+    period: { start: turn.now, end: turn.now },
+  };
+  return await draftInvoice(turn, given, []);
+}
+
+/** Always for a draft that is named: what waits on a customer comes from changes of its subscriptions. */
+async function createItem(turn: Turn, { params }: Call): Promise<Stripe.InvoiceItem> {
+  const customer = params.needed('customer', 255);
+  await need(turn, 'customer', customer, 'customer');
+  const { body: invoice } = await need(turn, 'invoice', params.needed('invoice', 255), 'invoice');
+  if (invoice.status !== 'draft') throw invalid('This invoice is no longer editable.', 'invoice');
+  const amount = params.whole('amount', { min: -99_999_999 });
+  if (amount === undefined) throw invalid('Missing required param: amount.', 'amount', 'parameter_missing');
+  const currency = params.text('currency', 3) ?? invoice.currency;
+  if (currency !== invoice.currency) {
+    throw invalid(`The currency of the invoice is ${invoice.currency}, not ${currency}.`, 'currency');
+  }
+  const period = params.group('period');
+  const bounds = { min: 0, max: 99_999_999_999 };
+  const item = invoiceItemShape(turn.newId('ii_1'), turn.now, {
+    customer,
+    invoice: invoice.id,
+    amount,
+    currency,
+    description: params.text('description') ?? null,
+    period: {
+      start: period?.whole('start', bounds) ?? turn.now,
+      end: period?.whole('end', bounds) ?? turn.now,
+    },
+    proration: false,
+    price: null,
+    item: null,
+    metadata: params.metadata() ?? {},
+  });
+  await turn.objects.put('invoiceitem', item, { hidden: {} });
+  await turn.emit('invoiceitem.created', item);
+  const filled = withLines(turn, invoice, [lineOfItem(item, null)]);
+  await turn.objects.put('invoice', filled, { hidden: {} });
+  return item;
+}
+
+async function finalize(turn: Turn, { id }: Call): Promise<Stripe.Invoice | Reply> {
+  const { body } = await need(turn, 'invoice', id, 'invoice', 404);
+  const finalized = await finalizeInvoice(turn, body);
+  if (finalized.outcome === 'finalized') return finalized.invoice;
+  const { code, message } = finalized.invoice.last_finalization_error ?? {};
+  return failing(400, {
+    type: 'invalid_request_error',
+    message: message ?? 'The invoice could not be finalized.',
+    ...(code === undefined ? {} : { code }),
+  });
+}
+
+async function pay(turn: Turn, { id, params }: Call): Promise<Stripe.Invoice | Reply> {
+  const { body } = await need(turn, 'invoice', id, 'invoice', 404);
+  if (params.flag('paid_out_of_band') === true) return await payOutOfBand(turn, body);
+  const { result, invoice } = await payInvoice(turn, body, await cardOf(turn, body));
+  if (result === 'paid') return invoice;
+  if (result === 'declined') {
+    return failing(402, cardError('Your card was declined.', 'card_declined', 'generic_decline'));
+  }
+  const message = 'This payment requires additional user action before it can be completed successfully.';
+  return failing(402, cardError(message, 'invoice_payment_intent_requires_action'));
+}
+
+const INVOICES = '/v1/invoices';
+
+export const invoiceRoutes: readonly Route[] = [
+  { method: 'POST', path: INVOICES, write: createInvoice },
+  { method: 'POST', path: '/v1/invoiceitems', write: createItem },
+  { method: 'POST', path: `${INVOICES}/:id/finalize`, write: finalize },
+  { method: 'POST', path: `${INVOICES}/:id/pay`, write: pay },
+  {
+    method: 'POST',
+    path: `${INVOICES}/:id/void`,
+    write: async (turn, { id }) =>
+      await closeInvoice(turn, (await need(turn, 'invoice', id, 'invoice', 404)).body, 'void'),
+  },
+  {
+    method: 'POST',
+    path: `${INVOICES}/:id/mark_uncollectible`,
+    write: async (turn, { id }) =>
+      await closeInvoice(turn, (await need(turn, 'invoice', id, 'invoice', 404)).body, 'uncollectible'),
+  },
+  {
+    method: 'GET',
+    path: INVOICES,
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer', 'subscription', 'status', 'collection_method']);
+      return listOf(objects, call, 'invoice', INVOICES, { where });
+    },
+  },
+  {
+    method: 'GET',
+    path: `${INVOICES}/:id/lines`,
+    read: async (objects, { id }) => {
+      const { body } = await need({ objects }, 'invoice', id, 'invoice', 404);
+      return listObject(`${INVOICES}/${id}/lines`, body.lines.data);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/invoiceitems',
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer', 'invoice']);
+      return listOf(objects, call, 'invoiceitem', '/v1/invoiceitems', { where });
+    },
+  },
+];

@@ -1,0 +1,104 @@
+import { invalid, type RefusalFields } from '../api-errors.ts';
+import type { Params } from '../request-params.ts';
+import type { AskedList, Kind, ListedObjects, ObjectStore } from '../state/object-store.ts';
+import type { Turn } from '../state/transaction.ts';
+
+/** One request of the wire. */
+export interface Call {
+  readonly params: Params;
+  /** What stands in the place of `:id` in the path. */
+  readonly id: string;
+}
+
+/** What changed stays, also where the answer is an error: a declined card. */
+export interface Reply {
+  readonly status: number;
+  readonly body: object;
+}
+
+/** Reads look at the world as it is, writes change it within one turn. */
+export type Route =
+  | {
+      readonly method: 'GET';
+      readonly path: string;
+      readonly read: (objects: ObjectStore, call: Call) => Promise<object>;
+    }
+  | {
+      readonly method: 'POST' | 'DELETE';
+      readonly path: string;
+      readonly write: (turn: Turn, call: Call) => Promise<object | Reply>;
+    };
+
+export function failing(status: number, error: RefusalFields): Reply {
+  return { status, body: { error } };
+}
+
+export function isReply(answer: object): answer is Reply {
+  return 'status' in answer && typeof answer.status === 'number' && 'body' in answer;
+}
+
+export interface ListObject {
+  readonly object: 'list';
+  readonly data: readonly object[];
+  readonly has_more: boolean;
+  readonly url: string;
+}
+
+export function listObject(url: string, data: readonly object[], hasMore = false): ListObject {
+  return { object: 'list', data, has_more: hasMore, url };
+}
+
+/** The parameters that every list has. */
+export function pageOf({ params }: Call): AskedList {
+  const range = params.has('created') ? createdOf(params) : {};
+  return {
+    limit: params.whole('limit', { min: 1, max: 100 }) ?? 10,
+    startingAfter: params.text('starting_after', 255),
+    endingBefore: params.text('ending_before', 255),
+    ...range,
+  };
+}
+
+function createdOf(params: Params): Pick<AskedList, 'createdFrom' | 'createdUntil'> {
+  const group = params.group('created');
+  if (group === undefined) return {};
+  const bounds = { min: 0, max: 99_999_999_999 };
+  const [gte, gt] = [group.whole('gte', bounds), group.whole('gt', bounds)];
+  const [lte, lt] = [group.whole('lte', bounds), group.whole('lt', bounds)];
+  return {
+    createdFrom: gte ?? (gt === undefined ? undefined : gt + 1),
+    createdUntil: lte ?? (lt === undefined ? undefined : lt - 1),
+  };
+}
+
+/** A list of one kind, filtered by those of its fields that the request names. */
+export async function listOf<K extends Kind>(
+  objects: ObjectStore,
+  call: Call,
+  kind: K,
+  url: string,
+  more: AskedList = {},
+): Promise<ListObject> {
+  const { startingAfter, endingBefore, ...page } = pageOf(call);
+  for (const cursor of [startingAfter, endingBefore]) {
+    if (cursor === undefined || (await objects.find(kind, cursor)) !== null) continue;
+    const param = cursor === startingAfter ? 'starting_after' : 'ending_before';
+    throw invalid(`No such ${kind}: '${cursor}'`, param, 'resource_missing');
+  }
+  const { data, hasMore }: ListedObjects<K> = await objects.list(kind, {
+    ...page,
+    startingAfter,
+    endingBefore,
+    ...more,
+  });
+  return listObject(url, data, hasMore);
+}
+
+export function filters(params: Params, names: readonly string[]): Record<string, string | boolean> {
+  const found: Record<string, string | boolean> = {};
+  for (const name of names) {
+    const value = params.text(name, 255);
+    if (value !== undefined) found[name] = value === 'true' ? true : value === 'false' ? false : value;
+  }
+  return found;
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Database } from '../ports/database.ts';
+import type { Log } from '../ports/log.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import { createApi } from './api.ts';
+import { createOwnRoutes } from './control-routes.ts';
+import { createPages } from './pages/page-routes.ts';
+import { ensureEndpoint, handledEventKinds } from './routes/events.ts';
+import { createSandboxTime } from './sandbox-clock.ts';
+import { createWorld } from './state/transaction.ts';
+import { createCourier } from './state/webhook-delivery.ts';
+
+export interface PaymentSandboxOptions {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly database: Database;
+  /** Where a browser reaches the sandbox. Asked for when it is needed, for a port may be known only then. */
+  readonly baseUrl: () => string;
+  /** Where the backend takes events. */
+  readonly webhookUrl: () => string;
+  readonly webhookSecret: string;
+  /** All that the backend handles, if nothing is said. */
+  readonly eventKinds?: readonly string[];
+}
+
+export interface PaymentSandbox {
+  fetch(request: Request): Promise<Response>;
+  /** Once everything listens: registers the endpoint, goes on with what was not delivered, starts the renewals. */
+  begin(): Promise<void>;
+  /** After the listener is closed and before the database is. */
+  close(): Promise<void>;
+}
+
+/** Stands in for the payment provider on its own wire, with pages to click; its state is in the database. */
+export function createPaymentSandbox(options: PaymentSandboxOptions): PaymentSandbox {
+  const { clock, database, webhookSecret, eventKinds = handledEventKinds } = options;
+  if (webhookSecret.trim() === '')
+    throw new Error('The payment sandbox needs a signing secret: it is empty.');
+  const log = options.log.with({ service: 'sandbox' });
+  const world = createWorld(options);
+  const courier = createCourier({ database, clock, log });
+  const time = createSandboxTime({ world, database, courier, clock, log });
+  const api = createApi({ ...options, world, courier, log });
+  const own = createOwnRoutes({ world, database, time });
+  const pages = createPages({ world, courier, clock });
+
+  return {
+    async fetch(request) {
+      const url = new URL(request.url);
+      if (request.method === 'GET' && url.pathname === '/healthz') return new Response('ok');
+      try {
+        return (await pages(request, url)) ?? (await own(request, url)) ?? (await api(request));
+      } catch (error) {
+        log.error('the payment sandbox failed', { error });
+        return new Response('Something went wrong in the payment sandbox. Its log has the rest.', {
+          status: 500,
+        });
+      }
+    },
+    async begin() {
+      await ensureEndpoint(world, { url: options.webhookUrl(), secret: webhookSecret, eventKinds });
+      time.begin();
+      void courier.nudge();
+    },
+    async close() {
+      await time.close();
+      await courier.close();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'bun:test';
+import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { addCompany } from '../../domain/accounts/company.ts';
+import { authenticate } from '../../domain/accounts/user.ts';
+import { readLevel } from '../../domain/credits/ledger/credit-account.ts';
+import { listTransactions } from '../../domain/credits/ledger/ledger.ts';
+import { isWellFormed } from '../../domain/keys/api-key.ts';
+import { drawDemoWorld, ensureDemoWorld } from './demo-world.ts';
+
+const secrets = createSystemSecrets();
+const seed = 'a'.repeat(64);
+
+describe('the demo world', () => {
+  test('follows from its seed, and another seed gives another world', () => {
+    const world = drawDemoWorld(seed);
+    expect(drawDemoWorld(seed)).toEqual(world);
+    const other = drawDemoWorld('b'.repeat(64));
+    expect(other.apiKey).not.toBe(world.apiKey);
+    expect(other.companyId).not.toBe(world.companyId);
+    expect(world.apiKey).not.toBe(world.fullKey);
+    expect(isWellFormed(world.apiKey) && isWellFormed(world.fullKey)).toBe(true);
+    expect(world.superAdmin.password).not.toBe(world.companyAdmin.password);
+  });
+
+  test('is made on an empty database, found afterwards, and its people can log in', async () => {
+    const database = await openMemoryDatabase();
+    const world = drawDemoWorld(seed);
+    expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('made');
+    expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('found');
+    const logIn = ({ email, password }: { email: string; password: string }) =>
+      authenticate(database, secrets, email, password);
+    expect(await logIn(world.superAdmin)).toMatchObject({ isSuperAdmin: true, companyId: null });
+    expect(await logIn(world.companyAdmin)).toMatchObject({
+      isSuperAdmin: false,
+      role: 'COMPANY_ADMIN',
+      companyId: world.companyId,
+    });
+    await database.close();
+  });
+
+  test('P-19 its company is given credits once, whatever later starts say; zero is none', async () => {
+    const database = await openMemoryDatabase();
+    const { companyId } = drawDemoWorld(seed);
+    const balance = async () => (await readLevel(database, companyId))?.balanceMicro;
+    await ensureDemoWorld(database, secrets, seed, 0);
+    expect(await balance()).toBe(0n);
+    await ensureDemoWorld(database, secrets, seed, 1_000);
+    await ensureDemoWorld(database, secrets, seed, 2_000);
+    expect(await balance()).toBe(1_000_000_000n);
+    expect(await listTransactions(database, companyId, { first: 5 })).toMatchObject([
+      { type: 'SUBSCRIPTION_GRANT', contra: 'grants', sourceKind: 'demo-world' },
+    ]);
+    await database.close();
+  });
+
+  test('its keys are kept as hashes, the one with the default scopes, the other with all', async () => {
+    const database = await openMemoryDatabase();
+    const world = drawDemoWorld(seed);
+    await ensureDemoWorld(database, secrets, seed, 1_000);
+    const scopes = async (rawKey: string) =>
+      await database.query(
+        'select scopes, requests_per_minute, tokens_per_minute from api_keys where sha256 = $1',
+        [secrets.sha256(rawKey)],
+      );
+    const limits = { requests_per_minute: 600, tokens_per_minute: 200_000 };
+    const defaults = ['inference:chat', 'inference:parse', 'usage:read'];
+    expect(await scopes(world.apiKey)).toEqual([{ scopes: defaults, ...limits }]);
+    expect(await scopes(world.fullKey)).toEqual([{ scopes: [...defaults, 'jobs:read'], ...limits }]);
+    await database.close();
+  });
+
+  test("never touches a database with companies of somebody else's, or another seed's world", async () => {
+    const database = await openMemoryDatabase();
+    await ensureDemoWorld(database, secrets, 'c'.repeat(64), 1_000);
+    expect(await ensureDemoWorld(database, secrets, seed, 1_000)).toBe('another-world');
+    await database.close();
+    const other = await openMemoryDatabase();
+    await addCompany(other, { id: secrets.newId(), name: 'Real', billingMode: 'PREPAID' });
+    expect(await ensureDemoWorld(other, secrets, seed, 1_000)).toBe('another-world');
+    expect(await other.query('select 1 from users')).toEqual([]);
+    await other.close();
+  });
+});

@@ -1,0 +1,201 @@
+import { createHash, createHmac } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addCompany, hasCompanies } from '../../domain/accounts/company.ts';
+import { addUser, type NewUser } from '../../domain/accounts/user.ts';
+import { postTransaction } from '../../domain/credits/ledger/ledger.ts';
+import { DEFAULT_SCOPES, rawKeyFrom, SCOPES } from '../../domain/keys/api-key.ts';
+import { addKey } from '../../domain/keys/mint-key.ts';
+import type { Database, Transaction } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { type SecretsInUse, writeOwnerOnly } from '../settings/secrets.ts';
+import type { Parts } from '../wiring/connect.ts';
+
+/** Where the services answer: as configured, except where a port was left to the system. */
+type ServiceAddresses = Readonly<Record<keyof Configuration['ports'], string>>;
+
+export function configuredAddresses({ host, ports }: Configuration): ServiceAddresses {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const address = (port: number) => `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+  return {
+    gateway: address(ports.gateway),
+    backend: address(ports.backend),
+    ai: address(ports.ai),
+    sandbox: address(ports.sandbox),
+  };
+}
+
+/**
+ * Makes sure of the demo world and of DATA_DIR/demo.json, which newcomers and outside checks read. Returns the
+ * file's path, or null where this database has no demo world of ours.
+ */
+export async function announceDemoWorld(parts: Parts, addresses: ServiceAddresses): Promise<string | null> {
+  const { configuration, database, secrets, ownSecrets, log } = parts;
+  const seed = ownSecrets.demoSeed;
+  if (!configuration.demoWorld || seed === null) return null;
+  const outcome = await ensureDemoWorld(database, secrets, seed, configuration.demoCredits);
+  if (outcome === 'another-world') {
+    log.warn('no demo world: the database holds companies that were not made from this DATA_DIR');
+    return null;
+  }
+  const file = join(configuration.dataDir, 'demo.json');
+  const text = demoFile(drawDemoWorld(seed), ownSecrets, addresses, configuration.paymentSandbox);
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeOwnerOnly(file, text, 'replace');
+  return file;
+}
+
+function demoFile(
+  world: DemoWorld,
+  keys: SecretsInUse,
+  addresses: ServiceAddresses,
+  hasSandbox: boolean,
+): string {
+  const login = ({ email, password }: DemoWorld['superAdmin']) => ({ email, password });
+  const content = {
+    gateway_url: `${addresses.gateway}/llm/v1`,
+    backend_url: addresses.backend,
+    ai_url: addresses.ai,
+    console_url: addresses.backend,
+    sandbox_url: hasSandbox ? addresses.sandbox : null,
+    api_key: world.apiKey,
+    full_key: world.fullKey,
+    internal_token: keys.internalToken,
+    webhook_secret: keys.webhookSecret,
+    jwt_secret: keys.jwtSecret,
+    company_id: world.companyId,
+    super_admin: login(world.superAdmin),
+    company_admin: login(world.companyAdmin),
+  };
+  return `${JSON.stringify(content, null, 2)}\n`;
+}
+
+/** What a newcomer needs to look around. All of it follows from one seed, so it can be written down again. */
+interface DemoWorld {
+  readonly companyId: string;
+  readonly apiKey: string;
+  readonly fullKey: string;
+  readonly superAdmin: DemoPerson;
+  readonly companyAdmin: DemoPerson;
+}
+
+interface DemoPerson {
+  readonly id: string;
+  readonly email: string;
+  readonly password: string;
+}
+
+type DemoOutcome = 'made' | 'found' | 'another-world';
+
+/** Names the lock under which one of several starting processes makes the world. */
+const DEMO_WORLD_LOCK = 7_261_905;
+const TIMEOUT_MS = 60_000;
+
+export function drawDemoWorld(seed: string): DemoWorld {
+  const draw = (label: string) => createHmac('sha256', seed).update(label).digest();
+  const person = (label: string, email: string): DemoPerson => ({
+    id: uuidFrom(draw(`${label} id`)),
+    email,
+    password: draw(`${label} password`).subarray(0, 15).toString('base64url'),
+  });
+  return {
+    companyId: uuidFrom(draw('company id')),
+    apiKey: rawKeyFrom(draw('api key')),
+    fullKey: rawKeyFrom(draw('full key')),
+    superAdmin: person('super admin', 'super.admin@demo.example'),
+    companyAdmin: person('company admin', 'company.admin@demo.example'),
+  };
+}
+
+/**
+ * Makes the demo world on an empty database, with credits to spend. A database that holds it already is left as it
+ * is, except that one from before there were credits is given them; one with other companies, or another seed's
+ * world, is never touched.
+ */
+export async function ensureDemoWorld(
+  database: Database,
+  secrets: Secrets,
+  seed: string,
+  credits: number,
+): Promise<DemoOutcome> {
+  const fingerprint = createHash('sha256').update(seed).digest('hex').slice(0, 16);
+  return await database.transaction(
+    async (transaction) => {
+      await transaction.query('select pg_advisory_xact_lock($1)', [DEMO_WORLD_LOCK]);
+      const [row] = await transaction.query<{ fingerprint: string }>(
+        'select seed_fingerprint as fingerprint from demo_world',
+      );
+      const world = drawDemoWorld(seed);
+      if (row !== undefined && row.fingerprint !== fingerprint) return 'another-world';
+      if (row === undefined) {
+        if (await hasCompanies(transaction)) return 'another-world';
+        await makeWorld(transaction, secrets, world, fingerprint);
+      }
+      await grantCredits(transaction, world.companyId, fingerprint, credits);
+      return row === undefined ? 'made' : 'found';
+    },
+    { timeoutMs: TIMEOUT_MS },
+  );
+}
+
+async function makeWorld(
+  transaction: Transaction,
+  secrets: Secrets,
+  world: DemoWorld,
+  fingerprint: string,
+): Promise<void> {
+  const { companyId, companyAdmin, superAdmin } = world;
+  await addCompany(transaction, { id: companyId, name: 'Demo Company', billingMode: 'PREPAID' });
+  await add({ ...companyAdmin, companyId, role: 'COMPANY_ADMIN', isSuperAdmin: false });
+  await add({ ...superAdmin, companyId: null, role: 'MEMBER', isSuperAdmin: true });
+  const key = { companyId, createdBy: companyAdmin.id };
+  const plain = { ...key, id: uuidFrom(idBytes(world.apiKey)), name: 'Demo key', rawKey: world.apiKey };
+  const full = {
+    ...key,
+    id: uuidFrom(idBytes(world.fullKey)),
+    name: 'Demo key, all scopes',
+    rawKey: world.fullKey,
+  };
+  await addKey(transaction, secrets, { ...plain, scopes: DEFAULT_SCOPES });
+  await addKey(transaction, secrets, { ...full, scopes: SCOPES });
+  await transaction.query('insert into demo_world (seed_fingerprint, company_id) values ($1, $2)', [
+    fingerprint,
+    companyId,
+  ]);
+
+  async function add(user: NewUser): Promise<void> {
+    const added = await addUser(transaction, secrets, user);
+    if (added.outcome !== 'added') throw new Error(`the demo user ${user.email}: ${added.outcome}`);
+  }
+}
+
+/** Its source is the world, so that it happens once, whatever the setting says at later starts. */
+async function grantCredits(
+  transaction: Transaction,
+  companyId: string,
+  fingerprint: string,
+  credits: number,
+): Promise<void> {
+  if (credits === 0) return;
+  await postTransaction(transaction, {
+    accountId: companyId,
+    type: 'SUBSCRIPTION_GRANT',
+    amountMicro: BigInt(credits) * 1_000_000n,
+    contra: 'grants',
+    sourceKind: 'demo-world',
+    sourceId: fingerprint,
+    reason: 'credits of the demo world',
+  });
+}
+
+function idBytes(text: string): Buffer {
+  return createHash('sha256').update(`id of ${text}`).digest();
+}
+
+/** The first 16 bytes as a UUID of version 8, which leaves the rest to its maker. */
+function uuidFrom(bytes: Uint8Array): string {
+  const sixteen = new Uint8Array(bytes.subarray(0, 16));
+  sixteen[6] = ((sixteen[6] ?? 0) & 0x0f) | 0x80;
+  sixteen[8] = ((sixteen[8] ?? 0) & 0x3f) | 0x80;
+  return sixteen.toHex().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

@@ -1,0 +1,144 @@
+import { chmodSync, closeSync, existsSync, openSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { migrate } from '../../adapters/database/migrate.ts';
+import type { CommandContext, OpenedSystem, Terminal } from '../../command-line/command.ts';
+import { commandNamed } from '../../command-line/commands.ts';
+import { createAccessTokens } from '../../domain/accounts/tokens.ts';
+import { createCipher } from '../../domain/models/cipher.ts';
+import { readBody } from '../../http/read-body.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { JobQueue } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import { accepted } from '../settings/secrets.ts';
+import type { Parts } from '../wiring/connect.ts';
+import { describe, StartProblem } from './lifecycle.ts';
+import type { Opening } from './start-service.ts';
+
+/**
+ * The embedded database has one process. The command line reaches it through a socket in the data folder, which
+ * only the folder's owner can open: it sends the words that were typed and gets back the lines to show.
+ */
+const FILE_NAME = 'control.sock';
+/** A socket's name has at most 107 bytes; a longer folder is named by its open handle instead. */
+const LONGEST_NAME = 100;
+const LARGEST_BODY_BYTES = 1024 * 1024;
+const BODY_TIMEOUT_MS = 5_000;
+
+const typed = z.strictObject({ words: z.array(z.string().max(10_000)).min(1).max(1_000) });
+const said = z.strictObject({
+  exitCode: z.number().int(),
+  lines: z.array(z.strictObject({ kind: z.enum(['print', 'complain']), line: z.string() })),
+});
+
+interface ControlSocket {
+  close(): Promise<void>;
+}
+
+export function openControlSocket(
+  dataDir: string,
+  system: Omit<CommandContext, 'terminal'> & OpenedSystem,
+  log: Log,
+): ControlSocket {
+  const place = socketPlace(dataDir);
+  // Whoever left this file behind is dead: this process holds the folder's lock.
+  if (existsSync(place.path)) unlinkSync(place.path);
+  const server = Bun.serve({
+    unix: place.path,
+    async fetch(request) {
+      const words = await readWords(request, system.clock);
+      const command = commandNamed(words?.[0] ?? '');
+      if (words === null || command === null) return new Response(null, { status: 400 });
+      const lines: z.output<typeof said>['lines'] = [];
+      const terminal: Terminal = {
+        print: (line) => void lines.push({ kind: 'print', line }),
+        complain: (line) => void lines.push({ kind: 'complain', line }),
+      };
+      log.info('an operator runs a command', { command: command.name });
+      const exitCode = await command.run({ ...system, terminal }, words.slice(1)).catch((error: unknown) => {
+        terminal.complain(describe(error));
+        return 1;
+      });
+      return Response.json({ exitCode, lines });
+    },
+  });
+  chmodSync(place.path, 0o600);
+  return {
+    async close() {
+      await server.stop(true);
+      place.release();
+    },
+  };
+}
+
+async function readWords(request: Request, clock: Clock): Promise<readonly string[] | null> {
+  const body = await readBody(request, { maxBytes: LARGEST_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, clock });
+  if (body.outcome !== 'read') return null;
+  try {
+    return typed.parse(JSON.parse(new TextDecoder().decode(body.bytes))).words;
+  } catch {
+    return null;
+  }
+}
+
+/** Runs the command in the process that holds the folder; its exit code. */
+export async function askThroughSocket(
+  dataDir: string,
+  words: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const place = socketPlace(dataDir);
+  try {
+    const response = await fetch('http://localhost/', {
+      unix: place.path,
+      method: 'POST',
+      body: JSON.stringify({ words }),
+    });
+    if (!response.ok) throw new Error(`it answered ${response.status}; is it of another version?`);
+    const { exitCode, lines } = said.parse(await response.json());
+    for (const { kind, line } of lines) terminal[kind](line);
+    return exitCode;
+  } catch (error) {
+    throw new StartProblem(
+      `the process that holds DATA_DIR ${dataDir} cannot be asked (${describe(error)}): try again, or stop it`,
+    );
+  } finally {
+    place.release();
+  }
+}
+
+function socketPlace(dataDir: string): { path: string; release(): void } {
+  const plain = join(dataDir, FILE_NAME);
+  if (Buffer.byteLength(plain) <= LONGEST_NAME) return { path: plain, release() {} };
+  const handle = openSync(dataDir, 'r');
+  return { path: `/proc/self/fd/${handle}/${FILE_NAME}`, release: () => closeSync(handle) };
+}
+
+/** Lets the command line work on the embedded database while this process holds it. */
+export function openCommandsForOthers(opening: Opening, jobQueue: JobQueue): void {
+  const system = openedSystem(opening, jobQueue, () => migrate(opening.database));
+  const socket = openControlSocket(opening.configuration.dataDir, system, opening.log);
+  opening.whenClosing('control socket', socket.close);
+}
+
+/** What commands work on, wherever they run. */
+export function openedSystem(
+  parts: Parts,
+  jobQueue: JobQueue,
+  migrate: OpenedSystem['migrate'],
+): Omit<CommandContext, 'terminal'> & OpenedSystem {
+  const { configuration, clock, secrets, database, sharedState, ownSecrets } = parts;
+  return {
+    clock,
+    secrets,
+    database,
+    sharedState,
+    jobQueue,
+    migrate,
+    aliasPrefix: configuration.aliasPrefix,
+    accessTokens: async () => await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
+    // Loaded by those commands alone that ask the provider.
+    paymentProvider: async () => (await import('../wiring/open-payments.ts')).openProvider(parts, null),
+    cipher: async () => createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
+  };
+}

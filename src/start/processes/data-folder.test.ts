@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../ports/database.ts';
+import type { JobQueue } from '../../ports/job-queue.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { readConfiguration } from '../settings/configuration.ts';
+import { accepted, needed, secretsInUse } from '../settings/secrets.ts';
+import { askThroughSocket, openControlSocket } from './control-socket.ts';
+import { isDataFolderHeld, lockDataFolder } from './data-folder.ts';
+
+let parent: string;
+beforeAll(() => {
+  parent = mkdtempSync(join(tmpdir(), 'turnpike-folder-'));
+});
+afterAll(() => rmSync(parent, { recursive: true }));
+
+describe("the data folder's lock", () => {
+  test('one holder at a time, whom the second is told, and the next after its release', () => {
+    const folder = join(parent, 'one', 'deep');
+    const held = lockDataFolder(folder);
+    expect(isDataFolderHeld(folder)).toBe(true);
+    expect(() => lockDataFolder(folder)).toThrow(`is in use by process ${process.pid}`);
+    held.release();
+    expect(isDataFolderHeld(folder)).toBe(false);
+    lockDataFolder(folder).release();
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  test('a folder that is not there is not held, and looking does not make it', () => {
+    expect(isDataFolderHeld(join(parent, 'nowhere'))).toBe(false);
+    expect(existsSync(join(parent, 'nowhere'))).toBe(false);
+  });
+});
+
+describe('kept secrets', () => {
+  function configurationOf(folder: string, more: Record<string, string> = {}) {
+    const read = readConfiguration('command-line', { DATA_DIR: folder, ...more });
+    if (read.outcome === 'refused') throw new Error(read.problems.join());
+    return read.configuration;
+  }
+
+  test('are made once, kept for their owner only, and given ones come first', () => {
+    const folder = join(parent, 'secrets');
+    lockDataFolder(folder).release();
+    const random = createSystemSecrets();
+    const made = secretsInUse(configurationOf(folder), random);
+    expect(secretsInUse(configurationOf(folder), random)).toEqual(made);
+    expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
+    const given = secretsInUse(configurationOf(folder, { JWT_SECRET: 'given' }), random);
+    expect(given).toEqual({ ...made, jwtSecret: 'given' });
+  });
+
+  test('a file from before a secret was needed gets it, and keeps the others', () => {
+    const folder = join(parent, 'older');
+    lockDataFolder(folder).release();
+    const random = createSystemSecrets();
+    const file = join(folder, 'secrets.json');
+    const made = secretsInUse(configurationOf(folder), random);
+    const { masterKey: _, also: __, ...older } = made;
+    writeFileSync(file, JSON.stringify(older));
+    const completed = secretsInUse(configurationOf(folder), random);
+    expect(completed).toMatchObject(older);
+    expect(completed.masterKey).toHaveLength(64);
+    expect(secretsInUse(configurationOf(folder), random)).toEqual(completed);
+  });
+
+  test('in production nothing is made up', () => {
+    const folder = join(parent, 'production');
+    lockDataFolder(folder).release();
+    const keys = secretsInUse(configurationOf(folder, { NODE_ENV: 'production' }), createSystemSecrets());
+    const none = { jwtSecret: null, internalToken: null, masterKey: null, webhookSecret: null };
+    expect(keys).toEqual({ ...none, demoSeed: null, also: none });
+    expect(existsSync(join(folder, 'secrets.json'))).toBe(false);
+    expect(() => needed(keys, 'jwtSecret')).toThrow('JWT_SECRET is missing');
+  });
+
+  test('while a secret is changed both are accepted, and the first is used', () => {
+    const folder = join(parent, 'changing');
+    lockDataFolder(folder).release();
+    const both = configurationOf(folder, { JWT_SECRET: 'new', JWT_SECRET_ALSO: 'old' });
+    const keys = secretsInUse(both, createSystemSecrets());
+    expect(accepted(keys, 'jwtSecret')).toEqual(['new', 'old']);
+    expect(accepted(keys, 'masterKey')).toEqual([keys.masterKey ?? '']);
+  });
+
+  test('a damaged file is refused with what to do, and left as it is', () => {
+    const folder = join(parent, 'damaged');
+    lockDataFolder(folder).release();
+    for (const damage of ['', '{', '{"jwtSecret":"short"}', 'null']) {
+      writeFileSync(join(folder, 'secrets.json'), damage);
+      expect(() => secretsInUse(configurationOf(folder), createSystemSecrets())).toThrow(
+        'is damaged: restore it',
+      );
+      expect(readFileSync(join(folder, 'secrets.json'), 'utf8')).toBe(damage);
+    }
+  });
+});
+
+describe('the control socket', () => {
+  const system = {
+    clock: createManualClock(),
+    secrets: createSystemSecrets(),
+    database: {} as Database,
+    sharedState: {} as SharedState,
+    jobQueue: { redrive: async () => 3 } as unknown as JobQueue,
+    aliasPrefix: 'svc',
+    accessTokens: () => Promise.reject(new Error('not in this test')),
+    cipher: () => Promise.reject(new Error('not in this test')),
+    migrate: async () => ['0007_seven'],
+  };
+  async function ask(folder: string, ...words: string[]) {
+    const lines: string[] = [];
+    const terminal = {
+      print: (line: string) => void lines.push(line),
+      complain: (line: string) => void lines.push(`! ${line}`),
+    };
+    const exitCode = await askThroughSocket(folder, words, terminal);
+    return { exitCode, lines };
+  }
+
+  test('runs a command in the holder and brings its lines and exit code back', async () => {
+    for (const name of ['socket', `socket-${'long-name-'.repeat(15)}`]) {
+      const folder = join(parent, name);
+      lockDataFolder(folder).release();
+      const socket = openControlSocket(folder, system, createSilentLog());
+      expect(await ask(folder, 'migrate')).toEqual({
+        exitCode: 0,
+        lines: ['applied 0007_seven', '1 migrations applied'],
+      });
+      expect(await ask(folder, 'redrive')).toMatchObject({ exitCode: 2 });
+      expect(await ask(folder, 'queue', 'x')).toMatchObject({ exitCode: 1 });
+      expect(statSync(join(folder, 'control.sock')).mode & 0o777).toBe(0o600);
+      await socket.close();
+    }
+  });
+
+  test('a file that a killed process left behind is no hindrance; nobody there is said', async () => {
+    const folder = join(parent, 'left');
+    lockDataFolder(folder).release();
+    writeFileSync(join(folder, 'control.sock'), '');
+    expect(await ask(folder, 'migrate').catch((error: Error) => error.message)).toContain('cannot be asked');
+    const socket = openControlSocket(folder, system, createSilentLog());
+    expect(await ask(folder, 'migrate')).toMatchObject({ exitCode: 0 });
+    await socket.close();
+  });
+});

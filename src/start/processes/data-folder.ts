@@ -1,0 +1,86 @@
+import { Database as Sqlite } from 'bun:sqlite';
+import { existsSync, mkdirSync, readFileSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, StartProblem } from './lifecycle.ts';
+
+const LOCK_FILE = 'lock';
+/** The embedded database, its log and one checkpoint need about 80 MB; below this a start would end half way. */
+const LEAST_FREE_BYTES = 128 * 1024 * 1024;
+
+export interface DataFolder {
+  readonly path: string;
+  /** Gives the folder to the next process. */
+  release(): void;
+}
+
+/** Makes the folder where there is none, readable by its owner only, and sees that it can be written. */
+export function prepareDataFolder(path: string, leastFreeBytes = LEAST_FREE_BYTES): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    // Several processes may start on one folder at once.
+    const probe = join(path, `.write-probe-${process.pid}`);
+    writeFileSync(probe, 'x');
+    unlinkSync(probe);
+  } catch (error) {
+    throw new StartProblem(
+      `DATA_DIR ${path} cannot be written (${describe(error)}): mend its permissions or name another folder`,
+    );
+  }
+  const { bavail, bsize } = statfsSync(path);
+  const freeBytes = bavail * bsize;
+  if (freeBytes >= leastFreeBytes) return;
+  const mib = (bytes: number) => Math.floor(bytes / (1024 * 1024));
+  throw new StartProblem(
+    `DATA_DIR ${path} has ${mib(freeBytes)} MiB of free disk: at least ${mib(leastFreeBytes)} MiB are needed; ` +
+      'free some or name another folder',
+  );
+}
+
+/**
+ * Takes the folder for this process alone: two processes on one embedded database would destroy it. The lock is
+ * a locked SQLite file, because the kernel lets go of such a lock when its process ends, however it ends.
+ */
+export function lockDataFolder(path: string): DataFolder {
+  prepareDataFolder(path);
+  const holderFile = join(path, 'running.pid');
+  const lock = tryLock(path);
+  if (lock === null) {
+    throw new StartProblem(
+      `DATA_DIR ${path} is in use by ${holder(holderFile)}: stop it, or name another folder`,
+    );
+  }
+  writeFileSync(holderFile, String(process.pid), { mode: 0o600 });
+  return { path, release: () => lock.close() };
+}
+
+/** Whether another process has the folder now. */
+export function isDataFolderHeld(path: string): boolean {
+  if (!existsSync(join(path, LOCK_FILE))) return false;
+  const lock = tryLock(path);
+  lock?.close();
+  return lock === null;
+}
+
+function tryLock(path: string): Sqlite | null {
+  let lock: Sqlite;
+  try {
+    lock = new Sqlite(join(path, LOCK_FILE), { create: true, readwrite: true });
+  } catch (error) {
+    throw new StartProblem(`DATA_DIR ${path} cannot be locked (${describe(error)}): name another folder`);
+  }
+  try {
+    lock.run('begin exclusive');
+    return lock;
+  } catch {
+    lock.close();
+    return null;
+  }
+}
+
+function holder(file: string): string {
+  try {
+    return `process ${readFileSync(file, 'utf8').trim()}`;
+  } catch {
+    return 'another process';
+  }
+}

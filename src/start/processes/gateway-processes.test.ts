@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { until } from '../../../test/doubles/until.ts';
+import { createSystemClock } from '../../adapters/clock/system-clock.ts';
+import { type GatewayProcesses, SAYS, startGatewayProcesses } from './gateway-processes.ts';
+
+/** Does what a gateway process does with its parent, and breaks as the file beside it says. */
+const PROGRAM = `
+  const order = await Bun.file(import.meta.dir + '/order').text().catch(() => '');
+  if (order === 'fail') process.exit(7);
+  process.on('message', (said) => {
+    if (said === '${SAYS.areYouThere}') process.send('${SAYS.here}');
+    if (said === '${SAYS.retire}') process.exit(0);
+  });
+  process.on('SIGTERM', () => process.exit(0));
+  setInterval(() => {}, 1000);
+  process.send('${SAYS.ready}');
+`;
+
+describe('the parent of several processes', () => {
+  let folder: string;
+  let parent: GatewayProcesses;
+  let entries: ReturnType<typeof createRecordingLog>['entries'];
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'turnpike-parent-'));
+    const program = join(folder, 'child.ts');
+    writeFileSync(program, PROGRAM);
+    const recording = createRecordingLog();
+    entries = recording.entries;
+    const options = { count: 2, clock: createSystemClock(), log: recording.log, program, silentSeconds: 4 };
+    parent = await startGatewayProcesses(options);
+  });
+  afterEach(async () => {
+    await parent.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const order = (text: string) => writeFileSync(join(folder, 'order'), text);
+  const said = (text: string) => entries.some(({ message }) => message.includes(text));
+
+  test('replaces each of them, and waits until the old one has gone', async () => {
+    const before = parent.pids();
+    expect(await parent.replaceAll()).toBe('replaced');
+    const after = parent.pids();
+    expect(after).toHaveLength(2);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+  });
+
+  test('a new one that does not start leaves the old ones where they are', async () => {
+    const before = parent.pids();
+    order('fail');
+    expect(await parent.replaceAll()).toBe('kept');
+    expect(parent.pids()).toEqual(before);
+    expect(said('a new gateway process did not start')).toBe(true);
+  });
+
+  test('a wish to replace them while they are replaced is carried out after it', async () => {
+    expect(await Promise.all([parent.replaceAll(), parent.replaceAll()])).toEqual(['replaced', 'replaced']);
+    expect(parent.pids()).toHaveLength(2);
+  });
+
+  test('one that keeps dying is started again after pauses that double, and the other goes on', async () => {
+    const [dying = 0, other = 0] = parent.pids();
+    order('fail');
+    process.kill(dying, 'SIGKILL');
+    const pauses = () => entries.map(({ context }) => context.afterMs).filter((ms) => ms !== undefined);
+    await until(() => pauses().length >= 3);
+    expect(pauses().slice(0, 3)).toEqual([500, 1_000, 2_000]);
+    expect(parent.pids()).toContain(other);
+  });
+
+  test('one that hangs is killed and started again', async () => {
+    const [hanging = 0] = parent.pids();
+    process.kill(hanging, 'SIGSTOP');
+    await until(() => said('answers nothing and is killed'));
+    await until(() => parent.pids().length === 2 && !parent.pids().includes(hanging));
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { until } from '../../../test/doubles/until.ts';
+import { openProcessFigures } from './start-service.ts';
+
+const MINUTE_MS = 60_000;
+
+test('A-8 a stall of the event loop is seen for one to two minutes, however many look', async () => {
+  const clock = createManualClock();
+  const figures = openProcessFigures(clock);
+  // The first ticks have no tick before them to be late after.
+  await Bun.sleep(60);
+  const stalledUntil = performance.now() + 300;
+  while (performance.now() < stalledUntil);
+  await until(() => figures().eventLoopDelayMs.max >= 200);
+  await clock.advance(MINUTE_MS);
+  for (let look = 0; look < 3; look += 1) expect(figures().eventLoopDelayMs.max).toBeGreaterThanOrEqual(200);
+  await clock.advance(MINUTE_MS);
+  expect(figures().eventLoopDelayMs.max).toBeLessThan(200);
+});
+
+test('A-8 memory, CPU and uptime are those of this process', () => {
+  const { memory, cpuSeconds, uptimeSeconds } = openProcessFigures(createManualClock())();
+  expect(memory.residentBytes).toBeGreaterThan(10_000_000);
+  expect(cpuSeconds).toBeGreaterThan(0);
+  expect(Math.abs(uptimeSeconds - process.uptime())).toBeLessThanOrEqual(5);
+});

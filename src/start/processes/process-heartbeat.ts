@@ -1,0 +1,72 @@
+import { hostname } from 'node:os';
+import manifest from '../../../package.json' with { type: 'json' };
+import type { WorkerBoard } from '../../ai-service/health.ts';
+import type { Breakers } from '../../domain/breakers/breakers.ts';
+import type { JobRates } from '../../domain/processes/job-rates.ts';
+import {
+  type BreakerReport,
+  type ReadinessPart,
+  type ServiceName,
+  startProcessHeartbeat,
+} from '../../domain/processes/service-processes.ts';
+import type { DependencyChecks } from '../../http/health.ts';
+import { checksOf } from '../wiring/open-server.ts';
+import type { ServiceOpening } from './start-service.ts';
+
+/** The parts of a process that it reports; one that is missing does not run in this process. */
+export interface HeartbeatParts {
+  readonly services: readonly ServiceName[];
+  readonly breakers?: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
+  readonly workers?: { readonly board: WorkerBoard; readonly names: readonly string[] };
+  readonly jobRates?: JobRates;
+}
+
+/** Lists this process among those that operators see, until it closes. */
+export function reportProcess(
+  opening: ServiceOpening,
+  { services, breakers, workers, jobRates }: HeartbeatParts,
+): void {
+  const { clock, log, secrets, database, processFigures: figures } = opening;
+  const checks = checksOf(opening);
+  const name = {
+    ...{ id: secrets.newId(), services, host: hostname(), pid: process.pid, version: manifest.version },
+    startedAt: new Date(figures().startedAtMs),
+  };
+  const heartbeat = startProcessHeartbeat({
+    database,
+    clock,
+    log,
+    name,
+    async report() {
+      const { cpuSeconds, memory, eventLoopDelayMs } = figures();
+      const summary = workers?.board.summary();
+      return {
+        parts: [...(await dependencyParts(checks)), ...(workers === undefined ? [] : workerParts(workers))],
+        cpuSeconds,
+        residentBytes: memory.residentBytes,
+        eventLoopDelayMs: eventLoopDelayMs.p99,
+        workers: summary === undefined ? null : { active: summary.active, idle: summary.idle },
+        breakers: breakers === undefined ? {} : breakerReports(breakers),
+        jobRates: jobRates?.read() ?? {},
+      };
+    },
+  });
+  opening.whenClosing('the process heartbeat', heartbeat.close);
+}
+
+async function dependencyParts(checks: DependencyChecks): Promise<ReadinessPart[]> {
+  return Object.entries(await checks()).map(([name, { status, latencyMs }]) => ({ name, status, latencyMs }));
+}
+
+function workerParts({ board, names }: NonNullable<HeartbeatParts['workers']>): ReadinessPart[] {
+  return names.map((name) => ({ name, status: board.stateOf(name), latencyMs: null }));
+}
+
+function breakerReports(breakers: NonNullable<HeartbeatParts['breakers']>): Record<string, BreakerReport> {
+  return Object.fromEntries(
+    Object.entries(breakers.states()).map(([name, state]) => {
+      const { lastError, nextTryAtMs } = breakers.troubleOf(name) ?? { lastError: null, nextTryAtMs: null };
+      return [name, { state, failuresInARow: breakers.failuresInARow(name), lastError, nextTryAtMs }];
+    }),
+  );
+}

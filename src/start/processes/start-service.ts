@@ -1,0 +1,122 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Listening } from '../../http/listen.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ProcessFigures } from '../../ports/process-figures.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { connect, type Parts } from '../wiring/connect.ts';
+import { type Closing, closeAll, closeOnSignal } from './lifecycle.ts';
+
+export interface Opening extends Parts {
+  /** What is opened later is closed earlier. */
+  whenClosing(name: string, close: Closing['close']): void;
+}
+
+export interface ServiceOpening extends Opening {
+  /** Of the process, whatever services run in it. */
+  readonly processFigures: () => ProcessFigures;
+}
+
+/**
+ * The life of a service's process: opens the parts, lets `open` bring up what runs on them, says `ready` and the
+ * line that `open` gives, and closes everything in order when it is told to stop.
+ */
+export async function startService(
+  configuration: Configuration,
+  open: (opening: ServiceOpening) => Promise<string>,
+): Promise<void> {
+  const parts = await connect(configuration);
+  const closings = [...parts.closings];
+  const whenClosing: Opening['whenClosing'] = (name, close) => void closings.unshift({ name, close });
+  try {
+    const line = await open({ ...parts, whenClosing, processFigures: openProcessFigures(parts.clock) });
+    closeOnSignal(parts, closings, configuration.shutdownTimeoutMs);
+    process.stdout.write(`ready: ${line}\n`);
+  } catch (error) {
+    await closeAll(parts.log, closings);
+    throw error;
+  }
+}
+
+/** All servers of a process drain side by side, under one deadline. */
+export function drainTogether(opening: Opening, servers: readonly Listening[]): void {
+  const { shutdownTimeoutMs } = opening.configuration;
+  opening.whenClosing('servers', async () => {
+    await Promise.all(servers.map((server) => server.drain(shutdownTimeoutMs)));
+  });
+}
+
+/** Delays of long ago would hide those of now. */
+const DELAY_WINDOW_MS = 60_000;
+const DELAY_RESOLUTION_MS = 20;
+
+/**
+ * This process's own figures, opened once a process: its services share them. The delays are the worse of the minute
+ * that runs and the one before, whoever looks and however often, so that no stall is lost between two looks.
+ */
+export function openProcessFigures(clock: Clock): () => ProcessFigures {
+  const delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+  delays.enable();
+  const startedAtMs = clock.now() - process.uptime() * 1_000;
+  const read = (): ProcessFigures['eventLoopDelayMs'] => {
+    if (delays.count === 0) return { p50: 0, p99: 0, max: 0 };
+    return {
+      p50: msOfNanoseconds(delays.percentile(50)),
+      p99: msOfNanoseconds(delays.percentile(99)),
+      max: msOfNanoseconds(delays.max),
+    };
+  };
+  let before = read();
+
+  function beginWindow(): void {
+    clock.after(DELAY_WINDOW_MS, () => {
+      before = read();
+      delays.reset();
+      beginWindow();
+    });
+  }
+  beginWindow();
+
+  return () => {
+    const { rss, heapUsed, external } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    const now = read();
+    return {
+      startedAtMs,
+      uptimeSeconds: Math.round(process.uptime()),
+      cpuSeconds: (user + system) / 1e6,
+      memory: { residentBytes: rss, heapBytes: heapUsed, externalBytes: external },
+      eventLoopDelayMs: {
+        p50: Math.max(before.p50, now.p50),
+        p99: Math.max(before.p99, now.p99),
+        max: Math.max(before.max, now.max),
+      },
+    };
+  };
+}
+
+function msOfNanoseconds(nanoseconds: number): number {
+  return Number.isFinite(nanoseconds) ? Math.round(nanoseconds / 1e4) / 100 : 0;
+}
+
+const VACUUM_EVERY_MS = 30 * 60_000;
+
+/**
+ * PostgreSQL's autovacuum is a process of its own, which the embedded engine does not have: without this, rows
+ * that were changed or deleted would stay on the disk for good.
+ */
+export function vacuumEmbeddedDatabase(
+  opening: Pick<Opening, 'database' | 'clock' | 'log' | 'whenClosing'>,
+): void {
+  const { database, clock, log, whenClosing } = opening;
+  let timer = clock.after(VACUUM_EVERY_MS, tidy);
+  whenClosing('upkeep', () => timer.cancel());
+
+  function tidy(): void {
+    database
+      .script('vacuum (analyze)')
+      .catch((error: unknown) => log.warn('the embedded database could not be tidied', { error }))
+      .finally(() => {
+        timer = clock.after(VACUUM_EVERY_MS, tidy);
+      });
+  }
+}

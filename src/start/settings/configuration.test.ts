@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Environment, type Role, readConfiguration } from './configuration.ts';
+import { settingsPage } from './settings.ts';
+
+const fetches = { BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' };
+const strong = 'k3J9xQ0vTz7LmPw2RbYc5NdHs8GfAu1E';
+const production = {
+  ...fetches,
+  NODE_ENV: 'production',
+  JWT_SECRET: strong,
+  INTERNAL_TOKEN: strong,
+  MASTER_KEY: strong,
+  WEBHOOK_SECRET: `whsec_${strong}`,
+};
+const outside = { DATABASE_URL: 'postgres://u:p@db/x', REDIS_URL: 'redis://cache' };
+
+function problemsOf(role: Role, environment: Environment): readonly string[] {
+  const read = readConfiguration(role, environment);
+  return read.outcome === 'refused' ? read.problems : [];
+}
+
+function configurationOf(role: Role, environment: Environment) {
+  const read = readConfiguration(role, environment);
+  if (read.outcome === 'refused') throw new Error(read.problems.join('\n'));
+  return read.configuration;
+}
+
+describe('configuration', () => {
+  test('an empty environment is the embedded default on the documented ports', () => {
+    const configuration = configurationOf('everything', fetches);
+    expect(configuration).toMatchObject({
+      isProduction: false,
+      host: '127.0.0.1',
+      ports: { gateway: 8080, backend: 8081, ai: 8082, sandbox: 8083 },
+      postgres: null,
+      redis: null,
+      demoWorld: true,
+      paymentSandbox: true,
+      maxBodyBytes: 20 * 1024 * 1024,
+    });
+    expect(configuration.dataDir.endsWith('/.data')).toBe(true);
+  });
+
+  test('an empty value counts as not set, and white space around a value is dropped', () => {
+    const configuration = configurationOf('everything', {
+      ...fetches,
+      REDIS_URL: '',
+      GATEWAY_PORT: ' 9000 ',
+    });
+    expect(configuration.redis).toBeNull();
+    expect(configuration.ports.gateway).toBe(9000);
+  });
+
+  test('all problems are told at once, each with its setting and what is right', () => {
+    const problems = problemsOf('everything', {
+      ...fetches,
+      GATEWAY_PORT: '80x',
+      LOG_LEVEL: 'loud',
+      MAX_BODY_BYTES: '-1',
+      DEMO_WORLD: 'yes',
+    });
+    expect(problems).toHaveLength(4);
+    expect(problems[0]).toBe('GATEWAY_PORT must be a whole number from 0 to 65535; "80x" is not');
+    expect(problems.join('\n')).toContain('LOG_LEVEL must be one of debug, info, warn, error; "loud" is not');
+  });
+
+  test('a wrong address is refused without being shown: it may hold a password', () => {
+    const problems = problemsOf('everything', { ...fetches, DATABASE_URL: 'mysql://root:hunter2@db/x' });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toStartWith('DATABASE_URL must be an address that begins with postgres://');
+    expect(problems[0]).not.toContain('hunter2');
+  });
+
+  test('production names every missing secret', () => {
+    const problems = problemsOf('everything', { ...fetches, NODE_ENV: 'production' });
+    for (const name of ['JWT_SECRET', 'INTERNAL_TOKEN', 'MASTER_KEY', 'WEBHOOK_SECRET']) {
+      expect(problems.some((problem) => problem.startsWith(`${name} is missing`))).toBe(true);
+    }
+  });
+
+  test('production refuses weak secrets without showing them', () => {
+    for (const weak of ['short', 'a'.repeat(64), 'abababababababababababababababababab']) {
+      const problems = problemsOf('everything', { ...production, JWT_SECRET: weak });
+      expect(problems).toHaveLength(1);
+      expect(problems[0]).toStartWith('JWT_SECRET is too weak');
+      expect(problems[0]).not.toContain(weak);
+    }
+  });
+
+  test('production refuses the demo world and the sandbox, and leaves them out by itself', () => {
+    expect(configurationOf('everything', production)).toMatchObject({
+      demoWorld: false,
+      paymentSandbox: false,
+    });
+    const problems = problemsOf('everything', { ...production, DEMO_WORLD: 'on', PAYMENT_SANDBOX: 'on' });
+    expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['DEMO_WORLD', 'PAYMENT_SANDBOX']);
+  });
+
+  test('A-6 the AI service does not start in production without an internal token', () => {
+    const { INTERNAL_TOKEN: _, ...without } = { ...production, ...outside };
+    expect(problemsOf('ai-service', without)[0]).toStartWith('INTERNAL_TOKEN is missing');
+    expect(problemsOf('gateway', without)).toEqual([]);
+  });
+
+  test('single services and several gateway processes need PostgreSQL and Redis, and say so', () => {
+    for (const role of ['gateway', 'backend', 'ai-service'] as const) {
+      expect(problemsOf(role, fetches).map((problem) => problem.split(' ')[0])).toEqual([
+        'DATABASE_URL',
+        'REDIS_URL',
+      ]);
+      expect(problemsOf(role, { ...fetches, ...outside })).toEqual([]);
+    }
+    expect(problemsOf('everything', { ...fetches, GATEWAY_PROCESSES: '2' })).toHaveLength(2);
+    expect(problemsOf('everything', { ...fetches, ...outside, GATEWAY_PROCESSES: '2' })).toEqual([]);
+  });
+
+  test('a gateway whose fetch would queue at 256 calls does not start', () => {
+    expect(problemsOf('gateway', outside)[0]).toStartWith(
+      'BUN_CONFIG_MAX_HTTP_REQUESTS must be at least 1024',
+    );
+    expect(problemsOf('backend', outside)).toEqual([]);
+  });
+});
+
+describe('the file behind MODEL_CONFIG', () => {
+  function problemsWith(content: string): readonly string[] {
+    const folder = mkdtempSync(join(tmpdir(), 'turnpike-models-'));
+    const path = join(folder, 'models.json');
+    writeFileSync(path, content);
+    const problems = problemsOf('everything', { ...fetches, MODEL_CONFIG: path });
+    rmSync(folder, { recursive: true });
+    return problems;
+  }
+  const target = { base_url: 'https://models.example/v1', model: 'm', api_key: 'sk-hunter2' };
+
+  test('a right one is taken', () => {
+    const price = { prompt: 1, cached: 0.5, completion: 2 };
+    const aliases = {
+      'svc/chat-default': { targets: [{ ...target, weight: 2 }], price },
+      'svc/chat-cheap': {},
+    };
+    expect(problemsWith(JSON.stringify({ aliases }))).toEqual([]);
+  });
+
+  test('a missing, broken or wrong one is one clear line that shows no key of it', () => {
+    expect(problemsOf('everything', { ...fetches, MODEL_CONFIG: '/nowhere/x.json' })[0]).toContain(
+      'cannot be read',
+    );
+    expect(problemsWith('{')[0]).toContain('is not valid JSON');
+    expect(problemsWith('[]')[0]).toContain('is wrong at its top');
+    const wrong = { aliases: { a: { targets: [{ ...target, base_url: 'ftp://x' }] } } };
+    const [problem] = problemsWith(JSON.stringify(wrong));
+    expect(problem).toContain('is wrong at aliases.a.targets.0.base_url');
+    expect(problem).not.toContain('hunter2');
+  });
+});
+
+test('docs/configuration.md is what the settings say; npm run turnpike -- settings writes it', async () => {
+  const written = await Bun.file(new URL('../../../docs/configuration.md', import.meta.url)).text();
+  expect(written).toBe(settingsPage());
+});

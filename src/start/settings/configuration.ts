@@ -1,0 +1,325 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { LogLevel } from '../../ports/log.ts';
+import { type ModelConfig, readModelConfig } from './model-config.ts';
+import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
+
+/** What this process runs; it decides which settings are needed. */
+export type Role = 'everything' | 'gateway' | 'backend' | 'ai-service' | 'command-line';
+
+export interface Configuration {
+  readonly role: Role;
+  readonly isProduction: boolean;
+  readonly host: string;
+  readonly ports: { gateway: number; backend: number; ai: number; sandbox: number };
+  readonly gatewayProcesses: number;
+  readonly dataDir: string;
+  /** Null is the embedded database. */
+  readonly postgres: {
+    url: string;
+    /** The server itself, where `url` is a pooler. */
+    directUrl: string | null;
+    poolSize: number;
+    connectTimeoutMs: number;
+  } | null;
+  readonly statementTimeoutMs: number;
+  readonly databaseMaxWaiting: number;
+  /** Where finished calls go while the database is away. */
+  readonly journal: { commitDeadlineMs: number; maxCalls: number };
+  /** What is kept of calls with an idempotency key, and how long. */
+  readonly idempotency: { maxAnswerBytes: number; keepMs: number };
+  /** How long single calls are kept, in whole months (0: for good), and how they are parted. */
+  readonly calls: { keepMonths: number; span: 'month' | 'week' | 'day' };
+  /** Null is this process's memory. */
+  readonly redis: { url: string; timeoutMs: number } | null;
+  /** Null where none was given: outside of production one is made and kept in the data folder. */
+  readonly secrets: Readonly<Record<SecretName, string | null>>;
+  /** Accepted beside them, while a secret is changed. */
+  readonly secretsAlso: Readonly<Record<SecretName, string | null>>;
+  /** Null where none is set: then the backend's own address. */
+  readonly consoleUrl: string | null;
+  /** Where browsers reach the gateway. Null where none is set: then the gateway's own address. */
+  readonly gatewayUrl: string | null;
+  readonly payments: { secretKey: string | null; url: string; eventsKeepDays: number };
+  readonly mail: { smtpUrl: string | null; from: string; fromName: string };
+  readonly demoWorld: boolean;
+  readonly demoCredits: number;
+  readonly paymentSandbox: boolean;
+  readonly models: ModelConfig;
+  readonly aliasPrefix: string;
+  /** 0 is no limit. */
+  readonly addressRequestsPerMinute: number;
+  /** What a process grants of each limit while it limits by itself. */
+  readonly limitShareAlone: number;
+  readonly trustedProxies: readonly string[];
+  readonly upstream: {
+    readonly connectTimeoutMs: number;
+    readonly firstByteTimeoutMs: number;
+    readonly idleTimeoutMs: number;
+    /** Inside of which providers may stand. */
+    readonly privateNetworks: readonly string[] | 'all';
+  };
+  readonly breakers: { failures: number; cooldownMs: number };
+  /** What a POSTPAID company pays for a credit, and within how many days. */
+  readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
+  readonly bodyTimeoutMs: number;
+  /** The runtime's fetch goes through the proxy that these variables name. */
+  readonly hasHttpProxy: boolean;
+  readonly maxBodyBytes: number;
+  readonly answerTimeoutMs: number;
+  readonly shutdownTimeoutMs: number;
+  /** No endpoint, no traces. */
+  readonly traces: {
+    readonly endpoint: string | null;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly sampledPart: number;
+  };
+  readonly log: { level: LogLevel; format: 'auto' | 'json' | 'text'; keepRows: number; keepMs: number };
+}
+
+export type SecretName = 'jwtSecret' | 'internalToken' | 'masterKey' | 'webhookSecret';
+
+const SECRET_SETTINGS: Record<SecretName, SettingName> = {
+  jwtSecret: 'JWT_SECRET',
+  internalToken: 'INTERNAL_TOKEN',
+  masterKey: 'MASTER_KEY',
+  webhookSecret: 'WEBHOOK_SECRET',
+};
+
+const SECRETS_ALSO: readonly SettingName[] = [
+  'JWT_SECRET_ALSO',
+  'INTERNAL_TOKEN_ALSO',
+  'MASTER_KEY_ALSO',
+  'WEBHOOK_SECRET_ALSO',
+];
+
+const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
+  everything: ['jwtSecret', 'internalToken', 'masterKey', 'webhookSecret'],
+  gateway: ['masterKey'],
+  backend: ['jwtSecret', 'masterKey', 'webhookSecret'],
+  'ai-service': ['internalToken', 'masterKey'],
+  'command-line': [],
+};
+
+/** Bun's fetch queues past 256 requests at once unless this is set before the process starts. */
+const FETCH_LIMIT = 'BUN_CONFIG_MAX_HTTP_REQUESTS';
+const FETCH_LIMIT_NEEDED = 1_024;
+
+const PROXY_VARIABLES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'];
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+type ReadConfiguration =
+  | { outcome: 'read'; configuration: Configuration }
+  | { outcome: 'refused'; problems: readonly string[] };
+
+/** The environment of this process: nobody else reads it. */
+export function ownEnvironment(): Environment {
+  return process.env;
+}
+
+/** All problems at once, each with what to do. */
+export function readConfiguration(role: Role, environment: Environment): ReadConfiguration {
+  const problems: string[] = [];
+  const values = readSettings(environment, problems);
+  if (values === null) return { outcome: 'refused', problems };
+  const isProduction = values.NODE_ENV === 'production';
+
+  if (isProduction) refuseUnsafe(role, values, problems);
+  refuseMissingParts(role, values, problems);
+  refuseFewFetches(role, environment, problems);
+  const models = values.MODEL_CONFIG === null ? {} : readModelConfig(values.MODEL_CONFIG, readText, problems);
+  if (problems.length > 0) return { outcome: 'refused', problems };
+  const hasHttpProxy = PROXY_VARIABLES.some((name) => environment[name] || environment[name.toLowerCase()]);
+  return {
+    outcome: 'read',
+    configuration: { ...assemble(role, isProduction, values, models), hasHttpProxy },
+  };
+}
+
+function readSettings(environment: Environment, problems: string[]): SettingValues | null {
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(SETTINGS)) {
+    const given = environment[name]?.trim();
+    const read = setting.schema.safeParse(given === '' ? undefined : given);
+    if (read.success) {
+      values[name] = read.data;
+      continue;
+    }
+    const shown = 'isSecret' in setting ? 'what is set' : JSON.stringify(given?.slice(0, 80));
+    problems.push(`${name} ${read.error.issues[0]?.message ?? 'is wrong'}; ${shown} is not`);
+  }
+  return problems.length > 0 ? null : (values as SettingValues);
+}
+
+function refuseUnsafe(role: Role, values: SettingValues, problems: string[]): void {
+  for (const name of SECRETS_NEEDED[role]) {
+    const setting = SECRET_SETTINGS[name];
+    if (values[setting] !== null) continue;
+    problems.push(`${setting} is missing: set it to ${HOW_TO_MAKE_A_SECRET}`);
+  }
+  refuseWeakSecrets(values, problems);
+  if (values.DEMO_WORLD === true) {
+    problems.push('DEMO_WORLD is on in production: its passwords lie in a file; leave it out');
+  }
+  if (values.PAYMENT_SANDBOX === true) {
+    problems.push('PAYMENT_SANDBOX is on in production: it sells credits for nothing; leave it out');
+  }
+}
+
+const HOW_TO_MAKE_A_SECRET =
+  'at least 32 random characters, for example the output of: openssl rand -base64 48';
+const LEAST_LENGTH = 32;
+const LEAST_VARIETY = 10;
+
+function refuseWeakSecrets(values: SettingValues, problems: string[]): void {
+  for (const setting of [...Object.values(SECRET_SETTINGS), ...SECRETS_ALSO]) {
+    const value = values[setting];
+    if (typeof value !== 'string') continue;
+    if (value.length >= LEAST_LENGTH && new Set(value).size >= LEAST_VARIETY) continue;
+    problems.push(`${setting} is too weak: set it to ${HOW_TO_MAKE_A_SECRET}`);
+  }
+}
+
+function refuseMissingParts(role: Role, values: SettingValues, problems: string[]): void {
+  if (values.DATABASE_DIRECT_URL !== null && values.DATABASE_URL === null) {
+    problems.push('DATABASE_DIRECT_URL stands beside DATABASE_URL, the address of a pooler: set that too');
+  }
+  const single = role === 'gateway' || role === 'backend' || role === 'ai-service';
+  const several = role === 'everything' && values.GATEWAY_PROCESSES > 1;
+  if (!single && !several) return;
+  const why = single ? 'a single service' : 'GATEWAY_PROCESSES above 1';
+  for (const name of ['DATABASE_URL', 'REDIS_URL'] as const) {
+    if (values[name] !== null) continue;
+    problems.push(
+      `${name} is missing: ${why} shares its state with other processes and cannot use embedded parts`,
+    );
+  }
+}
+
+function refuseFewFetches(role: Role, environment: Environment, problems: string[]): void {
+  if (role !== 'everything' && role !== 'gateway') return;
+  if (Number(environment[FETCH_LIMIT] ?? 0) >= FETCH_LIMIT_NEEDED) return;
+  problems.push(
+    `${FETCH_LIMIT} must be at least ${FETCH_LIMIT_NEEDED} before the process starts, or calls past 256 at once ` +
+      'would queue: start with npm start, or set it to 65336',
+  );
+}
+
+function readText(path: string): string {
+  return readFileSync(path, 'utf8');
+}
+
+/** The settings, by what they are for. */
+function assemble(
+  role: Role,
+  isProduction: boolean,
+  values: SettingValues,
+  models: ModelConfig,
+): Omit<Configuration, 'hasHttpProxy'> {
+  return {
+    role,
+    isProduction,
+    host: values.HOST,
+    ports: {
+      gateway: values.GATEWAY_PORT,
+      backend: values.BACKEND_PORT,
+      ai: values.AI_PORT,
+      sandbox: values.SANDBOX_PORT,
+    },
+    gatewayProcesses: values.GATEWAY_PROCESSES,
+    dataDir: resolve(values.DATA_DIR),
+    postgres:
+      values.DATABASE_URL === null
+        ? null
+        : {
+            url: values.DATABASE_URL,
+            directUrl: values.DATABASE_DIRECT_URL,
+            poolSize: values.DATABASE_POOL_SIZE,
+            connectTimeoutMs: values.DATABASE_CONNECT_TIMEOUT_MS,
+          },
+    statementTimeoutMs: values.DATABASE_STATEMENT_TIMEOUT_MS,
+    databaseMaxWaiting: values.DATABASE_MAX_WAITING,
+    journal: { commitDeadlineMs: values.COMMIT_DEADLINE_MS, maxCalls: values.JOURNAL_MAX_CALLS },
+    idempotency: { maxAnswerBytes: values.IDEMPOTENT_ANSWER_MAX_BYTES, keepMs: values.IDEMPOTENCY_KEEP_MS },
+    calls: { keepMonths: values.CALLS_KEEP_MONTHS, span: values.CALLS_PARTITION },
+    redis: values.REDIS_URL === null ? null : { url: values.REDIS_URL, timeoutMs: values.REDIS_TIMEOUT_MS },
+    ...secretsOf(values),
+    consoleUrl: values.CONSOLE_URL,
+    gatewayUrl: values.GATEWAY_URL,
+    payments: {
+      secretKey: values.PAYMENT_PROVIDER_KEY,
+      url: values.PAYMENT_PROVIDER_URL,
+      eventsKeepDays: values.PAYMENT_EVENTS_KEEP_DAYS,
+    },
+    mail: { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM, fromName: values.MAIL_FROM_NAME },
+    demoWorld: values.DEMO_WORLD ?? !isProduction,
+    demoCredits: values.CREDITS_GRANTED_TO_DEMO,
+    paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,
+    models,
+    aliasPrefix: values.ALIAS_PREFIX,
+    addressRequestsPerMinute: values.IP_REQUESTS_PER_MINUTE,
+    limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
+    trustedProxies: values.TRUSTED_PROXIES,
+    upstream: upstreamOf(values, isProduction),
+    breakers: {
+      failures: values.BREAKER_FAILURES,
+      cooldownMs: values.BREAKER_COOLDOWN_SECONDS * 1_000,
+    },
+    postpaid: {
+      currency: values.POSTPAID_CURRENCY,
+      pricePerCredit: values.POSTPAID_PRICE_PER_CREDIT,
+      dueDays: values.POSTPAID_DUE_DAYS,
+    },
+    bodyTimeoutMs: values.BODY_TIMEOUT_MS,
+    maxBodyBytes: values.MAX_BODY_BYTES,
+    answerTimeoutMs: values.ANSWER_TIMEOUT_MS,
+    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
+    traces: tracesOf(values),
+    log: logOf(values),
+  };
+}
+
+function secretsOf(values: SettingValues): Pick<Configuration, 'secrets' | 'secretsAlso'> {
+  return {
+    secrets: {
+      jwtSecret: values.JWT_SECRET,
+      internalToken: values.INTERNAL_TOKEN,
+      masterKey: values.MASTER_KEY,
+      webhookSecret: values.WEBHOOK_SECRET,
+    },
+    secretsAlso: {
+      jwtSecret: values.JWT_SECRET_ALSO,
+      internalToken: values.INTERNAL_TOKEN_ALSO,
+      masterKey: values.MASTER_KEY_ALSO,
+      webhookSecret: values.WEBHOOK_SECRET_ALSO,
+    },
+  };
+}
+
+function upstreamOf(values: SettingValues, isProduction: boolean): Configuration['upstream'] {
+  return {
+    connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
+    firstByteTimeoutMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS,
+    idleTimeoutMs: values.UPSTREAM_IDLE_TIMEOUT_MS,
+    // Developers have their models at hand.
+    privateNetworks:
+      isProduction || values.UPSTREAM_PRIVATE_NETWORKS.length > 0 ? values.UPSTREAM_PRIVATE_NETWORKS : 'all',
+  };
+}
+
+function tracesOf(values: SettingValues): Configuration['traces'] {
+  return {
+    endpoint: values.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS,
+    sampledPart: values.OTEL_TRACES_SAMPLER_ARG,
+  };
+}
+
+function logOf(values: SettingValues): Configuration['log'] {
+  return {
+    level: values.LOG_LEVEL,
+    format: values.LOG_FORMAT,
+    keepRows: values.LOG_KEEP_ROWS,
+    keepMs: values.LOG_KEEP_MS,
+  };
+}

@@ -1,0 +1,141 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import type { Secrets } from '../../ports/secrets.ts';
+import { StartProblem } from '../processes/lifecycle.ts';
+import type { Configuration, SecretName } from './configuration.ts';
+
+/** What the embedded default makes up at its first start and keeps: the demo world is drawn from `demoSeed`. */
+const keptSecrets = z.strictObject({
+  jwtSecret: z.string().min(32),
+  internalToken: z.string().min(32),
+  masterKey: z.string().min(32),
+  webhookSecret: z.string().min(32),
+  demoSeed: z.string().regex(/^[0-9a-f]{64}$/),
+});
+
+export type KeptSecrets = z.output<typeof keptSecrets>;
+
+/** Null only in production, for what this process does not need and nobody gave. */
+export type SecretsInUse = Readonly<Record<SecretName | 'demoSeed', string | null>> & {
+  readonly also?: Configuration['secretsAlso'];
+};
+
+/** The first is used for what is new, all of them open what is there: so a secret is changed without an outage. */
+export type AcceptedSecrets = readonly [string, ...string[]];
+
+/**
+ * The secrets of the settings; outside of production, what is missing there comes from `secrets.json` in the data
+ * folder, which is made once.
+ */
+export function secretsInUse(configuration: Configuration, random: Secrets): SecretsInUse {
+  const { secrets: given, secretsAlso: also } = configuration;
+  if (configuration.isProduction) return { ...given, demoSeed: null, also };
+  const kept = readOrMake(join(configuration.dataDir, 'secrets.json'), random);
+  return {
+    jwtSecret: given.jwtSecret ?? kept.jwtSecret,
+    internalToken: given.internalToken ?? kept.internalToken,
+    masterKey: given.masterKey ?? kept.masterKey,
+    webhookSecret: given.webhookSecret ?? kept.webhookSecret,
+    demoSeed: kept.demoSeed,
+    also,
+  };
+}
+
+/** A secret that cannot be done without. */
+export function needed(keys: SecretsInUse, name: SecretName): string {
+  const secret = keys[name];
+  if (secret !== null) return secret;
+  const setting = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+  throw new StartProblem(`${setting} is missing: give this process the same one as the services`);
+}
+
+export function accepted(keys: SecretsInUse, name: SecretName): AcceptedSecrets {
+  const also = keys.also?.[name] ?? null;
+  return also === null ? [needed(keys, name)] : [needed(keys, name), also];
+}
+
+function readOrMake(file: string, random: Secrets): KeptSecrets {
+  if (!existsSync(file)) {
+    const made = draw(random);
+    // Several processes may start at once on one folder: the first one's secrets count, the others read them.
+    const wasFirst = writeOwnerOnly(file, written(made), 'keep-existing');
+    return wasFirst ? made : readOrMake(file, random);
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    parsed = null;
+  }
+  const read = keptSecrets.partial().safeParse(parsed);
+  if (!read.success || read.data.demoSeed === undefined) {
+    throw new StartProblem(
+      `${file} is damaged: restore it, or remove it to have new secrets made (sessions and the demo world then end)`,
+    );
+  }
+  const whole = keptSecrets.safeParse(read.data);
+  if (whole.success) return whole.data;
+  // A file from before a secret was needed gets what it lacks.
+  const completed: KeptSecrets = { ...draw(random), ...(read.data as Partial<KeptSecrets>) };
+  writeOwnerOnly(file, written(completed), 'replace');
+  return completed;
+}
+
+function draw(random: Secrets): KeptSecrets {
+  const hex = () => random.randomBytes(32).toHex();
+  return {
+    jwtSecret: hex(),
+    internalToken: hex(),
+    masterKey: hex(),
+    webhookSecret: `whsec_${hex()}`,
+    demoSeed: hex(),
+  };
+}
+
+function written(secrets: KeptSecrets): string {
+  return `${JSON.stringify(secrets, null, 2)}\n`;
+}
+
+/**
+ * Whole or not at all, on the disk before it is named, readable by its owner only. False where there was a file
+ * that is to be kept.
+ */
+export function writeOwnerOnly(file: string, text: string, mode: 'replace' | 'keep-existing'): boolean {
+  const unfinished = `${file}.${process.pid}.unfinished`;
+  const handle = openSync(unfinished, 'w', 0o600);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+  if (mode === 'replace') renameSync(unfinished, file);
+  const isOurs = mode === 'replace' || linkAsNew(unfinished, file);
+  const folder = openSync(dirname(file), 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+  return isOurs;
+}
+
+function linkAsNew(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (existsSync(to)) return false;
+    throw error;
+  } finally {
+    unlinkSync(from);
+  }
+}

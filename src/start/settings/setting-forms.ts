@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { isKnownCurrency } from '../../domain/catalog/currency.ts';
+import { readPrice } from '../../domain/credits/invoices/monthly-invoices.ts';
+import { readNetwork } from '../../http/client-identity.ts';
+
+/** How a setting's text is read: each form complains in one sentence. An empty text counts as not set. */
+
+export function text<Fallback extends string | null>(fallback: Fallback, meaning: string) {
+  const schema = z.string().max(4_096).optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+export function word(fallback: string, meaning: string) {
+  const complaint = 'must be up to 32 letters, digits, dots, dashes and underscores';
+  const schema = z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9._-]{0,31}$/i, complaint)
+    .optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+export function oneOf<const Names extends readonly [string, ...string[]]>(
+  names: Names,
+  fallback: Names[number],
+  meaning: string,
+) {
+  const choices = names.map((name) => `\`${name}\``).join(', ');
+  const schema = z.enum(names, `must be one of ${names.join(', ')}`).optional();
+  return {
+    schema: schema.transform((value): Names[number] => value ?? fallback),
+    fallback,
+    meaning: `${meaning} One of ${choices}.`,
+  };
+}
+
+export function whole(min: number, max: number, fallback: number, meaning: string) {
+  const complaint = `must be a whole number from ${min} to ${max}`;
+  const schema = z
+    .string()
+    .regex(/^\d{1,15}$/, complaint)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, complaint)
+    .optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback: String(fallback), meaning };
+}
+
+export function port(fallback: number, meaning: string) {
+  return whole(0, 65_535, fallback, meaning);
+}
+
+export function url(protocols: readonly string[], meaning: string) {
+  const complaint = `must be an address that begins with ${protocols[0]}// and names a host`;
+  const schema = z
+    .string()
+    .refine((value) => {
+      const parsed = URL.parse(value);
+      return parsed !== null && protocols.includes(parsed.protocol) && parsed.hostname !== '';
+    }, complaint)
+    .optional();
+  return {
+    schema: schema.transform((value) => value ?? null),
+    fallback: null,
+    meaning,
+    isSecret: true as const,
+  };
+}
+
+export function currency(fallback: string, meaning: string) {
+  const schema = z
+    .string()
+    .refine((value) => /^[a-z]{3}$/.test(value) && isKnownCurrency(value), 'must be a currency such as usd')
+    .optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+export function price(fallback: string, meaning: string) {
+  const complaint = 'must be a decimal above 0 such as 0.01, with at most 12 digits after the point';
+  const schema = z
+    .string()
+    .refine((value) => readPrice(value) !== null, complaint)
+    .optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+/** An address without a password in it, so it may be shown; no slash at its end. */
+export function httpUrl<Fallback extends string | null>(fallback: Fallback, meaning: string) {
+  const complaint = 'must be an address that begins with http:// or https://, without a user in it';
+  const schema = z
+    .string()
+    .max(2_000)
+    .refine((value) => {
+      const parsed = URL.parse(value);
+      return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === '';
+    }, complaint)
+    .transform((value) => value.replace(/\/+$/, ''))
+    .optional();
+  return { schema: schema.transform((value) => value ?? fallback), fallback, meaning };
+}
+
+export function networks(meaning: string) {
+  const complaint = 'must be addresses or networks such as 10.0.0.0/8, with commas between them';
+  const schema = z
+    .string()
+    .transform((value) => value.split(',').map((part) => part.trim()))
+    .refine((parts) => parts.every((part) => readNetwork(part) !== null), complaint)
+    .optional();
+  return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
+}
+
+export function part(fallback: string, meaning: string) {
+  const schema = z
+    .string()
+    .regex(/^(0|1|0?\.\d{1,9}|1\.0{1,9}|0\.\d{1,9})$/, 'must be a number from 0 to 1')
+    .optional();
+  return { schema: schema.transform((value) => Number(value ?? fallback)), fallback, meaning };
+}
+
+/** They may hold a token, so they are never shown. */
+export function headerPairs(meaning: string) {
+  const complaint = 'must be pairs such as name=value, with commas between them';
+  const schema = z
+    .string()
+    .max(4_096)
+    .transform((value) => value.split(',').map((pair) => pair.trim()))
+    .refine((pairs) => pairs.every((pair) => /^[\w!#$%&'*+.^`|~-]+=[\x21-\x7e]+$/.test(pair)), complaint)
+    .transform((pairs) => Object.fromEntries(pairs.map(pairOf)))
+    .optional();
+  return {
+    schema: schema.transform((value): Readonly<Record<string, string>> => value ?? {}),
+    fallback: null,
+    meaning,
+    isSecret: true as const,
+  };
+}
+
+/** Values are escaped as in a URL, as OpenTelemetry has it. */
+function pairOf(pair: string): [string, string] {
+  const at = pair.indexOf('=');
+  const value = pair.slice(at + 1);
+  try {
+    return [pair.slice(0, at).toLowerCase(), decodeURIComponent(value)];
+  } catch {
+    return [pair.slice(0, at).toLowerCase(), value];
+  }
+}
+
+export function secret(meaning: string) {
+  const schema = z.string().optional();
+  return {
+    schema: schema.transform((value) => value ?? null),
+    fallback: null,
+    meaning,
+    isSecret: true as const,
+  };
+}
+
+export function flag(meaning: string) {
+  const schema = z.enum(['on', 'off'], 'must be on or off').optional();
+  const transformed = schema.transform((value) => (value === undefined ? null : value === 'on'));
+  return { schema: transformed, fallback: 'on, in production off', meaning: `${meaning} \`on\` or \`off\`.` };
+}

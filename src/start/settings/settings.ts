@@ -1,0 +1,252 @@
+import type { z } from 'zod';
+import {
+  currency,
+  flag,
+  headerPairs,
+  httpUrl,
+  networks,
+  oneOf,
+  part,
+  port,
+  price,
+  secret,
+  text,
+  url,
+  whole,
+  word,
+} from './setting-forms.ts';
+
+/**
+ * Every setting, with its form, its default and its meaning: the environment is read by this table, and
+ * docs/configuration.md is written from it. Values come as text; an empty one counts as not set.
+ */
+interface Setting<T> {
+  readonly schema: z.ZodType<T, string | undefined>;
+  /** As it is shown in the table; null where there is none. */
+  readonly fallback: string | null;
+  readonly meaning: string;
+  /** Its value is never shown, not even in a complaint about it. */
+  readonly isSecret?: true;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const WHILE_CHANGED = 'For the time in which a secret is changed.';
+
+export const SETTINGS = {
+  NODE_ENV: oneOf(
+    ['development', 'test', 'production'],
+    'development',
+    'In `production` nothing is made up: secrets must be given, and there is no demo world and no payment sandbox.',
+  ),
+  HOST: text('127.0.0.1', 'The address all services listen on. In a container `0.0.0.0`.'),
+  GATEWAY_PORT: port(8080, 'Port of the gateway.'),
+  BACKEND_PORT: port(8081, 'Port of the backend and the console.'),
+  AI_PORT: port(8082, 'Port of the AI service.'),
+  SANDBOX_PORT: port(8083, 'Port of the payment sandbox.'),
+  GATEWAY_PROCESSES: whole(1, 64, 1, 'Gateway processes on one port. Above 1 needs PostgreSQL and Redis.'),
+  DATA_DIR: text(
+    '.data',
+    'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database: it must outlive the process.',
+  ),
+  DATABASE_URL: url(
+    ['postgres:', 'postgresql:'],
+    'PostgreSQL 15 or newer, as `postgres://user:password@host:5432/name`. Without it, the embedded database.',
+  ),
+  DATABASE_DIRECT_URL: url(
+    ['postgres:', 'postgresql:'],
+    'PostgreSQL itself, where `DATABASE_URL` is a pooler in transaction mode such as PgBouncer: notices are heard there, one connection a process. docs/scaling.md.',
+  ),
+  DATABASE_POOL_SIZE: whole(
+    1,
+    500,
+    10,
+    'Connections to PostgreSQL of each process; one more of those that hear notices. docs/scaling.md has the arithmetic.',
+  ),
+  DATABASE_MAX_WAITING: whole(
+    1,
+    100_000,
+    2_000,
+    'Statements that may wait for a connection; the next is refused.',
+  ),
+  DATABASE_CONNECT_TIMEOUT_MS: whole(100, 60_000, 5_000, 'How long connecting to PostgreSQL may take.'),
+  DATABASE_STATEMENT_TIMEOUT_MS: whole(
+    100,
+    600_000,
+    10_000,
+    'How long a statement or a transaction may take.',
+  ),
+  COMMIT_DEADLINE_MS: whole(
+    50,
+    60_000,
+    2_000,
+    'How long the commit of finished calls may take before they go to the journal in DATA_DIR.',
+  ),
+  JOURNAL_MAX_CALLS: whole(
+    10,
+    10_000_000,
+    100_000,
+    'Calls that the journal of each gateway process holds while the database is away, about 1 KB each; a tenth before it, new calls get 503.',
+  ),
+  IDEMPOTENT_ANSWER_MAX_BYTES: whole(
+    0,
+    16 * 1024 * 1024,
+    1024 * 1024,
+    'The largest answer that is kept for repeats with the same Idempotency-Key; repeats of a larger one get 409.',
+  ),
+  IDEMPOTENCY_KEEP_MS: whole(
+    60_000,
+    30 * DAY_MS,
+    DAY_MS,
+    'How long at least an Idempotency-Key and its answer are kept.',
+  ),
+  CALLS_KEEP_MONTHS: whole(
+    0,
+    1_200,
+    0,
+    'Whole months, beside the running one, for which the single calls are kept; 0 keeps all. What they sum up to, and every charge, is kept for good.',
+  ),
+  CALLS_PARTITION: oneOf(
+    ['month', 'week', 'day'],
+    'month',
+    'How much time a partition of the table of calls takes in, from the next one on: smaller ones from about a hundred million calls a month.',
+  ),
+  PAYMENT_EVENTS_KEEP_DAYS: whole(
+    60,
+    36_500,
+    400,
+    "How long the payment provider's events are kept once they are done with.",
+  ),
+  REDIS_URL: url(
+    ['redis:', 'rediss:'],
+    "Redis 6.2 or newer, as `redis://user:password@host:6379`. Without it, this process's memory.",
+  ),
+  REDIS_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long connecting to Redis or one command may take.'),
+  JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
+  JWT_SECRET_ALSO: secret(`A second one whose tokens are taken too. ${WHILE_CHANGED}`),
+  INTERNAL_TOKEN: secret('Opens the internal routes of the AI service. Needed by it.'),
+  INTERNAL_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
+  MASTER_KEY: secret(
+    'Encrypts provider keys and kept answers in the database. Needed by all three services.',
+  ),
+  MASTER_KEY_ALSO: secret(`A second one that opens what was encrypted under it. ${WHILE_CHANGED}`),
+  WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),
+  WEBHOOK_SECRET_ALSO: secret(`A second one whose events are taken too. ${WHILE_CHANGED}`),
+  PAYMENT_PROVIDER_KEY: secret(
+    "The payment provider's secret key. Without it and without the sandbox nothing can be bought.",
+  ),
+  PAYMENT_PROVIDER_URL: httpUrl(
+    'https://api.stripe.com',
+    "Where the payment provider's interface is, of API version 2023-10-16. With the sandbox, the sandbox.",
+  ),
+  CONSOLE_URL: httpUrl(
+    null,
+    "Where people reach the console: mails and the payment provider lead back there. Without it, the backend's own.",
+  ),
+  GATEWAY_URL: httpUrl(
+    null,
+    "Where browsers reach the gateway, without a path: the console's playground calls it there. Without it, the gateway's own.",
+  ),
+  SMTP_URL: url(
+    ['smtp:', 'smtps:'],
+    'The mail server, as `smtps://user:password@host:465`. Without it mail is only kept in DATA_DIR, to be read there.',
+  ),
+  MAIL_FROM: text('no-reply@localhost', 'The sender of all mail.'),
+  MAIL_FROM_NAME: text('Turnpike', 'The name beside it.'),
+  DEMO_WORLD: flag('Makes a demo company with users and keys on an empty database. Off in production.'),
+  CREDITS_GRANTED_TO_DEMO: whole(
+    0,
+    1_000_000_000,
+    1_000,
+    'Credits that the demo company is given, once. 0 is none.',
+  ),
+  PAYMENT_SANDBOX: flag('Runs the payment sandbox. Off in production.'),
+  MODEL_CONFIG: text(null, 'A JSON file that maps model aliases to providers.'),
+  ALIAS_PREFIX: word('svc', 'What stands before the slash in the names of models.'),
+  IP_REQUESTS_PER_MINUTE: whole(
+    0,
+    10_000_000,
+    600,
+    'Requests a minute of one client address; 0 is no limit.',
+  ),
+  LIMIT_SHARE_WITHOUT_REDIS: whole(
+    0,
+    100,
+    0,
+    'The part of each limit, in percent, that a process grants while Redis is away and it limits by itself. 0 is 100 divided by GATEWAY_PROCESSES.',
+  ),
+  TRUSTED_PROXIES: networks(
+    'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
+  ),
+  UPSTREAM_PRIVATE_NETWORKS: networks(
+    'Networks inside of which providers may stand, such as 10.0.0.0/8, with commas. In production, or where it is set, every other address that is not of the internet is refused.',
+  ),
+  UPSTREAM_CONNECT_TIMEOUT_MS: whole(10, 600_000, 5_000, 'How long connecting to a provider may take.'),
+  UPSTREAM_FIRST_BYTE_TIMEOUT_MS: whole(10, 3_600_000, 120_000, "How long a provider's first byte may take."),
+  UPSTREAM_IDLE_TIMEOUT_MS: whole(
+    10,
+    3_600_000,
+    60_000,
+    'How long may pass between two chunks of an answer.',
+  ),
+  BREAKER_FAILURES: whole(1, 1_000, 5, 'Failures in a row after which a provider is left alone for a while.'),
+  BREAKER_COOLDOWN_SECONDS: whole(1, 86_400, 60, 'How long it is left alone before it is tested again.'),
+  POSTPAID_CURRENCY: currency('usd', 'What POSTPAID companies pay in: a lowercase code.'),
+  POSTPAID_PRICE_PER_CREDIT: price('0.01', 'What a credit costs a POSTPAID company, in that currency.'),
+  POSTPAID_DUE_DAYS: whole(0, 365, 14, 'Days until an invoice is due; past them it blocks.'),
+  MAX_BODY_BYTES: whole(1_024, 1_073_741_824, 20 * 1024 * 1024, 'The largest request body; past it 413.'),
+  BODY_TIMEOUT_MS: whole(100, 600_000, 30_000, 'How long a request body may take to arrive; past it 408.'),
+  ANSWER_TIMEOUT_MS: whole(
+    1_000,
+    600_000,
+    30_000,
+    'How long the backend and the AI service may take to begin an answer.',
+  ),
+  SHUTDOWN_TIMEOUT_MS: whole(0, 600_000, 15_000, 'How long running calls may take to finish after SIGTERM.'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl(
+    null,
+    'An OpenTelemetry collector, as `http://127.0.0.1:4318`: the gateway sends traces of its calls there. Without it there are none.',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: headerPairs(
+    'What is sent to it besides, as `name=value` with commas between them.',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: part(
+    '1',
+    'The part of the traces that begin here which is taken down, from 0 to 1. Who calls with a `traceparent` decides for their own.',
+  ),
+  LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error'], 'info', 'The least level that is logged.'),
+  LOG_FORMAT: oneOf(
+    ['auto', 'json', 'text'],
+    'auto',
+    '`auto` is `text` in a terminal, else `json`, a line an entry.',
+  ),
+  LOG_KEEP_ROWS: whole(0, 100_000_000, 200_000, 'Log entries kept in the database for the log viewer.'),
+  LOG_KEEP_MS: whole(60_000, 365 * DAY_MS, 14 * DAY_MS, 'How long log entries are kept.'),
+} as const satisfies Record<string, Setting<unknown>>;
+
+export type SettingName = keyof typeof SETTINGS;
+export type SettingValues = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
+
+/** docs/configuration.md, whole. */
+export function settingsPage(): string {
+  const rows = Object.entries(SETTINGS).map(([name, { fallback, meaning }]) => {
+    const shown = fallback === null ? '' : fallback.includes(' ') ? fallback : `\`${fallback}\``;
+    return `| \`${name}\` | ${shown} | ${meaning} |`;
+  });
+  return `# Configuration
+
+Settings are environment variables. Without any, everything runs in one process on embedded parts. A process
+that cannot start with what it finds names every problem at once and ends with a code that is not 0. An empty
+value counts as not set. Under \`NODE_ENV=production\` nothing is made up: missing or weak secrets, the demo
+world and the payment sandbox are refused.
+
+This page is written by \`npm --silent run turnpike -- settings > docs/configuration.md\`, and a test holds it
+against the code.
+
+| setting | default | meaning |
+|---|---|---|
+${rows.join('\n')}
+
+\`BUN_CONFIG_MAX_HTTP_REQUESTS\` is the runtime's own: the gateway needs at least 1024 of it before the process
+starts, or model calls past 256 at once would queue. The npm scripts and the container image set it.
+`;
+}

@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test';
+import { invoiceAmountMinor } from '../../domain/credits/invoices/monthly-invoices.ts';
+import { postpaidTerms } from './background-jobs.ts';
+
+test('P-29 what a POSTPAID company pays by is in the minor units of its currency', () => {
+  const amounts = ['usd', 'jpy', 'kwd', 'isk'].map((currency) => {
+    const terms = postpaidTerms({ currency, pricePerCredit: '0.0123', dueDays: 14 });
+    return [currency, terms.minorPerMajor, terms.leastMinor, invoiceAmountMinor(1_000_000_001n, terms)];
+  });
+  expect(amounts).toEqual([
+    // 12.3000000123 of each, rounded up to what can be paid.
+    ['usd', 100n, 1n, 1_231n],
+    ['jpy', 1n, 1n, 13n],
+    ['kwd', 1_000n, 10n, 12_310n],
+    ['isk', 100n, 100n, 1_300n],
+  ]);
+});

@@ -1,0 +1,151 @@
+import { createSystemClock } from '../../adapters/clock/system-clock.ts';
+import { migrate } from '../../adapters/database/migrate.ts';
+import { openPglite } from '../../adapters/database/pglite/pglite.ts';
+import { openPostgres } from '../../adapters/database/postgres.ts';
+import {
+  type ConsoleLines,
+  createConsoleLines,
+  createStandardOutput,
+  createTerminalFormat,
+  formatJsonLine,
+} from '../../adapters/log/console-lines.ts';
+import { createLog } from '../../adapters/log/structured-log.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { openRedisState } from '../../adapters/shared-state/redis.ts';
+import { createLiveLog } from '../../domain/logs/live-log.ts';
+import { createKeptLog } from '../../domain/logs/log-store.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { lockDataFolder, prepareDataFolder } from '../processes/data-folder.ts';
+import { type Closing, closeAll, describe, StartProblem } from '../processes/lifecycle.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { type SecretsInUse, secretsInUse } from '../settings/secrets.ts';
+
+/** Everything a process has opened. */
+export interface Parts {
+  readonly configuration: Configuration;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  readonly ownSecrets: SecretsInUse;
+  readonly database: Database;
+  readonly sharedState: SharedState;
+  /** The steps that opening took to bring the database to this code's version. */
+  readonly migrated: readonly string[];
+  /** In the order in which they are to be closed: what stands on others first. */
+  readonly closings: readonly Closing[];
+}
+
+/**
+ * Opens the parts that the configuration names and brings the database to this code's version. Where one cannot
+ * be opened, those before it are closed again.
+ */
+export async function connect(configuration: Configuration): Promise<Parts> {
+  const clock = createSystemClock();
+  const secrets = createSystemSecrets();
+  const opened: Closing[] = [];
+  const whenClosing = (name: string, close: Closing['close']) => void opened.unshift({ name, close });
+  const ownLog = openLog(configuration, clock);
+  const { log } = ownLog;
+  whenClosing('log', ownLog.flush);
+  try {
+    if (configuration.postgres === null) {
+      const folder = lockDataFolder(configuration.dataDir);
+      whenClosing('data folder', folder.release);
+    } else {
+      prepareDataFolder(configuration.dataDir);
+    }
+    const ownSecrets = secretsInUse(configuration, secrets);
+    const database = await openDatabase(configuration, log);
+    whenClosing('database', database.close);
+    const migrated = await migrate(database);
+    if (migrated.length > 0) log.info('the database was migrated', { steps: migrated });
+    const sharedState = await openSharedState(configuration, clock, log);
+    whenClosing('shared state', sharedState.close);
+    const logStores = ownLog.keepIn(database, sharedState);
+    whenClosing('kept log', logStores.close);
+    return {
+      configuration,
+      clock,
+      log,
+      secrets,
+      ownSecrets,
+      database,
+      sharedState,
+      migrated,
+      closings: opened,
+    };
+  } catch (error) {
+    await closeAll(log, opened);
+    throw error;
+  }
+}
+
+async function openDatabase(configuration: Configuration, log: Log): Promise<Database> {
+  const { postgres, statementTimeoutMs, databaseMaxWaiting: maxWaiting } = configuration;
+  const bounds = { log, statementTimeoutMs, maxWaiting };
+  if (postgres === null) {
+    return await openPglite({ ...bounds, folder: `${configuration.dataDir}/database` });
+  }
+  const applicationName = `turnpike ${configuration.role}`;
+  return await openPostgres({ ...bounds, ...postgres, applicationName }).catch((error: unknown) => {
+    const { hostname, port } = new URL(postgres.url);
+    const where = `${hostname}:${port || '5432'}`;
+    throw new StartProblem(`DATABASE_URL: PostgreSQL at ${where} cannot be used: ${describe(error)}`);
+  });
+}
+
+async function openSharedState(configuration: Configuration, clock: Clock, log: Log): Promise<SharedState> {
+  const { redis } = configuration;
+  if (redis === null) return createInProcessState({ clock, log });
+  return await openRedisState({ ...redis, log }).catch((error: unknown) => {
+    throw new StartProblem(`REDIS_URL: ${describe(error)}`);
+  });
+}
+
+interface OwnLog {
+  readonly log: Log;
+  /** From now on entries are also published, and kept for the log viewer. */
+  keepIn(database: Database, sharedState: SharedState): { close(): Promise<void> };
+  flush(): Promise<void>;
+}
+
+/** Lines on standard output from the first moment on; the other two places once they are open. */
+function openLog(configuration: Configuration, clock: Clock): OwnLog {
+  const lines = consoleLines(configuration, clock);
+  const context = { process: process.pid };
+  const log = createLog({ clock, level: configuration.log.level, sinks: [lines], context });
+  return {
+    log,
+    keepIn(database, sharedState) {
+      const { keepRows, keepMs } = configuration.log;
+      const kept = createKeptLog({
+        database,
+        clock,
+        keepRows,
+        keepMs,
+        onTrouble: ({ kind, error }) => log.error('the kept log is in trouble', { kind, error }),
+      });
+      log.addSink(kept);
+      log.addSink(createLiveLog({ sharedState, clock }));
+      return kept;
+    },
+    flush: () => lines.flush(),
+  };
+}
+
+function consoleLines(configuration: Configuration, clock: Clock): ConsoleLines {
+  const output = createStandardOutput();
+  const { format } = configuration.log;
+  const isText = format === 'text' || (format === 'auto' && output.isTerminal);
+  const colours = output.isTerminal;
+  return createConsoleLines({
+    output,
+    clock,
+    format: isText ? createTerminalFormat({ colours }) : formatJsonLine,
+  });
+}

@@ -1,0 +1,64 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { CV_TEXT } from '../../../test/ai-service/workers-under-test.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { createSystemClock } from '../../adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { openEngine } from './document-engine.ts';
+
+const closings: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closings.splice(0)) await close();
+});
+
+function open() {
+  const whenClosing = (_name: string, close: () => Promise<void>) => void closings.push(close);
+  return openEngine({
+    clock: createSystemClock(),
+    secrets: createSystemSecrets(),
+    log: createSilentLog(),
+    whenClosing,
+  });
+}
+
+describe('the engine in its thread', () => {
+  test('G-7 reads in order, many at once, and holds answers against the text', async () => {
+    const engine = open();
+    const kinds = await Promise.all([
+      engine.read('cv', CV_TEXT),
+      engine.read('cv', 'Lunch is at noon.'),
+      engine.read('jd', CV_TEXT),
+    ]);
+    expect(kinds.map(({ document, value }) => [document.kind, value === null])).toEqual([
+      ['cv', false],
+      ['other', true],
+      ['cv', true],
+    ]);
+    expect(await engine.check('cv', CV_TEXT, 'prose')).toMatchObject({ outcome: 'wrong' });
+    expect(engine.question('cv', CV_TEXT).messages.length).toBe(2);
+  });
+
+  test('G-7 a long document does not hold up this thread', async () => {
+    const engine = open();
+    await engine.read('cv', 'warm');
+    const long = CV_TEXT.repeat(1_000).slice(0, 400_000);
+    let turns = 0;
+    let isOver = false;
+    const reading = Promise.resolve(engine.read('cv', long)).then(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      turns += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await reading;
+    expect(turns).toBeGreaterThan(20);
+  });
+
+  test('A-13 what the thread had when it is closed is given up, not forgotten', async () => {
+    const engine = open();
+    const reading = Promise.resolve(engine.read('cv', CV_TEXT)).catch((error: Error) => error.message);
+    for (const close of closings) await close();
+    expect(await reading).toBe('the process goes down');
+    expect((await engine.read('cv', CV_TEXT)).document.kind).toBe('cv');
+  });
+});

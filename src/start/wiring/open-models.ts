@@ -1,0 +1,132 @@
+import { createDocumentReader } from '../../adapters/document-reader/reader-pool.ts';
+import { createHttpUpstream } from '../../adapters/model-upstream/http.ts';
+import { createReachableHosts } from '../../adapters/model-upstream/reachable-hosts.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { serviceOf } from '../../domain/breakers/breaker.ts';
+import { type Breakers, createBreakers } from '../../domain/breakers/breakers.ts';
+import { type BillingStatuses, createBillingStatuses } from '../../domain/credits/holds/billing-status.ts';
+import { type CreditHolds, createCreditHolds } from '../../domain/credits/holds/holds.ts';
+import { createTextParser, type TextParser } from '../../domain/documents/parse-text.ts';
+import { createLimits, type Limits } from '../../domain/limits/limits.ts';
+import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
+import { createCipher } from '../../domain/models/cipher.ts';
+import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
+import type { DocumentReader } from '../../ports/document-reader.ts';
+import type { ModelUpstream } from '../../ports/model-upstream.ts';
+import { StartProblem } from '../processes/lifecycle.ts';
+import type { Opening } from '../processes/start-service.ts';
+import { accepted } from '../settings/secrets.ts';
+import type { Parts } from './connect.ts';
+import { openEngine } from './document-engine.ts';
+
+/** What every process that calls models has, once: gateway and workers in one process share it. */
+export interface ModelParts {
+  readonly models: ModelDirectory;
+  readonly upstream: ModelUpstream;
+  readonly breakers: Breakers;
+  readonly standings: BillingStatuses;
+  readonly holds: CreditHolds;
+  readonly limits: Limits;
+  readonly reader: DocumentReader;
+  readonly parser: TextParser;
+}
+
+export async function openModelParts(opening: Opening): Promise<ModelParts> {
+  const { configuration, clock, secrets, database, sharedState, log } = opening;
+  await applyConfiguredModels(opening);
+  const embeddedAllowed = !configuration.isProduction;
+  const models = await createModelDirectory({ ...catalogueParts(opening), clock, embeddedAllowed });
+  opening.whenClosing('model directory', models.close);
+  const standings = await createBillingStatuses({ database, sharedState, clock, log });
+  opening.whenClosing('standings', standings.close);
+  const { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = configuration.upstream;
+  const trialTimeoutMs = connectTimeoutMs + firstByteTimeoutMs;
+  const breakers = await createBreakers({
+    sharedState,
+    clock,
+    log,
+    ...configuration.breakers,
+    trialTimeoutMs,
+  });
+  opening.whenClosing('breakers', breakers.close);
+  for (const target of models.all().flatMap(({ targets }) => targets)) {
+    const service = serviceOf(target);
+    if (service !== null) breakers.known(service);
+  }
+  const reader = createDocumentReader({ clock, log });
+  opening.whenClosing('document reader', reader.close);
+  const upstream = openUpstream(opening);
+  const engine = openEngine(opening);
+  const asking = { models, upstream, breakers, secrets, clock, log, answerTimeoutMs: idleTimeoutMs };
+  const ownState = createInProcessState({ clock, log });
+  const { addressRequestsPerMinute, limitShareAlone: ownShare } = configuration;
+  return {
+    models,
+    upstream,
+    breakers,
+    standings,
+    holds: createCreditHolds({ database, clock, log }),
+    limits: createLimits({
+      sharedState,
+      ownState,
+      clock,
+      log,
+      ownShare,
+      addressRequestsPerMinute,
+      countsAhead: configuration.redis !== null,
+    }),
+    reader,
+    parser: createTextParser({ ...asking, engine, countTokens: openTokenCount() }),
+  };
+}
+
+/** What reading and changing the aliases needs. */
+export function catalogueParts({ configuration, database, sharedState, secrets, ownSecrets, log }: Parts) {
+  const cipher = createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets });
+  return { database, sharedState, secrets, cipher, log, prefix: configuration.aliasPrefix };
+}
+
+async function applyConfiguredModels(opening: Opening): Promise<void> {
+  const applied = await applyModelConfig(catalogueParts(opening), opening.configuration.models);
+  if (applied.outcome === 'refused') throw new StartProblem(`MODEL_CONFIG: ${applied.problem}`);
+  if (applied.outcome === 'changed') {
+    opening.log.info('model aliases were changed by MODEL_CONFIG', { aliases: applied.aliases });
+  }
+}
+
+/** Providers over HTTP, and the embedded models, which are loaded when somebody first asks for them. */
+function openUpstream(opening: Opening): ModelUpstream {
+  const { configuration, clock, log } = opening;
+  // Through a proxy a direct connection to the provider proves nothing.
+  const trial = configuration.hasHttpProxy ? { connect: null } : {};
+  const { privateNetworks: allowed, ...timeouts } = configuration.upstream;
+  const mayReach = allowed === 'all' ? null : createReachableHosts({ clock, allowed });
+  const http = createHttpUpstream({ clock, log, ...timeouts, ...trial, mayReach });
+  opening.whenClosing('providers', http.close);
+  let embedded: Promise<ModelUpstream & { close(): Promise<void> }> | null = null;
+  opening.whenClosing('embedded models', async () => await (await embedded)?.close());
+  async function loadEmbedded() {
+    const { createEmbeddedUpstream } = await import('../../adapters/model-upstream/embedded.ts');
+    return createEmbeddedUpstream({ clock, log });
+  }
+  return {
+    async send(target, call) {
+      if (target.baseUrl !== null) return await http.send(target, call);
+      embedded ??= loadEmbedded();
+      return await (await embedded).send(target, call);
+    },
+  };
+}
+
+/** As the embedded models count; their table is loaded when somebody first counts. */
+function openTokenCount() {
+  let tokens: Promise<{ count(text: string, signal: AbortSignal): Promise<number> }> | null = null;
+  async function load() {
+    const { loadTokens } = await import('../../adapters/model-upstream/embedded/tokens.ts');
+    return await loadTokens();
+  }
+  return async (text: string, signal: AbortSignal): Promise<number> => {
+    tokens ??= load();
+    return await (await tokens).count(text, signal);
+  };
+}

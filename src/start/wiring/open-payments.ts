@@ -1,0 +1,110 @@
+import { createStripeProvider } from '../../adapters/payment-provider/stripe.ts';
+import { WEBHOOK_PATH } from '../../backend/payment-webhook.ts';
+import { ensureDemoCatalog } from '../../domain/catalog/demo-catalog.ts';
+import { createPaymentEvents, type PaymentEvents } from '../../domain/payments/payment-events.ts';
+import { type PaymentWork, paymentWork } from '../../domain/payments/payment-jobs.ts';
+import { createPaymentSandbox } from '../../payment-sandbox/server.ts';
+import type { JobQueue } from '../../ports/job-queue.ts';
+import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import { configuredAddresses } from '../demo/demo-world.ts';
+import type { Opening } from '../processes/start-service.ts';
+import { accepted, needed } from '../settings/secrets.ts';
+import type { Parts } from './connect.ts';
+import { mailOutbox } from './open-mail.ts';
+
+export interface Payments {
+  readonly provider: PaymentProvider;
+  readonly paymentEvents: PaymentEvents;
+  /** What is done in the background, by whichever process has workers. */
+  readonly work: readonly PaymentWork[];
+}
+
+/** How long a subscription whose payment is past due stays active: the provider tries again for some days. */
+const PAST_DUE_GRACE_MS = 7 * 24 * 60 * 60_000;
+/** The sandbox takes any key. */
+const SANDBOX_KEY = 'sk_test_sandbox';
+const NOT_CONFIGURED =
+  'No payment provider is set up here, so nothing can be bought: set PAYMENT_PROVIDER_KEY for all services.';
+
+/** `sandboxUrl` is where this process runs the sandbox; null where another one does, or nobody. */
+export function openPayments(opening: Opening, jobQueue: JobQueue, sandboxUrl: string | null): Payments {
+  const { database, sharedState, secrets, clock } = opening;
+  const log = opening.log.with({ part: 'payments' });
+  const provider = openProvider(opening, sandboxUrl);
+  const mail = mailOutbox(opening, jobQueue);
+  const parts = { database, sharedState, provider, mail, secrets, clock, log };
+  const paymentEvents = createPaymentEvents({ ...parts, pastDueGraceMs: PAST_DUE_GRACE_MS });
+  return {
+    provider,
+    paymentEvents,
+    work: paymentWork({
+      ...parts,
+      paymentEvents,
+      pastDueGraceMs: PAST_DUE_GRACE_MS,
+      eventsKeepDays: opening.configuration.payments.eventsKeepDays,
+    }),
+  };
+}
+
+export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentProvider {
+  const { configuration, clock, log, secrets, ownSecrets } = parts;
+  const { payments, paymentSandbox } = configuration;
+  // Workers verify no event: where they were given no secret, one that nobody knows refuses all of them.
+  const webhookSecrets =
+    ownSecrets.webhookSecret === null
+      ? [secrets.randomBytes(32).toHex()]
+      : accepted(ownSecrets, 'webhookSecret');
+  const options = { webhookSecrets, clock, log };
+  if (paymentSandbox) {
+    const apiUrl = sandboxUrl ?? configuredAddresses(configuration).sandbox;
+    return createStripeProvider({ ...options, secretKey: SANDBOX_KEY, apiUrl });
+  }
+  const { secretKey, url: apiUrl } = payments;
+  const provider = createStripeProvider({ ...options, secretKey: secretKey ?? 'none', apiUrl });
+  return secretKey === null ? withoutProvider(provider) : provider;
+}
+
+/** Events that are rightly signed are still taken; whatever would ask the provider is refused with a reason. */
+function withoutProvider(provider: PaymentProvider): PaymentProvider {
+  const failure = { reason: 'refused', message: NOT_CONFIGURED, code: null } as const;
+  const refuse = async () => ({ outcome: 'failed', failure }) as const;
+  const names = Object.keys(provider).filter((name) => name !== 'verifyEvent');
+  return { ...provider, ...Object.fromEntries(names.map((name) => [name, refuse])) };
+}
+
+export interface OpenedSandbox {
+  fetch(request: Request): Promise<Response>;
+  /** Once this process and the backend listen, at these addresses: from now on events are delivered. */
+  begin(addresses: { readonly sandbox: string; readonly backend: string }): Promise<void>;
+}
+
+export function openSandbox(opening: Opening): OpenedSandbox {
+  const { configuration, clock, secrets, log, database, ownSecrets } = opening;
+  let { sandbox: baseUrl, backend: backendUrl } = configuredAddresses(configuration);
+  const sandbox = createPaymentSandbox({
+    ...{ clock, secrets, log, database },
+    baseUrl: () => baseUrl,
+    webhookUrl: () => `${backendUrl}${WEBHOOK_PATH}`,
+    webhookSecret: needed(ownSecrets, 'webhookSecret'),
+  });
+  opening.whenClosing('payment sandbox', sandbox.close);
+  return {
+    fetch: sandbox.fetch,
+    async begin(addresses) {
+      baseUrl = reachable(addresses.sandbox);
+      backendUrl = reachable(addresses.backend);
+      await sandbox.begin();
+    },
+  };
+}
+
+/** Something to buy in the demo world; only where the sandbox takes the money. */
+export async function fillDemoCatalog(opening: Opening, { provider }: Payments): Promise<void> {
+  const { database, secrets, clock, log } = opening;
+  await ensureDemoCatalog({ database, provider, secrets, clock, log });
+}
+
+/** A server that listens everywhere is reached here too. */
+function reachable(url: string): string {
+  return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, 'http://127.0.0.1');
+}

@@ -1,0 +1,81 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { createDependencyChecks, type DependencyChecks } from '../../http/health.ts';
+import { type Listening, type ListenOptions, listen, type SocketService } from '../../http/listen.ts';
+import { createMetricsRoute, type Metric, processMetrics } from '../../http/metrics.ts';
+import type { DocsFiles } from '../../http/openapi.ts';
+import { describe, StartProblem } from '../processes/lifecycle.ts';
+import type { ServiceOpening } from '../processes/start-service.ts';
+import { accepted } from '../settings/secrets.ts';
+import type { Parts } from './connect.ts';
+import type { ModelParts } from './open-models.ts';
+
+const DATABASE_CHECK_MS = 2_000;
+const CACHE_CHECK_MS = 1_000;
+
+export function checksOf({ database, sharedState, clock }: Parts): DependencyChecks {
+  const lookAtDatabase = async () => void (await database.query('select 1'));
+  const dependencies = [
+    { name: 'database', timeoutMs: DATABASE_CHECK_MS, check: lookAtDatabase },
+    { name: 'cache', timeoutMs: CACHE_CHECK_MS, check: () => sharedState.check() },
+  ];
+  return createDependencyChecks(dependencies, clock);
+}
+
+/** Listens, or says in one sentence why it cannot. */
+export function openServer(
+  { configuration, clock, log }: Parts,
+  name: string,
+  setting: string,
+  port: number,
+  fetch: ListenOptions['fetch'],
+  { reusePort = false, sockets }: { reusePort?: boolean; sockets?: SocketService } = {},
+): Listening {
+  const { host, maxBodyBytes } = configuration;
+  try {
+    return listen({ name, fetch, hostname: host, port, reusePort, maxBodyBytes, sockets, clock, log });
+  } catch (error) {
+    if ((error as { code?: string }).code === 'EADDRINUSE') {
+      throw new StartProblem(`port ${port} is in use: stop what uses it, or set ${setting} to another one`);
+    }
+    throw new StartProblem(`${setting} ${port} on HOST ${host} cannot be opened: ${describe(error)}`);
+  }
+}
+
+/**
+ * `/metrics` beside a surface that knows nothing of it. Every other request is passed on as it is, for the price of
+ * looking at how its address ends.
+ */
+export function withMetrics(
+  opening: Pick<ServiceOpening, 'ownSecrets' | 'database' | 'processFigures'>,
+  modelParts: Pick<ModelParts, 'breakers'> | null,
+  fetch: ListenOptions['fetch'],
+  own: () => readonly Metric[] = () => [],
+): ListenOptions['fetch'] {
+  const { ownSecrets, database, processFigures } = opening;
+  // Only the AI service refuses to start without one. Nobody can read figures that no token guards.
+  if ((ownSecrets.internalToken ?? null) === null) return fetch;
+  const route = createMetricsRoute({
+    internalTokens: accepted(ownSecrets, 'internalToken'),
+    async collect() {
+      const circuitBreakers = modelParts?.breakers.states() ?? null;
+      const ofProcess = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });
+      return [...ofProcess, ...own()];
+    },
+  });
+  return (request, connection) => {
+    if (!request.url.endsWith('/metrics') || new URL(request.url).pathname !== '/metrics') {
+      return fetch(request, connection);
+    }
+    return route.fetch(request);
+  };
+}
+
+/** Opened when somebody reads the page, and not before. */
+export function docsFiles(): DocsFiles {
+  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  return {
+    style: Bun.file(join(folder, 'swagger-ui.css')),
+    script: Bun.file(join(folder, 'swagger-ui-bundle.js')),
+  };
+}

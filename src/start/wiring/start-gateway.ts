@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import { openSqliteJournal } from '../../adapters/journal/sqlite-journal.ts';
+import { createOtlpTracer } from '../../adapters/tracer/otlp.ts';
+import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
+import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
+import { type CallBook, createCallBook } from '../../domain/calls/settlement/settle-call.ts';
+import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
+import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
+import { gatewayDocument } from '../../gateway/api-docs.ts';
+import { type CallMeters, createCallMeters, withMeters } from '../../gateway/call-telemetry.ts';
+import { createUnpaidEndings } from '../../gateway/forwarding/end-call.ts';
+import { createRunningCalls } from '../../gateway/mcp/running-calls.ts';
+import { createGateway, type GatewayParts } from '../../gateway/server.ts';
+import { createClientAddress } from '../../http/client-identity.ts';
+import type { Listening, ListenOptions } from '../../http/listen.ts';
+import type { Metric } from '../../http/metrics.ts';
+import { createDocs } from '../../http/openapi.ts';
+import type { Log } from '../../ports/log.ts';
+import type { Tracer } from '../../ports/tracer.ts';
+import type { Opening, ServiceOpening } from '../processes/start-service.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { accepted } from '../settings/secrets.ts';
+import { consoleUrl } from './open-mail.ts';
+import type { ModelParts } from './open-models.ts';
+import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
+
+function ownMetrics(
+  { meters, calls }: { readonly meters: CallMeters; readonly calls: CallBook },
+  { limits }: Pick<ModelParts, 'limits'>,
+): readonly Metric[] {
+  const gauge = (name: string, help: string, value: number): Metric => {
+    return { name, help, type: 'gauge', samples: [{ value }] };
+  };
+  return [
+    ...meters.metrics(),
+    gauge(
+      'turnpike_limits_alone',
+      '1 while Redis is away and this process limits by itself.',
+      limits.isAlone() ? 1 : 0,
+    ),
+    gauge(
+      'turnpike_call_room',
+      '0 while new calls are refused because the journal is full.',
+      calls.hasRoom() ? 1 : 0,
+    ),
+    {
+      name: 'turnpike_call_notes_dropped_total',
+      help: 'Rows of refusals and reads that could not be written.',
+      type: 'counter',
+      samples: [{ value: calls.droppedCount() }],
+    },
+  ];
+}
+
+/** Apart from the other surfaces: a process that is a gateway alone loads nothing of theirs. */
+export async function startGateway(
+  opening: ServiceOpening,
+  modelParts: ModelParts,
+  { reusePort }: { reusePort: boolean },
+): Promise<Listening> {
+  const { ports, maxBodyBytes } = opening.configuration;
+  const dependencies = checksOf(opening);
+  const parts = await openGatewayParts(opening, modelParts);
+  const app = createGateway({ ...parts, maxBodyBytes, dependencies });
+  const fetch = withGatewayDocs(
+    withMetrics(opening, modelParts, app.fetch, () => ownMetrics(parts, modelParts)),
+  );
+  return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, { reusePort });
+}
+
+/** Everything the gateway stands on besides what every process has. */
+async function openGatewayParts(
+  opening: Opening,
+  modelParts: ModelParts,
+): Promise<Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & { readonly meters: CallMeters }> {
+  const { configuration, clock, secrets, database, sharedState } = opening;
+  const log = opening.log.with({ service: 'gateway' });
+  const unserved = modelParts.models.all().filter(({ targets }) => targets.length === 0);
+  if (unserved.length > 0) {
+    const aliases = unserved.map(({ alias }) => alias);
+    log.warn('these models have no provider and answer 503: set MODEL_CONFIG or turnpike set-alias', {
+      aliases,
+    });
+  }
+  const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
+  opening.whenClosing('key directory', keys.close);
+  const { commitDeadlineMs, maxCalls } = configuration.journal;
+  const folder = join(configuration.dataDir, 'journal');
+  const journal = openSqliteJournal({ folder, maxEntries: maxCalls, newId: secrets.newId, log });
+  opening.whenClosing('journal', journal.close);
+  const meters = createCallMeters();
+  const calls = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
+  opening.whenClosing('call book', calls.close);
+  const cipher = createAnswerCipher({ masterKeys: accepted(opening.ownSecrets, 'masterKey'), secrets });
+  const { maxAnswerBytes } = configuration.idempotency;
+  const idempotency = createIdempotentCalls({ database, clock, log, cipher, maxAnswerBytes });
+  opening.whenClosing('idempotent calls', async () => idempotency.close());
+  const running = await createRunningCalls({ sharedState, log });
+  opening.whenClosing('running tool calls', running.close);
+  return {
+    clock,
+    log,
+    secrets,
+    ...modelParts,
+    keys,
+    calls,
+    meters,
+    tracer: openTracer(opening, log),
+    idempotency,
+    heldCredits: createHeldCredits({ sharedState, log }),
+    database,
+    unpaidEndings: createUnpaidEndings({ clock, log }),
+    clientAddress: createClientAddress(configuration.trustedProxies),
+    idleTimeoutMs: configuration.upstream.idleTimeoutMs,
+    bodyTimeoutMs: configuration.bodyTimeoutMs,
+    consoleOrigin: new URL(consoleUrl(configuration)).origin,
+    mcp: { running, checksHost: isReachedByItself(configuration) },
+  };
+}
+
+/** Null while tracing is off. */
+function openTracer(opening: Opening, log: Log): Tracer | null {
+  const { configuration, clock, secrets } = opening;
+  const { endpoint, headers, sampledPart } = configuration.traces;
+  if (endpoint === null) return null;
+  const own = { serviceName: 'turnpike-gateway', clock, secrets, log };
+  const tracer = createOtlpTracer({ endpoint, headers, sampledPart, ...own });
+  opening.whenClosing('traces', tracer.close);
+  return tracer;
+}
+
+/** On loopback with nobody in between, so that every honest request names this machine as its host. */
+function isReachedByItself({ host, trustedProxies }: Configuration): boolean {
+  return ['127.0.0.1', '::1', 'localhost'].includes(host) && trustedProxies.length === 0;
+}
+
+/** The gateway's documentation beside its calls, which pass on as they are. */
+function withGatewayDocs(fetch: ListenOptions['fetch']): ListenOptions['fetch'] {
+  const docs = createDocs({ title: 'Turnpike gateway', document: gatewayDocument(), files: docsFiles() });
+  return (request, connection) => {
+    const isCandidate = request.method === 'GET' && !request.url.includes('/llm/v1');
+    const page = isCandidate ? docs(new URL(request.url).pathname) : null;
+    return page ?? fetch(request, connection);
+  };
+}

@@ -1,0 +1,184 @@
+import { join } from 'node:path';
+import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import type { WorkerBoard } from '../../ai-service/health.ts';
+import { createAiService } from '../../ai-service/server.ts';
+import type { ConsoleBuild } from '../../backend/console-files.ts';
+import type { DraftPosting } from '../../backend/graphql/hiring/documents.ts';
+import { type BackendParts, createBackend } from '../../backend/server.ts';
+import { createAccessTokens } from '../../domain/accounts/tokens.ts';
+import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
+import { fieldsOfPosting, type ReadPosting } from '../../domain/jobs/read-posting.ts';
+import { createLogWatchers } from '../../domain/logs/live-log.ts';
+import { createClientAddress } from '../../http/client-identity.ts';
+import type { Listening } from '../../http/listen.ts';
+import type { JobQueue } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import { configuredAddresses } from '../demo/demo-world.ts';
+import type { Opening, ServiceOpening } from '../processes/start-service.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { accepted } from '../settings/secrets.ts';
+import { type Matching, withGenerator } from './ai-workers.ts';
+import { openEngine } from './document-engine.ts';
+import { consoleUrl, mailOutbox, openMailFolder } from './open-mail.ts';
+import { catalogueParts, type ModelParts } from './open-models.ts';
+import { type OpenedSandbox, openSandbox, type Payments } from './open-payments.ts';
+import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
+
+export async function startBackend(
+  opening: ServiceOpening,
+  jobQueue: JobQueue,
+  payments: Payments,
+): Promise<Listening> {
+  const { fetch, sockets } = createBackend({
+    ...(await openBackendParts(opening, jobQueue, payments)),
+    dependencies: checksOf(opening),
+  });
+  return openServer(
+    opening,
+    'backend',
+    'BACKEND_PORT',
+    opening.configuration.ports.backend,
+    withMetrics(opening, null, fetch),
+    {
+      sockets,
+    },
+  );
+}
+
+export function startAiService(
+  parts: ServiceOpening,
+  { breakers, models }: Pick<ModelParts, 'breakers' | 'models'>,
+  workers: WorkerBoard,
+  matching: Matching,
+  jobQueue: JobQueue,
+): Listening {
+  const app = createAiService({
+    ...parts,
+    ...matching,
+    jobQueue,
+    breakers,
+    docsFiles: docsFiles(),
+    models,
+    queueDepths: () => readQueueDepths(parts.database),
+    log: parts.log.with({ service: 'ai-service' }),
+    maxBodyBytes: parts.configuration.maxBodyBytes,
+    answerTimeoutMs: parts.configuration.answerTimeoutMs,
+    dependencies: checksOf(parts),
+    pool: () => parts.database.pool(),
+    workers: withGenerator(workers, matching),
+    circuitBreakers: breakers.states,
+    internalTokens: accepted(parts.ownSecrets, 'internalToken'),
+  });
+  return openServer(parts, 'ai-service', 'AI_PORT', parts.configuration.ports.ai, app.fetch);
+}
+
+/** Null where there is none. */
+export function startSandbox(opening: Opening): (Listening & Pick<OpenedSandbox, 'begin'>) | null {
+  const { paymentSandbox, ports } = opening.configuration;
+  if (!paymentSandbox) return null;
+  const { fetch, begin } = openSandbox(opening);
+  return { ...openServer(opening, 'sandbox', 'SANDBOX_PORT', ports.sandbox, fetch), begin };
+}
+
+/** Everything the backend stands on besides what every process has. */
+async function openBackendParts(
+  opening: Opening,
+  jobQueue: JobQueue,
+  { provider, paymentEvents }: Payments,
+): Promise<Omit<BackendParts, 'dependencies'>> {
+  const { configuration, clock, secrets, database, sharedState, ownSecrets } = opening;
+  const { maxBodyBytes, answerTimeoutMs, aliasPrefix } = configuration;
+  const log = opening.log.with({ service: 'backend' });
+  const logWatchers = createLogWatchers({ sharedState, clock });
+  opening.whenClosing('watchers of the log', logWatchers.close);
+  return {
+    clock,
+    secrets,
+    database,
+    sharedState,
+    log,
+    maxBodyBytes,
+    answerTimeoutMs,
+    aliasPrefix,
+    ownState: createInProcessState({ clock, log }),
+    accessTokens: await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
+    mailOutbox: mailOutbox(opening, jobQueue),
+    ...(configuration.mail.smtpUrl === null ? { capturedMail: await openMailFolder(opening) } : {}),
+    jobQueue,
+    queues: { ...jobQueue, depths: () => readQueueDepths(database) },
+    draftPosting: openDraftPosting(opening),
+    logWatchers,
+    provider,
+    paymentEvents,
+    consoleUrl: consoleUrl(configuration),
+    heldCredits: createHeldCredits({ sharedState, log }),
+    cipher: catalogueParts(opening).cipher,
+    clientAddress: createClientAddress(configuration.trustedProxies),
+    consoleOrigin: new URL(consoleUrl(configuration)).origin,
+    console: {
+      build: buildConsole(log),
+      gatewayUrl: gatewayUrl(configuration),
+    },
+  };
+}
+
+/** Where the console's playground calls the models. */
+function gatewayUrl(configuration: Configuration): string {
+  const origin = configuration.gatewayUrl ?? configuredAddresses(configuration).gateway;
+  return `${origin.replace(/\/+$/, '')}/llm/v1`;
+}
+
+/** A pasted posting, by the embedded engine. Where that fails there is no draft: the document worker reads it anyway. */
+function openDraftPosting(opening: Opening): DraftPosting {
+  const engine = openEngine(opening);
+  return async (text) => {
+    try {
+      const { value } = await engine.read('jd', text);
+      return value === null ? {} : fieldsOfPosting(value as unknown as ReadPosting);
+    } catch (error) {
+      opening.log.warn('a posting could not be read at once', { error });
+      return {};
+    }
+  };
+}
+
+const CONSOLE_SOURCE = join(import.meta.dir, '../../../console');
+
+/**
+ * Bundles the console from its source: nobody has to build anything before a start. A build that fails takes
+ * nothing else down: the log says what is wrong, and the backend runs without pages.
+ */
+export async function buildConsole(log: Log, source = CONSOLE_SOURCE): Promise<ConsoleBuild> {
+  try {
+    const built = await Bun.build({
+      entrypoints: [join(source, 'main.tsx')],
+      root: source,
+      target: 'browser',
+      format: 'esm',
+      splitting: true,
+      minify: true,
+      publicPath: '/assets/',
+      naming: { entry: '[name]-[hash].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+      define: { 'process.env.NODE_ENV': '"production"' },
+    });
+    const files = await Promise.all(
+      built.outputs.map(async (output) => ({
+        name: output.path.replace(/^.*\//, ''),
+        bytes: new Uint8Array(await output.arrayBuffer()),
+      })),
+    );
+    const named = (beginning: string, ending: string) =>
+      files.find(({ name }) => name.startsWith(beginning) && name.endsWith(ending))?.name;
+    const entry = built.outputs.find(({ kind }) => kind === 'entry-point')?.path.replace(/^.*\//, '');
+    const style = named('main-', '.css');
+    const icon = named('icon-', '.svg');
+    if (entry === undefined || style === undefined || icon === undefined) {
+      throw new Error('the console’s build made no script, no style or no icon');
+    }
+    return { outcome: 'built', files, script: entry, style, icon };
+  } catch (error) {
+    log.error('the console could not be built: the backend runs without its pages', { error });
+    return { outcome: 'failed', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
