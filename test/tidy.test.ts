@@ -17,6 +17,7 @@ import { places, treeOf } from './tidy/made-up-tree.ts';
 import { checkNames } from './tidy/names.ts';
 import { checkOwnWords } from './tidy/own-words.ts';
 import { checkFolders, checkSizes } from './tidy/sizes.ts';
+import { checkStoredFunctions } from './tidy/stored-functions.ts';
 import * as tables from './tidy/tables.ts';
 import { describeFinding, readTree } from './tidy/tree.ts';
 
@@ -122,7 +123,7 @@ describe('rule 7: nothing is dead', () => {
   test('migrations are numbered without gaps or repeats', () => {
     const named = (...names: string[]) =>
       checkMigrations(names.map((name) => ({ path: `migrations/${name}`, text: '' })));
-    expect(named('0001_accounts.sql', '0002_api_keys.sql', 'README.md')).toEqual([]);
+    expect(named('0001_accounts.sql', '0002_api_keys.sql', 'README.md', 'functions/a.sql')).toEqual([]);
     expect(places(named('0001_a.sql', '0003_b.sql'))).toEqual(['migrations/0003_b.sql:1']);
     expect(places(named('0001_a.sql', '0001_b.sql'))).toEqual(['migrations/0001_b.sql:1']);
     expect(places(named('0002_a.sql'))).toEqual(['migrations/0002_a.sql:1']);
@@ -215,6 +216,7 @@ describe('the real tree', () => {
     ['9 no word of other machines', checkOwnWords(tree)],
     ['10 migrations leave the version before running', checkContractingMigrations(tree)],
     ['11 no import cycle', checkCycles(tree)],
+    ['12 stored functions are only ever extended', checkStoredFunctions(tree)],
   ])('keeps rule %s', (_, findings) => {
     expect(findings.map(describeFinding)).toEqual([]);
   });

@@ -9,7 +9,7 @@ export const migrateCommand: Command = {
   async run({ terminal, migrate }) {
     const steps = await migrate();
     for (const step of steps) terminal.print(`applied ${step}`);
-    terminal.print(steps.length === 0 ? 'the database is up to date' : `${steps.length} migrations applied`);
+    terminal.print(steps.length === 0 ? 'the database is up to date' : `changes applied: ${steps.length}`);
     return EXIT_OK;
   },
 };

@@ -11,6 +11,7 @@ test('the executable carries what runs: sources, migrations, console, the databa
     'src/adapters/database/pglite/thread.ts',
     'src/adapters/document-reader/reading-process.ts',
     'migrations/0001_accounts.sql',
+    'migrations/functions/charge_calls.sql',
     'console/main.tsx',
     'node_modules/@electric-sql/pglite/dist/pglite.wasm',
     'node_modules/swagger-ui-dist/swagger-ui-bundle.js',

@@ -1,10 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PGlite, type Transaction as PgliteTransaction, types } from '@electric-sql/pglite';
+import { migrate } from '../../src/adapters/database/migrate.ts';
 import type { Database, DatabaseFailure, Row, SqlValue, Statements } from '../../src/ports/database.ts';
 import { embeddedFolder } from './embedded-folder.ts';
 
-const MIGRATIONS = join(import.meta.dir, '../../migrations');
 const PARSERS = { [types.INT8]: (text: string) => BigInt(text) };
 
 let template: Promise<Blob> | null = null;
@@ -15,7 +14,10 @@ let template: Promise<Blob> | null = null;
  */
 export async function openMemoryDatabase(): Promise<Database> {
   template ??= buildTemplate();
-  const pglite = await PGlite.create({ loadDataDir: await template, parsers: PARSERS });
+  return databaseOn(await PGlite.create({ loadDataDir: await template, parsers: PARSERS }));
+}
+
+function databaseOn(pglite: PGlite): Database {
   return {
     engine: 'pglite',
     ...statementsOn(pglite),
@@ -54,9 +56,7 @@ async function buildTemplate(): Promise<Blob> {
   const { folder, remove } = await embeddedFolder();
   try {
     const pglite = await PGlite.create({ dataDir: join(folder, 'database') });
-    for (const name of (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql')).sort()) {
-      await pglite.exec(await readFile(join(MIGRATIONS, name), 'utf8'));
-    }
+    await migrate(databaseOn(pglite));
     const copy = await pglite.dumpDataDir('none');
     await pglite.close();
     return copy;

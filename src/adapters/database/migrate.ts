@@ -3,6 +3,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Database, Transaction } from '../../ports/database.ts';
 import { databaseFailure } from './failure.ts';
+import {
+  installFunctions,
+  prepareFunctions,
+  readFunctions,
+  type StoredFunction,
+} from './stored-functions.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../migrations', import.meta.url));
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
@@ -16,31 +22,46 @@ export interface Migration {
   readonly sql: string;
 }
 
+/** What the folder migrations holds: the steps in order, and the functions that are installed after them. */
+export interface Schema {
+  readonly migrations: readonly Migration[];
+  readonly functions: readonly StoredFunction[];
+}
+
 /**
  * Brings the database to this code's version, forwards only, all steps in one transaction under one lock: of
  * ten processes that start at once, one migrates and nine find the work done, and a process killed in the
- * middle leaves the old version whole. Returns the names of the steps it took.
+ * middle leaves the old version whole. Returns the names of the steps it took and of the functions it installed.
  */
-export async function migrate(
-  database: Database,
-  migrations: readonly Migration[] | null = null,
-): Promise<string[]> {
-  const steps = migrations ?? (await readMigrations(FOLDER));
+export async function migrate(database: Database, schema: Schema | null = null): Promise<string[]> {
+  const { migrations: steps, functions } = schema ?? (await readSchema(FOLDER));
   return await database.transaction(
     async (transaction) => {
       await transaction.query('select pg_advisory_xact_lock($1)', [LOCK]);
       await transaction.script(`create table if not exists schema_migrations (
         number integer primary key, name text not null, applied_at timestamptz not null default now())`);
+      await prepareFunctions(transaction);
       const done = await appliedNumbers(transaction, steps);
       const missing = steps.filter((step) => !done.has(step.number));
       for (const step of missing) await apply(transaction, step);
-      return missing.map((step) => step.name);
+      const inCode = steps.at(-1)?.number ?? 0;
+      const newest = { inCode, inDatabase: Math.max(inCode, ...done) };
+      const installed = await installFunctions(transaction, functions, newest);
+      return [...missing.map((step) => step.name), ...installed];
     },
     { timeoutMs: TIMEOUT_MS },
   );
 }
 
-export async function readMigrations(folder: string): Promise<Migration[]> {
+export async function readSchema(folder: string): Promise<Schema> {
+  const [migrations, functions] = await Promise.all([
+    readMigrations(folder),
+    readFunctions(join(folder, 'functions')),
+  ]);
+  return { migrations, functions };
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   return await Promise.all(
     names.map(async (file) => {

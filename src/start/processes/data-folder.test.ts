@@ -130,7 +130,7 @@ describe('the control socket', () => {
       const socket = openControlSocket(folder, system, createSilentLog());
       expect(await ask(folder, 'migrate')).toEqual({
         exitCode: 0,
-        lines: ['applied 0007_seven', '1 migrations applied'],
+        lines: ['applied 0007_seven', 'changes applied: 1'],
       });
       expect(await ask(folder, 'redrive')).toMatchObject({ exitCode: 2 });
       expect(await ask(folder, 'queue', 'x')).toMatchObject({ exitCode: 1 });

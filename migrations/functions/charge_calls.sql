@@ -1,0 +1,131 @@
+-- revision: 1
+-- Owner: src/domain/calls
+--
+-- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
+-- recorded is skipped, so a group can be sent any number of times, by any number of processes.
+--
+-- Billable are SUCCEEDED calls with token counts. The price is the one in force when the call began:
+--   ceil(((prompt - cached) * prompt price + cached * cached price + completion * completion price) / 1,000,000)
+-- micro-credits, rounded up once per call.
+--
+-- Accounts are locked first, in the order of their ids, so groups with the same companies, keys or calls wait for
+-- each other and cannot deadlock. A company without an account or an alias without a price violates a not-null
+-- constraint: the whole group is refused, and no call becomes free of charge.
+--
+-- It is a function because each connection plans it once: on the embedded engine, planning the statement takes longer
+-- than running it for a single call. It returns one row for each account that changed, and one for each month of a
+-- key that has a spending limit.
+create or replace function charge_calls(given_calls text, companies uuid[]) returns table (
+  account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint
+) language plpgsql as $$
+#variable_conflict use_column
+begin
+  return query with
+  given as materialized (
+    select *, to_timestamp(started / 1000::float8) as begun,
+      outcome = 'SUCCEEDED' and prompt is not null and alias is not null as is_charged
+    from json_to_recordset(given_calls::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
+      alias text, model text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
+      cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
+      spending_limit bigint)),
+  -- After the calls are read: who waits for these accounts need not wait for that.
+  locked as materialized (
+    select id, balance_micro, version from credit_accounts
+    where id = any (companies) and (select count(*) from given) > 0 order by id for update),
+  -- Only those that were in force since the first of these calls began: mostly one an alias, however many there were.
+  prices as materialized (
+    select * from (select *, lead(in_force_from) over (partition by alias order by in_force_from) as until
+      from model_prices) as version
+    where until is null or until > (select min(begun) from given)),
+  recorded as (
+    insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
+      streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
+      duration_ms, charge_micro, price_id)
+    select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
+      cached, completion, estimated, begun, first_byte, duration,
+      case when not is_charged then 0
+        -- As far as 64 bits hold the products, for the highest price is 10^12. Numeric takes twice as long.
+        when prompt < 4000000 and completion < 4000000 then
+          ((prompt - least(cached, prompt)) * prompt_micro + least(cached, prompt) * cached_micro
+            + completion * completion_micro + 999999) / 1000000
+        else div((prompt - least(cached, prompt)) * prompt_micro::numeric + least(cached, prompt) * cached_micro::numeric
+            + completion * completion_micro::numeric + 999999, 1000000)::bigint end,
+      price.id
+    from given left join prices as price on is_charged and price.alias = given.model and in_force_from <= begun
+      and (until is null or begun < until)
+    where (select count(*) from locked) >= 0
+    on conflict (id) do nothing
+    returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, completion_tokens, charge_micro,
+      price_id, (started_at at time zone 'utc')::date as day),
+  posted as (
+    insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
+      source_id)
+    select company_id, locked.version + row_number() over of_account, 'USAGE', -charge_micro,
+      locked.balance_micro - sum(charge_micro) over of_account, 'usage', 'call', recorded.id::text
+    from recorded left join locked on locked.id = company_id
+    where charge_micro <> 0
+    window of_account as (partition by company_id order by recorded.id
+      rows between unbounded preceding and current row)),
+  charged as (
+    select company_id, count(*) as postings, sum(charge_micro)::bigint as charge, max(day) as day
+    from recorded where charge_micro <> 0 group by company_id),
+  levels as (
+    update credit_accounts as account set balance_micro = account.balance_micro - charge,
+      version = account.version + postings, updated_at = now()
+    from charged where account.id = charged.company_id
+    returning account.id, account.balance_micro + charge as before, account.balance_micro as after,
+      account.line_micro as line, account.version, account.topped_up_micro as topped_up, account.topped_up_version,
+      to_char(day, 'YYYY-MM') as month),
+  days as (
+    insert into usage_days as present (company_id, key_id, day, alias, calls, failures, prompt_tokens, cached_tokens,
+      completion_tokens, charge_micro)
+    select company_id, coalesce(key_id, '00000000-0000-0000-0000-000000000000'), day, alias, count(*),
+      count(*) filter (where outcome = 'FAILED'),
+      coalesce(sum(prompt_tokens) filter (where price_id is not null), 0),
+      coalesce(sum(cached_tokens) filter (where price_id is not null), 0),
+      coalesce(sum(completion_tokens) filter (where price_id is not null), 0), sum(charge_micro)
+    from recorded
+    where outcome <> 'REFUSED' and alias is not null
+    group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
+    having grouping(key_id) = 1 or key_id is not null
+    on conflict (company_id, key_id, day, alias) do update set calls = present.calls + excluded.calls,
+      failures = present.failures + excluded.failures,
+      prompt_tokens = present.prompt_tokens + excluded.prompt_tokens,
+      cached_tokens = present.cached_tokens + excluded.cached_tokens,
+      completion_tokens = present.completion_tokens + excluded.completion_tokens,
+      charge_micro = present.charge_micro + excluded.charge_micro),
+  spending as (
+    select recorded.key_id, date_trunc('month', day)::date as month, company_id, sum(charge_micro)::bigint as charge,
+      max(spending_limit) as spending_limit
+    from recorded
+    -- A call may have been given twice.
+    join (select id, max(spending_limit) as spending_limit from given group by id) as own
+      using (id)
+    where recorded.key_id is not null and charge_micro <> 0
+    group by 1, 2, 3),
+  months as (
+    insert into key_months as present (key_id, month, charge_micro)
+    select key_id, month, sum(charge)::bigint from spending group by 1, 2
+    on conflict (key_id, month) do update set charge_micro = present.charge_micro + excluded.charge_micro
+    returning key_id, month, charge_micro),
+  spent as (
+    select spending.*, charge_micro as after, charge_micro - charge as before
+    from spending join months using (key_id, month)),
+  alerts as (
+    insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
+    select id, alert.kind, alert.subject, alert.threshold_percent, alert.episode
+    from levels, account_alerts(id, before, after, line, topped_up, topped_up_version, month) as alert
+    union all
+    select company_id, 'KEY_SPENDING', key_id::text, percent, to_char(month, 'YYYY-MM')
+    from spent, unnest(coalesce((
+      select case when is_on then limit_percents else '{}' end from alert_settings as own
+      where own.company_id = spent.company_id), '{80,100}')) as threshold (percent)
+    where spending_limit is not null
+      and before * 100.0 < spending_limit * percent::numeric and after * 100.0 >= spending_limit * percent::numeric
+    on conflict do nothing)
+  select id, after, line, version, null::uuid, null::text, null::bigint from levels
+  union all
+  select company_id, null, null, levels.version, key_id, to_char(spent.month, 'YYYY-MM-DD'), spent.after
+  from spent join levels on levels.id = company_id where spending_limit is not null;
+end
+$$;

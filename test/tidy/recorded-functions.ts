@@ -1,0 +1,128 @@
+export interface RecordedFunction {
+  readonly name: string;
+  readonly revision: number;
+  /** The first 16 digits of its definition's SHA-256. */
+  readonly checksum: string;
+  readonly parameters: readonly string[];
+  readonly returns: string;
+}
+
+/** Every file of migrations/functions as it was last recorded. To change one, see CONTRIBUTING.md, "Adding things". */
+export const recordedFunctions: readonly RecordedFunction[] = [
+  {
+    name: 'account_alerts',
+    revision: 1,
+    checksum: '3ce8140d8f7a800c',
+    parameters: [
+      'company uuid',
+      'before bigint',
+      'after bigint',
+      'line bigint',
+      'topped_up bigint',
+      'topped_up_version bigint',
+      'month text',
+    ],
+    returns: 'table (kind text, subject text, threshold_percent integer, episode text)',
+  },
+  {
+    name: 'audit_log_is_append_only',
+    revision: 1,
+    checksum: '57d20a4a83296943',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'charge_calls',
+    revision: 1,
+    checksum: '2bea952c50fca11c',
+    parameters: ['given_calls text', 'companies uuid[]'],
+    returns:
+      'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
+  },
+  {
+    name: 'charge_calls_and_keep_answers',
+    revision: 1,
+    checksum: '3335e70ed7a47c82',
+    parameters: ['given_calls text', 'companies uuid[]', 'given_answers text'],
+    returns:
+      'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
+  },
+  {
+    name: 'invoice_rank',
+    revision: 1,
+    checksum: '55f2e061fca9fd1c',
+    parameters: ['status text'],
+    returns: 'integer',
+  },
+  {
+    name: 'keep_invoice_rank',
+    revision: 1,
+    checksum: '0313731690a2dd22',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'keep_subscription_ended',
+    revision: 1,
+    checksum: '8216ca48e4ff3be5',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'match_job_changed',
+    revision: 1,
+    checksum: 'a9137575ea2fff81',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'match_subject_gone',
+    revision: 1,
+    checksum: '00df13eb48f61159',
+    parameters: ['gone_id uuid'],
+    returns: 'void',
+  },
+  {
+    name: 'match_talent_changed',
+    revision: 1,
+    checksum: '1ca26d085e563f2d',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'model_targets_changed',
+    revision: 1,
+    checksum: '85ff416e25e4f5b3',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'note_match_change',
+    revision: 1,
+    checksum: '926fd81f00ab31b2',
+    parameters: ['wanted_kind text', 'wanted_id uuid', 'wanted_company uuid'],
+    returns: 'void',
+  },
+  {
+    name: 'note_postpaid_span',
+    revision: 1,
+    checksum: 'd5888a680fb6fa72',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'open_credit_account',
+    revision: 1,
+    checksum: 'ed1c44ba21f978ed',
+    parameters: [],
+    returns: 'trigger',
+  },
+  { name: 'refuse_change', revision: 1, checksum: 'cc2c6c7ec9e9fd78', parameters: [], returns: 'trigger' },
+  {
+    name: 'reopen_usage_month',
+    revision: 1,
+    checksum: '2382db0a6ade1e81',
+    parameters: [],
+    returns: 'trigger',
+  },
+];
