@@ -20,7 +20,6 @@ const MOST_AT_ONCE = 512;
 /** What waits for the collector; past it spans are dropped and counted. */
 const MOST_WAITING = 4_096;
 const SEND_TIMEOUT_MS = 5_000;
-const MOST_DRIFT_MS = 100;
 /** version, trace, parent, flags; a trace or a parent of zeros is none. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})$/;
 
@@ -28,6 +27,9 @@ interface Place {
   readonly traceId: string;
   readonly parentSpanId: string | null;
 }
+
+/** Nanoseconds since 1970, one for each trace. */
+type Nanos = () => bigint;
 
 /**
  * Spans to an OpenTelemetry collector, as OTLP over HTTP in JSON: gathered for a second, sent in the background. A
@@ -40,7 +42,6 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
   let sending: Promise<void> = Promise.resolve();
   let dropped = 0;
   let isAway = false;
-  const nanos = createNanos(clock);
 
   function add(span: EndedSpan): void {
     if (waiting.length >= MOST_WAITING) {
@@ -90,7 +91,7 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
     }
   }
 
-  function start(place: Place, name: string, kind: SpanKind, first: SpanAttributes): Span {
+  function start(place: Place, nanos: Nanos, name: string, kind: SpanKind, first: SpanAttributes): Span {
     const spanId = secrets.randomBytes(8).toHex();
     const startNanos = nanos();
     const attributes = { ...first };
@@ -98,7 +99,7 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
     return {
       traceparent: `00-${place.traceId}-${spanId}-01`,
       begin: (child, childKind, more = {}) =>
-        start({ traceId: place.traceId, parentSpanId: spanId }, child, childKind, more),
+        start({ traceId: place.traceId, parentSpanId: spanId }, nanos, child, childKind, more),
       set: (more) => void Object.assign(attributes, more),
       end(failure = null) {
         if (hasEnded) return;
@@ -113,10 +114,18 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
       const [, traceId, parentSpanId, flags = ''] = TRACEPARENT.exec(traceparent ?? '') ?? [];
       if (traceId !== undefined && parentSpanId !== undefined) {
         const isSampled = (Number.parseInt(flags, 16) & 1) === 1;
-        return isSampled ? start({ traceId, parentSpanId }, name, kind, attributes) : null;
+        return isSampled
+          ? start({ traceId, parentSpanId }, createNanos(clock), name, kind, attributes)
+          : null;
       }
       if (!isDrawn(secrets, parts.sampledPart)) return null;
-      return start({ traceId: secrets.randomBytes(16).toHex(), parentSpanId: null }, name, kind, attributes);
+      return start(
+        { traceId: secrets.randomBytes(16).toHex(), parentSpanId: null },
+        createNanos(clock),
+        name,
+        kind,
+        attributes,
+      );
     },
     async close() {
       flush();
@@ -132,20 +141,14 @@ function isDrawn(secrets: Pick<Secrets, 'randomBytes'>, part: number): boolean {
   return ((a << 16) | (b << 8) | c) / 2 ** 24 < part;
 }
 
-/** The clock has whole milliseconds, and the pieces of a call are shorter: what lies between is measured from a known one. */
-function createNanos(clock: Clock): () => bigint {
-  let anchorMs = clock.now();
-  let measuredAtAnchor = performance.now();
-  return () => {
-    const elapsedMs = performance.now() - measuredAtAnchor;
-    // The clock was set, or has drifted from what is measured.
-    if (Math.abs(clock.now() - anchorMs - elapsedMs) > MOST_DRIFT_MS) {
-      anchorMs = clock.now();
-      measuredAtAnchor = performance.now();
-      return BigInt(anchorMs) * 1_000_000n;
-    }
-    return BigInt(anchorMs) * 1_000_000n + BigInt(Math.round(elapsedMs * 1_000_000));
-  };
+/**
+ * The clock has whole milliseconds, and the spans of a call are shorter, so a trace measures from its first span on. It
+ * keeps that anchor to its end: if the clock is set meanwhile, no span ends after its parent.
+ */
+function createNanos(clock: Clock): Nanos {
+  const anchorNanos = BigInt(clock.now()) * 1_000_000n;
+  const measuredAtAnchor = performance.now();
+  return () => anchorNanos + BigInt(Math.round((performance.now() - measuredAtAnchor) * 1_000_000));
 }
 
 /** A span that has ended. */
