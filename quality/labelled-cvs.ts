@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { unzipSync } from 'fflate';
+import { hashOf } from '../src/domain/documents/text/tokens.ts';
 
 export interface LabelledSpan {
   readonly type: string;
@@ -75,8 +76,7 @@ function decoded(raw: string): string {
  * third that is only reported. It never changes.
  */
 export function partOf(name: string): 'train' | 'choose' | 'report' {
-  let hash = 0x811c9dc5;
-  for (const character of name) hash = Math.imul(hash ^ character.charCodeAt(0), 0x01000193);
+  const hash = hashOf(name);
   if ((hash >>> 8) % 3 === 0) return 'report';
   return (hash >>> 16) % 3 === 0 ? 'choose' : 'train';
 }

@@ -2,11 +2,11 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { readProfile } from './cv/read-cv.ts';
 import type { Month } from './cv/work.ts';
-import type { CheckedAnswer, DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
+import type { CheckedAnswer, DocumentEngine, ParseKind } from './document-engine.ts';
 import { checkCv, checkPosting } from './model/check-answer.ts';
 import { readModelCv, readModelPosting } from './model/extract-answer.ts';
 import { extractPrompt, extractSchema, repairPrompt, speaksToProgram } from './model/extract-prompt.ts';
-import type { DocumentFacts, Evidence, ParsedCv, ParsedPosting } from './parsed-document.ts';
+import type { DocumentFacts, ParsedCv, ParsedPosting } from './parsed-document.ts';
 import { readPosting } from './posting/read-posting.ts';
 import { readWeights } from './tagger/weights.ts';
 import { classifyDocument, guessLanguage } from './text/classify.ts';
@@ -28,14 +28,11 @@ export function createDocumentEngine(parts: {
     if (kind === 'cv') {
       const read = readModelCv(answer);
       if (read.outcome === 'unreadable') return read;
-      return {
-        ...read,
-        check: (text: string) => named(checkCv(text, read.profile, monthOf(clock)), 'profile'),
-      };
+      return { ...read, check: (text: string) => checkCv(text, read.value, monthOf(clock)) };
     }
     const read = readModelPosting(answer);
     if (read.outcome === 'unreadable') return read;
-    return { ...read, check: (text: string) => named(checkPosting(text, read.posting), 'posting') };
+    return { ...read, check: (text: string) => checkPosting(text, read.value) };
   }
 
   /**
@@ -79,27 +76,9 @@ export function createDocumentEngine(parts: {
   };
 }
 
-interface CheckedClaim extends Pick<ParsedText, 'value'> {
-  readonly evidence: readonly Evidence[];
-  readonly warnings: readonly string[];
-}
-
-function named<Name extends 'profile' | 'posting'>(
-  checked: { readonly [Own in Name]: Readonly<Record<string, unknown>> } & Omit<CheckedClaim, 'value'>,
-  name: Name,
-): CheckedClaim {
-  const { evidence, warnings } = checked;
-  return { value: checked[name], evidence, warnings };
-}
-
-function monthOf(clock: Clock): Month {
-  const now = new Date(clock.now());
-  return { year: now.getUTCFullYear(), month: now.getUTCMonth() + 1 };
-}
-
 /**
  * Reads CVs and postings without a model: the same text gives the same record, in milliseconds, and nothing leaves the
- * process. It is what works where no provider is set up, and while one is away.
+ * process. It is what works where no provider is set up, and while one is unavailable.
  */
 export interface EmbeddedEngine {
   /** `today` is what "present" means in a span of time. */
@@ -137,6 +116,11 @@ export function createEmbeddedEngine(): EmbeddedEngine {
     },
     describe: (text) => factsOf(layOut(text), text.length),
   };
+}
+
+function monthOf(clock: Clock): Month {
+  const now = new Date(clock.now());
+  return { year: now.getUTCFullYear(), month: now.getUTCMonth() + 1 };
 }
 
 function factsOf(laidOut: LaidOutText, length: number): DocumentFacts {

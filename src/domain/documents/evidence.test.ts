@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { evidenceOf } from './evidence.ts';
+import { createEvidenceFinder } from './evidence.ts';
 import { checkCv, checkPosting } from './model/check-answer.ts';
 import { readModelCv, readModelPosting } from './model/extract-answer.ts';
 
@@ -11,10 +11,14 @@ Software Ltd, March 2019 - May 2021
 Developer at Northwind, since June 2021
 Skills: JavaScript, C++, Go`;
 
+function evidenceOf(text: string, value: string) {
+  return createEvidenceFinder(text).find(value);
+}
+
 function profileFrom(answer: object) {
   const read = readModelCv(JSON.stringify(answer));
   if (read.outcome !== 'read') throw new Error(read.problems.join());
-  return checkCv(TEXT, read.profile, TODAY);
+  return checkCv(TEXT, read.value, TODAY);
 }
 
 describe('G-7 evidence: a value stands in the text, or it is not in the record', () => {
@@ -35,7 +39,7 @@ describe('G-7 evidence: a value stands in the text, or it is not in the record',
   });
 
   test('invented values are dropped and said', () => {
-    const { profile, warnings } = profileFrom({
+    const { value: profile, warnings } = profileFrom({
       basics: {
         name: 'Jane Miller',
         email: 'jane.miller@example.com',
@@ -64,7 +68,7 @@ describe('G-7 evidence: a value stands in the text, or it is not in the record',
   });
 
   test('derived values are derived here, whatever the model says of them', () => {
-    const { profile } = profileFrom({
+    const { value: profile } = profileFrom({
       work: [
         {
           name: 'Blue Harbour Software Ltd',
@@ -86,7 +90,7 @@ describe('G-7 evidence: a value stands in the text, or it is not in the record',
   });
 
   test('evidence points at the value, and its paths at what is left', () => {
-    const { profile, evidence } = profileFrom({
+    const { value: profile, evidence } = profileFrom({
       work: [{ name: 'Nowhere Corp' }, { name: 'Northwind', position: 'Developer' }],
       skills: ['Cobol', 'Go'],
     });
@@ -99,7 +103,7 @@ describe('G-7 evidence: a value stands in the text, or it is not in the record',
   });
 
   test('a month that the text does not have becomes its year; an end that is dropped makes no present job', () => {
-    const { profile } = profileFrom({
+    const { value: profile } = profileFrom({
       work: [{ name: 'Northwind', startDate: '2019-07', endDate: '2035-01' }],
     });
     expect(profile.work[0]).toMatchObject({ startDate: '2019', endDate: '2019' });
@@ -121,7 +125,7 @@ test('G-8 a posting’s figures come from the text, not from the model', () => {
     }),
   );
   if (read.outcome !== 'read') throw new Error('unreadable');
-  const { posting, warnings } = checkPosting(text, read.posting);
+  const { value: posting, warnings } = checkPosting(text, read.value);
   expect(posting).toMatchObject({
     title: 'Welder',
     hiringOrganization: null,

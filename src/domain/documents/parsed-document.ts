@@ -27,29 +27,31 @@ export type DocumentKindGuess = DocumentFacts['kind'];
 export type DocumentLanguage = DocumentFacts['language'];
 export type Evidence = z.infer<typeof evidenceSchema>;
 
-/** Bounds of a record: what a long CV has, several times over. */
+/** Bounds of a record: what a long CV or posting has, several times over. */
 export const MOST = {
   work: 60,
   education: 30,
   skills: 300,
   highlights: 40,
+  locations: 20,
   other: 60,
   characters: 4000,
+  descriptionCharacters: 20_000,
 } as const;
 
 const text = z.string().min(1).max(MOST.characters);
 const maybe = text.nullable();
 
 /** A year, a month or a day: `2019`, `2019-03`, `2019-03-01`. */
-const partialDateSchema = z
+const maybeDate = z
   .string()
-  .regex(
-    /^(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?$/,
-    'a date like 2019 or 2019-03',
-  );
-const maybeDate = partialDateSchema.nullable();
+  .regex(/^(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?$/, 'a date like 2019 or 2019-03')
+  .nullable();
 
-const DEGREE_LEVEL_NAMES = ['doctorate', 'master', 'bachelor', 'associate', 'secondary'] as const;
+/** From the highest to the lowest. */
+export const DEGREE_LEVELS = ['doctorate', 'master', 'bachelor', 'associate', 'secondary'] as const;
+
+export type DegreeLevel = (typeof DEGREE_LEVELS)[number];
 
 const locationSchema = z.object({
   city: maybe,
@@ -105,7 +107,7 @@ export const cvProfileSchema = z.object({
   total_months_experience: z.number().int().nonnegative().nullable(),
   current_title: maybe,
   current_company: maybe,
-  highest_degree_level: z.enum(DEGREE_LEVEL_NAMES).nullable(),
+  highest_degree_level: z.enum(DEGREE_LEVELS).nullable(),
 });
 
 export const parsedCvSchema = z.object({
@@ -119,9 +121,6 @@ export type CvProfile = z.infer<typeof cvProfileSchema>;
 export type CvWork = CvProfile['work'][number];
 export type CvEducation = CvProfile['education'][number];
 export type ParsedCv = z.infer<typeof parsedCvSchema>;
-
-const postingText = z.string().min(1).max(MOST.characters);
-const maybePostingText = postingText.nullable();
 
 export const EMPLOYMENT_TYPES = [
   'FULL_TIME',
@@ -138,12 +137,10 @@ export const SALARY_UNITS = ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR'] as const;
 
 /** The vocabulary of schema.org's JobPosting, with what must and what may be brought along. */
 export const postingSchema = z.object({
-  title: maybePostingText,
-  description: z.string().max(20_000).nullable(),
-  hiringOrganization: z.object({ name: postingText }).nullable(),
-  jobLocation: z
-    .array(z.object({ city: maybePostingText, region: maybePostingText, country: maybePostingText }))
-    .max(20),
+  title: maybe,
+  description: z.string().max(MOST.descriptionCharacters).nullable(),
+  hiringOrganization: z.object({ name: text }).nullable(),
+  jobLocation: z.array(z.object({ city: maybe, region: maybe, country: maybe })).max(MOST.locations),
   /** Remote work, wholly or in part of the week at the person's choice; null where the text does not say so. */
   jobLocationType: z.literal('TELECOMMUTE').nullable(),
   employmentType: z.enum(EMPLOYMENT_TYPES).nullable(),
@@ -155,15 +152,15 @@ export const postingSchema = z.object({
       unitText: z.enum(SALARY_UNITS).nullable(),
     })
     .nullable(),
-  must_have: z.array(postingText).max(MOST.other),
-  nice_to_have: z.array(postingText).max(MOST.other),
+  must_have: z.array(text).max(MOST.other),
+  nice_to_have: z.array(text).max(MOST.other),
   skills: z.array(skillSchema).max(MOST.skills),
-  responsibilities: z.array(postingText).max(MOST.other),
+  responsibilities: z.array(text).max(MOST.other),
   experienceRequirements: z.object({ monthsOfExperience: z.number().int().nonnegative() }).nullable(),
-  educationRequirements: z.array(postingText).max(MOST.other),
-  jobBenefits: z.array(postingText).max(MOST.other),
-  datePosted: partialDateSchema.nullable(),
-  validThrough: partialDateSchema.nullable(),
+  educationRequirements: z.array(text).max(MOST.other),
+  jobBenefits: z.array(text).max(MOST.other),
+  datePosted: maybeDate,
+  validThrough: maybeDate,
 });
 
 export const parsedPostingSchema = z.object({

@@ -126,13 +126,6 @@ function summaryOf({ segments, sections, headings, text }: LaidOutText): Traced 
   return traced(text, start + lead, end, 0.8);
 }
 
-interface FoundName {
-  readonly value: string;
-  readonly start: number;
-  readonly end: number;
-  readonly confidence: number;
-}
-
 interface Candidate {
   readonly from: number;
   readonly to: number;
@@ -147,7 +140,7 @@ const CREDENTIAL =
   /^(?:phd|ph\.d|md|m\.d|mba|cpa|pmp|rn|msc|bsc|esq|pe|cfa|jr|sr|ii|iii|iv|dipl|ing|ma|ba|ms|bs|med|msn|bsn|cissp|csm|acca|ca)$/i;
 
 /** The best of the lines and mentions at the top, by what names look like and by the e-mail address. */
-function findName(laidOut: LaidOutText, mentions: readonly Mention[]): FoundName | null {
+function findName(laidOut: LaidOutText, mentions: readonly Mention[]): Traced | null {
   const { tokens, tokenStarts, segments, text } = laidOut;
   const address =
     laidOut.emails[0]?.value
@@ -193,24 +186,14 @@ function findName(laidOut: LaidOutText, mentions: readonly Mention[]): FoundName
   );
   if (best === null || best.score < 2.5) return null;
   const [start, end] = [tokens[best.from]?.start ?? 0, tokens[best.to - 1]?.end ?? 0];
-  const value = text.slice(start, end).replace(/\s+/g, ' ');
-  return { value, start, end, confidence: Math.min(0.99, 0.4 + best.score / 16) };
+  return traced(text, start, end, Math.min(0.99, 0.4 + best.score / 16));
 }
 
 /** The first run of words at a line's beginning that could be a name; a label and a title of honour are passed. */
 function runOf(tokens: readonly Token[], from: number, to: number): { from: number; to: number } | null {
   let start = from;
   const colon = tokens.slice(from, Math.min(to, from + 4)).findIndex((token) => token.text === ':');
-  if (
-    colon > 0 &&
-    LABEL.test(
-      tokens
-        .slice(from, from + colon)
-        .map((token) => token.text)
-        .join(' '),
-    )
-  )
-    start = from + colon + 1;
+  if (colon > 0 && LABEL.test(textOf(tokens, { from, to: from + colon }))) start = from + colon + 1;
   while (
     start < to &&
     (HONORIFIC.test(tokens[start]?.text ?? '') || /^["'.*_-]$/.test(tokens[start]?.text ?? ''))

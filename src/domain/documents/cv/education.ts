@@ -1,9 +1,8 @@
 import { type Traced, traced } from '../evidence.ts';
-import { MOST } from '../parsed-document.ts';
+import { DEGREE_LEVELS, type DegreeLevel, MOST } from '../parsed-document.ts';
 import type { Mention } from '../tagger/decode.ts';
-import { looksLikeDegree } from '../tagger/token-features.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { DEGREE_LEVELS, type DegreeLevel, degreeBook, schoolHeads } from '../words/word-lists.ts';
+import { degreeBook, degreesIn, schoolHeads } from '../words/word-lists.ts';
 import { type Anchor, type Entry, groupEntries, segmentAt } from './entries.ts';
 
 export interface FoundEducation {
@@ -67,7 +66,7 @@ function splitDegree(
   part: Mention,
 ): { studyType: Traced | null; area: Traced | null } {
   const own = tokens.slice(part.from, part.to);
-  const seen = degreeBook.find(own, ({ from, to }) => to - from > 1 || looksLikeDegree(own[from]));
+  const seen = degreesIn(own);
   const degree = seen[0];
   const whole = traced(text, part.start, part.end, part.confidence);
   if (degree === undefined) return { studyType: whole, area: null };
@@ -85,8 +84,7 @@ function splitDegree(
   // A degree that names its field with "of" is kept whole: "Bachelor of Business".
   const endsOpen = /^(?:of|in|en|di|em)$/i.test(own[lastSeen.to - 1]?.text ?? '');
   if (fieldFirst === undefined || fieldLast === undefined) return { studyType: whole, area: null };
-  const areaEnd = fieldLast.end;
-  const area = traced(text, fieldFirst.start, areaEnd, part.confidence);
+  const area = traced(text, fieldFirst.start, fieldLast.end, part.confidence);
   const studyEnd = endsOpen
     ? (own[lastSeen.to - 2]?.end ?? part.end)
     : (own[lastSeen.to - 1]?.end ?? part.end);
@@ -98,14 +96,10 @@ function splitDegree(
 function levelOf({ tokens }: LaidOutText, mention: Mention | null): DegreeLevel | null {
   if (mention === null) return null;
   const own = tokens.slice(mention.from, mention.to);
-  const levels = degreeBook
-    .find(own, ({ from, to }) => to - from > 1 || looksLikeDegree(own[from]))
-    .map(({ value }) => value);
   const isHighSchool = own.some(
     (token, at) => token.lower === 'high' && schoolHeads.has(own[at + 1]?.lower ?? ''),
   );
-  if (isHighSchool) return 'secondary';
-  return DEGREE_LEVELS.find((level) => levels.includes(level)) ?? null;
+  return isHighSchool ? 'secondary' : highestLevel(degreesIn(own).map(({ value }) => value));
 }
 
 export function highestLevel(levels: readonly (DegreeLevel | null)[]): DegreeLevel | null {

@@ -5,13 +5,11 @@ import {
   type TaggerWeights,
   tagMentions,
 } from '../tagger/decode.ts';
-import { looksLikeDegree } from '../tagger/token-features.ts';
 import { guessLanguage } from '../text/classify.ts';
-import type { PlaceSeen } from '../text/gazetteer.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
-import type { Token } from '../text/tokens.ts';
-import { companySuffixes, degreeBook, schoolHeads, titleHeads } from '../words/word-lists.ts';
+import { firstOverlap, type Token } from '../text/tokens.ts';
+import { companySuffixes, degreesIn, isSchoolWord, titleHeads } from '../words/word-lists.ts';
 
 export interface SeenMentions {
   /** In the order of the text. */
@@ -104,15 +102,12 @@ const TAIL = /^(?:of|for|de|del|della|für|di|da|do|van|voor|des|du|der|-|\/|&|a
  */
 function widened({ text, tokens, tokenStarts, places }: LaidOutText, mention: Mention): Mention {
   const end = Math.min(tokenStarts[mention.segment + 1] ?? 0, mention.to + 5);
+  const next = tokens[mention.to];
   let { from, to } = mention;
   if (mention.kind === 'place') {
-    const known = placeFrom(places, from, to);
+    const known = firstOverlap(places, mention.start, mention.end);
     if (known !== undefined) [from, to] = [Math.min(from, known.from), Math.max(to, known.to)];
-  } else if (
-    mention.kind === 'title' &&
-    TAIL.test(tokens[to]?.text ?? '') &&
-    tokens[to]?.segment === mention.segment
-  ) {
+  } else if (mention.kind === 'title' && TAIL.test(next?.text ?? '') && next?.segment === mention.segment) {
     let at = to;
     while (at < end && (tokens[at]?.kind === 'word' || TAIL.test(tokens[at]?.text ?? ''))) at++;
     const reachesEdge =
@@ -120,17 +115,14 @@ function widened({ text, tokens, tokenStarts, places }: LaidOutText, mention: Me
       tokens[at]?.text === ',' ||
       tokens[at]?.kind === 'date';
     if (reachesEdge && tokens[at - 1]?.kind === 'word') to = at;
-  } else if (mention.kind === 'company' && tokens[to]?.segment === mention.segment) {
-    if (
-      /^(?:of|de|del|della|di|du|&|and)$/i.test(tokens[to]?.text ?? '') &&
-      isCapital(tokens[to + 1], mention.segment)
-    )
+  } else if (mention.kind === 'company' && next?.segment === mention.segment) {
+    if (/^(?:of|de|del|della|di|du|&|and)$/i.test(next.text) && isCapital(tokens[to + 1], mention.segment))
       to++;
     while (to < end && isCapital(tokens[to], mention.segment) && TAIL.test(tokens[to - 1]?.text ?? '')) to++;
     while (to < end && companySuffixes.has(tokens[to]?.lower ?? '') && (tokens[to]?.text.length ?? 0) > 1)
       to++;
-  } else if (mention.kind === 'school' && tokens[to]?.segment === mention.segment) {
-    const town = placeFrom(places, to, to + 1);
+  } else if (mention.kind === 'school' && next?.segment === mention.segment) {
+    const town = firstOverlap(places, next.start, next.end);
     if (town !== undefined && town.from === to && town.city !== null) to = town.to;
   }
   const [first, last] = [tokens[from], tokens[to - 1]];
@@ -146,19 +138,6 @@ function isCapital(token: Token | undefined, segment: number): boolean {
   return (
     token !== undefined && token.segment === segment && token.kind === 'word' && /^\p{Lu}/u.test(token.text)
   );
-}
-
-/** The first place that overlaps a range of tokens; places are in order, so it is found by halves. */
-function placeFrom(places: LaidOutText['places'], from: number, to: number): PlaceSeen | undefined {
-  let low = 0;
-  let high = places.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((places[middle]?.to ?? 0) <= from) low = middle + 1;
-    else high = middle;
-  }
-  const found = places[low];
-  return found !== undefined && found.from < to ? found : undefined;
 }
 
 /** The full stop of "Inc." and the rest of "Sp. z o.o." belong to the name. */
@@ -231,16 +210,13 @@ function partsOf(tokens: readonly Token[], from: number, to: number): { from: nu
 }
 
 function kindByWords(words: readonly Token[], section: SectionKind): MentionKind | null {
+  const namesSchool = words.some(({ lower }) => isSchoolWord(lower));
   if (section !== 'work') {
-    if (words.some(({ lower }) => schoolHeads.has(lower) || lower.includes('universit'))) return 'school';
-    if (section !== 'education') return null;
-    return degreeBook.find(words, ({ from, to }) => to - from > 1 || looksLikeDegree(words[from])).length > 0
-      ? 'degree'
-      : null;
+    if (namesSchool) return 'school';
+    return section === 'education' && degreesIn(words).length > 0 ? 'degree' : null;
   }
   // A school that stands among jobs is the employer.
-  if (words.length > 1 && words.some(({ lower }) => schoolHeads.has(lower) || lower.includes('universit')))
-    return 'school';
+  if (words.length > 1 && namesSchool) return 'school';
   if (
     words.length > 1 &&
     words.some(({ lower, text }) => companySuffixes.has(lower) && /^\p{Lu}/u.test(text))

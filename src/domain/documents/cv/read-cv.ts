@@ -3,6 +3,7 @@ import type { CvEducation, CvProfile, CvWork, Evidence } from '../parsed-documen
 import type { TaggerWeights } from '../tagger/decode.ts';
 import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
+import { firstOverlap, type TextRange } from '../text/tokens.ts';
 import { readBasics } from './basics.ts';
 import { type FoundEducation, findEducation, highestLevel } from './education.ts';
 import { mentionsIn } from './mentions.ts';
@@ -119,7 +120,7 @@ function findCertificates(laidOut: LaidOutText): FoundCertificate[] {
     if (sections[at] !== 'certificates' || found.length >= MOST_CERTIFICATES) return;
     const from = segment.start + (headings[at]?.length ?? 0);
     if (segment.end - from < 3 || segment.end - from > 140) return;
-    const date = dateWithin(dates, from, segment.end);
+    const date = firstOverlap(dates, from, segment.end) ?? null;
     const end = date !== null && date.start > from ? date.start : segment.end;
     const start = date !== null && date.start <= from ? date.end : from;
     const [name, issuer] = partsOf(text, start, end);
@@ -131,18 +132,6 @@ function findCertificates(laidOut: LaidOutText): FoundCertificate[] {
     if (!isInside) add(traced(text, match.index, match.index + match[0].length, 0.75), null, null);
   }
   return found;
-}
-
-function dateWithin(dates: readonly DateSpan[], from: number, to: number): DateSpan | null {
-  let low = 0;
-  let high = dates.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((dates[middle]?.end ?? 0) <= from) low = middle + 1;
-    else high = middle;
-  }
-  const found = dates[low];
-  return found !== undefined && found.start < to ? found : null;
 }
 
 function dateOf(date: DateSpan | null): Traced | null {
@@ -206,7 +195,7 @@ function findProjects(laidOut: LaidOutText): FoundProject[] {
     }
   });
   return found.map(({ name, from, to }) => {
-    const inside = (one: { start: number; end: number }) => one.start >= name.start && one.end <= to;
+    const inside = (one: TextRange) => one.start >= name.start && one.end <= to;
     const link = links.find(inside);
     const start = from + (/^[\s:–—-]*/.exec(text.slice(from, to))?.[0].length ?? 0);
     return {

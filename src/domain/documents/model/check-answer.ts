@@ -1,27 +1,29 @@
 import { degreeLevelOf, highestLevel } from '../cv/education.ts';
 import { currentPosition, type Month, monthsOfExperience } from '../cv/work.ts';
 import { createCheckedValues } from '../evidence.ts';
-import type { CvProfile, Evidence, Posting } from '../parsed-document.ts';
+import { type CvProfile, type Evidence, MOST, type Posting } from '../parsed-document.ts';
 import { findEmploymentType, findExperience, findRemote, findSalary } from '../posting/employment-terms.ts';
 import { findEmails } from '../text/contact-details.ts';
 import type { Found } from '../text/tokens.ts';
 import { canonicalSkill, placeBook } from '../words/word-lists.ts';
 
-interface CheckedCv {
-  readonly profile: CvProfile;
+/** A record of which every value is in the text. */
+export interface CheckedRecord<Value> {
+  readonly value: Value;
   readonly evidence: readonly Evidence[];
+  /** What was dropped. */
   readonly warnings: readonly string[];
 }
 
-/** What a model's word is worth once the text bears it out. */
-const CV_CONFIDENCE = 0.9;
+/** Of a model's value that the text confirms. */
+const CONFIDENCE = 0.9;
 
 /**
  * A profile that somebody else made, against the text it was made from: what the text does not have is dropped, and what
  * is derived (months, levels, canonical names, country codes) is derived again and never taken over.
  */
-export function checkCv(text: string, claimed: CvProfile, today: Month): CheckedCv {
-  const values = createCheckedValues(text, CV_CONFIDENCE);
+export function checkCv(text: string, claimed: CvProfile, today: Month): CheckedRecord<CvProfile> {
+  const values = createCheckedValues(text, CONFIDENCE);
   const basics = basicsOf(claimed.basics, text, values);
   const work = claimed.work
     .map((entry, at) => {
@@ -64,7 +66,7 @@ export function checkCv(text: string, claimed: CvProfile, today: Month): Checked
     degreeLevelOf(`${studyType ?? ''} ${institution ?? ''}`),
   );
   return {
-    profile: {
+    value: {
       basics,
       work: workKept,
       education: educationKept,
@@ -75,11 +77,76 @@ export function checkCv(text: string, claimed: CvProfile, today: Month): Checked
       highest_degree_level: highestLevel(levels),
     },
     evidence: kept,
-    warnings: values.dropped.map((path) => `${path} was dropped: the document does not say it`),
+    warnings: warningsOf(values),
+  };
+}
+
+/**
+ * A posting that somebody else read, against its text. Words must stand in the text; figures and kinds (pay, months,
+ * employment, remote) are taken from the text's own wording, so that a wrong figure cannot come in by a model.
+ */
+export function checkPosting(text: string, claimed: Posting): CheckedRecord<Posting> {
+  const values = createCheckedValues(text, CONFIDENCE);
+  const extra: Evidence[] = [];
+  const found = <Value>(path: string, isClaimed: boolean, one: Found<Value> | null): Value | null => {
+    if (!isClaimed || one === null) return null;
+    extra.push({ path, start: one.start, end: one.end, confidence: CONFIDENCE });
+    return one.value;
+  };
+  const name = values.text('hiringOrganization.name', claimed.hiringOrganization?.name ?? null);
+  const months = found(
+    'experienceRequirements.monthsOfExperience',
+    claimed.experienceRequirements !== null,
+    findExperience(text),
+  );
+  const places: Posting['jobLocation'] = [];
+  for (const { city, region, country } of claimed.jobLocation) {
+    const path = `jobLocation[${places.length}]`;
+    const place = {
+      city: values.text(`${path}.city`, city),
+      region: values.text(`${path}.region`, region),
+      country: values.text(`${path}.country`, country),
+    };
+    if (Object.values(place).some((part) => part !== null)) places.push(place);
+  }
+  const skills = values.list(
+    'skills',
+    claimed.skills.map((skill) => skill.name),
+  );
+  const description = text.slice(0, MOST.descriptionCharacters).trim();
+  const posting: Posting = {
+    title: values.text('title', claimed.title),
+    description: description === '' ? null : description,
+    hiringOrganization: name === null ? null : { name },
+    jobLocation: places,
+    jobLocationType: found('jobLocationType', claimed.jobLocationType !== null, findRemote(text)),
+    employmentType: found('employmentType', claimed.employmentType !== null, findEmploymentType(text)),
+    baseSalary: found('baseSalary', claimed.baseSalary !== null, findSalary(text)),
+    must_have: values.list('must_have', claimed.must_have),
+    nice_to_have: values.list('nice_to_have', claimed.nice_to_have),
+    skills: skills.map((skill) => ({ name: skill, canonical: canonicalSkill(skill) })),
+    responsibilities: values.list('responsibilities', claimed.responsibilities),
+    experienceRequirements: months === null ? null : { monthsOfExperience: months },
+    educationRequirements: values.list('educationRequirements', claimed.educationRequirements),
+    jobBenefits: values.list('jobBenefits', claimed.jobBenefits),
+    datePosted: values.date('datePosted', claimed.datePosted),
+    validThrough: values.date('validThrough', claimed.validThrough),
+  };
+  const evidence = values.evidence.map((one) =>
+    /^skills\[\d+\]$/.test(one.path) ? { ...one, path: `${one.path}.name` } : one,
+  );
+  return {
+    value: posting,
+    evidence: [...evidence, ...extra],
+    warnings: warningsOf(values),
   };
 }
 
 type Values = ReturnType<typeof createCheckedValues>;
+
+function warningsOf({ dropped }: Values): readonly string[] {
+  return dropped.map((path) => `${path} was dropped: the document does not say it`);
+}
 
 function basicsOf(claimed: CvProfile['basics'], text: string, values: Values): CvProfile['basics'] {
   const repaired =
@@ -178,73 +245,4 @@ function renumbered(kept: Record<string, readonly boolean[]>, evidence: readonly
     const place = flags.slice(0, at).filter(Boolean).length;
     return [{ ...one, path: `${list}[${place}]${rest}` }];
   });
-}
-
-interface CheckedPosting {
-  readonly posting: Posting;
-  readonly evidence: readonly Evidence[];
-  readonly warnings: readonly string[];
-}
-
-const POSTING_CONFIDENCE = 0.9;
-
-/**
- * A posting that somebody else read, against its text. Words must stand in the text; figures and kinds (pay, months,
- * employment, remote) are taken from the text's own wording, so that a wrong figure cannot come in by a model.
- */
-export function checkPosting(text: string, claimed: Posting): CheckedPosting {
-  const values = createCheckedValues(text, POSTING_CONFIDENCE);
-  const extra: Evidence[] = [];
-  const found = <Value>(path: string, isClaimed: boolean, one: Found<Value> | null): Value | null => {
-    if (!isClaimed || one === null) return null;
-    extra.push({ path, start: one.start, end: one.end, confidence: POSTING_CONFIDENCE });
-    return one.value;
-  };
-  const name = values.text('hiringOrganization.name', claimed.hiringOrganization?.name ?? null);
-  const months = found(
-    'experienceRequirements.monthsOfExperience',
-    claimed.experienceRequirements !== null,
-    findExperience(text),
-  );
-  const places: Posting['jobLocation'] = [];
-  for (const { city, region, country } of claimed.jobLocation) {
-    const path = `jobLocation[${places.length}]`;
-    const place = {
-      city: values.text(`${path}.city`, city),
-      region: values.text(`${path}.region`, region),
-      country: values.text(`${path}.country`, country),
-    };
-    if (Object.values(place).some((part) => part !== null)) places.push(place);
-  }
-  const skills = values.list(
-    'skills',
-    claimed.skills.map((skill) => skill.name),
-  );
-  const description = text.slice(0, 20_000).trim();
-  const posting: Posting = {
-    title: values.text('title', claimed.title),
-    description: description === '' ? null : description,
-    hiringOrganization: name === null ? null : { name },
-    jobLocation: places,
-    jobLocationType: found('jobLocationType', claimed.jobLocationType !== null, findRemote(text)),
-    employmentType: found('employmentType', claimed.employmentType !== null, findEmploymentType(text)),
-    baseSalary: found('baseSalary', claimed.baseSalary !== null, findSalary(text)),
-    must_have: values.list('must_have', claimed.must_have),
-    nice_to_have: values.list('nice_to_have', claimed.nice_to_have),
-    skills: skills.map((skill) => ({ name: skill, canonical: canonicalSkill(skill) })),
-    responsibilities: values.list('responsibilities', claimed.responsibilities),
-    experienceRequirements: months === null ? null : { monthsOfExperience: months },
-    educationRequirements: values.list('educationRequirements', claimed.educationRequirements),
-    jobBenefits: values.list('jobBenefits', claimed.jobBenefits),
-    datePosted: values.date('datePosted', claimed.datePosted),
-    validThrough: values.date('validThrough', claimed.validThrough),
-  };
-  const evidence = values.evidence.map((one) =>
-    /^skills\[\d+\]$/.test(one.path) ? { ...one, path: `${one.path}.name` } : one,
-  );
-  return {
-    posting,
-    evidence: [...evidence, ...extra],
-    warnings: values.dropped.map((path) => `${path} was dropped: the document does not say it`),
-  };
 }

@@ -16,7 +16,7 @@ describe('G-7 a model’s answer is read for what it is worth', () => {
       expect(readModelCv(answer)).toMatchObject({
         outcome: 'read',
         problems: [],
-        profile: { basics: { name: 'Jane Miller' } },
+        value: { basics: { name: 'Jane Miller' } },
       });
     }
   });
@@ -42,15 +42,15 @@ describe('G-7 a model’s answer is read for what it is worth', () => {
   test('partial records are filled with nothing, never with guesses', () => {
     const read = readModelCv('{"skills":["SQL"]}');
     if (read.outcome !== 'read') throw new Error('unreadable');
-    expect(cvProfileSchema.safeParse(read.profile).success).toBe(true);
-    expect(read.profile).toMatchObject({
+    expect(cvProfileSchema.safeParse(read.value).success).toBe(true);
+    expect(read.value).toMatchObject({
       basics: { name: null, email: null, location: null, profiles: [] },
       work: [],
       languages: [],
     });
     const posting = readModelPosting('{"title":"Cook"}');
     if (posting.outcome !== 'read') throw new Error('unreadable');
-    expect(postingSchema.safeParse(posting.posting).success).toBe(true);
+    expect(postingSchema.safeParse(posting.value).success).toBe(true);
   });
 
   test('wrong types cost their field and one problem, not the answer', () => {
@@ -63,10 +63,10 @@ describe('G-7 a model’s answer is read for what it is worth', () => {
       }),
     );
     if (read.outcome !== 'read') throw new Error('unreadable');
-    expect(read.profile.basics).toMatchObject({ name: null, phone: '5551234' });
-    expect(read.profile.work[0]).toMatchObject({ name: 'Acme', startDate: '2019-03', endDate: null });
-    expect(read.profile.skills).toEqual([{ name: 'Go', canonical: null }]);
-    expect(read.profile.languages).toEqual([{ language: 'French', fluency: null }]);
+    expect(read.value.basics).toMatchObject({ name: null, phone: '5551234' });
+    expect(read.value.work[0]).toMatchObject({ name: 'Acme', startDate: '2019-03', endDate: null });
+    expect(read.value.skills).toEqual([{ name: 'Go', canonical: null }]);
+    expect(read.value.languages).toEqual([{ language: 'French', fluency: null }]);
     expect(read.problems).toEqual([
       'basics.name must be a string or null',
       'work[0] must be an object',
@@ -75,11 +75,18 @@ describe('G-7 a model’s answer is read for what it is worth', () => {
     expect(repairPrompt([], 'x', read.problems).at(-1)?.content).toContain('work[0] must be an object');
   });
 
+  test('an end that means "until today" in any of our languages is no end and no problem', () => {
+    for (const endDate of ['Present', 'till date', 'heute', 'actualidad', 'aujourd’hui', 'in corso']) {
+      const read = readModelCv(JSON.stringify({ work: [{ name: 'Acme', startDate: '2019', endDate }] }));
+      expect(read).toMatchObject({ problems: [], value: { work: [{ startDate: '2019', endDate: null }] } });
+    }
+  });
+
   test('"N/A" and "unknown" are nothing', () => {
     const read = readModelCv('{"basics":{"name":"N/A","email":"unknown","phone":"-"},"skills":["null"]}');
     expect(read).toMatchObject({
       outcome: 'read',
-      profile: { basics: { name: null, email: null, phone: null }, skills: [] },
+      value: { basics: { name: null, email: null, phone: null }, skills: [] },
     });
   });
 
@@ -87,7 +94,7 @@ describe('G-7 a model’s answer is read for what it is worth', () => {
     const read = readModelCv(
       JSON.stringify({ skills: Array.from({ length: 5000 }, (_, at) => `skill ${at}`) }),
     );
-    expect(read.outcome === 'read' && read.profile.skills.length).toBe(300);
+    expect(read.outcome === 'read' && read.value.skills.length).toBe(300);
   });
 });
 

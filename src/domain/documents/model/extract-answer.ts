@@ -6,23 +6,23 @@ import {
   type Posting,
   SALARY_UNITS,
 } from '../parsed-document.ts';
-import { findDates, isoOf } from '../text/dates.ts';
+import { findDates, isoOf, meansPresent } from '../text/dates.ts';
 
-type ModelCvAnswer =
+/**
+ * A model's answer as a record, not yet checked against the text: that is the work of check-answer.ts, and nothing of an
+ * answer may be shown before it.
+ */
+export type ModelAnswer<Value> =
   /** Usable; `problems` says what of it had to be left out, and is worth one repair where it is not empty. */
   | {
       readonly outcome: 'read';
       readonly kind: DocumentKindGuess;
-      readonly profile: CvProfile;
+      readonly value: Value;
       readonly problems: readonly string[];
     }
   | { readonly outcome: 'unreadable'; readonly problems: readonly string[] };
 
-/**
- * A model's answer as a profile, not yet held against the text: that is checkCv's work, and nothing of an answer may be
- * shown before it.
- */
-export function readModelCv(answer: string): ModelCvAnswer {
+export function readModelCv(answer: string): ModelAnswer<CvProfile> {
   const json = readJsonAnswer(answer);
   if (json.outcome === 'none') return { outcome: 'unreadable', problems: [json.problem] };
   const whole = isObject(json.value.profile) ? { ...json.value, ...json.value.profile } : json.value;
@@ -98,26 +98,12 @@ export function readModelCv(answer: string): ModelCvAnswer {
   return {
     outcome: 'read',
     kind: documentKindIn(whole.document_kind, 'cv'),
-    profile,
+    value: profile,
     problems: fields.problems,
   };
 }
 
-function documentKindIn(value: unknown, otherwise: DocumentKindGuess): DocumentKindGuess {
-  return value === 'cv' || value === 'job_posting' || value === 'other' ? value : otherwise;
-}
-
-type ModelPostingAnswer =
-  | {
-      readonly outcome: 'read';
-      readonly kind: DocumentKindGuess;
-      readonly posting: Posting;
-      readonly problems: readonly string[];
-    }
-  | { readonly outcome: 'unreadable'; readonly problems: readonly string[] };
-
-/** As readModelCv: what the model says, not yet held against the text. */
-export function readModelPosting(answer: string): ModelPostingAnswer {
+export function readModelPosting(answer: string): ModelAnswer<Posting> {
   const json = readJsonAnswer(answer);
   if (json.outcome === 'none') return { outcome: 'unreadable', problems: [json.problem] };
   const whole = isObject(json.value.posting) ? { ...json.value, ...json.value.posting } : json.value;
@@ -138,7 +124,7 @@ export function readModelPosting(answer: string): ModelPostingAnswer {
     title: text('title', whole.title, 300),
     description: null,
     hiringOrganization: name === null ? null : { name },
-    jobLocation: items('jobLocation', whole.jobLocation, 20, (one, path) => ({
+    jobLocation: items('jobLocation', whole.jobLocation, MOST.locations, (one, path) => ({
       city: text(`${path}.city`, one.city ?? one.name, 200),
       region: text(`${path}.region`, one.region, 200),
       country: text(`${path}.country`, one.country, 200),
@@ -160,9 +146,13 @@ export function readModelPosting(answer: string): ModelPostingAnswer {
   return {
     outcome: 'read',
     kind: documentKindIn(whole.document_kind, 'job_posting'),
-    posting,
+    value: posting,
     problems: fields.problems,
   };
+}
+
+function documentKindIn(value: unknown, otherwise: DocumentKindGuess): DocumentKindGuess {
+  return value === 'cv' || value === 'job_posting' || value === 'other' ? value : otherwise;
 }
 
 function salaryOf(value: unknown, { text, number }: LooseFields): Posting['baseSalary'] {
@@ -199,8 +189,6 @@ interface LooseFields {
 }
 
 const NOTHING = /^(?:null|none|n\/?a|unknown|not (?:specified|mentioned|available|provided)|-|–)?$/i;
-const GOING_ON =
-  /^(?:present|current|currently|now|today|ongoing|heute|aktuell|aujourd'hui|presente|oggi|atual|heden)$/i;
 const MOST_PROBLEMS = 30;
 
 function createLooseFields(): LooseFields {
@@ -209,7 +197,7 @@ function createLooseFields(): LooseFields {
     if (problems.length < MOST_PROBLEMS) problems.push(problem);
     return null;
   };
-  const text = (path: string, value: unknown, longest = 4000): string | null => {
+  const text = (path: string, value: unknown, longest: number = MOST.characters): string | null => {
     if (value === undefined || value === null) return null;
     if (typeof value === 'number') return String(value);
     if (typeof value !== 'string') return say(`${path} must be a string or null`);
@@ -222,7 +210,7 @@ function createLooseFields(): LooseFields {
     text,
     date: (path, value) => {
       const raw = text(path, value);
-      if (raw === null || GOING_ON.test(raw)) return null;
+      if (raw === null || meansPresent(raw)) return null;
       if (/^(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2]))?$/.test(raw)) return raw;
       const point = findDates(raw)[0]?.from ?? null;
       return point === null ? say(`${path} must be a date like 2019 or 2019-03, or null`) : isoOf(point);

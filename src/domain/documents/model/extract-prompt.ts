@@ -1,10 +1,6 @@
 import { z } from 'zod';
+import type { ModelMessage } from '../document-engine.ts';
 import { EMPLOYMENT_TYPES, SALARY_UNITS } from '../parsed-document.ts';
-
-interface PromptMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
-}
 
 interface WantedExtract {
   readonly kind: 'cv' | 'job_posting';
@@ -27,7 +23,7 @@ const RULES: Readonly<Record<WantedExtract['kind'], string>> = {
  * The document stands between two lines that hold the mark, in a message of its own. The rules are said before it and
  * once more behind it, because the last word weighs most with a model.
  */
-export function extractPrompt({ kind, text, mark }: WantedExtract): PromptMessage[] {
+export function extractPrompt({ kind, text, mark }: WantedExtract): ModelMessage[] {
   const [opening, closing] = [`<document ${mark}>`, `</document ${mark}>`];
   // The mark is random, so this changes no honest document; with a mark that leaked it still holds.
   const body = text.slice(0, MOST_CHARACTERS).replaceAll(mark, '');
@@ -51,10 +47,10 @@ const LONGEST_ANSWER = 60_000;
 
 /** One more round with what was wrong; the document is not said again in other words, only the answer is. */
 export function repairPrompt(
-  first: readonly PromptMessage[],
+  first: readonly ModelMessage[],
   answer: string,
   problems: readonly string[],
-): PromptMessage[] {
+): ModelMessage[] {
   const list = problems
     .slice(0, MOST_PROBLEMS)
     .map((problem) => `- ${problem}`)

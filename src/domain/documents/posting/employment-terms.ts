@@ -34,9 +34,8 @@ export function findEmploymentType(text: string): Found<EmploymentType> | null {
     if (match === null) continue;
     // An internship is named in the title; elsewhere "intern" may be a word of another job.
     if (value === 'INTERN' && match.index > 200) continue;
-    if (value === 'INTERN') return { start: match.index, end: match.index + match[0].length, value };
-    if (first === null || match.index < first.start)
-      first = { start: match.index, end: match.index + match[0].length, value };
+    if (value === 'INTERN') return foundAt(match, value);
+    if (first === null || match.index < first.start) first = foundAt(match, value);
   }
   return first;
 }
@@ -50,7 +49,7 @@ export function findRemote(text: string): Found<'TELECOMMUTE'> | null {
   const match = REMOTE.exec(text);
   if (match === null || HYBRID_ONLY.test(text)) return null;
   if (NOT_REMOTE.test(text.slice(Math.max(0, match.index - 30), match.index))) return null;
-  return { start: match.index, end: match.index + match[0].length, value: 'TELECOMMUTE' };
+  return foundAt(match, 'TELECOMMUTE');
 }
 
 const NUMBER_WORDS: Readonly<Record<string, number>> = {
@@ -106,16 +105,9 @@ export function findExperience(text: string): Found<number> | null {
     const before = text.slice(Math.max(0, match.index - 40), match.index);
     if (/\b(?:our|company|founded|over the (?:last|past)|for more than|since|seit über)\s*$/i.test(before))
       continue;
-    if (best === null || value > best.value)
-      best = { start: match.index, end: match.index + match[0].length, value };
+    if (best === null || value > best.value) best = foundAt(match, value);
   }
   return best;
-}
-
-interface FoundSalary {
-  readonly value: NonNullable<Posting['baseSalary']>;
-  readonly start: number;
-  readonly end: number;
 }
 
 const CURRENCIES: readonly (readonly [RegExp, string])[] = [
@@ -162,7 +154,7 @@ const SALARY_UNIT_WORDS: readonly (readonly [RegExp, SalaryUnit])[] = [
 ];
 
 /** The first sum of money that is a pay: with a currency and a unit, a word for pay before it, or the size of one. */
-export function findSalary(text: string): FoundSalary | null {
+export function findSalary(text: string): Found<NonNullable<Posting['baseSalary']>> | null {
   for (const match of text.matchAll(AMOUNT)) {
     const groups = match.groups ?? {};
     const money = groups.c1 ?? groups.c2 ?? groups.c3 ?? groups.c4;
@@ -211,4 +203,8 @@ function unitBySize(value: number): SalaryUnit | null {
   if (value >= 12_000) return 'YEAR';
   if (value >= 1200) return 'MONTH';
   return value <= 300 ? 'HOUR' : null;
+}
+
+function foundAt<Value>(match: RegExpExecArray, value: Value): Found<Value> {
+  return { start: match.index, end: match.index + match[0].length, value };
 }

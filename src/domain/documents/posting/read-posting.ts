@@ -3,16 +3,14 @@ import { languageName } from '../cv/skills-and-languages.ts';
 import { createEvidenceNotes, type EvidenceNotes, type Traced, traced } from '../evidence.ts';
 import { type Evidence, MOST, type Posting } from '../parsed-document.ts';
 import { type Mention, type PostingKind, type TaggerWeights, tagMentions } from '../tagger/decode.ts';
-import { looksLikeDegree } from '../tagger/token-features.ts';
 import type { EngineWeights } from '../tagger/weights.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { isTaken } from '../text/tokens.ts';
-import { canonicalSkill, degreeBook } from '../words/word-lists.ts';
+import { type Found, isTaken, type TextRange } from '../text/tokens.ts';
+import { canonicalSkill, degreesIn } from '../words/word-lists.ts';
 import { findEmploymentType, findExperience, findRemote, findSalary } from './employment-terms.ts';
 import { findOrganisation, findPostingDates, findTitle } from './headline.ts';
 import { itemsOf, sortItems } from './requirements.ts';
 
-const LONGEST_DESCRIPTION = 20_000;
 const MOST_PLACES = 10;
 const MOST_LOOKED_AT = 200;
 
@@ -33,10 +31,7 @@ export function readPosting(
   const remote = findRemote(text);
   const months = findExperience(text);
   const { posted, until } = findPostingDates(laidOut);
-  const found = <Value>(
-    path: string,
-    one: { start: number; end: number; value: Value } | null,
-  ): Value | null => {
+  const found = <Value>(path: string, one: Found<Value> | null): Value | null => {
     if (one === null) return null;
     notes.note(path, { value: '', start: one.start, end: one.end, confidence: 0.85 });
     return one.value;
@@ -65,7 +60,7 @@ export function readPosting(
 
 /** The whole text with its lines, which a reader of the posting wants to see. */
 function descriptionOf(text: string): Traced {
-  const value = text.slice(0, LONGEST_DESCRIPTION).trim();
+  const value = text.slice(0, MOST.descriptionCharacters).trim();
   const start = text.indexOf(value);
   return { value, start, end: start + value.length, confidence: 1 };
 }
@@ -142,8 +137,8 @@ function skillsOf(
   }));
 }
 
-function placesOfName(text: string, name: string | null): { start: number; end: number }[] {
-  const places: { start: number; end: number }[] = [];
+function placesOfName(text: string, name: string | null): TextRange[] {
+  const places: TextRange[] = [];
   if (name === null) return places;
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + name.length)) {
     places.push({ start: at, end: at + name.length });
@@ -153,14 +148,9 @@ function placesOfName(text: string, name: string | null): { start: number; end: 
 
 /** The lines that ask for a degree, each from the degree to the end of its phrase. */
 function degreesOf({ tokens, text }: LaidOutText): Traced[] {
-  const seen = degreeBook.find(
-    tokens,
-    ({ from, to }) =>
-      to - from > 1 || (looksLikeDegree(tokens[from]) && (tokens[from]?.text.length ?? 0) > 1),
-  );
   const found: Traced[] = [];
   let reached = -1;
-  for (const { from, to, value } of seen) {
+  for (const { from, to, value } of degreesIn(tokens)) {
     const first = tokens[from];
     if (first === undefined || from < reached || isEverydayWord(tokens, from, to)) continue;
     let end = to;

@@ -2,6 +2,17 @@ import { type Traced, traced } from '../evidence.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Segment } from '../text/tokens.ts';
 
+type PostingSection =
+  | 'top'
+  | 'about'
+  | 'tasks'
+  | 'must'
+  | 'nice'
+  | 'education'
+  | 'benefits'
+  | 'apply'
+  | 'other';
+
 interface PostingItem extends Traced {
   readonly section: PostingSection;
 }
@@ -14,13 +25,6 @@ interface Piece {
 }
 
 const LONGEST_ITEM = 400;
-
-/** A line without a bullet of its own goes on with the one above, unless an empty line stands between. */
-function continues(text: string, last: Piece, segment: Segment): boolean {
-  if (segment.isBulleted || segment.beginsBlock) return false;
-  if (last.isBulleted || !segment.beginsLine) return true;
-  return /^[\p{Ll}\d(&,]/u.test(segment.text) || /[,;–&]$/.test(text.slice(last.start, last.end));
-}
 
 /** The items of a posting, each in its section: bullets with their wrapped lines, and sentences where it has prose. */
 export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
@@ -40,6 +44,13 @@ export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
     else pieces.push({ section, start, end: segment.end, isBulleted: segment.isBulleted });
   });
   return pieces.flatMap((piece) => (piece.isBulleted ? [item(text, piece)] : sentencesOf(text, piece)));
+}
+
+/** A line without a bullet of its own goes on with the one above, unless an empty line stands between. */
+function continues(text: string, last: Piece, segment: Segment): boolean {
+  if (segment.isBulleted || segment.beginsBlock) return false;
+  if (last.isBulleted || !segment.beginsLine) return true;
+  return /^[\p{Ll}\d(&,]/u.test(segment.text) || /[,;–&]$/.test(text.slice(last.start, last.end));
 }
 
 function item(text: string, { start, end, section }: Piece): PostingItem {
@@ -92,17 +103,6 @@ export function sortItems(items: readonly PostingItem[]): SortedItems {
   }
   return sorted;
 }
-
-type PostingSection =
-  | 'top'
-  | 'about'
-  | 'tasks'
-  | 'must'
-  | 'nice'
-  | 'education'
-  | 'benefits'
-  | 'apply'
-  | 'other';
 
 /** Headings of postings in seven languages, by words that decide; the first that fits is taken. */
 const HEADINGS: readonly (readonly [RegExp, PostingSection])[] = [

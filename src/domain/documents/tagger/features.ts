@@ -1,4 +1,5 @@
 import type { LaidOutText } from '../text/layout.ts';
+import { hashOf } from '../text/tokens.ts';
 import { type LinePart, lineFactsOf } from './line-features.ts';
 import {
   beginningOf,
@@ -6,7 +7,6 @@ import {
   FLAG,
   FLAG_COUNT,
   flagsOf,
-  hashOf,
   isHighShape,
   mixed,
   shapeClass,

@@ -1,14 +1,14 @@
 import type { LaidOutText } from '../text/layout.ts';
-import type { Token } from '../text/tokens.ts';
+import { hashOf, type Token } from '../text/tokens.ts';
 import {
   companyHeads,
   companySuffixes,
-  degreeBook,
+  degreesIn,
   firstNames,
+  isSchoolWord,
   knownCompanies,
   knownSchools,
   lastNames,
-  schoolHeads,
   titleHeads,
   titleModifiers,
 } from '../words/word-lists.ts';
@@ -35,12 +35,6 @@ export const FLAG = {
 
 export const FLAG_COUNT = 16;
 
-/** Degrees of two or three letters are words too: they count in capitals only. */
-export function looksLikeDegree(token: Token | undefined): boolean {
-  if (token === undefined) return false;
-  return token.text.length > 3 || /^\p{Lu}[\p{Lu}.]/u.test(token.text) || token.text.includes('.');
-}
-
 export function flagsOf(laidOut: LaidOutText): Int32Array {
   const { tokens } = laidOut;
   const flags = new Int32Array(tokens.length);
@@ -64,12 +58,7 @@ export function flagsOf(laidOut: LaidOutText): Int32Array {
     mark(from, to, FLAG.knownCompany);
   for (const { from, to } of knownSchools.find(tokens, ({ from }) => isCapital(tokens[from])))
     mark(from, to, FLAG.knownSchool);
-  for (const { from, to } of degreeBook.find(
-    tokens,
-    ({ from, to }) => to - from > 1 || looksLikeDegree(tokens[from]),
-  )) {
-    mark(from, to, FLAG.degree);
-  }
+  for (const { from, to } of degreesIn(tokens)) mark(from, to, FLAG.degree);
   return flags;
 }
 
@@ -86,7 +75,7 @@ function ownFlags(token: Token): number {
   if (titleModifiers.has(lower)) flags |= FLAG.titleModifier;
   if (companySuffixes.has(lower)) flags |= FLAG.companySuffix;
   if (companyHeads.has(lower)) flags |= FLAG.companyHead;
-  if (schoolHeads.has(lower) || lower.includes('universit')) flags |= FLAG.schoolHead;
+  if (isSchoolWord(lower)) flags |= FLAG.schoolHead;
   if (firstNames.has(lower)) flags |= FLAG.firstName;
   if (lastNames.has(lower)) flags |= FLAG.lastName;
   return flags;
@@ -130,13 +119,6 @@ export function isHighShape(shape: number): boolean {
   );
 }
 
-/** FNV-1a, so that training and reading agree without a table of names. */
-export function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
-}
-
 /** One feature: what is asked (the template) and what the answer is, in 31 bits. */
 export function mixed(template: number, value: number): number {
   let hash = Math.imul(template + 0x9e3779b9, 0x85ebca6b) ^ value;
@@ -145,17 +127,11 @@ export function mixed(template: number, value: number): number {
   return (hash ^ (hash >>> 15)) >>> 1;
 }
 
-/** The last `count` characters, hashed without a new string; words that share an ending share what they are. */
+/** The last `count` characters: words that share an ending share what they are. */
 export function endingOf(text: string, count: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = Math.max(0, text.length - count); at < text.length; at++)
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
+  return hashOf(text, Math.max(0, text.length - count));
 }
 
 export function beginningOf(text: string, count: number): number {
-  let hash = 0x811c9dc5;
-  const end = Math.min(text.length, count);
-  for (let at = 0; at < end; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
+  return hashOf(text, 0, Math.min(text.length, count));
 }

@@ -1,4 +1,4 @@
-import { type Found, isTaken } from './tokens.ts';
+import { type Found, isTaken, type TextRange } from './tokens.ts';
 
 /**
  * Addresses as people and PDF readers leave them: `jane @ example . com`, `jane@gmail. com`, `jane at example dot com`,
@@ -40,6 +40,7 @@ export function findEmails(text: string): Found<string>[] {
 
 const SIGN = /@|\(at\)|\[at\]| at (?=[\p{L}\d-]{2,60} dot )/giu;
 const EMAIL_REACH = 150;
+const LONGEST_WINDOW = 20_000;
 
 /** The surroundings of whatever can be the sign of an address: the patterns below are too dear for a whole text. */
 function windowsOf(text: string): { start: number; end: number }[] {
@@ -58,8 +59,6 @@ function windowsOf(text: string): { start: number; end: number }[] {
   }
   return windows;
 }
-
-const LONGEST_WINDOW = 20_000;
 
 function findEmailsIn(text: string, offset: number, found: Found<string>[]): void {
   const add = (start: number, end: number, value: string) => {
@@ -126,7 +125,7 @@ const PHONE_LABEL =
   /(?:phone|mobile|mob|cell|tel|telephone|telefon|handy|móvil|portable|téléphone|contact|call|fax|whatsapp|ph|no|number|[mtpc])[.:#)\s\-–]{0,6}(?:no|number|nr)?[.:#)\s\-–]{0,4}$/iu;
 
 /** Telephone numbers; `taken` are the dates, e-mails and links that the text has, sorted. */
-export function findPhones(text: string, taken: readonly { start: number; end: number }[]): Found<string>[] {
+export function findPhones(text: string, taken: readonly TextRange[]): Found<string>[] {
   const found: Found<string>[] = [];
   for (const match of text.matchAll(PHONE_RUN)) {
     const value = match[0].trim();

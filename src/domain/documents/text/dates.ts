@@ -18,7 +18,7 @@ const MONTHS = new Map(
   MONTH_NAMES.flatMap((names, at) => names.split(' ').map((name): [string, number] => [name, at + 1])),
 );
 
-/** Words that are months only with a year beside them are told apart by whoever asks. */
+/** Words that are months only with a year beside them are told apart by the caller. */
 function monthNamed(word: string): number | null {
   return MONTHS.get(word.toLowerCase().replace(/\.$/, '')) ?? null;
 }
@@ -49,6 +49,13 @@ const SEASON_MONTHS: Readonly<Record<string, number>> = {
 
 const PRESENT_WORDS =
   "present|presently|current|currently|now|today|date|till date|to date|till now|till present|until now|ongoing|on-going|heute|aktuell|jetzt|laufend|aujourd['’]hui|présent|actuel|ce jour|actualidad|actual|presente|actualmente|oggi|in corso|attuale|attualmente|atual|atualmente|hoje|heden|nu|huidig";
+
+const PRESENT = new RegExp(`^(?:${PRESENT_WORDS})$`, 'i');
+
+/** Whether a text says nothing but "until today". */
+export function meansPresent(text: string): boolean {
+  return PRESENT.test(text);
+}
 
 /** A point in time as a text gives it: a year, perhaps a month; or `present`. */
 interface DatePoint {

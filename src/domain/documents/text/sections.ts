@@ -1,7 +1,25 @@
 import headings from '../words/headings.json' with { type: 'json' };
-import { degreeBook, schoolHeads, titleHeads } from '../words/word-lists.ts';
+import { degreeBook, isSchoolWord, looksLikeDegree, titleHeads } from '../words/word-lists.ts';
 import type { DateSpan } from './dates.ts';
 import type { Segment, Token } from './tokens.ts';
+
+export type SectionKind =
+  | 'top'
+  | 'contact'
+  | 'summary'
+  | 'work'
+  | 'education'
+  | 'skills'
+  | 'languages'
+  | 'certificates'
+  | 'projects'
+  | 'other';
+
+export interface Heading {
+  readonly kind: SectionKind;
+  /** How many characters of the segment are the heading; the rest is already content. */
+  readonly length: number;
+}
 
 /** Details of contact are a few lines; what follows without a heading goes on where the text was before. */
 const LONGEST_CONTACT = 8;
@@ -49,7 +67,7 @@ function jobLines({ segments, tokens, tokenStarts, dates }: Outline): Uint8Array
     if (token.kind !== 'word' || (lengths[segment] ?? 0) > LONGEST_LINE || !/^\p{Lu}/u.test(token.text))
       continue;
     if (titleHeads.has(lower)) positions[segment] = 1;
-    else if (schoolHeads.has(lower) || lower.includes('universit') || isDegree(token)) schools[segment] = 1;
+    else if (isSchoolWord(lower) || isDegree(token)) schools[segment] = 1;
   }
   const found = new Uint8Array(segments.length);
   const spans = dates.filter(({ isRange }) => isRange);
@@ -66,30 +84,12 @@ function jobLines({ segments, tokens, tokenStarts, dates }: Outline): Uint8Array
 
 /** "B.A." and "Bachelor", not "Be" at the beginning of a line. */
 function isDegree({ text }: Token): boolean {
-  return (text.length > 3 || /^\p{Lu}[\p{Lu}.]/u.test(text)) && degreeBook.of(text) !== undefined;
+  return looksLikeDegree(text) && degreeBook.of(text) !== undefined;
 }
-
-export type SectionKind =
-  | 'top'
-  | 'contact'
-  | 'summary'
-  | 'work'
-  | 'education'
-  | 'skills'
-  | 'languages'
-  | 'certificates'
-  | 'projects'
-  | 'other';
 
 const HEADING_KINDS = new Map<string, SectionKind>();
 for (const [kind, lines] of Object.entries(headings)) {
   for (const name of lines.flatMap((line) => line.split('; '))) HEADING_KINDS.set(name, kind as SectionKind);
-}
-
-export interface Heading {
-  readonly kind: SectionKind;
-  /** How many characters of the segment are the heading; the rest is already content. */
-  readonly length: number;
 }
 
 const INLINE_HEADING = /^([\p{L}][\p{L} &/'’-]{2,40}?)\s*(?::|[-–—](?=\s))\s*/u;

@@ -187,27 +187,46 @@ function standsAt(tokens: readonly Token[], at: number, words: readonly string[]
   return true;
 }
 
-/** Something seen at a place of a text. */
-export interface Found<Value> {
+/** A place of a text: offsets in UTF-16 code units, the end not included. */
+export interface TextRange {
   readonly start: number;
   readonly end: number;
+}
+
+/** Something seen at a place of a text. */
+export interface Found<Value> extends TextRange {
   readonly value: Value;
 }
 
-/** Whether a sorted list has something that overlaps a range. */
-export function isTaken(
-  taken: readonly { start: number; end: number }[],
+/** The first of a sorted list that overlaps a range, by binary search. */
+export function firstOverlap<Item extends TextRange>(
+  sorted: readonly Item[],
   start: number,
   end: number,
-): boolean {
+): Item | undefined {
   let low = 0;
-  let high = taken.length;
+  let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    const one = taken[middle];
+    const one = sorted[middle];
     if (one !== undefined && one.end <= start) low = middle + 1;
     else high = middle;
   }
-  const next = taken[low];
-  return next !== undefined && next.start < end;
+  const next = sorted[low];
+  return next !== undefined && next.start < end ? next : undefined;
+}
+
+/** Whether a sorted list has something that overlaps a range. */
+export function isTaken(sorted: readonly TextRange[], start: number, end: number): boolean {
+  return firstOverlap(sorted, start, end) !== undefined;
+}
+
+/**
+ * A word in 32 bits (FNV-1a). The stored weights of the taggers refer to features by it, so it never changes. Of a part
+ * of the text where one is given, which saves a new string.
+ */
+export function hashOf(text: string, from = 0, to = text.length): number {
+  let hash = 0x811c9dc5;
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
 }

@@ -1,4 +1,5 @@
-import { createPhraseBook, type PhraseBook } from '../text/tokens.ts';
+import { DEGREE_LEVELS, type DegreeLevel } from '../parsed-document.ts';
+import { createPhraseBook, type PhraseBook, type SeenPhrase, type Token } from '../text/tokens.ts';
 import companies from './companies.json' with { type: 'json' };
 import degrees from './degrees.json' with { type: 'json' };
 import names from './names.json' with { type: 'json' };
@@ -18,6 +19,11 @@ export const companySuffixes = setOf(companies.suffixes);
 export const companyHeads = setOf(companies.heads);
 export const schoolHeads = setOf(schools.heads);
 
+/** Whether a word in lower case names a school by its kind: `college`, `hochschule`, `universiteit`. */
+export function isSchoolWord(lower: string): boolean {
+  return schoolHeads.has(lower) || lower.includes('universit');
+}
+
 export const knownCompanies: PhraseBook<true> = createPhraseBook(
   companies.known.flatMap((line) => line.split('|')).map((name) => [name, true] as const),
 );
@@ -26,20 +32,22 @@ export const knownSchools: PhraseBook<true> = createPhraseBook(
   schools.known.flatMap((line) => line.split('|')).map((name) => [name, true] as const),
 );
 
-export type DegreeLevel = 'doctorate' | 'master' | 'bachelor' | 'associate' | 'secondary';
-
-/** From the highest to the lowest. */
-export const DEGREE_LEVELS: readonly DegreeLevel[] = [
-  'doctorate',
-  'master',
-  'bachelor',
-  'associate',
-  'secondary',
-];
-
 export const degreeBook: PhraseBook<DegreeLevel> = createPhraseBook(
   DEGREE_LEVELS.flatMap((level) => degrees[level].split('|').map((name) => [name, level] as const)),
 );
+
+/** The degrees that tokens name, from left to right. */
+export function degreesIn(tokens: readonly Token[]): SeenPhrase<DegreeLevel>[] {
+  return degreeBook.find(tokens, ({ from, to }) => {
+    const first = tokens[from];
+    return to - from > 1 || (first !== undefined && looksLikeDegree(first.text));
+  });
+}
+
+/** Degrees of two or three letters are words too: they count in capitals only. */
+export function looksLikeDegree(word: string): boolean {
+  return word.length > 3 || /^\p{Lu}[\p{Lu}.]/u.test(word) || word.includes('.');
+}
 
 export interface KnownSkill {
   /** The one name that all its spellings stand for. */

@@ -1,3 +1,4 @@
+import { hashOf } from '../../documents/text/tokens.ts';
 import { PROTECTED } from './protected-words.ts';
 import levels from './word-rarity.json' with { type: 'json' };
 
@@ -111,8 +112,6 @@ function undouble(word: string): string {
   return isDoubled ? word.slice(0, -1) : word;
 }
 
-const HASH_PRIME = 0x01000193;
-
 /**
  * Words as numbers in ascending order, each with what it weighs, so that two lists are compared in one walk. 32 bits: of
  * 200 words, two meet once in 200,000 pairs of lists.
@@ -132,12 +131,6 @@ export function weighedWords(words: readonly string[]): WeighedWords {
     weights: Float32Array.from(rows, ({ weight }) => weight),
     total: rows.reduce((sum, { weight }) => sum + weight, 0),
   };
-}
-
-function hashOf(word: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < word.length; at += 1) hash = Math.imul(hash ^ word.charCodeAt(at), HASH_PRIME);
-  return hash >>> 0;
 }
 
 /** What the words that two lists have in common weigh together. */
