@@ -9,6 +9,8 @@ import {
   openApiDocument,
 } from '../http/openapi.ts';
 import type { ServiceApp } from '../http/service-app.ts';
+import { NAMED_WORKERS } from './health.ts';
+import { GENERATOR_PATH, generatorMetrics, generatorStatus } from './match-generator.ts';
 import {
   aiServicesAnswer,
   entryQuery,
@@ -22,12 +24,7 @@ import { eventAnswer, roomEvent, transcriptAnswer, transcriptBody } from './room
 const dependency = z.strictObject({ status: z.enum(['healthy', 'unhealthy']), latency_ms: z.number() });
 const poolFigures = z.strictObject({ size: z.int(), busy: z.int(), waiting: z.int() });
 const workerState = z.enum(['running', 'failing', 'stopped']);
-const namedWorkers = {
-  match_score_generator: workerState,
-  email_worker: workerState,
-  cv_worker: workerState,
-  document_worker: workerState,
-};
+const namedWorkers = Object.fromEntries(NAMED_WORKERS.map((name) => [name, workerState]));
 const readiness = z.enum(['healthy', 'degraded', 'unhealthy']);
 
 const readyAnswer = z.union([
@@ -37,7 +34,7 @@ const readyAnswer = z.union([
       database: dependency,
       cache: dependency,
       workers: z.strictObject({
-        status: z.enum(['healthy', 'degraded', 'unhealthy']),
+        status: readiness,
         active: z.int(),
         idle: z.int(),
       }),
@@ -54,12 +51,7 @@ const readyAnswer = z.union([
 const healthAnswer = z.strictObject({ status: z.literal('healthy') });
 const liveAnswer = z.strictObject({ status: z.literal('alive') });
 const databaseAnswer = dependency.extend({ pool: poolFigures });
-const ALL_RUNNING = {
-  match_score_generator: 'running',
-  email_worker: 'running',
-  cv_worker: 'running',
-  document_worker: 'running',
-};
+const ALL_RUNNING = Object.fromEntries(NAMED_WORKERS.map((name) => [name, 'running']));
 
 /** A-1 to A-4. */
 const describedHealth: readonly DescribedRoute[] = [
@@ -171,28 +163,6 @@ const describedMonitoring: readonly DescribedRoute[] = [
   ]),
 ];
 
-const GENERATOR_PATH = '/api/v1/background-tasks/match-score-generator';
-const generatorState = z.enum(['running', 'stopped', 'processing']);
-const generatorStatus = z.strictObject({
-  ...{
-    status: generatorState,
-    uptime_seconds: z.number(),
-    current_batch: z.number(),
-    queue_size: z.number(),
-  },
-  wish: z.enum(['running', 'stopped']),
-});
-const generatorFigures = {
-  ...{ total_processed: z.int(), total_errors: z.int(), avg_processing_time_ms: z.number() },
-  ...{ throughput_per_minute: z.number(), last_processed_at: z.iso.datetime().nullable() },
-  ...{ processing_rate: z.number(), error_rate: z.number() },
-};
-const generatorMetrics = z.strictObject({
-  ...generatorFigures,
-  queue_depth: z.int(),
-  circuit_breaker_state: z.enum(['CLOSED', 'OPEN', 'HALF-OPEN']),
-  processes: z.array(z.strictObject({ id: z.string(), status: generatorState, ...generatorFigures })),
-});
 const GENERATOR_STATUS = {
   status: 'running',
   uptime_seconds: 60,

@@ -75,7 +75,7 @@ function readiness(database: string, isWhole: boolean): string {
 
 interface BoardWorker {
   status(): QueueWorkerStatus;
-  /** An operator may wish it stopped: then it rests, and that is no fault. */
+  /** An operator may stop it, which is no fault. */
   readonly mayRest?: boolean;
 }
 
@@ -88,7 +88,7 @@ interface WorkersSummary {
 
 interface SeenWorker extends QueueWorkerStatus {
   readonly name: string;
-  /** It runs, or rests as it was wished. */
+  /** It runs, or was stopped by an operator. */
   readonly isWell: boolean;
 }
 

@@ -1,12 +1,7 @@
 import type { Context } from 'hono';
+import { z } from 'zod';
 import type { Generator } from '../domain/matching/generator/generator.ts';
-import {
-  type GeneratorMetrics,
-  type GeneratorStatus,
-  type GeneratorWish,
-  readMetrics,
-  readStatus,
-} from '../domain/matching/generator/generator-status.ts';
+import { type DesiredState, readMetrics, readStatus } from '../domain/matching/generator/generator-status.ts';
 import type { PlatformModelCalls } from '../domain/matching/generator/model-calls.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -19,43 +14,77 @@ export interface MatchGeneratorParts {
   readonly modelCalls: Pick<PlatformModelCalls, 'breakerState'>;
 }
 
-/** A-9's answer, in the documented names; `wish` says what it is to become where a batch still runs. */
-interface StatusAnswer {
-  readonly status: GeneratorStatus['state'];
-  readonly uptime_seconds: number;
-  readonly current_batch: number;
-  readonly queue_size: number;
-  readonly wish: GeneratorWish;
-}
+const state = z.enum(['running', 'stopped', 'processing']);
 
-const PATH = '/api/v1/background-tasks/match-score-generator';
+/** A-9's answer, in the documented names; `wish` is the desired state, which differs while a batch still runs. */
+export const generatorStatus = z.strictObject({
+  status: state,
+  uptime_seconds: z.number(),
+  current_batch: z.number(),
+  queue_size: z.number(),
+  wish: z.enum(['running', 'stopped']),
+});
+
+const figures = {
+  total_processed: z.int(),
+  total_errors: z.int(),
+  avg_processing_time_ms: z.number(),
+  throughput_per_minute: z.number(),
+  last_processed_at: z.iso.datetime().nullable(),
+  processing_rate: z.number(),
+  error_rate: z.number(),
+};
+
+/** A-11's answer. */
+export const generatorMetrics = z.strictObject({
+  ...figures,
+  queue_depth: z.int(),
+  circuit_breaker_state: z.enum(['CLOSED', 'OPEN', 'HALF-OPEN']),
+  processes: z.array(z.strictObject({ id: z.string(), status: state, ...figures })),
+});
+
+export const GENERATOR_PATH = '/api/v1/background-tasks/match-score-generator';
 
 /** A-9 to A-11. All of it is internal: the caller has put the guard in front. */
 export function addMatchGenerator(app: ServiceApp, parts: MatchGeneratorParts): void {
-  const { generator } = parts;
-  app.get(`${PATH}/status`, async (context) => context.json(await status(parts)));
-  app.post(`${PATH}/start`, (context) => wish(context, parts, 'running'));
-  app.post(`${PATH}/stop`, (context) => wish(context, parts, 'stopped'));
-  app.get(`${PATH}/metrics`, async (context) => {
-    const { database, clock, modelCalls } = parts;
-    const now = { nowMs: clock.now(), own: generator.own(), breakerState: modelCalls.breakerState() };
-    const metrics: GeneratorMetrics = await readMetrics(database, now);
-    return context.json(metrics);
-  });
+  app.get(`${GENERATOR_PATH}/status`, async (context) => context.json(await statusOf(parts)));
+  app.post(`${GENERATOR_PATH}/start`, (context) => change(context, parts, 'running'));
+  app.post(`${GENERATOR_PATH}/stop`, (context) => change(context, parts, 'stopped'));
+  app.get(`${GENERATOR_PATH}/metrics`, async (context) => context.json(await metricsOfGenerator(parts)));
 }
 
-async function wish(context: Context, parts: MatchGeneratorParts, wanted: GeneratorWish): Promise<Response> {
-  await parts.generator.wish(wanted);
-  return context.json(await status(parts));
+/** Of all processes, with this one's own counts as they are now. */
+export async function metricsOfGenerator({
+  database,
+  clock,
+  generator,
+  modelCalls,
+}: MatchGeneratorParts): Promise<z.output<typeof generatorMetrics>> {
+  const now = { nowMs: clock.now(), own: generator.own(), breakerState: modelCalls.breakerState() };
+  const { processes, ...total } = await readMetrics(database, now);
+  return { ...total, processes: [...processes] };
 }
 
-async function status({ database, clock, generator }: MatchGeneratorParts): Promise<StatusAnswer> {
+async function change(
+  context: Context,
+  parts: MatchGeneratorParts,
+  desired: DesiredState,
+): Promise<Response> {
+  await parts.generator.setDesiredState(desired);
+  return context.json(await statusOf(parts));
+}
+
+async function statusOf({
+  database,
+  clock,
+  generator,
+}: MatchGeneratorParts): Promise<z.output<typeof generatorStatus>> {
   const now = await readStatus(database, clock.now(), generator.own());
   return {
     status: now.state,
     uptime_seconds: now.uptimeSeconds,
     current_batch: now.currentBatch,
     queue_size: now.queueSize,
-    wish: now.wish,
+    wish: now.desiredState,
   };
 }

@@ -3,7 +3,6 @@ import { serviceOf } from '../domain/breakers/breaker.ts';
 import type { Breakers } from '../domain/breakers/breakers.ts';
 import { countOperations, countOutcomes } from '../domain/calls/usage/ai-operations.ts';
 import { findEntries, lastFailures, MAX_ENTRIES } from '../domain/logs/log-queries.ts';
-import { readMetrics } from '../domain/matching/generator/generator-status.ts';
 import type { ModelDirectory } from '../domain/models/model-directory.ts';
 import { envelopeResponse, errorEnvelope } from '../http/error-envelope.ts';
 import { createMetricsRoute, type Metric, processMetrics } from '../http/metrics.ts';
@@ -13,7 +12,7 @@ import type { Database } from '../ports/database.ts';
 import type { QueueDepth } from '../ports/job-queue.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
 import type { WorkerBoard } from './health.ts';
-import type { MatchGeneratorParts } from './match-generator.ts';
+import { type MatchGeneratorParts, metricsOfGenerator } from './match-generator.ts';
 
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
@@ -171,7 +170,7 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
   const own = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });
   const [queues, generator, operations] = [
     await queueDepths(),
-    await generatorOf(parts),
+    await metricsOfGenerator(parts),
     await countOutcomes(database, new Date(parts.clock.now() - HOUR_MS)),
   ];
   const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
@@ -213,11 +212,6 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
     ]),
     gauge('turnpike_match_queue_pairs', 'Pairs that wait to be scored.', [{ value: generator.queue_depth }]),
   ];
-}
-
-async function generatorOf({ database, clock, generator, modelCalls }: AiMetricsParts) {
-  const now = { nowMs: clock.now(), own: generator.own(), breakerState: modelCalls.breakerState() };
-  return await readMetrics(database, now);
 }
 
 /** What the monitoring routes answer with: the documents are made from these, and the answers are typed by them. */

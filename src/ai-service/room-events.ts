@@ -213,13 +213,13 @@ function fromServer(body: z.output<typeof serverEvent>, kind: RoomEventKind): Re
   if (room === null) return noName('room_name');
   const [at, began, param] = timesOf(body, kind);
   if (at == null) return { outcome: 'invalid', message: 'a time in seconds is needed', param };
-  const told = kind === 'joined' || kind === 'left' ? [body.occupant ?? {}] : (body.all_occupants ?? []);
+  const occupants = kind === 'joined' || kind === 'left' ? [body.occupant ?? {}] : (body.all_occupants ?? []);
   const event: ReceivedEvent = {
     kind,
     isBreakout: body.is_breakout === true,
     happenedAtMs: toMs(at),
     beganAtMs: began == null ? null : toMs(began),
-    occupants: told.map(occupantOf),
+    occupants: occupants.map(occupantOf),
     room,
     roomJid: body.room_jid ?? null,
     breakoutId: body.breakout_room_id ?? null,
@@ -243,19 +243,19 @@ function timesOf(
   }
 }
 
-function occupantOf(told: z.output<typeof occupant>): Occupant {
+function occupantOf(sent: z.output<typeof occupant>): Occupant {
   const text = (value: string | number | null | undefined) => {
     const cleaned = value == null ? '' : String(value).toWellFormed().replace(/\p{C}/gu, '').trim();
     return cleaned === '' ? null : cleaned;
   };
   return {
-    jid: text(told.occupant_jid),
-    id: text(told.id),
-    name: text(told.name),
-    email: text(told.email),
-    joinedAtMs: told.joined_at == null ? null : toMs(told.joined_at),
-    leftAtMs: told.left_at == null ? null : toMs(told.left_at),
-    talkMs: told.total_dominant_speaker_time ?? null,
+    jid: text(sent.occupant_jid),
+    id: text(sent.id),
+    name: text(sent.name),
+    email: text(sent.email),
+    joinedAtMs: sent.joined_at == null ? null : toMs(sent.joined_at),
+    leftAtMs: sent.left_at == null ? null : toMs(sent.left_at),
+    talkMs: sent.total_dominant_speaker_time ?? null,
   };
 }
 

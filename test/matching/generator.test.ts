@@ -51,7 +51,7 @@ describe('A-9 the generator', () => {
     await eventually(async () => (await scoresOf(database, world.companyId)).length === 1);
     await eventually(async () => (await statusOf(generator)).state === 'running');
     const status = await statusOf(generator);
-    expect(status).toMatchObject({ state: 'running', wish: 'running', queueSize: 0 });
+    expect(status).toMatchObject({ state: 'running', desiredState: 'running', queueSize: 0 });
     expect(status.currentBatch).toBeGreaterThan(0);
     await clock.advance(90_000);
     expect((await statusOf(generator)).uptimeSeconds).toBeGreaterThanOrEqual(90);
@@ -71,32 +71,32 @@ describe('A-9 the generator', () => {
     await world.addTalent();
     const generator = await start(world.parts);
     await eventually(async () => (await statusOf(generator)).state === 'processing');
-    expect(await generator.wish('stopped')).toBe(true);
-    expect(await generator.wish('stopped')).toBe(false);
+    expect(await generator.setDesiredState('stopped')).toBe(true);
+    expect(await generator.setDesiredState('stopped')).toBe(false);
     expect((await statusOf(generator)).state).toBe('processing');
     gate.resolve();
     await eventually(async () => (await statusOf(generator)).state === 'stopped');
     expect(await scoresOf(database, world.companyId)).toHaveLength(1);
-    expect(await statusOf(generator)).toMatchObject({ uptimeSeconds: 0, wish: 'stopped' });
+    expect(await statusOf(generator)).toMatchObject({ uptimeSeconds: 0, desiredState: 'stopped' });
     await world.addTalent();
     await clock.advance(60_000);
     expect(await statusOf(generator)).toMatchObject({ state: 'stopped', queueSize: 1 });
-    expect(await generator.wish('running')).toBe(true);
-    expect(await generator.wish('running')).toBe(false);
+    expect(await generator.setDesiredState('running')).toBe(true);
+    expect(await generator.setDesiredState('running')).toBe(false);
     await eventually(async () => (await scoresOf(database, world.companyId)).length === 2);
   });
 
-  test('A-10 the wish survives a restart, and reaches every process', async () => {
+  test('A-10 the desired state survives a restart, and reaches every process', async () => {
     const world = await openMatchingWorld(database, { clock });
     const first = await start(world.parts);
-    await first.wish('stopped');
+    await first.setDesiredState('stopped');
     const [second] = [await start(world.parts)];
     await eventually(() => [first, second].every((one) => one.own().state === 'stopped'));
     await world.addJob();
     await world.addTalent();
     await clock.advance(10_000);
     expect(await scoresOf(database, world.companyId)).toEqual([]);
-    await second.wish('running');
+    await second.setDesiredState('running');
     await eventually(() => [first, second].every((one) => one.own().state !== 'stopped'));
     await eventually(async () => (await scoresOf(database, world.companyId)).length === 1);
   });

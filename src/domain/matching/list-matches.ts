@@ -17,7 +17,7 @@ export interface Match {
   readonly updatedAt: Date;
 }
 
-interface MatchWish {
+interface MatchPageArgs {
   readonly limit: number;
   /** Of the last match of the page before. */
   readonly after: MatchCursor | null;
@@ -36,7 +36,7 @@ const MOST_AT_ONCE = 1_000;
 export async function listMatches(
   statements: Statements,
   companyId: string,
-  { limit, after, jobId, talentId }: MatchWish,
+  { limit, after, jobId, talentId }: MatchPageArgs,
 ): Promise<readonly Match[]> {
   return await statements.query<Match>(
     `select id, job_id as "jobId", talent_id as "talentId", score, job_to_talent as "jobToTalent",
@@ -68,9 +68,9 @@ export function readMatchCursor(text: string): MatchCursor | null {
   return score === undefined || id === undefined ? null : { score: Number(score), id };
 }
 
-/** All that matching keeps of one talent: for whoever asks what is known of them. */
+/** All that matching stores of one talent: for the export of a person's data. */
 interface TalentMatchData {
-  /** What scores are made of; null where the talent cannot be matched or was not looked at yet. */
+  /** What scores are made of; null where the talent cannot be matched or was not processed yet. */
   readonly facts: MatchFacts | null;
   /** Every score with its parts and reasons, the best first. */
   readonly matches: readonly Match[];
@@ -80,11 +80,10 @@ interface MatchFacts {
   /** Of the talent. */
   readonly version: number;
   readonly known: TalentFacts;
-  /** Whose vector is kept beside them; the vector itself says nothing to a person. */
+  /** The model of the stored vector; the vector itself says nothing to a person. */
   readonly embedModel: string | null;
 }
 
-const AT_ONCE = 1_000;
 /** A talent has a score for each job it was compared with: no company has had that many jobs. */
 const MOST_PAGES = 100;
 
@@ -100,12 +99,11 @@ export async function exportMatchData(
   const matches: Match[] = [];
   let after: MatchCursor | null = null;
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    const found: readonly Match[] = await listMatches(statements, companyId, {
-      ...{ limit: AT_ONCE, after, jobId: null, talentId },
-    });
+    const args = { limit: MOST_AT_ONCE, after, jobId: null, talentId };
+    const found: readonly Match[] = await listMatches(statements, companyId, args);
     matches.push(...found);
     const last = found.at(-1);
-    if (last === undefined || found.length < AT_ONCE) break;
+    if (last === undefined || found.length < MOST_AT_ONCE) break;
     after = { score: last.score, id: last.id };
   }
   return { facts: facts ?? null, matches };

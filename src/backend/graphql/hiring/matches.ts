@@ -1,11 +1,11 @@
 import { findJobs, type Job } from '../../../domain/jobs/job.ts';
 import {
+  type DesiredState,
   type GeneratorState,
   type GeneratorStatus,
-  type GeneratorWish,
   readMetrics,
   readStatus,
-  setWish,
+  setDesiredState,
 } from '../../../domain/matching/generator/generator-status.ts';
 import {
   listMatches,
@@ -190,7 +190,7 @@ const matchGeneratorObjects: Declaration = (builder) => {
     description: 'The match score generator, over all processes that run it.',
     fields: (t) => ({
       state: t.expose('state', { type: 'GeneratorState' }),
-      wish: t.expose('wish', {
+      wish: t.expose('desiredState', {
         type: 'GeneratorState',
         description: 'What it is to be: running or stopped.',
       }),
@@ -221,7 +221,7 @@ const startMatchGenerator: Declaration = (builder) =>
       type: 'MatchGenerator',
       description: 'Starts it in all processes; harmless where it runs.',
       authScopes: { superAdmin: true },
-      resolve: (_root, _args, context) => wish(context, 'running'),
+      resolve: (_root, _args, context) => change(context, 'running'),
     }),
   );
 
@@ -231,21 +231,21 @@ const stopMatchGenerator: Declaration = (builder) =>
       type: 'MatchGenerator',
       description: 'Stops it in all processes, each after its batch. It stays stopped after a restart.',
       authScopes: { superAdmin: true },
-      resolve: (_root, _args, context) => wish(context, 'stopped'),
+      resolve: (_root, _args, context) => change(context, 'stopped'),
     }),
   );
 
-async function wish(context: RequestContext, wanted: GeneratorWish) {
+async function change(context: RequestContext, desired: DesiredState) {
   await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
-    const isChanged = await setWish(transaction, wanted, new Date(context.parts.clock.now()));
+    const isChanged = await setDesiredState(transaction, desired, new Date(context.parts.clock.now()));
     if (!isChanged) return nothingChanged();
-    const action = wanted === 'running' ? 'match-generator.started' : 'match-generator.stopped';
+    const action = desired === 'running' ? 'match-generator.started' : 'match-generator.stopped';
     await record({ action, objectKind: 'match-generator', objectId: 'match-generator', companyId: null });
   });
   return await look(context);
 }
 
-/** What the processes have told of themselves, some seconds ago at most. */
+/** As of the processes' last heartbeats, some seconds ago at most. */
 async function look({ parts: { database, clock } }: RequestContext) {
   const nowMs = clock.now();
   const status = await readStatus(database, nowMs, null);

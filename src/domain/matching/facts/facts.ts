@@ -108,8 +108,9 @@ export function storedVector(model: string, numbers: readonly number[]): StoredV
   return { model, values: Int8Array.from(numbers, (number) => Math.round((number / length) * VECTOR_SCALE)) };
 }
 
-/** -1 to 1; null where they cannot be compared. */
-export function cosine(one: StoredVector, other: StoredVector): number | null {
+/** -1 to 1; null where one is missing or they cannot be compared. */
+export function cosine(one: StoredVector | null, other: StoredVector | null): number | null {
+  if (one === null || other === null) return null;
   if (one.model !== other.model || one.values.length !== other.values.length) return null;
   return dot(one.values, other.values) / (VECTOR_SCALE * VECTOR_SCALE);
 }

@@ -2,7 +2,7 @@ import type { JobFacts, Place, Requirement, SkillVocabulary } from './facts.ts';
 import { placeOf, placesIn } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
 import { isSoft, languagesIn, levelIn, lowestDegreeIn } from './qualifications.ts';
-import { line, list, months, object } from './read-talent.ts';
+import { line, list, months, object, textToEmbed } from './read-talent.ts';
 import { wordsOf } from './words.ts';
 
 /** A job as the database has it. `posting` is what was read out of its text, and may be null. */
@@ -18,7 +18,6 @@ export interface StoredJob {
 }
 
 const MOST = { requirements: 60, mentioned: 30, places: 5, lines: 60, terms: 220 } as const;
-const EMBEDDED_TEXT = 900;
 const LONGEST_LINE = 300;
 const BULLET = /^[\s\-–—*•·▪●]+/u;
 /** The part of a description that is about the work; firms write about themselves at the end. */
@@ -62,8 +61,7 @@ export function jobText(facts: JobFacts): string {
   const skills = [...facts.must, ...facts.nice].flatMap((one) => (one.kind === 'skills' ? one.skills : []));
   const words = facts.must.flatMap((one) => (one.kind === 'words' ? [one.text] : []));
   const named = [...new Set([...skills, ...facts.mentioned])].slice(0, 40);
-  const parts = [[facts.title], named, words.slice(0, 6)].filter((part) => part.length > 0);
-  return withoutProtected(parts.map((part) => part.join(', ')).join('. ')).slice(0, EMBEDDED_TEXT);
+  return textToEmbed([[facts.title], named, words.slice(0, 6)]);
 }
 
 /**

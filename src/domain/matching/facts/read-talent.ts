@@ -45,12 +45,12 @@ export function readTalent({ profile, document }: StoredTalent, vocabulary: Skil
 export function talentText(facts: TalentFacts): string {
   const titles = facts.roles.slice(0, 4).map(({ title }) => title);
   const parts = [titles, facts.skills.slice(0, 40), facts.areas.slice(0, 2), facts.certificates.slice(0, 5)];
-  return withoutProtected(
-    parts
-      .filter((part) => part.length > 0)
-      .map((part) => part.join(', '))
-      .join('. '),
-  ).slice(0, EMBEDDED_TEXT);
+  return textToEmbed(parts);
+}
+
+export function textToEmbed(parts: readonly (readonly string[])[]): string {
+  const named = parts.filter((part) => part.length > 0);
+  return withoutProtected(named.map((part) => part.join(', ')).join('. ')).slice(0, EMBEDDED_TEXT);
 }
 
 function doneTexts(record: Fields, work: readonly Fields[]): readonly string[] {

@@ -18,7 +18,7 @@ export interface CompanyIndexes {
   open(companyId: string): Promise<CompanyIndex>;
 }
 
-interface Kept {
+interface LoadedIndex extends CompanyIndex {
   readonly talents: Map<string, TalentFeatures>;
   readonly jobs: Map<string, JobFeatures>;
   readonly talentsBySkill: Map<string, Set<string>>;
@@ -39,8 +39,8 @@ interface Row {
 
 /** About 6 KB each: 250,000 talents and jobs are 1.5 GB at the very most, and no operator has that by accident. */
 const MOST_SUBJECTS = 250_000;
-/** Rows of what is gone stay an hour (sweep.ts): an index that was not read for that long may have missed one. */
-const TOO_OLD_MS = 30 * 60_000;
+/** An index that was not refreshed for so long is read anew: rows of what is gone are deleted after twice the time. */
+export const INDEX_LIFETIME_MS = 30 * 60_000;
 const ROWS_AT_ONCE = 2_000;
 
 /**
@@ -54,9 +54,9 @@ export function createCompanyIndexes({
   readonly database: Statements;
   readonly clock: { now(): number };
 }): CompanyIndexes {
-  const kept = new Map<string, Kept>();
+  const loaded = new Map<string, LoadedIndex>();
 
-  async function refresh(companyId: string, index: Kept): Promise<void> {
+  async function refresh(companyId: string, index: LoadedIndex): Promise<void> {
     // Before the rows: what commits in between is read now, and once more at the next look.
     const [now] = await database.query<{ horizon: string }>(
       'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',
@@ -69,7 +69,7 @@ export function createCompanyIndexes({
          order by subject_id limit ${ROWS_AT_ONCE}`,
         [companyId, index.horizon, after],
       );
-      for (const row of rows) keep(index, row);
+      for (const row of rows) load(index, row);
       if (rows.length < ROWS_AT_ONCE) break;
       after = rows.at(-1)?.id ?? null;
     }
@@ -79,36 +79,36 @@ export function createCompanyIndexes({
 
   function makeRoom(companyId: string): void {
     let total = 0;
-    for (const { talents, jobs } of kept.values()) total += talents.size + jobs.size;
-    for (const [other, { talents, jobs }] of kept) {
+    for (const { talents, jobs } of loaded.values()) total += talents.size + jobs.size;
+    for (const [other, { talents, jobs }] of loaded) {
       if (total <= MOST_SUBJECTS) return;
       if (other === companyId) continue;
-      kept.delete(other);
+      loaded.delete(other);
       total -= talents.size + jobs.size;
     }
   }
 
   return {
     async open(companyId) {
-      const before = kept.get(companyId);
-      const isFresh = before !== undefined && clock.now() - before.readAtMs < TOO_OLD_MS;
+      const before = loaded.get(companyId);
+      const isFresh = before !== undefined && clock.now() - before.readAtMs < INDEX_LIFETIME_MS;
       const index = isFresh ? before : emptyIndex();
       await refresh(companyId, index);
       // The one used last stands at the end.
-      kept.delete(companyId);
-      kept.set(companyId, index);
+      loaded.delete(companyId);
+      loaded.set(companyId, index);
       makeRoom(companyId);
       return index;
     },
   };
 }
 
-function emptyIndex(): Kept {
+function emptyIndex(): LoadedIndex {
   const maps = { talents: new Map(), jobs: new Map(), talentsBySkill: new Map(), jobsBySkill: new Map() };
   return { ...maps, horizon: '0', readAtMs: 0 };
 }
 
-function keep(index: Kept, { id, kind, version, facts, vector, model }: Row): void {
+function load(index: LoadedIndex, { id, kind, version, facts, vector, model }: Row): void {
   const isTalent = kind === 'talent';
   const known = isTalent ? index.talents.get(id) : index.jobs.get(id);
   if (known !== undefined && known.version > version) return;
@@ -149,25 +149,20 @@ const TITLE_WORTH = 0.3;
 export function candidateJobs(talent: TalentFeatures, index: CompanyIndex): readonly string[] {
   if (index.jobs.size <= MOST_CANDIDATES) return [...index.jobs.keys()];
   const shared = sharedSkills(talent.weighed, index.jobsBySkill, index.jobs.size);
-  const [title] = talent.titles;
-  return bestCandidates(index.jobs, (id, job) => {
-    const byTitle = title === undefined ? 0 : titleCloseness(title, job.title) * TITLE_WORTH;
-    return (shared.get(id) ?? 0) + byTitle + vectorCloseness(talent, job);
-  });
+  return bestCandidates(index.jobs, (id, job) => (shared.get(id) ?? 0) + nearness(talent, job));
 }
 
 export function candidateTalents(job: JobFeatures, index: CompanyIndex): readonly string[] {
   if (index.talents.size <= MOST_CANDIDATES) return [...index.talents.keys()];
   const shared = sharedSkills(job.wanted, index.talentsBySkill, index.talents.size);
-  return bestCandidates(index.talents, (id, talent) => {
-    const [title] = talent.titles;
-    const byTitle = title === undefined ? 0 : titleCloseness(title, job.title) * TITLE_WORTH;
-    return (shared.get(id) ?? 0) + byTitle + vectorCloseness(talent, job);
-  });
+  return bestCandidates(index.talents, (id, talent) => (shared.get(id) ?? 0) + nearness(talent, job));
 }
 
-function vectorCloseness(talent: TalentFeatures, job: JobFeatures): number {
-  return talent.vector === null || job.vector === null ? 0 : (cosine(talent.vector, job.vector) ?? 0);
+/** By title and vector. */
+function nearness(talent: TalentFeatures, job: JobFeatures): number {
+  const [title] = talent.titles;
+  const byTitle = title === undefined ? 0 : titleCloseness(title, job.title) * TITLE_WORTH;
+  return byTitle + (cosine(talent.vector, job.vector) ?? 0);
 }
 
 function sharedSkills(

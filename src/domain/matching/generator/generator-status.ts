@@ -1,9 +1,10 @@
 import type { Statements } from '../../../ports/database.ts';
 
 export type GeneratorState = 'stopped' | 'running' | 'processing';
-export type GeneratorWish = 'running' | 'stopped';
+/** What operators want it to be, in all processes; it outlives every restart. */
+export type DesiredState = 'running' | 'stopped';
 
-/** A process that runs the generator, as it last told of itself. */
+/** A process that runs the generator, as of its last heartbeat. */
 export interface GeneratorProcess {
   readonly id: string;
   readonly state: GeneratorState;
@@ -12,30 +13,30 @@ export interface GeneratorProcess {
   readonly runningSinceMs: number | null;
 }
 
-/** A process tells of itself this often, and counts as gone when it has not for six times as long. */
-export const TELL_MS = 5_000;
-const GONE_MS = 30_000;
+/** A process counts as gone after six heartbeats without one. */
+export const HEARTBEAT_MS = 5_000;
+const GONE_MS = 6 * HEARTBEAT_MS;
 
-export async function readWish(statements: Statements): Promise<GeneratorWish> {
-  const rows = await statements.query<{ wish: GeneratorWish }>('select wish from match_generator');
+export async function readDesiredState(statements: Statements): Promise<DesiredState> {
+  const rows = await statements.query<{ wish: DesiredState }>('select wish from match_generator');
   return rows[0]?.wish ?? 'running';
 }
 
 /** For all processes, now and after every restart. False where it was so already. */
-export async function setWish(
+export async function setDesiredState(
   statements: Statements,
-  wish: GeneratorWish,
+  desired: DesiredState,
   changedAt: Date,
 ): Promise<boolean> {
   const rows = await statements.query(
     'update match_generator set wish = $1, changed_at = $2 where wish <> $1 returning wish',
-    [wish, changedAt],
+    [desired, changedAt],
   );
   await statements.query(`select pg_notify('match_changes', '')`);
   return rows.length > 0;
 }
 
-export async function tellProcess(
+export async function recordHeartbeat(
   statements: Statements,
   { id, state, counts, runningSinceMs }: GeneratorProcess,
   { startedAtMs, nowMs }: { readonly startedAtMs: number; readonly nowMs: number },
@@ -47,22 +48,22 @@ export async function tellProcess(
   );
 }
 
-export async function forgetProcess(statements: Statements, id: string): Promise<void> {
+export async function removeProcess(statements: Statements, id: string): Promise<void> {
   await statements.query('delete from match_processes where id = $1', [id]);
 }
 
-export async function forgetGoneProcesses(statements: Statements, nowMs: number): Promise<void> {
+export async function purgeGoneProcesses(statements: Statements, nowMs: number): Promise<void> {
   await statements.query('delete from match_processes where seen_at < $1', [new Date(nowMs - GONE_MS)]);
 }
 
-/** All that tell of themselves; for the one that asks, what it knows itself, which is newer. */
+/** All processes with a recent heartbeat; for the caller's own, what it knows itself, which is newer. */
 async function listProcesses(
   statements: Statements,
   nowMs: number,
   own: GeneratorProcess | null,
 ): Promise<readonly GeneratorProcess[]> {
-  type Told = CountsNow & { readonly runningSinceMs: number | null };
-  const rows = await statements.query<{ id: string; state: GeneratorState; counts: Told }>(
+  type StoredCounts = CountsNow & { readonly runningSinceMs: number | null };
+  const rows = await statements.query<{ id: string; state: GeneratorState; counts: StoredCounts }>(
     'select id, state, counts from match_processes where seen_at >= $1 order by started_at, id',
     [new Date(nowMs - GONE_MS)],
   );
@@ -72,7 +73,7 @@ async function listProcesses(
   return own === null ? others : [own, ...others];
 }
 
-/** Pairs and changed talents and jobs that wait or are worked on; not those that failed for good. */
+/** Pairs and changed talents and jobs that wait or are in progress; not those that failed for good. */
 export async function queueSize(statements: Statements): Promise<number> {
   const rows = await statements.query<{ size: bigint }>(
     `select (select count(*) from match_pairs where failed_at is null)
@@ -83,7 +84,7 @@ export async function queueSize(statements: Statements): Promise<number> {
 
 export interface GeneratorStatus {
   readonly state: GeneratorState;
-  readonly wish: GeneratorWish;
+  readonly desiredState: DesiredState;
   readonly uptimeSeconds: number;
   readonly currentBatch: number;
   readonly queueSize: number;
@@ -95,16 +96,16 @@ export async function readStatus(
   nowMs: number,
   own: GeneratorProcess | null,
 ): Promise<GeneratorStatus> {
-  const wish = await readWish(statements);
+  const desiredState = await readDesiredState(statements);
   const processes = await listProcesses(statements, nowMs, own);
   const since = processes.flatMap(({ runningSinceMs }) => runningSinceMs ?? []);
   const isProcessing = processes.some(({ state }) => state === 'processing');
   const isRunning = processes.some(({ state }) => state === 'running');
-  const state = isProcessing ? 'processing' : wish === 'running' && isRunning ? 'running' : 'stopped';
+  const state = isProcessing ? 'processing' : desiredState === 'running' && isRunning ? 'running' : 'stopped';
   const uptimeMs = state === 'stopped' || since.length === 0 ? 0 : nowMs - Math.min(...since);
   return {
     state,
-    wish,
+    desiredState,
     uptimeSeconds: Math.max(0, Math.floor(uptimeMs / 1_000)),
     currentBatch: sumOfCounts(processes.map(({ counts }) => counts)).batches,
     queueSize: await queueSize(statements),
@@ -202,7 +203,7 @@ export interface GeneratorMetrics extends ProcessMetrics {
   readonly queue_depth: number;
   /** The services that the embed and the extract alias are served by: the worst of their states. */
   readonly circuit_breaker_state: 'CLOSED' | 'OPEN' | 'HALF-OPEN';
-  readonly processes: readonly (ProcessMetrics & { readonly id: string; readonly status: string })[];
+  readonly processes: readonly (ProcessMetrics & { readonly id: string; readonly status: GeneratorState })[];
 }
 
 interface ProcessMetrics {

@@ -1,17 +1,18 @@
 import type { Timer } from '../../../ports/clock.ts';
 import type { Listener, Statements } from '../../../ports/database.ts';
 import { SCORER_VERSION } from '../facts/facts.ts';
+import { INDEX_LIFETIME_MS } from './company-index.ts';
 import {
   createGeneratorCounts,
-  forgetGoneProcesses,
-  forgetProcess,
+  type DesiredState,
   type GeneratorProcess,
   type GeneratorState,
-  type GeneratorWish,
-  readWish,
-  setWish,
-  TELL_MS,
-  tellProcess,
+  HEARTBEAT_MS,
+  purgeGoneProcesses,
+  readDesiredState,
+  recordHeartbeat,
+  removeProcess,
+  setDesiredState,
 } from './generator-status.ts';
 import { workOffChanges } from './process-changes.ts';
 import { type PairWorkParts, workOffPairs } from './process-pairs.ts';
@@ -20,20 +21,20 @@ import { rerankBest } from './rerank.ts';
 /**
  * The match score generator of one process.
  *
- *   stopped      It is wished to be stopped. Nothing is claimed.
- *   running      It is wished to run, and waits: for work, or for the pause between two batches.
- *   processing   A batch is claimed and worked on: changed talents and jobs, then pairs.
+ *   stopped      The desired state is stopped. Nothing is claimed.
+ *   running      The desired state is running, and it waits: for work, or for the pause between two batches.
+ *   processing   A batch is claimed and in progress: changed talents and jobs, then pairs.
  *
- * The wish stands in the database, is everybody's, and outlives every restart; the first one is to run. Each process
- * looks at it before each batch, and at once when it is told of a change. A wish to stop ends processing after the
- * batch, never within it; a wish to start before that moment has no effect but that there is no stop. Where the wish
- * cannot be read the last known one holds.
+ * The desired state is in the database, holds for all processes, and outlives every restart; at first it is running.
+ * Each process reads it before each batch, and at once when it is notified of a change. A stop ends processing after the
+ * batch, never within it; a start before that moment only cancels the stop. While the desired state cannot be read, the
+ * last known one holds.
  *
  * A process that closes ends its batch first. One that dies leaves a claim that runs out, and nothing else.
  */
 export interface Generator {
   /** For all processes. Harmless when repeated; false where it was so already. */
-  wish(wish: GeneratorWish): Promise<boolean>;
+  setDesiredState(desired: DesiredState): Promise<boolean>;
   own(): GeneratorProcess;
   /** Its last turn ended in a fault; it goes on trying. */
   isFailing(): boolean;
@@ -77,13 +78,13 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   const counts = createGeneratorCounts(clock);
   const ending = new AbortController();
   let state: GeneratorState = 'stopped';
-  let lastWish: GeneratorWish = 'stopped';
+  let lastDesired: DesiredState = 'stopped';
   let runningSinceMs: number | null = null;
   let isClosed = false;
-  let isTold = false;
+  let isWoken = false;
   let waking = new AbortController();
   let sweptAtMs = 0;
-  let toldAtMs = 0;
+  let reportedAtMs = 0;
   let hasFailed = false;
 
   const own = (): GeneratorProcess => ({ id, state, counts: counts.read(), runningSinceMs });
@@ -95,15 +96,15 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   });
 
   function wake(): void {
-    isTold = true;
+    isWoken = true;
     waking.abort();
   }
 
   async function pause(ms: number): Promise<void> {
-    if (isTold || isClosed) isTold = false;
+    if (isWoken || isClosed) isWoken = false;
     else await clock.sleep(ms, waking.signal);
     if (waking.signal.aborted) waking = new AbortController();
-    isTold = false;
+    isWoken = false;
   }
 
   function begin(): void {
@@ -128,10 +129,10 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
     return changes.claimed + pairs.claimed > 0;
   }
 
-  async function tell(isDue: boolean): Promise<void> {
-    if (!isDue && clock.now() - toldAtMs < TELL_MS) return;
-    toldAtMs = clock.now();
-    await tellProcess(database, own(), { startedAtMs, nowMs: clock.now() });
+  async function report(isDue: boolean): Promise<void> {
+    if (!isDue && clock.now() - reportedAtMs < HEARTBEAT_MS) return;
+    reportedAtMs = clock.now();
+    await recordHeartbeat(database, own(), { startedAtMs, nowMs: clock.now() });
   }
 
   function become(next: GeneratorState): void {
@@ -141,14 +142,14 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   }
 
   async function turn(): Promise<void> {
-    const wished = await readWish(database);
-    const isNew = wished !== lastWish;
-    lastWish = wished;
-    become(wished);
-    await tell(isNew);
-    if (wished === 'stopped') return await pause(pace.idleMs);
+    const desired = await readDesiredState(database);
+    const isNew = desired !== lastDesired;
+    lastDesired = desired;
+    become(desired);
+    await report(isNew);
+    if (desired === 'stopped') return await pause(pace.idleMs);
     const hasWorked = await batch().finally(() => become('running'));
-    await tell(false);
+    await report(false);
     if (hasWorked) return await pause(pace.pauseMs);
     if (clock.now() - sweptAtMs >= pace.sweepMs) {
       sweptAtMs = clock.now();
@@ -164,10 +165,10 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
         if (hasFailed) log.info('the match score generator works again');
         hasFailed = false;
       } catch (error) {
-        // Said once: while the database is away every turn fails.
+        // Logged once: while the database is unavailable every turn fails.
         if (!hasFailed && !isClosed) log.error('the match score generator failed and tries again', { error });
         hasFailed = true;
-        isTold = false;
+        isWoken = false;
         if (!isClosed) await clock.sleep(AFTER_A_FAULT_MS, waking.signal);
       }
     }
@@ -176,7 +177,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   const listener: Listener | null = await database
     .listen('match_changes', wake, wake)
     .catch((error: unknown) => {
-      // It looks by itself, only a little later.
+      // It polls instead, only a little later.
       log.warn('the match score generator is not told of changes', { error });
       return null;
     });
@@ -184,10 +185,10 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
   return {
     own,
     isFailing: () => hasFailed,
-    async wish(wish) {
-      const isChanged = await setWish(database, wish, new Date(clock.now()));
-      // A batch ends first; what only waits becomes what it is wished to be at once.
-      if (state !== 'processing') become(wish);
+    async setDesiredState(desired) {
+      const isChanged = await setDesiredState(database, desired, new Date(clock.now()));
+      // A batch ends first; while it only waits, the state changes at once.
+      if (state !== 'processing') become(desired);
       wake();
       return isChanged;
     },
@@ -198,25 +199,26 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
       await running;
       deadline.cancel();
       await listener?.close();
-      await forgetProcess(database, id).catch(() => {});
+      await removeProcess(database, id).catch(() => {});
     },
   };
 }
 
-/** Rows of what is gone are kept this long for those who hold it in memory (company-index.ts reads anew after half). */
-const GONE_KEPT_MS = 3_600_000;
+/** Rows of what is gone stay until every index that was read before has expired. */
+const GONE_ROWS_MS = 2 * INDEX_LIFETIME_MS;
 const EMBED_AGAIN_MS = 600_000;
 const SWEPT_AT_ONCE = 200;
 
 /**
- * What nobody asked for and yet has to be done, a little at a time and only while nothing else waits: facts read by an
- * earlier scorer, vectors that are missing or of another model than the newest ones. Returns how many were put in line.
+ * Maintenance, a little at a time and only while nothing else waits: deletes expired rows, and enqueues subjects whose
+ * facts come from an earlier scorer or whose vector is missing or of another model than the newest. Returns how many
+ * were enqueued.
  */
 export async function sweep(statements: Statements, nowMs: number): Promise<number> {
   await statements.query('delete from match_subjects where not is_live and written_at < $1', [
-    new Date(nowMs - GONE_KEPT_MS),
+    new Date(nowMs - GONE_ROWS_MS),
   ]);
-  await forgetGoneProcesses(statements, nowMs);
+  await purgeGoneProcesses(statements, nowMs);
   const rows = await statements.query(
     `with newest as (select embed_model from match_subjects where vector is not null
          order by written_at desc limit 1),

@@ -100,8 +100,6 @@ export function rounded(score: number): number {
   return Math.round(score * 10) / 10;
 }
 
-/** Every part is 0 to 1, or null where it does not apply to the pair. */
-
 /** A newer title tells more about what somebody does today. */
 const RECENCY = [1, 0.95, 0.88, 0.8] as const;
 /** For each rank that the job stands above the title, or below it. */
@@ -284,7 +282,7 @@ function placeFit(talent: TalentFeatures, job: JobFeatures): number | null {
 /** Three quarters by words, one by the vectors of the embed alias; by words alone where one of the vectors is missing. */
 function closeness(talent: TalentFeatures, job: JobFeatures): number | null {
   const byWords = closenessOfWords(talent, job);
-  const cos = talent.vector === null || job.vector === null ? null : cosine(talent.vector, job.vector);
+  const cos = cosine(talent.vector, job.vector);
   if (cos === null) return byWords;
   const byVectors = Math.min(1, Math.max(0, (cos - FAR_COSINE) / (NEAR_COSINE - FAR_COSINE)));
   return byWords === null ? byVectors : WORDS_SHARE * byWords + (1 - WORDS_SHARE) * byVectors;
