@@ -26,7 +26,7 @@ const MAX_LISTED = 1_000;
 
 /**
  * Background work on pg-boss, in the schema `pgboss` of our own database. pg-boss keeps the jobs and the cron
- * lines; taking jobs and watching over them is ours (see worker.ts and lookout.ts). It installs its schema under
+ * lines; taking jobs and watching over them is ours (see worker.ts and job-supervisor.ts). It installs its schema under
  * a lock of its own, so any number of processes may open at once.
  */
 export async function openJobQueue({

@@ -91,7 +91,7 @@ interface Part {
 }
 
 /**
- * Reads back what compose.ts wrote: one message, a part of plain text and a part of HTML. Of a file that is
+ * Reads back what composeMessage wrote: one message, a part of plain text and a part of HTML. Of a file that is
  * something else it makes what it can, and what it cannot find is empty.
  */
 export function readEml(eml: string): ReadEml {

@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 
-/** The codes of foreseen refusals. What nobody foresaw becomes INTERNAL_SERVER_ERROR (mask-errors.ts). */
+/** The codes of foreseen refusals; everything else becomes INTERNAL_SERVER_ERROR (asGraphqlError). */
 export type RefusalCode =
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'
