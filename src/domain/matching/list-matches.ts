@@ -1,18 +1,12 @@
 import type { Statements } from '../../ports/database.ts';
 import type { TalentFacts } from './facts/facts.ts';
-import type { MatchPart } from './scoring/explain-pair.ts';
+import type { Explanation } from './scoring/explain-pair.ts';
+import type { ScoreNumbers } from './scoring/score-pair.ts';
 
-export interface Match {
+export interface Match extends ScoreNumbers, Explanation {
   readonly id: string;
   readonly jobId: string;
   readonly talentId: string;
-  /** 0 to 100, both directions combined. */
-  readonly score: number;
-  readonly jobToTalent: number;
-  readonly talentToJob: number;
-  readonly parts: readonly MatchPart[];
-  readonly reasons: readonly string[];
-  readonly missing: readonly string[];
   readonly engine: 'embedded' | 'model';
   readonly updatedAt: Date;
 }

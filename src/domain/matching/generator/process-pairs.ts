@@ -1,9 +1,9 @@
 import type { Database, Statements } from '../../../ports/database.ts';
 import type { Secrets } from '../../../ports/secrets.ts';
 import { SCORER_VERSION } from '../facts/facts.ts';
-import { explainPair, type MatchPart } from '../scoring/explain-pair.ts';
+import { type Explanation, explainPair } from '../scoring/explain-pair.ts';
 import type { JobFeatures, TalentFeatures } from '../scoring/features.ts';
-import { type PairScore, scorePair } from '../scoring/score-pair.ts';
+import { type PairScore, type ScoreNumbers, scorePair } from '../scoring/score-pair.ts';
 import { type CompanyWeights, findWeights, type Weights } from '../weights.ts';
 import type { CompanyIndex } from './company-index.ts';
 import type { WorkParts } from './process-changes.ts';
@@ -102,15 +102,9 @@ interface DonePair {
 }
 
 /** A pair's score, with the versions it was computed from. */
-export interface ScoredPair extends DonePair {
+export interface ScoredPair extends DonePair, ScoreNumbers, Explanation {
   readonly id: string;
   readonly companyId: string;
-  readonly score: number;
-  readonly jobToTalent: number;
-  readonly talentToJob: number;
-  readonly parts: readonly MatchPart[];
-  readonly reasons: readonly string[];
-  readonly missing: readonly string[];
 }
 
 interface FailedPair extends ClaimedPair {

@@ -22,7 +22,7 @@ export interface MatchPart {
 }
 
 /** A score in words that a recruiter can use, and that could be told to the candidate. */
-interface Explanation {
+export interface Explanation {
   readonly parts: readonly MatchPart[];
   readonly reasons: readonly string[];
   readonly missing: readonly string[];

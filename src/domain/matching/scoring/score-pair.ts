@@ -16,14 +16,19 @@ import type { AskedItem, JobFeatures, SpeechItem, TalentFeatures } from './featu
  *                   not. With all of them met there is no bound; else nothing above 35 to 90, by the share that is met
  *   combined        six parts of the first to four of the second, under the gate
  */
-export interface PairScore {
-  readonly score: number;
-  readonly jobToTalent: number;
-  readonly talentToJob: number;
+export interface PairScore extends ScoreNumbers {
   /** By the order of PARTS: 0 to 1, null where the part does not apply. */
   readonly parts: readonly (number | null)[];
   readonly mustCount: number;
   readonly mustMet: number;
+}
+
+/** Each 0 to 100. */
+export interface ScoreNumbers {
+  /** Both directions combined. */
+  readonly score: number;
+  readonly jobToTalent: number;
+  readonly talentToJob: number;
 }
 
 const TO_TALENT = 0.6;
