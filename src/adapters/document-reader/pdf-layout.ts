@@ -5,6 +5,18 @@
  * same begins anew, for columns within columns.
  */
 
+/** A run of text from `left` to `right`; `base` counts downwards from the top of the page. */
+export interface Fragment {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+  readonly base: number;
+  readonly size: number;
+  readonly font: string;
+  /** Its place in the file. Most programs write text in the order in which it is to be read. */
+  readonly order: number;
+}
+
 /** Lines that belong under each other, and the width that they may fill. */
 export interface Block {
   readonly rows: readonly (readonly Fragment[])[];
@@ -160,20 +172,6 @@ function isOneLine(one: Fragment, other: Fragment): boolean {
 function medianLength(runs: readonly Fragment[]): number {
   const lengths = runs.map(({ text }) => text.length).sort((one, other) => one - other);
   return lengths[lengths.length >> 1] ?? 0;
-}
-
-/** Pieces of text as a page has them, and what stands together on one line. */
-
-/** A run of text from `left` to `right`; `base` counts downwards from the top of the page. */
-export interface Fragment {
-  readonly text: string;
-  readonly left: number;
-  readonly right: number;
-  readonly base: number;
-  readonly size: number;
-  readonly font: string;
-  /** Its place in the file. Most programs write text in the order in which it is to be read. */
-  readonly order: number;
 }
 
 /** As pdf.js gives it: where the text begins and how large it is stands in a matrix of six numbers. */

@@ -96,16 +96,7 @@ export async function warmUpPdf(): Promise<void> {
   await definePDFJSModule(() => import('unpdf/pdfjs'));
 }
 
-/** The lines of a page's blocks as text: wrapped lines joined, broken words mended, gaps as empty lines. */
-
-interface Line {
-  readonly text: string;
-  readonly left: number;
-  readonly right: number;
-  readonly base: number;
-  readonly size: number;
-  readonly font: string;
-}
+type Line = Omit<Fragment, 'order'>;
 
 const BULLET = /^(?:[\u2022\u25cf\u25aa\u25e6\u2013\u2014*\u00b7\u2023\uf0b7-]|\(?\d{1,2}[.)]|[a-z][.)])\s/;
 const BROKEN_WORD = /(\p{L}{2,})[-\u2010\u00ad]$/u;
@@ -115,6 +106,7 @@ const LEAST_WRAPPED_LENGTH = 32;
 const KEEPS_HYPHEN =
   /^(?:self|full|well|long|short|high|low|cross|hands|problem|detail|goal|result|customer|client|user|team|cloud|event|cost|front|award|first|second|third|two|three)$/i;
 
+/** The lines of a page's blocks as text: wrapped lines joined, broken words mended, gaps as empty lines. */
 function textOfBlocks(blocks: readonly Block[]): string {
   return blocks
     .map(textOfBlock)

@@ -208,12 +208,6 @@ function isText(text: string): boolean {
   return controls <= looked.length * MOST_CONTROLS;
 }
 
-/**
- * What may stand in a text that goes into records, prompts and databases. Left out: control characters, marks that
- * change the direction or that nobody sees (they hide words from people and show them to programs), halves of
- * characters. Kept apart from how the text was found, so that all kinds of documents come out alike.
- */
-
 // Written as escapes: as characters they would be invisible here too.
 const LINE_ENDS = /\r\n?|[\u0085\u2028\u2029\v\f]/g;
 /**
@@ -229,6 +223,10 @@ const SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 const COLUMN_INDENT = 8;
 
 /**
+ * What may be in a text that goes into records, prompts and databases, whatever the kind of document. Left out: control
+ * characters, marks that change the direction or that cannot be seen (they hide words from people and show them to
+ * programs), halves of characters.
+ *
  * `keepsGaps` for plain text: there the blanks between words are all that tells two columns, or lines whose ends were
  * lost, from running text. Other kinds say by themselves what stands apart.
  */

@@ -12,8 +12,8 @@ import {
   singletonKeyFor,
   textOfOutput,
 } from './job-limits.ts';
-import { createJobSupervisor, type JobSupervisor } from './job-supervisor.ts';
-import { createSettle, endsWithin, startWorker, type Worker } from './worker.ts';
+import { createJobSupervisor } from './job-supervisor.ts';
+import { createSettle, endsWithin, startWorker, type Worker, type WorkerParts } from './worker.ts';
 
 interface JobQueueOptions {
   readonly database: Database;
@@ -35,13 +35,13 @@ export async function openJobQueue({
   clock = systemClock,
 }: JobQueueOptions): Promise<JobQueue> {
   const bossDatabase = createBossDatabase(database, {
-    onNotice: (payload) => (payload === LOOK_NOTICE ? lookout.look() : lookout.wake(payload)),
-    onReconnect: () => lookout.noticesArrive(),
+    onNotice: (payload) => (payload === LOOK_NOTICE ? supervisor.look() : supervisor.wake(payload)),
+    onReconnect: () => supervisor.noticesArrive(),
   });
   const boss = createBoss(database, bossDatabase, clock);
   const tables = createBossTables(boss.getDb());
-  const lookout = createJobSupervisor({ boss, tables, clock, log, isListening: bossDatabase.isListening });
-  const workers = createWorkers({ boss, bossDatabase, tables, lookout, clock, log });
+  const supervisor = createJobSupervisor({ boss, tables, clock, log, isListening: bossDatabase.isListening });
+  const workers = createWorkers({ boss, bossDatabase, tables, supervisor, clock, log });
   const enqueue = createEnqueue({ boss, bossDatabase, tables });
   await startBoss(boss, log);
 
@@ -179,7 +179,7 @@ function settingsFor(database: Database, db: BossDatabase, clock: Clock): Constr
     backend: database.engine,
     clock,
     useListenNotify: true,
-    // Lost and overlong runs are found by our lookout; what remains is removing old jobs, which has time.
+    // Lost and overlong runs are found by our supervisor; what remains is removing old jobs, which has time.
     superviseIntervalSeconds: 300,
     monitorIntervalSeconds: 300,
     maintenanceIntervalSeconds: 3_600,
@@ -198,25 +198,16 @@ const MAX_CONCURRENCY = 1_000;
 /** For putting jobs back, past the deadline of a stop. */
 const STOP_MARGIN_MS = 5_000;
 
-interface WorkersOptions {
-  readonly boss: PgBoss;
-  readonly bossDatabase: BossDatabase;
-  readonly tables: BossTables;
-  readonly lookout: JobSupervisor;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /** All workers of this process, which stop together. */
-function createWorkers(options: WorkersOptions): Pick<JobQueue, 'work' | 'stop'> {
-  const { boss, lookout, clock, log } = options;
+function createWorkers(options: WorkerParts): Pick<JobQueue, 'work' | 'stop'> {
+  const { boss, supervisor, clock, log } = options;
   const workers = new Set<Worker>();
   let stopping: Promise<void> | null = null;
   let pastDeadline = false;
   const settle = createSettle({ ...options, isStopping: () => pastDeadline });
 
   async function stopAll(deadlineMs: number): Promise<void> {
-    lookout.stop();
+    supervisor.stop();
     const deadline = setTimeout(() => {
       pastDeadline = true;
     }, deadlineMs);
@@ -235,7 +226,7 @@ function createWorkers(options: WorkersOptions): Pick<JobQueue, 'work' | 'stop'>
       if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY) {
         throw new RangeError(`concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`);
       }
-      const worker = startWorker({ boss, queue, concurrency, handler, settle, lookout, clock, log });
+      const worker = startWorker({ boss, queue, concurrency, handler, settle, supervisor, clock, log });
       workers.add(worker);
       const { status } = worker;
       return { status, stop: () => worker.stop().finally(() => workers.delete(worker)) };

@@ -16,15 +16,21 @@ export interface Worker extends QueueWorker {
   stopWithin(deadlineMs: number): Promise<void>;
 }
 
-interface WorkerOptions {
+/** What all workers of a process share. */
+export interface WorkerParts {
   readonly boss: PgBoss;
+  readonly bossDatabase: BossDatabase;
+  readonly tables: BossTables;
+  readonly supervisor: JobSupervisor;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface WorkerOptions extends Pick<WorkerParts, 'boss' | 'supervisor' | 'clock' | 'log'> {
   readonly queue: string;
   readonly concurrency: number;
   readonly handler: JobHandler;
   readonly settle: Settle;
-  readonly lookout: JobSupervisor;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
@@ -33,7 +39,7 @@ interface WorkerOptions {
  * place, and count a job that a shutdown interrupts as failed.)
  */
 export function startWorker(options: WorkerOptions): Worker {
-  const { boss, queue, concurrency, handler, settle, lookout, clock, log } = options;
+  const { boss, queue, concurrency, handler, settle, supervisor, clock, log } = options;
   const runs = new Set<Run>();
   /** Those whose handler is done, while that is written down. */
   const settling = new Set<Run>();
@@ -47,7 +53,7 @@ export function startWorker(options: WorkerOptions): Worker {
     mayHaveMore = true;
     if (taking !== null || stopped || runs.size >= concurrency) return;
     taking = takeFree()
-      .catch(lookout.lookAfterFailure)
+      .catch(supervisor.lookAfterFailure)
       .finally(() => {
         taking = null;
         if (mayHaveMore) take();
@@ -104,7 +110,7 @@ export function startWorker(options: WorkerOptions): Worker {
         run.leave();
       }
     } catch (error) {
-      lookout.lookAfterFailure(error);
+      supervisor.lookAfterFailure(error);
     }
   }
 
@@ -115,12 +121,12 @@ export function startWorker(options: WorkerOptions): Worker {
     await Promise.all(ends);
   }
 
-  const watching = lookout.watch(queue, take);
+  const watching = supervisor.watch(queue, take);
   return {
     status() {
       const active = runs.size;
       if (stopped) return { state: 'stopped', active, idle: 0 };
-      return { state: lookout.isFailing() ? 'failing' : 'running', active, idle: concurrency - active };
+      return { state: supervisor.isFailing() ? 'failing' : 'running', active, idle: concurrency - active };
     },
     stop,
     async stopWithin(deadlineMs) {
@@ -203,13 +209,7 @@ const WAITS_MS = [100, 500, 1_000, 2_000, 5_000, 10_000, 10_000];
 /** Never rejects. */
 type Settle = (queue: string, job: ClaimedJob, outcome: RunOutcome) => Promise<void>;
 
-interface SettleOptions {
-  readonly boss: PgBoss;
-  readonly bossDatabase: BossDatabase;
-  readonly tables: BossTables;
-  readonly lookout: JobSupervisor;
-  readonly clock: Clock;
-  readonly log: Log;
+interface SettleOptions extends WorkerParts {
   /** Once true, a database that does not answer is not waited for. */
   readonly isStopping: () => boolean;
 }
@@ -219,7 +219,7 @@ interface SettleOptions {
  * second time because the first answer was lost, changes nothing.
  */
 export function createSettle(options: SettleOptions): Settle {
-  const { boss, bossDatabase, tables, lookout, clock, log, isStopping } = options;
+  const { boss, bossDatabase, tables, supervisor, clock, log, isStopping } = options;
 
   async function write(queue: string, job: ClaimedJob, outcome: RunOutcome): Promise<void> {
     const claim = { id: job.id, retryCount: job.retryCount };
@@ -228,7 +228,7 @@ export function createSettle(options: SettleOptions): Settle {
     } else if (outcome.kind === 'failed') {
       await boss.fail(queue, claim, { message: errorText(outcome.error) });
       // Only a look tells when the retry is due.
-      lookout.look();
+      supervisor.look();
     } else {
       await tables.putBack(queue, [claim]);
       const channel = bossDatabase.channel();
@@ -252,7 +252,7 @@ export function createSettle(options: SettleOptions): Settle {
           });
           return;
         }
-        lookout.lookAfterFailure(error);
+        supervisor.lookAfterFailure(error);
         await new Promise<void>((resolve) => clock.setTimeout(resolve, waitMs));
       }
     }

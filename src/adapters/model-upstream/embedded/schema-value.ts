@@ -121,8 +121,6 @@ function itemFrom(items: Schema, type: string, text: string): unknown[] {
   return [numberWithin(items, number, type === 'integer')];
 }
 
-/** Found texts and numbers, where a schema's bounds let them pass; else the plainest value that does. */
-
 const DEFAULT_MAX_ITEMS = 100;
 const LONGEST_TEXT = 4_000;
 
@@ -141,6 +139,7 @@ const OF_FORMAT: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
+/** A found text, where the schema's bounds let it pass; else the plainest value that does. */
 function textWithin(schema: Schema, found: string | null): string {
   const min = wholeOf(schema.minLength) ?? 0;
   const max = Math.min(wholeOf(schema.maxLength) ?? LONGEST_TEXT, LONGEST_TEXT);

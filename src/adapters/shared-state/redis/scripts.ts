@@ -81,7 +81,6 @@ export function channelPrefix(prefix: string): string {
  * A value is stored as "expiresAt text", and the time in it decides, so that the offset of a test counts for
  * values as it does for windows.
  */
-
 const getValueScript = defineScript(`
 local stored = redis.call('GET', KEYS[1])
 if not stored then return false end
