@@ -58,13 +58,20 @@ export const rooms: readonly AllowedArrow[] = [
 
 /** Which capabilities of src/domain may import which others. */
 export const domainSiblings: readonly AllowedArrow[] = [
+  { from: 'accounts', to: ['retention'], reason: 'removes expired sessions and tokens in chunks' },
+  { from: 'logs', to: ['retention'], reason: 'removes old entries in chunks' },
+  { from: 'mail', to: ['retention'], reason: 'removes old mail in chunks' },
   { from: 'keys', to: ['accounts', 'models'], reason: 'a key belongs to a company and opens models' },
   { from: 'credits', to: ['accounts'], reason: 'a balance belongs to a company' },
-  { from: 'calls', to: ['credits', 'models'], reason: 'a finished call is priced by its model and charged' },
+  {
+    from: 'calls',
+    to: ['credits', 'models', 'retention'],
+    reason: 'a finished call is priced by its model and charged',
+  },
   { from: 'subscriptions', to: ['accounts', 'catalog'], reason: 'a company subscribes to a plan' },
   {
     from: 'payments',
-    to: ['credits', 'catalog', 'subscriptions', 'accounts', 'mail'],
+    to: ['credits', 'catalog', 'subscriptions', 'accounts', 'mail', 'retention'],
     reason: 'money in becomes credits or a subscription of a company, at the price of the catalog',
   },
   {
@@ -73,7 +80,11 @@ export const domainSiblings: readonly AllowedArrow[] = [
     reason: 'asks models about a company’s talents',
   },
   { from: 'documents', to: ['models', 'breakers'], reason: 'parses with models, behind a breaker' },
-  { from: 'meetings', to: ['models', 'breakers'], reason: 'summarises with models, behind a breaker' },
+  {
+    from: 'meetings',
+    to: ['models', 'breakers', 'retention'],
+    reason: 'summarises with models, behind a breaker',
+  },
 ];
 
 export interface LibraryHome {

@@ -3,6 +3,7 @@ import type { Database, Statements, Transaction } from '../../ports/database.ts'
 import type { JobHandler, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import {
   type AccessTokens,
   drawRefreshToken,
@@ -240,31 +241,30 @@ interface AccountsUpkeepParts {
   readonly log: Log;
 }
 
-const RETENTION_DAY_MS = 24 * 60 * 60 * 1000;
-/** Some milliseconds of work each, so that nobody waits long behind one. */
-const CHUNK_ROWS = 1_000;
+/**
+ * By their expiry. An invitation that was accepted long ago says who came by it; the audit log says so for good. Sessions
+ * also go when their owner logs in again, so these are of people who never did.
+ */
+const EXPIRED = [
+  { days: 1, sql: `delete from sessions where ${isExpired('sessions')}` },
+  { days: 1, sql: `delete from password_resets where ${isExpired('password_resets')}` },
+  { days: 400, sql: `delete from invitations where ${isExpired('invitations')}` },
+];
 
-/** By their expiry. An invitation that was accepted long ago tells who came by it; the audit log tells it for good. */
-const KEPT_DAYS = { sessions: 1, password_resets: 1, invitations: 400 } as const;
+function isExpired(table: string): string {
+  return `id = any (array(
+    select id from ${table} where expires_at < $1 order by expires_at limit ${CHUNK_ROWS} for update skip locked))`;
+}
 
-/** Sessions go when their owner logs in again; these are of people who never did. Also at several places at once. */
+/** Returns how many rows were removed. */
 export async function purgeExpiredTokens(
   { database, clock, log }: AccountsUpkeepParts,
   signal?: AbortSignal,
 ): Promise<number> {
   let removed = 0;
-  for (const [table, days] of Object.entries(KEPT_DAYS)) {
-    for (;;) {
-      signal?.throwIfAborted();
-      const rows = await database.query(
-        `delete from ${table} where id = any (array(
-           select id from ${table} where expires_at < $1 order by expires_at limit ${CHUNK_ROWS} for update skip locked))
-         returning 1`,
-        [new Date(clock.now() - days * RETENTION_DAY_MS)],
-      );
-      removed += rows.length;
-      if (rows.length < CHUNK_ROWS) break;
-    }
+  for (const { days, sql } of EXPIRED) {
+    const before = new Date(clock.now() - days * DAY_MS);
+    removed += (await changeInChunks(database, { sql, values: [before], signal })).rows;
   }
   if (removed > 0) log.info('sessions, resets and invitations that are long over were removed', { removed });
   return removed;

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { Database, SqlValue, Statements } from '../../ports/database.ts';
+import type { Database, SqlValue, Statements, Transaction } from '../../ports/database.ts';
 import type { LogEntry, LogSink } from '../../ports/log.ts';
+import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 
 interface KeptLogParts {
   readonly database: Database;
@@ -232,6 +233,16 @@ function isAboutTheData(error: unknown): boolean {
   return typeof error.sqlState === 'string' && /^2[23]/.test(error.sqlState);
 }
 
+/** Removes every entry that names one of these talents, in the transaction that erases them. */
+export async function eraseEntriesOfTalents(
+  transaction: Transaction,
+  talentIds: readonly string[],
+): Promise<void> {
+  await transaction.query(`delete from log_entries where context ->> 'talentId' = any($1::text[])`, [
+    talentIds,
+  ]);
+}
+
 interface LogPrunerParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -240,9 +251,7 @@ interface LogPrunerParts {
 }
 
 const PRUNE_EVERY_MS = 60_000;
-/** Some milliseconds of work each, so that nobody waits long behind one. */
-const CHUNK_ROWS = 1_000;
-const CHUNKS_AT_ONCE = 20;
+const MOST_CHUNKS = 20;
 
 const PAST_AGE = 'select id from log_entries where timestamp < $1 order by timestamp, id';
 /** Ids only count up: above the newest one less the bound there cannot be more rows than the bound. */
@@ -271,20 +280,9 @@ export function createLogPruner({ database, clock, keepRows, keepMs }: LogPruner
   };
 }
 
-/**
- * True when nothing was left to delete. Rows that another process is deleting are left to it. `array(…)` runs the
- * search once; behind `id in (…)` PostgreSQL may run it again for every row, and each time it finds others.
- */
+/** True when nothing was left to delete. */
 async function deleteChunks(database: Database, which: string, bound: SqlValue): Promise<boolean> {
-  for (let chunk = 0; chunk < CHUNKS_AT_ONCE; chunk += 1) {
-    const [row] = await database.query<{ deleted: bigint }>(
-      `with gone as (
-         delete from log_entries
-         where id = any (array(${which} limit ${CHUNK_ROWS} for update skip locked)) returning 1
-       ) select count(*) as deleted from gone`,
-      [bound],
-    );
-    if (Number(row?.deleted ?? 0) < CHUNK_ROWS) return true;
-  }
-  return false;
+  const sql = `delete from log_entries
+    where id = any (array(${which} limit ${CHUNK_ROWS} for update skip locked))`;
+  return (await changeInChunks(database, { sql, values: [bound], maxChunks: MOST_CHUNKS })).isDone;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, SqlValue } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
+import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 
 export interface MailRetentionParts {
   readonly database: Database;
@@ -22,9 +23,8 @@ export const KEEP_ADDRESS_DAYS = 30;
 /** A key of a fact that is older than a year is told again by nobody. */
 export const KEEP_DEDUPE_DAYS = 400;
 
-/** Some milliseconds of work each, so that nobody waits long behind one. */
-const CHUNK_ROWS = 1_000;
-const CHUNKS_AT_ONCE = 50;
+/** The rest is left for the next run. */
+const MOST_CHUNKS = 50;
 
 const GIVE_UP = `update mail_outbox set state = 'FAILED', settled_at = $1, data = '{}', claimed_until = null,
     error = 'it could not be sent in time'
@@ -55,16 +55,6 @@ export async function purgeMail({ database, clock, log }: MailRetentionParts): P
   return { givenUp, forgotten, deleted };
 }
 
-async function inChunks(database: Database, statement: string, values: readonly SqlValue[]): Promise<number> {
-  let changed = 0;
-  for (let chunk = 0; chunk < CHUNKS_AT_ONCE; chunk += 1) {
-    const [row] = await database.query<{ rows: bigint }>(
-      `with changed as (${statement} returning 1) select count(*) as rows from changed`,
-      values,
-    );
-    const rows = Number(row?.rows ?? 0);
-    changed += rows;
-    if (rows < CHUNK_ROWS) break;
-  }
-  return changed;
+async function inChunks(database: Database, sql: string, values: readonly SqlValue[]): Promise<number> {
+  return (await changeInChunks(database, { sql, values, maxChunks: MOST_CHUNKS })).rows;
 }

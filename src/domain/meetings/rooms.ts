@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../../ports/database.ts';
 import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { changeInChunks } from '../retention/change-in-chunks.ts';
 import { assignUses, foldRoom, isAfter, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
 import { type KeptUse, keptUse, MEETING_COLUMNS, MEETING_QUEUE, type Meeting, spanOf } from './meeting.ts';
 import {
@@ -241,9 +242,9 @@ async function noteNotHeld({ database, clock, jobQueue }: MeetingUpkeepParts): P
 }
 
 async function dropUnannounced({ database, clock }: MeetingUpkeepParts): Promise<void> {
-  await database.query(
-    `delete from meetings where id in (
-       select id from meetings where company_id is null and updated_at < $1 order by id limit ${MOST_ROOMS_AT_ONCE})`,
-    [new Date(clock.now() - KEEP_UNANNOUNCED_MS)],
-  );
+  const sql = `delete from meetings where id = any (array(
+    select id from meetings where company_id is null and updated_at < $1
+    order by id limit ${MOST_ROOMS_AT_ONCE} for update skip locked))`;
+  const values = [new Date(clock.now() - KEEP_UNANNOUNCED_MS)];
+  await changeInChunks(database, { sql, values, chunkRows: MOST_ROOMS_AT_ONCE, maxChunks: 1 });
 }

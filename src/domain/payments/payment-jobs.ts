@@ -3,6 +3,7 @@ import type { Database } from '../../ports/database.ts';
 import type { JobHandler, JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
+import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { endGrace } from '../subscriptions/subscription.ts';
 import { PROVIDER_API_VERSION } from './apply-event.ts';
 import { findPaymentEvent, type PaymentEvent } from './event-inbox.ts';
@@ -129,31 +130,22 @@ interface PurgePaymentEventsParts {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Some milliseconds of work each, so that nobody waits long behind one. */
-const CHUNK_ROWS = 1_000;
 
 /**
  * Removes events past their age that are done with. Whatever still waits or has failed stays, for a person to look at.
- * An event that came again after this would change nothing: every effect knows its own fact. Also at several places at
- * once. Returns how many were removed.
+ * An event that came again after this would change nothing: every effect knows its own fact. Returns how many were
+ * removed.
  */
 export async function purgePaymentEvents(
   { database, clock, log, eventsKeepDays }: PurgePaymentEventsParts,
   signal?: AbortSignal,
 ): Promise<number> {
   const before = new Date(clock.now() - eventsKeepDays * DAY_MS);
-  let removed = 0;
-  for (;;) {
-    signal?.throwIfAborted();
-    const rows = await database.query(PURGE_EVENTS, [before]);
-    removed += rows.length;
-    if (rows.length < CHUNK_ROWS) break;
-  }
+  const { rows: removed } = await changeInChunks(database, { sql: PURGE_EVENTS, values: [before], signal });
   if (removed > 0) log.info('payment events past their age were removed', { removed });
   return removed;
 }
 
 const PURGE_EVENTS = `delete from provider_events where id = any (array(
     select id from provider_events where status in ('PROCESSED', 'IGNORED') and received_at < $1
-    order by received_at limit ${CHUNK_ROWS} for update skip locked))
-  returning 1`;
+    order by received_at limit ${CHUNK_ROWS} for update skip locked))`;

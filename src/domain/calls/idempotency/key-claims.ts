@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { Database, Statements } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
+import { changeInChunks } from '../../retention/change-in-chunks.ts';
 
 /** A call that its client may send again without a second effect, for one API key. */
 export interface AskedOnce {
@@ -193,19 +194,14 @@ interface IdempotencyUpkeepParts {
 /** With the largest answers that are kept by default, 200 MB: nobody waits long behind one. */
 const CHUNK_ROWS = 200;
 
-/** Also at several places at once. What still runs stays, however old. Returns how many were removed. */
+/** The keys of calls that still run stay, however old. Returns how many were removed. */
 export async function removeOldIdempotencyKeys(
   { database, clock, log, keepMs }: IdempotencyUpkeepParts,
   signal?: AbortSignal,
 ): Promise<number> {
-  const before = new Date(clock.now() - keepMs);
-  let removed = 0;
-  for (;;) {
-    signal?.throwIfAborted();
-    const rows = await database.query(REMOVE_OLD_KEYS, [before]);
-    removed += rows.length;
-    if (rows.length < CHUNK_ROWS) break;
-  }
+  const values = [new Date(clock.now() - keepMs)];
+  const change = { sql: REMOVE_OLD_KEYS, values, chunkRows: CHUNK_ROWS, signal };
+  const { rows: removed } = await changeInChunks(database, change);
   if (removed > 0) log.info('idempotency keys past their age were removed', { removed });
   return removed;
 }
@@ -219,5 +215,4 @@ const REMOVE_OLD_KEYS = `delete from idempotency_keys as present
   using (select key_id, idempotency_key from idempotency_keys
     where created_at < $1 and (ended_at is not null or leased_until < now())
     order by created_at limit ${CHUNK_ROWS} for update skip locked) as old
-  where present.key_id = old.key_id and present.idempotency_key = old.idempotency_key
-  returning 1`;
+  where present.key_id = old.key_id and present.idempotency_key = old.idempotency_key`;

@@ -1,0 +1,47 @@
+import type { Database, SqlValue } from '../../ports/database.ts';
+
+/** Some milliseconds of work each, so that no other statement waits long behind one. */
+export const CHUNK_ROWS = 1_000;
+
+export interface ChunkedChange {
+  /**
+   * A delete or update without `returning` that takes at most `chunkRows` rows, by a search like
+   * `id = any (array(select id from … order by … limit … for update skip locked))`. The `array(…)` runs the search
+   * once; behind `id in (…)` PostgreSQL may run it again for every row, and find other rows each time. With
+   * `skip locked` several processes can work on one table at the same time.
+   */
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+  /** The limit in `sql`. */
+  readonly chunkRows?: number;
+  /** Without it, until nothing is left. */
+  readonly maxChunks?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface ChangedInChunks {
+  readonly rows: number;
+  /** False where `maxChunks` was reached with rows left. */
+  readonly isDone: boolean;
+}
+
+/**
+ * Deletes or updates many rows by short statements, each a transaction of its own: what is done stays done when the
+ * process stops in between. Ends with the first chunk that is not full, so rows that others have locked are left to
+ * them, or to the next run.
+ */
+export async function changeInChunks(database: Database, change: ChunkedChange): Promise<ChangedInChunks> {
+  const { sql, values, chunkRows = CHUNK_ROWS, maxChunks = Number.POSITIVE_INFINITY, signal } = change;
+  let rows = 0;
+  for (let chunk = 0; chunk < maxChunks; chunk += 1) {
+    signal?.throwIfAborted();
+    const [changed] = await database.query<{ count: bigint }>(
+      `with changed as (${sql} returning 1) select count(*) from changed`,
+      values,
+    );
+    const count = Number(changed?.count ?? 0);
+    rows += count;
+    if (count < chunkRows) return { rows, isDone: true };
+  }
+  return { rows, isDone: false };
+}
