@@ -6,9 +6,10 @@ import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { chargeCalls, insertCalls } from '../domain/calls/settlement/finished-call.ts';
 import { postTransaction } from '../domain/credits/ledger/ledger.ts';
+import { AUDIT_CHECKS } from '../domain/reconciliation/audit.ts';
 import type { Database } from '../ports/database.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import { AUDIT_CHECKS, auditCommand } from './credit-commands.ts';
+import { auditCommand } from './credit-commands.ts';
 
 const { newId } = createSystemSecrets();
 const [company, other, key, call] = [newId(), newId(), newId(), newId()];

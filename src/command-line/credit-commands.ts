@@ -6,24 +6,8 @@ import { creditsOfMicro, microOfCredits, publishLevel } from '../domain/credits/
 import { postTransaction } from '../domain/credits/ledger/ledger.ts';
 import { statementLines } from '../domain/credits/ledger/statement.ts';
 import { isId } from '../domain/keys/api-key.ts';
-import { type AuditCheck, runCheck } from '../domain/reconciliation/audit-check.ts';
-import {
-  balanceCheck,
-  grantsCheck,
-  invoicesCheck,
-  invoiceUsageCheck,
-  ledgerChainCheck,
-  ledgerTotalCheck,
-  refundsCheck,
-} from '../domain/reconciliation/ledger-checks.ts';
-import {
-  chargesCheck,
-  keyMonthsCheck,
-  pricesCheck,
-  retiredChargesCheck,
-  usageDaysCheck,
-  usageMonthsCheck,
-} from '../domain/reconciliation/usage-checks.ts';
+import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
+import { runCheck } from '../domain/reconciliation/audit-check.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 
 const ADJUST_USAGE = 'ACCOUNT_ID CREDITS --reason TEXT --idempotency-key KEY';
@@ -217,23 +201,6 @@ function reasonOf(error: unknown): string {
   return code === 'EEXIST' ? 'there is a file of that name' : (message ?? String(error));
 }
 
-/** Whoever keeps books that must agree with others adds a check, a file each. */
-export const AUDIT_CHECKS: readonly AuditCheck[] = [
-  balanceCheck,
-  ledgerChainCheck,
-  ledgerTotalCheck,
-  chargesCheck,
-  retiredChargesCheck,
-  pricesCheck,
-  usageDaysCheck,
-  usageMonthsCheck,
-  keyMonthsCheck,
-  invoiceUsageCheck,
-  invoicesCheck,
-  grantsCheck,
-  refundsCheck,
-];
-
 export const auditCommand: Command = {
   name: 'audit',
   usage: '[--verbose]',
@@ -257,13 +224,8 @@ export const auditCommand: Command = {
       terminal.complain(`the books do not balance: ${faultCount} faults`);
       return EXIT_FAILED;
     }
-    const [sizes] = await database.query<{ accounts: bigint; transactions: bigint; calls: bigint }>(
-      `select (select count(*) from credit_accounts) as accounts,
-         (select count(*) from credit_transactions) as transactions, (select count(*) from calls) as calls`,
-    );
-    terminal.print(
-      `the books balance: ${sizes?.accounts} accounts, ${sizes?.transactions} transactions, ${sizes?.calls} calls`,
-    );
+    const { accounts, transactions, calls } = await sizeOfBooks(database);
+    terminal.print(`the books balance: ${accounts} accounts, ${transactions} transactions, ${calls} calls`);
     return EXIT_OK;
   },
 };

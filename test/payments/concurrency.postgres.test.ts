@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import { AUDIT_CHECKS } from '../../src/command-line/credit-commands.ts';
+import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';

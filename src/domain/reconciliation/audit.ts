@@ -1,0 +1,52 @@
+import type { Statements } from '../../ports/database.ts';
+import type { AuditCheck } from './audit-check.ts';
+import {
+  balanceCheck,
+  grantsCheck,
+  invoicesCheck,
+  invoiceUsageCheck,
+  ledgerChainCheck,
+  ledgerTotalCheck,
+  refundsCheck,
+} from './ledger-checks.ts';
+import {
+  chargesCheck,
+  keyMonthsCheck,
+  pricesCheck,
+  retiredChargesCheck,
+  usageDaysCheck,
+  usageMonthsCheck,
+} from './usage-checks.ts';
+
+/** All that `turnpike audit` proves, in the order of its output. A new check gets a row here. */
+export const AUDIT_CHECKS: readonly AuditCheck[] = [
+  balanceCheck,
+  ledgerChainCheck,
+  ledgerTotalCheck,
+  chargesCheck,
+  retiredChargesCheck,
+  pricesCheck,
+  usageDaysCheck,
+  usageMonthsCheck,
+  keyMonthsCheck,
+  invoiceUsageCheck,
+  invoicesCheck,
+  grantsCheck,
+  refundsCheck,
+];
+
+interface BookSizes {
+  readonly accounts: bigint;
+  readonly transactions: bigint;
+  readonly calls: bigint;
+}
+
+/** How much was proved: the rows of the books at this moment. */
+export async function sizeOfBooks(statements: Statements): Promise<BookSizes> {
+  const [sizes] = await statements.query<BookSizes>(
+    `select (select count(*) from credit_accounts) as accounts,
+       (select count(*) from credit_transactions) as transactions, (select count(*) from calls) as calls`,
+  );
+  if (sizes === undefined) throw new Error('the books could not be counted');
+  return sizes;
+}
