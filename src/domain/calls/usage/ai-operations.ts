@@ -1,4 +1,5 @@
 import type { Statements } from '../../../ports/database.ts';
+import { leastIdAt } from '../partitions/call-partitions.ts';
 
 export interface OperationCount {
   /** The endpoint, as chat/completions, parse/cv, embeddings or meeting-summary. */
@@ -14,6 +15,9 @@ interface CountRow extends Pick<OperationCount, 'kind' | 'outcome' | 'count'> {
   readonly p99: number;
 }
 
+/** An id is made a little before its call's start is noted: by less than this. */
+const ID_EARLIER_MS = 60_000;
+
 /** A call's id grows with the time at which it began, so that its index finds the calls since then. */
 export async function countOperations(
   statements: Statements,
@@ -26,7 +30,7 @@ export async function countOperations(
        percentile_cont(0.99) within group (order by duration_ms)::float8 as p99
      from calls where id >= $1::uuid and started_at >= $2
      group by endpoint, outcome order by endpoint, outcome`,
-    [leastIdSince(since), since],
+    [leastIdAt(since.getTime() - ID_EARLIER_MS), since],
   );
   return rows.map(({ kind, outcome, count, p50, p95, p99 }) => {
     return { kind, outcome, count, latencyMs: { p50, p95, p99 } };
@@ -41,16 +45,8 @@ export async function countOutcomes(
   return await statements.query(
     `select endpoint as kind, outcome, count(*)::integer as count from calls
      where id >= $1::uuid and started_at >= $2 group by endpoint, outcome order by endpoint, outcome`,
-    [leastIdSince(since), since],
+    [leastIdAt(since.getTime() - ID_EARLIER_MS), since],
   );
-}
-
-/** A minute of room: an id is made a little before the call's own first moment. */
-function leastIdSince(since: Date): string {
-  const hex = Math.max(0, since.getTime() - 60_000)
-    .toString(16)
-    .padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
 export interface AiOperation {
@@ -83,9 +79,6 @@ interface OperationsWish {
   readonly after: string | null;
 }
 
-/** An id is made a little before the call's own first moment. */
-const ROOM_MS = 60_000;
-
 /** The newest first, of all companies, and none of them named: the request id leads on to the log. */
 export async function listOperations(
   statements: Statements,
@@ -104,8 +97,8 @@ export async function listOperations(
        and ($7::uuid is null or id < $7::uuid)
      order by id desc limit $8`,
     [
-      leastIdSince(from),
-      leastIdSince(new Date(to.getTime() + 2 * ROOM_MS)),
+      leastIdAt(from.getTime() - ID_EARLIER_MS),
+      leastIdAt(to.getTime() + ID_EARLIER_MS),
       from,
       to,
       kind,
