@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { fromMinorUnits } from '../domain/catalog/currency.ts';
+import { overdueSince } from '../domain/credits/holds/billing-status.ts';
 import {
   type Invoice,
   listInvoices,
   MOST_INVOICES,
   markInvoicePaid,
-  overdueSince,
   type SettledInvoice,
   voidInvoice,
 } from '../domain/credits/invoices/invoice.ts';

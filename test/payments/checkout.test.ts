@@ -117,6 +117,16 @@ test('one customer a company, also when two ask at once; and it has a portal', a
   });
 });
 
+test('a customer that another company has is not used: nothing is bought in its name', async () => {
+  const [first, second] = [await shop.newCompany(), await shop.newCompany()];
+  const ensured = await ensureCustomer(shop.parts, first);
+  if (ensured.outcome !== 'ensured') throw new Error(ensured.outcome);
+  const createCustomer = async () => ({ outcome: 'done', value: { id: ensured.customerId } }) as const;
+  const parts = { ...shop.parts, provider: { ...shop.sandbox.provider, createCustomer } };
+  await expect(ensureCustomer(parts, second)).rejects.toThrow('cannot be linked');
+  expect(await findCompany(database, second)).toMatchObject({ providerCustomerId: null });
+});
+
 describe('the checkout of a plan', () => {
   test('P-20 P-22 is paid on the provider’s page: subscribed, and its credits came once', async () => {
     const companyId = await shop.newCompany();

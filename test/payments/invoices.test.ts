@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { findInvoiceByProviderId, overdueSince } from '../../src/domain/credits/invoices/invoice.ts';
+import { overdueSince } from '../../src/domain/credits/holds/billing-status.ts';
+import { findInvoiceByProviderId } from '../../src/domain/credits/invoices/invoice.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import {

@@ -62,11 +62,15 @@ export const domainSiblings: readonly AllowedArrow[] = [
   { from: 'logs', to: ['retention'], reason: 'removes old entries in chunks' },
   { from: 'mail', to: ['retention'], reason: 'removes old mail in chunks' },
   { from: 'keys', to: ['accounts', 'models'], reason: 'a key belongs to a company and opens models' },
-  { from: 'credits', to: ['accounts'], reason: 'a balance belongs to a company' },
+  {
+    from: 'credits',
+    to: ['accounts', 'keys'],
+    reason: 'a balance belongs to a company; an alert names the key whose limit it is about',
+  },
   {
     from: 'calls',
-    to: ['credits', 'models', 'retention'],
-    reason: 'a finished call is priced by its model and charged',
+    to: ['credits', 'models', 'accounts', 'retention'],
+    reason: 'a finished call is priced by its model and charged; months are added up company by company',
   },
   { from: 'subscriptions', to: ['accounts', 'catalog'], reason: 'a company subscribes to a plan' },
   {
@@ -74,16 +78,22 @@ export const domainSiblings: readonly AllowedArrow[] = [
     to: ['credits', 'catalog', 'subscriptions', 'accounts', 'mail', 'retention'],
     reason: 'money in becomes credits or a subscription of a company, at the price of the catalog',
   },
+  { from: 'jobs', to: ['accounts'], reason: 'the history of a job names who changed it' },
+  {
+    from: 'talents',
+    to: ['accounts', 'logs'],
+    reason: 'the history of a talent names who changed it; log entries about a talent are erased with it',
+  },
   {
     from: 'matching',
-    to: ['accounts', 'models', 'breakers', 'documents'],
-    reason: 'asks models about a company’s talents',
+    to: ['accounts', 'models', 'breakers', 'documents', 'jobs', 'talents'],
+    reason: 'asks models about a company’s talents and jobs',
   },
   { from: 'documents', to: ['models', 'breakers'], reason: 'parses with models, behind a breaker' },
   {
     from: 'meetings',
-    to: ['models', 'breakers', 'retention'],
-    reason: 'summarises with models, behind a breaker',
+    to: ['models', 'breakers', 'accounts', 'jobs', 'talents', 'matching', 'retention'],
+    reason: 'summarises with models, behind a breaker; briefs and reminds people of a talent and a job',
   },
 ];
 
@@ -232,4 +242,111 @@ export const entries: readonly string[] = [
   'src/start/backend.ts',
   'src/start/ai-service.ts',
   'src/start/turnpike.ts',
+];
+
+export interface TableOwner {
+  /** The folder that alone writes these tables. */
+  readonly owner: string;
+  /** Tables, or a schema as a whole. */
+  readonly owns: readonly string[];
+}
+
+export const tableOwners: readonly TableOwner[] = [
+  {
+    owner: 'src/domain/accounts',
+    owns: ['companies', 'users', 'sessions', 'invitations', 'password_resets'],
+  },
+  { owner: 'src/domain/audit', owns: ['audit_log'] },
+  {
+    owner: 'src/domain/calls',
+    owns: [
+      ...['calls', 'calls_other', 'calls_retirement', 'retired_usage', 'idempotency_keys'],
+      ...['usage_days', 'usage_months', 'usage_months_done'],
+    ],
+  },
+  { owner: 'src/domain/catalog', owns: ['plans', 'credit_packs'] },
+  {
+    owner: 'src/domain/credits',
+    owns: [
+      ...['credit_accounts', 'credit_transactions', 'key_months', 'credit_alerts', 'alert_settings'],
+      ...['invoices', 'postpaid_spans'],
+    ],
+  },
+  { owner: 'src/domain/jobs', owns: ['jobs', 'job_versions', 'job_files'] },
+  { owner: 'src/domain/keys', owns: ['api_keys'] },
+  { owner: 'src/domain/logs', owns: ['log_entries'] },
+  { owner: 'src/domain/mail', owns: ['mail_outbox'] },
+  {
+    owner: 'src/domain/matching',
+    owns: [
+      ...['match_subjects', 'match_changes', 'match_pairs', 'match_scores', 'match_weights'],
+      ...['match_generator', 'match_processes'],
+    ],
+  },
+  { owner: 'src/domain/meetings', owns: ['rooms', 'meetings', 'room_events', 'meeting_transcripts'] },
+  { owner: 'src/domain/models', owns: ['model_targets', 'model_catalogue', 'model_prices'] },
+  {
+    owner: 'src/domain/payments',
+    owns: [
+      ...['credit_pack_purchases', 'subscription_checkouts', 'plan_grants', 'charge_refunds'],
+      ...['failed_payments', 'provider_events', 'payment_reconciliation'],
+    ],
+  },
+  { owner: 'src/domain/processes', owns: ['service_processes'] },
+  { owner: 'src/domain/subscriptions', owns: ['subscriptions'] },
+  { owner: 'src/domain/talents', owns: ['talents', 'talent_versions', 'talent_files', 'talent_decisions'] },
+  {
+    owner: 'src/payment-sandbox',
+    owns: [
+      ...['payment_sandbox_objects', 'payment_sandbox_replays', 'payment_sandbox_deliveries'],
+      'payment_sandbox_settings',
+    ],
+  },
+  { owner: 'src/start', owns: ['demo_world'] },
+  { owner: 'src/adapters/database', owns: ['schema_migrations', 'stored_functions'] },
+  { owner: 'src/adapters/journal', owns: ['entries', 'probes'] },
+  { owner: 'src/adapters/job-queue', owns: ['pgboss'] },
+];
+
+export interface TableException {
+  /** A file of src or a stored function. */
+  readonly path: string;
+  /** `{name}` where the name is computed from `name`. */
+  readonly table: string;
+  readonly access: 'read' | 'write';
+  readonly reason: string;
+}
+
+const CHARGES = 'migrations/functions/charge_calls.sql';
+const CHARGED_TOGETHER = 'a call is recorded and charged by one statement, or neither';
+
+export const tableExceptions: readonly TableException[] = [
+  ...['credit_transactions', 'credit_accounts', 'key_months', 'credit_alerts'].map((table) => {
+    return { path: CHARGES, table, access: 'write', reason: CHARGED_TOGETHER } as const;
+  }),
+  {
+    path: 'src/domain/calls/partitions/call-retention.ts',
+    table: '{partition}',
+    access: 'write',
+    reason: 'a partition of calls, named after its span; calls owns them all',
+  },
+  {
+    path: 'src/domain/calls/partitions/call-retention.ts',
+    table: 'credit_transactions',
+    access: 'read',
+    reason:
+      'a partition of millions of calls is compared with its charges inside the statement that sums it up',
+  },
+  {
+    path: 'src/domain/credits/holds/billing-status.ts',
+    table: 'companies',
+    access: 'read',
+    reason: 'every gateway asks this about every company in use once a second, in one statement',
+  },
+  {
+    path: 'src/domain/keys/mint-key.ts',
+    table: 'companies',
+    access: 'read',
+    reason: 'a key is inserted if its company exists, in one statement',
+  },
 ];

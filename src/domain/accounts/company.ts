@@ -1,4 +1,4 @@
-import type { Statements } from '../../ports/database.ts';
+import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { accountComplaint, insertUser } from './user.ts';
 
@@ -38,6 +38,17 @@ export async function findCompany(statements: Statements, id: string): Promise<C
   return rows[0] ?? null;
 }
 
+export async function findCompanyByCustomer(
+  statements: Statements,
+  providerCustomerId: string,
+): Promise<Company | null> {
+  const rows = await statements.query<Company>(
+    `select ${COMPANY_COLUMNS} from companies where provider_customer_id = $1`,
+    [providerCustomerId],
+  );
+  return rows[0] ?? null;
+}
+
 /** In the order of their ids. `after` is the last id of the page before. */
 export async function listCompanies(
   statements: Statements,
@@ -63,6 +74,43 @@ export async function renameCompany(
     [id, name, now],
   );
   return rows[0] ?? null;
+}
+
+/** True where it changed. `credits`, which decides on billing, locks the account before it calls this. */
+export async function changeBilling(
+  transaction: Transaction,
+  {
+    companyId,
+    mode,
+    creditLimitMicro,
+  }: { readonly companyId: string; readonly mode: BillingMode; readonly creditLimitMicro: bigint | null },
+): Promise<boolean> {
+  const changed = await transaction.query(
+    `update companies set billing_mode = $2, credit_limit_micro = $3, updated_at = now()
+     where id = $1 and (billing_mode, credit_limit_micro) is distinct from ($2::text, $3::bigint) returning id`,
+    [companyId, mode, creditLimitMicro],
+  );
+  return changed.length > 0;
+}
+
+/** Stores a company's customer at the payment provider. False where it has one already, or another company has this one. */
+export async function linkProviderCustomer(
+  statements: Statements,
+  { companyId, customerId }: { readonly companyId: string; readonly customerId: string },
+): Promise<boolean> {
+  const linked = await statements.query(
+    `update companies set provider_customer_id = $2, updated_at = now()
+     where id = $1 and provider_customer_id is null
+       and not exists (select 1 from companies where provider_customer_id = $2)
+     returning id`,
+    [companyId, customerId],
+  );
+  return linked.length > 0;
+}
+
+/** Until the transaction ends. Rows that refer to the company can still be inserted. */
+export async function lockCompanyRow(transaction: Transaction, companyId: string): Promise<void> {
+  await transaction.query('select 1 from companies where id = $1 for no key update', [companyId]);
 }
 
 interface WantedAccount {

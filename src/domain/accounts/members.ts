@@ -1,7 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { findCompany } from './company.ts';
+import { findCompany, lockCompanyRow } from './company.ts';
 import type { MailOutbox } from './mail-outbox.ts';
 import { endAllSessions } from './sessions.ts';
 import { drawOneTimeToken } from './tokens.ts';
@@ -29,6 +29,43 @@ export async function findMembers(
   return await statements.query<User>(
     `select ${USER_COLUMNS} from users where company_id = $1 and id = any($2::uuid[])`,
     [companyId, ids],
+  );
+}
+
+/** Those of these people who are in the company now, by id or by address, in the order in which they came. */
+export async function findCurrentMembers(
+  statements: Statements,
+  companyId: string,
+  { ids = [], emails = [] }: { readonly ids?: readonly string[]; readonly emails?: readonly string[] },
+): Promise<readonly User[]> {
+  if (ids.length === 0 && emails.length === 0) return [];
+  return await statements.query<User>(
+    `select ${USER_COLUMNS} from users
+     where company_id = $1 and removed_at is null and (id = any($2::uuid[]) or lower(email) = any($3::text[]))
+     order by created_at, id`,
+    [companyId, ids, emails.map((email) => email.toLowerCase())],
+  );
+}
+
+interface CompanyAdmin {
+  readonly email: string;
+  readonly companyName: string;
+}
+
+const MOST_ADMINS = 100;
+
+/** Who receives the mail of a company, the first admin first. */
+export async function listAdmins(
+  statements: Statements,
+  companyId: string,
+  { limit = MOST_ADMINS }: { readonly limit?: number } = {},
+): Promise<readonly CompanyAdmin[]> {
+  return await statements.query<CompanyAdmin>(
+    `select person.email, company.name as "companyName"
+     from companies as company join users as person on person.company_id = company.id
+     where company.id = $1 and person.role = 'COMPANY_ADMIN' and person.removed_at is null
+     order by person.created_at, person.id limit $2`,
+    [companyId, limit],
   );
 }
 
@@ -88,7 +125,7 @@ async function lockMember(
   userId: string,
   { staysAdmin }: { readonly staysAdmin: boolean },
 ): Promise<ChangedMember> {
-  await transaction.query('select 1 from companies where id = $1 for no key update', [companyId]);
+  await lockCompanyRow(transaction, companyId);
   const rows = await transaction.query<User & { otherAdmins: bigint }>(
     `select ${USER_COLUMNS}, (select count(*) from users other where other.company_id = $1
        and other.role = 'COMPANY_ADMIN' and other.removed_at is null and other.id <> $2) as "otherAdmins"
@@ -149,7 +186,7 @@ export async function inviteMember(
   const now = new Date(clock.now());
   const expiresAt = new Date(now.getTime() + INVITATION_MS);
   // Two invitations of one address at the same moment would meet in the unique index: one waits for the other.
-  await transaction.query('select 1 from companies where id = $1 for no key update', [inviter.companyId]);
+  await lockCompanyRow(transaction, inviter.companyId);
   await transaction.query(
     `update invitations set withdrawn_at = $3 where company_id = $1 and lower(email) = lower($2)
        and accepted_at is null and withdrawn_at is null`,

@@ -130,6 +130,19 @@ export async function findSignedInUser(statements: Statements, token: VerifiedTo
   return rows[0] ?? null;
 }
 
+/** The addresses of these people, by id. Of those who have left too: who changed something stays named. */
+export async function findEmails(
+  statements: Statements,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map();
+  const rows = await statements.query<{ id: string; email: string }>(
+    'select id, email from users where id = any($1::uuid[])',
+    [ids],
+  );
+  return new Map(rows.map(({ id, email }) => [id, email]));
+}
+
 export async function findUser(statements: Statements, id: string): Promise<User | null> {
   const rows = await statements.query<User>(
     `select ${USER_COLUMNS} from users where id = $1 and removed_at is null`,

@@ -56,6 +56,15 @@ export async function findPlan(statements: Statements, id: string): Promise<Plan
   return rows[0] ?? null;
 }
 
+/** The plan that is sold at this price of the payment provider. */
+export async function findPlanByPrice(statements: Statements, providerPriceId: string): Promise<Plan | null> {
+  const rows = await statements.query<Plan>(
+    `select ${PLAN_COLUMNS} from plans where provider_price_id = $1`,
+    [providerPriceId],
+  );
+  return rows[0] ?? null;
+}
+
 /** For data loaders: in no order, without those that there are not. */
 export async function findPlans(statements: Statements, ids: readonly string[]): Promise<readonly Plan[]> {
   return await statements.query<Plan>(`select ${PLAN_COLUMNS} from plans where id = any($1::uuid[])`, [ids]);

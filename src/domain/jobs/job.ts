@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Statements, Transaction } from '../../ports/database.ts';
+import { findEmails } from '../accounts/user.ts';
 
 export type JobStatus = 'DRAFT' | 'ACTIVE' | 'CLOSED';
 export type JobParsing = 'NONE' | 'PENDING' | 'DONE' | 'FAILED';
@@ -195,6 +196,40 @@ export async function findJobs(
   return ids.map((id) => byId.get(id) ?? null);
 }
 
+/** Keeps a job from being deleted until the transaction ends. False where the company has no such job. */
+export async function lockJobKey(
+  transaction: Transaction,
+  companyId: string,
+  jobId: string,
+): Promise<boolean> {
+  const rows = await transaction.query('select 1 from jobs where id = $1 and company_id = $2 for key share', [
+    jobId,
+    companyId,
+  ]);
+  return rows.length === 1;
+}
+
+/** What a job is matched by; it is live while it is open. */
+interface MatchableJob extends Omit<JobFields, 'employmentType'> {
+  readonly id: string;
+  readonly version: number;
+  readonly isLive: boolean;
+  readonly posting: unknown;
+}
+
+/** Of whichever company, in no order, without those that do not exist. */
+export async function findMatchableJobs(
+  statements: Statements,
+  ids: readonly string[],
+): Promise<readonly MatchableJob[]> {
+  return await statements.query<MatchableJob>(
+    `select id, version, title, description, location, remote, must_have as "mustHave", nice_to_have as "niceToHave",
+       min_months_experience as "minMonthsExperience", posting, status = 'ACTIVE' as "isLive"
+     from jobs where id = any($1::uuid[])`,
+    [ids],
+  );
+}
+
 const MOST_VERSIONS = 100;
 
 /** A job's newest versions, the newest first. */
@@ -203,12 +238,13 @@ export async function listJobVersions(
   companyId: string,
   jobId: string,
 ): Promise<readonly JobVersion[]> {
-  return await statements.query<JobVersion>(
-    `select own.version, own.what, own.fields, own.changed_by as "changedBy", person.email as "changedByEmail",
-       own.changed_at as "changedAt"
+  const rows = await statements.query<Omit<JobVersion, 'changedByEmail'>>(
+    `select own.version, own.what, own.fields, own.changed_by as "changedBy", own.changed_at as "changedAt"
      from job_versions as own join jobs as job on job.id = own.job_id
-     left join users as person on person.id = own.changed_by
      where own.job_id = $1 and job.company_id = $2 order by own.version desc limit ${MOST_VERSIONS}`,
     [jobId, companyId],
   );
+  const changers = rows.flatMap(({ changedBy }) => (changedBy === null ? [] : [changedBy]));
+  const emails = await findEmails(statements, [...new Set(changers)]);
+  return rows.map((row) => ({ ...row, changedByEmail: emails.get(row.changedBy ?? '') ?? null }));
 }

@@ -175,16 +175,25 @@ export async function listKeys(
   );
 }
 
+/** Those of these keys that the company has, whatever their status, in no order. */
+export async function findKeys(
+  statements: Statements,
+  companyId: string,
+  keyIds: readonly string[],
+): Promise<readonly ApiKey[]> {
+  const ids = keyIds.filter(isId);
+  if (!isId(companyId) || ids.length === 0) return [];
+  return await statements.query<ApiKey>(
+    `select ${KEY_COLUMNS} from api_keys where company_id = $1 and id = any($2::uuid[])`,
+    [companyId, ids],
+  );
+}
+
 /** Null for a key of another company, as for one that does not exist. */
 export async function findKey(
   statements: Statements,
   companyId: string,
   keyId: string,
 ): Promise<ApiKey | null> {
-  if (!isId(companyId) || !isId(keyId)) return null;
-  const rows = await statements.query<ApiKey>(
-    `select ${KEY_COLUMNS} from api_keys where company_id = $1 and id = $2`,
-    [companyId, keyId],
-  );
-  return rows[0] ?? null;
+  return (await findKeys(statements, companyId, [keyId]))[0] ?? null;
 }

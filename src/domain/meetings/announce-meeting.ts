@@ -1,4 +1,6 @@
 import type { Transaction } from '../../ports/database.ts';
+import { lockJobKey } from '../jobs/job.ts';
+import { lockTalentKey } from '../talents/talent.ts';
 import { MEETING_COLUMNS, type Meeting } from './meeting.ts';
 import { roomNameOf } from './room-events.ts';
 import { lockRoom, type RefoldParts, refoldRoom } from './rooms.ts';
@@ -38,9 +40,9 @@ export async function announceMeeting(
   const invalid = problemOf(wanted, now.getTime());
   if (invalid !== null) return invalid;
   const room = roomNameOf(wanted.room) ?? '';
-  if (jobId !== null && !(await isThere(transaction, 'jobs', jobId, companyId)))
+  if (jobId !== null && !(await lockJobKey(transaction, companyId, jobId)))
     return { outcome: 'unknown', what: 'job' };
-  if (talentId !== null && !(await isThere(transaction, 'talents', talentId, companyId)))
+  if (talentId !== null && !(await lockTalentKey(transaction, companyId, talentId)))
     return { outcome: 'unknown', what: 'talent' };
   const locked = await lockRoom(transaction, room);
   if (locked.companyId !== null && locked.companyId !== companyId) return { outcome: 'taken' };
@@ -83,17 +85,4 @@ function problemOf(
   if (minutes >= 1 && minutes <= LONGEST_MINUTES) return null;
   const message = `a whole number from 1 to ${LONGEST_MINUTES} is needed`;
   return { outcome: 'invalid', field: 'plannedMinutes', message };
-}
-
-async function isThere(
-  transaction: Transaction,
-  table: 'jobs' | 'talents',
-  id: string,
-  companyId: string,
-): Promise<boolean> {
-  const rows = await transaction.query(
-    `select 1 from ${table} where id = $1 and company_id = $2 for key share`,
-    [id, companyId],
-  );
-  return rows.length === 1;
 }

@@ -2,6 +2,11 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
+import { findCompany } from '../accounts/company.ts';
+import { findCurrentMembers } from '../accounts/members.ts';
+import { findJobs } from '../jobs/job.ts';
+import { listMatches } from '../matching/list-matches.ts';
+import { findTalents } from '../talents/talent.ts';
 import { insightOf, type MeetingInsight } from './insight.ts';
 import { MEETING_COLUMNS, MEETING_QUEUE, type Meeting } from './meeting.ts';
 import { readMeetingEvents } from './room-events.ts';
@@ -158,13 +163,6 @@ function isInterview({ jobId, talentId, companyId }: Meeting): boolean {
   return jobId !== null && talentId !== null && companyId !== null;
 }
 
-interface MatchRow {
-  readonly score: number;
-  readonly reasons: readonly string[];
-  readonly missing: readonly string[];
-  readonly updatedAt: Date;
-}
-
 /**
  * For who interviews: where talent and job fit, and where to ask, from their match as it stands when the meeting begins.
  * Null while there is none to go by, which is looked for again.
@@ -174,11 +172,7 @@ async function briefingFor(
   { jobId, talentId, companyId, startedAt }: Meeting,
 ): Promise<Readonly<Record<string, unknown>> | null> {
   if (jobId === null || talentId === null || companyId === null || startedAt === null) return null;
-  const [match] = await statements.query<MatchRow>(
-    `select score, reasons, missing, updated_at as "updatedAt" from match_scores
-     where job_id = $1 and talent_id = $2 and company_id = $3`,
-    [jobId, talentId, companyId],
-  );
+  const [match] = await listMatches(statements, companyId, { jobId, talentId, limit: 1, after: null });
   if (match === undefined) return null;
   return {
     score: match.score,
@@ -206,13 +200,6 @@ type RemindScorecard = (mail: ScorecardMail, within: Transaction) => Promise<voi
 
 const MOST_PEOPLE = 50;
 
-interface Recipient {
-  readonly email: string;
-  readonly companyName: string;
-  readonly talentName: string | null;
-  readonly jobTitle: string;
-}
-
 /** To those of the company who were there, and to who announced the meeting: each once. */
 async function remindOfScorecard(
   transaction: Transaction,
@@ -220,25 +207,22 @@ async function remindOfScorecard(
   { id: meetingId, companyId, jobId, talentId, createdBy, endedAt }: Meeting,
   { attendees }: MeetingInsight,
 ): Promise<void> {
-  if (companyId === null || endedAt === null) return;
-  const emails = attendees.flatMap(({ email }) => (email === null ? [] : [email.toLowerCase()]));
-  const recipients = await transaction.query<Recipient>(
-    `select person.email, company.name as "companyName", talent.name as "talentName", job.title as "jobTitle"
-     from users as person join companies as company on company.id = person.company_id
-       join jobs as job on job.id = $3 and job.company_id = company.id
-       join talents as talent on talent.id = $4 and talent.company_id = company.id
-     where person.company_id = $1 and person.removed_at is null
-       and (person.id = $2 or lower(person.email) = any($5::text[]))
-     order by person.id limit ${MOST_PEOPLE}`,
-    [companyId, createdBy, jobId, talentId, emails],
-  );
-  for (const { email, companyName, talentName, jobTitle } of recipients) {
+  if (companyId === null || endedAt === null || jobId === null || talentId === null) return;
+  const company = await findCompany(transaction, companyId);
+  const [job] = await findJobs(transaction, companyId, [jobId]);
+  const [talent] = await findTalents(transaction, companyId, [talentId]);
+  if (company === null || job == null || talent == null) return;
+  const ids = createdBy === null ? [] : [createdBy];
+  const emails = attendees.flatMap(({ email }) => (email === null ? [] : [email]));
+  const recipients = await findCurrentMembers(transaction, companyId, { ids, emails });
+  const talentName = talent.name ?? 'the candidate';
+  for (const { email } of recipients.slice(0, MOST_PEOPLE)) {
     await remind(
       {
         to: email,
         companyId,
         dedupeKey: `scorecard:${meetingId}:${email}`,
-        data: { companyName, meetingId, talentName: talentName ?? 'the candidate', jobTitle, endedAt },
+        data: { companyName: company.name, meetingId, talentName, jobTitle: job.title, endedAt },
       },
       transaction,
     );

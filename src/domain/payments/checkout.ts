@@ -3,6 +3,8 @@ import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { findCompany, linkProviderCustomer } from '../accounts/company.ts';
+import { listAdmins } from '../accounts/members.ts';
 import { type CreditPack, findCreditPack } from '../catalog/credit-pack.ts';
 import type { PaymentEvents } from './payment-events.ts';
 
@@ -145,12 +147,6 @@ type EnsuredCustomer =
   | { readonly outcome: 'no-such-company' }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
-interface CompanyRow {
-  readonly name: string;
-  readonly customerId: string | null;
-  readonly email: string | null;
-}
-
 /**
  * The company's customer at the provider, made before anything is bought: so every event about it finds its company.
  * One a company, also when asked for twice at once: the provider gives the same one for the same key, and the first
@@ -158,10 +154,14 @@ interface CompanyRow {
  */
 export async function ensureCustomer(parts: CustomerParts, companyId: string): Promise<EnsuredCustomer> {
   const { database, provider, secrets, onCustomer } = parts;
-  const company = await readCompany(database, companyId);
+  const company = await findCompany(database, companyId);
   if (company === null) return { outcome: 'no-such-company' };
-  if (company.customerId !== null) return { outcome: 'ensured', customerId: company.customerId };
-  const { name, email } = company;
+  if (company.providerCustomerId !== null)
+    return { outcome: 'ensured', customerId: company.providerCustomerId };
+  const { name } = company;
+  // The first admin's address, so that the parameters are the same for every caller.
+  const [admin] = await listAdmins(database, companyId, { limit: 1 });
+  const email = admin?.email ?? null;
   const words = secrets
     .sha256(JSON.stringify([name, email]))
     .toHex()
@@ -169,24 +169,10 @@ export async function ensureCustomer(parts: CustomerParts, companyId: string): P
   const wanted = { name, email, metadata: { companyId } };
   const made = await provider.createCustomer(wanted, `company:${companyId}:customer:${words}`);
   if (made.outcome === 'failed') return { outcome: 'provider-failed', message: made.failure.message };
-  await database.query(
-    `update companies set provider_customer_id = $2, updated_at = now()
-     where id = $1 and provider_customer_id is null`,
-    [companyId, made.value.id],
-  );
-  const customerId = (await readCompany(database, companyId))?.customerId ?? made.value.id;
+  await linkProviderCustomer(database, { companyId, customerId: made.value.id });
+  const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? null;
+  // Nothing may be bought in the name of a customer that belongs to another company.
+  if (customerId === null) throw new Error(`customer ${made.value.id} cannot be linked to ${companyId}`);
   await onCustomer?.(customerId);
   return { outcome: 'ensured', customerId };
-}
-
-/** The address is that of the first admin: whoever asks, the words are the same. */
-async function readCompany(database: Database, companyId: string): Promise<CompanyRow | null> {
-  const [row] = await database.query<CompanyRow>(
-    `select name, provider_customer_id as "customerId",
-       (select email from users where company_id = companies.id and role = 'COMPANY_ADMIN' and removed_at is null
-        order by created_at, id limit 1) as email
-     from companies where id = $1`,
-    [companyId],
-  );
-  return row ?? null;
 }

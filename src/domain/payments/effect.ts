@@ -1,6 +1,7 @@
 import type { Transaction } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { WireObject } from '../../ports/payment-provider.ts';
+import { listAdmins } from '../accounts/members.ts';
 import { fromMinorUnits } from '../catalog/currency.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
 
@@ -75,18 +76,10 @@ type ToldFact = {
   };
 }[Kinds];
 
-const MOST_ADMINS = 100;
-
 export function createTellAdmins(transaction: Transaction, outbox: Pick<MailOutbox, 'send'>): TellAdmins {
   return async ({ kind, companyId, data, fact }) => {
-    const rows = await transaction.query<{ companyName: string; email: string }>(
-      `select company.name as "companyName", person.email
-       from companies as company join users as person on person.company_id = company.id
-       where company.id = $1 and person.role = 'COMPANY_ADMIN' and person.removed_at is null
-       order by person.created_at, person.id limit ${MOST_ADMINS}`,
-      [companyId],
-    );
-    for (const { companyName, email } of rows) {
+    const admins = await listAdmins(transaction, companyId);
+    for (const { companyName, email } of admins) {
       const dedupeKey = `${fact}:${email}`;
       // The kind and its data belong together by the type of the fact; joined with the name the compiler loses it.
       const mail = { kind, to: email, companyId, dedupeKey, data: { ...data, companyName } } as MailToSend;

@@ -4,6 +4,7 @@ import type { JobHandler } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider, WireObject } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { listAdmins } from '../accounts/members.ts';
 import { findInvoice, type Invoice } from '../credits/invoices/invoice.ts';
 import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
@@ -115,13 +116,7 @@ async function mailInvoice({ database, mail, log }: IssueInvoiceParts, invoice: 
   }
   const times = { periodStart, periodEnd, dueAt };
   await database.transaction(async (transaction) => {
-    const admins = await transaction.query<{ email: string; companyName: string }>(
-      `select person.email, company.name as "companyName" from companies as company
-       join users as person on person.company_id = company.id
-       where company.id = $1 and person.role = 'COMPANY_ADMIN' and person.removed_at is null
-       order by person.created_at, person.id limit 100`,
-      [companyId],
-    );
+    const admins = await listAdmins(transaction, companyId);
     for (const { email, companyName } of admins) {
       const message: MailToSend = {
         kind: 'invoice-issued',

@@ -1,5 +1,9 @@
 import type { Transaction } from '../../ports/database.ts';
 import type { WireObject } from '../../ports/payment-provider.ts';
+import { findCompany, findCompanyByCustomer, linkProviderCustomer } from '../accounts/company.ts';
+import { findPlan, findPlanByPrice } from '../catalog/plan.ts';
+import { lockAccount } from '../credits/ledger/ledger.ts';
+import { findByProviderId } from '../subscriptions/subscription.ts';
 
 /**
  * Reads single fields of the provider's objects. What is missing, of another type or longer than anything of the
@@ -82,17 +86,13 @@ interface CompanyHints {
  * named in the metadata, unless that one has another customer.
  */
 export async function companyOf(transaction: Transaction, hints: CompanyHints): Promise<string | null> {
-  const [row] = await transaction.query<{ id: string }>(
-    `select id from (
-       select id, 1 as place from companies where provider_customer_id = $1
-       union all
-       select company_id, 2 from subscriptions where provider_subscription_id = $2
-       union all
-       select id, 3 from companies where id = $3::uuid and (provider_customer_id is null or $1::text is null)
-     ) as found order by place limit 1`,
-    [hints.customerId, hints.subscriptionId ?? null, hints.companyId],
-  );
-  return row?.id ?? null;
+  const { customerId, subscriptionId = null, companyId } = hints;
+  const ofCustomer = customerId === null ? null : await findCompanyByCustomer(transaction, customerId);
+  if (ofCustomer !== null) return ofCustomer.id;
+  const subscription = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
+  if (subscription !== null) return subscription.companyId;
+  const named = companyId === null ? null : await findCompany(transaction, companyId);
+  return named !== null && (named.providerCustomerId === null || customerId === null) ? named.id : null;
 }
 
 /**
@@ -100,7 +100,7 @@ export async function companyOf(transaction: Transaction, hints: CompanyHints): 
  * after the other, and nobody who locks the account before the company, as all do, can be waited for in a circle.
  */
 export async function lockCompany(transaction: Transaction, companyId: string): Promise<void> {
-  await transaction.query('select 1 from credit_accounts where id = $1 for update', [companyId]);
+  await lockAccount(transaction, companyId);
 }
 
 /** Notes a company's customer where it has none and nobody else has that one. True where it did. */
@@ -110,14 +110,7 @@ export async function linkCustomer(
   customerId: string | null,
 ): Promise<boolean> {
   if (customerId === null) return false;
-  const linked = await transaction.query(
-    `update companies set provider_customer_id = $2, updated_at = now()
-     where id = $1 and provider_customer_id is null
-       and not exists (select 1 from companies where provider_customer_id = $2)
-     returning id`,
-    [companyId, customerId],
-  );
-  return linked.length > 0;
+  return await linkProviderCustomer(transaction, { companyId, customerId });
 }
 
 /** The price of a subscription's first item: we sell one plan at a time. */
@@ -140,11 +133,8 @@ export async function planWithPrice(
   priceId: string | null,
   planId: string | null,
 ): Promise<string | null> {
-  const [row] = await transaction.query<{ id: string }>(
-    `select id from plans where case when $1::text is null then id = $2::uuid else provider_price_id = $1 end`,
-    [priceId, planId],
-  );
-  return row?.id ?? null;
+  if (priceId !== null) return (await findPlanByPrice(transaction, priceId))?.id ?? null;
+  return planId === null ? null : ((await findPlan(transaction, planId))?.id ?? null);
 }
 
 /** What a line of an invoice is for. */

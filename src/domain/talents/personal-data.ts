@@ -1,4 +1,5 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
+import { eraseEntriesOfTalents } from '../logs/log-store.ts';
 import { TALENT_COLUMNS, type Talent } from './talent.ts';
 
 type ExportedTalent =
@@ -72,8 +73,6 @@ export async function eraseTalent(
   const talentIds = rows.map(({ id }) => id);
   if (!talentIds.includes(talentId)) return { outcome: 'no-such-talent' };
   await transaction.query('delete from talents where id = any($1::uuid[])', [talentIds]);
-  await transaction.query(`delete from log_entries where context ->> 'talentId' = any($1::text[])`, [
-    talentIds,
-  ]);
+  await eraseEntriesOfTalents(transaction, talentIds);
   return { outcome: 'erased', talentIds };
 }

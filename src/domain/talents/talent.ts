@@ -1,4 +1,5 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
+import { findEmails } from '../accounts/user.ts';
 
 export type TalentStatus = 'PENDING' | 'READY' | 'FAILED';
 export type Profile = Readonly<Record<string, unknown>>;
@@ -150,6 +151,40 @@ export async function findTalents(
   return ids.map((id) => byId.get(id) ?? null);
 }
 
+/** Keeps a talent from being erased until the transaction ends. False where the company has no such talent. */
+export async function lockTalentKey(
+  transaction: Transaction,
+  companyId: string,
+  talentId: string,
+): Promise<boolean> {
+  const rows = await transaction.query(
+    'select 1 from talents where id = $1 and company_id = $2 for key share',
+    [talentId, companyId],
+  );
+  return rows.length === 1;
+}
+
+/** What a talent is matched by; it is live once it was read, unless it duplicates another one. */
+interface MatchableTalent {
+  readonly id: string;
+  readonly version: number;
+  readonly isLive: boolean;
+  readonly profile: unknown;
+  readonly document: unknown;
+}
+
+/** Of whichever company, in no order, without those that do not exist. */
+export async function findMatchableTalents(
+  statements: Statements,
+  ids: readonly string[],
+): Promise<readonly MatchableTalent[]> {
+  return await statements.query<MatchableTalent>(
+    `select id, version, profile, document, status = 'READY' and duplicate_of is null as "isLive"
+     from talents where id = any($1::uuid[])`,
+    [ids],
+  );
+}
+
 export interface TalentVersion {
   readonly version: number;
   readonly what: TalentChange;
@@ -168,14 +203,15 @@ export async function listTalentVersions(
   companyId: string,
   talentId: string,
 ): Promise<readonly TalentVersion[]> {
-  return await statements.query<TalentVersion>(
-    `select own.version, own.what, own.profile, own.changed_by as "changedBy", person.email as "changedByEmail",
-       own.changed_at as "changedAt"
+  const rows = await statements.query<Omit<TalentVersion, 'changedByEmail'>>(
+    `select own.version, own.what, own.profile, own.changed_by as "changedBy", own.changed_at as "changedAt"
      from talent_versions as own join talents as talent on talent.id = own.talent_id
-     left join users as person on person.id = own.changed_by
      where own.talent_id = $1 and talent.company_id = $2 order by own.version desc limit ${MOST_VERSIONS}`,
     [talentId, companyId],
   );
+  const changers = rows.flatMap(({ changedBy }) => (changedBy === null ? [] : [changedBy]));
+  const emails = await findEmails(statements, [...new Set(changers)]);
+  return rows.map((row) => ({ ...row, changedByEmail: emails.get(row.changedBy ?? '') ?? null }));
 }
 
 /**

@@ -1,12 +1,11 @@
 import {
   NO_USAGE,
-  readKeyMonth,
   type UsageDimension,
   type UsageGroup,
   type UsageTotals,
   usageReport,
 } from '../../domain/calls/usage/usage-report.ts';
-import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
+import { type HeldCredits, readKeyMonth } from '../../domain/credits/holds/holds.ts';
 import { readLevel } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { Allowance, KeyAllowances } from '../../domain/limits/limits.ts';

@@ -2,6 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Statements } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
+import { type Company, listCompanies } from '../../accounts/company.ts';
 import { KEYS_IN_USE } from './usage-report.ts';
 
 /** Adds up the usage of finished months. */
@@ -40,18 +41,18 @@ export async function addUpUsageMonths(
 ): Promise<number> {
   const before = new Date(clock.now() - DAYS_AFTER * DAY_MS).toISOString().slice(0, 7);
   let added = 0;
-  let after: string | null = null;
+  let after: string | undefined;
   do {
-    const companies: readonly string[] = await companyPage(database, after);
-    for (const companyId of companies) {
+    const companies: readonly Company[] = await listCompanies(database, { limit: PAGE, after });
+    for (const { id: companyId } of companies) {
       for (const month of await openMonths(database, companyId, `${before}-01`)) {
         signal?.throwIfAborted();
         await addUp(database, companyId, month);
         added += 1;
       }
     }
-    after = companies.length < PAGE ? null : (companies.at(-1) ?? null);
-  } while (after !== null);
+    after = companies.length < PAGE ? undefined : companies.at(-1)?.id;
+  } while (after !== undefined);
   if (added > 0) log.info('usage of finished months was added up', { added });
   return added;
 }
@@ -59,14 +60,6 @@ export async function addUpUsageMonths(
 /** The handler of USAGE_MONTHS_QUEUE. */
 export function createUsageMonthsHandler(parts: UsageMonthsParts): JobHandler {
   return async ({ signal }) => void (await addUpUsageMonths(parts, signal));
-}
-
-async function companyPage(statements: Statements, after: string | null): Promise<readonly string[]> {
-  const rows = await statements.query<{ id: string }>(
-    'select id from companies where $1::uuid is null or id > $1 order by id limit $2',
-    [after, PAGE],
-  );
-  return rows.map(({ id }) => id);
 }
 
 /** From the month of its first call on; the company's own rows are under the key of zeros. */

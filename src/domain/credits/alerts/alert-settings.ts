@@ -1,5 +1,7 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
-import { USER_COLUMNS, type User } from '../../accounts/user.ts';
+import { findCurrentMembers } from '../../accounts/members.ts';
+import { findUserByEmail, type User } from '../../accounts/user.ts';
+import { findKeys } from '../../keys/key-lifecycle.ts';
 
 /** What a company is alerted of, as it holds now. */
 export interface AlertSettings {
@@ -40,7 +42,7 @@ export async function readAlertSettings(statements: Statements, companyId: strin
      from alert_settings where company_id = $1`,
     [companyId],
   );
-  const receivers = await findReceivers(statements, companyId, own?.receiverIds ?? []);
+  const receivers = await findCurrentMembers(statements, companyId, { ids: own?.receiverIds ?? [] });
   return {
     isOn: own?.isOn ?? true,
     balanceThresholdsMicro: own?.balanceThresholdsMicro ?? null,
@@ -65,12 +67,12 @@ export async function setAlertSettings(
   if (refused !== null) return refused;
   const receiverIds: string[] = [];
   for (const [at, address] of (receivers ?? []).entries()) {
-    const id = await findMemberId(transaction, companyId, address);
-    if (id === null) {
+    const person = await findUserByEmail(transaction, address);
+    if (person?.companyId !== companyId) {
       const problem = `number ${at + 1} is not the address of one of your people; invite them first`;
       return { outcome: 'refused', field: 'receivers', problem };
     }
-    if (!receiverIds.includes(id)) receiverIds.push(id);
+    if (!receiverIds.includes(person.id)) receiverIds.push(person.id);
   }
   await transaction.query(
     `insert into alert_settings (company_id, is_on, balance_thresholds_micro, limit_percents, receiver_ids, changed_at)
@@ -122,31 +124,6 @@ function countProblem(list: readonly unknown[] | null, most: number): string | n
 const isNoShare = (percent: number) => !Number.isInteger(percent) || percent < 1 || percent > 100;
 const isRepeated = (list: readonly unknown[] | null) => list !== null && new Set(list).size < list.length;
 
-async function findMemberId(
-  transaction: Transaction,
-  companyId: string,
-  address: string,
-): Promise<string | null> {
-  const [person] = await transaction.query<{ id: string }>(
-    'select id from users where company_id = $1 and lower(email) = lower($2) and removed_at is null',
-    [companyId, address.trim()],
-  );
-  return person?.id ?? null;
-}
-
-async function findReceivers(
-  statements: Statements,
-  companyId: string,
-  ids: readonly string[],
-): Promise<readonly User[]> {
-  if (ids.length === 0) return [];
-  return await statements.query<User>(
-    `select ${USER_COLUMNS} from users
-     where company_id = $1 and removed_at is null and id = any($2::uuid[]) order by created_at, id`,
-    [companyId, ids],
-  );
-}
-
 export type AlertKind = 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE';
 
 export interface RaisedAlert {
@@ -166,15 +143,23 @@ const MOST_ALERTS = 100;
 
 /** A company's newest alerts, the newest first. There are a few a month: they need no pages. */
 export async function listAlerts(statements: Statements, companyId: string): Promise<readonly RaisedAlert[]> {
-  return await statements.query<RaisedAlert>(
-    `select alert.kind, alert.threshold_percent as "thresholdPercent",
-       case when alert.kind = 'LOW_BALANCE' and alert.subject <> '' then alert.subject::bigint end as "thresholdMicro",
-       key.id as "keyId", key.name as "keyName",
-       alert.created_at as "raisedAt", alert.handed_on_at as "mailedAt"
-     from credit_alerts as alert
-     left join api_keys as key on alert.kind = 'KEY_SPENDING' and key.id::text = alert.subject
-       and key.company_id = alert.company_id
-     where alert.company_id = $1 order by alert.created_at desc, alert.threshold_percent limit ${MOST_ALERTS}`,
+  const alerts = await statements.query<StoredAlert>(
+    `select kind, subject, threshold_percent as "thresholdPercent", created_at as "raisedAt",
+       handed_on_at as "mailedAt"
+     from credit_alerts where company_id = $1 order by created_at desc, threshold_percent limit ${MOST_ALERTS}`,
     [companyId],
   );
+  const keyIds = alerts.flatMap(({ kind, subject }) => (kind === 'KEY_SPENDING' ? [subject] : []));
+  const keys = await findKeys(statements, companyId, [...new Set(keyIds)]);
+  const keysById = new Map(keys.map((key) => [key.id, key]));
+  return alerts.map(({ subject, ...alert }) => {
+    const key = alert.kind === 'KEY_SPENDING' ? keysById.get(subject) : undefined;
+    const thresholdMicro = alert.kind === 'LOW_BALANCE' && subject !== '' ? BigInt(subject) : null;
+    return { ...alert, thresholdMicro, keyId: key?.id ?? null, keyName: key?.name ?? null };
+  });
+}
+
+interface StoredAlert extends Pick<RaisedAlert, 'kind' | 'thresholdPercent' | 'raisedAt' | 'mailedAt'> {
+  /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
+  readonly subject: string;
 }

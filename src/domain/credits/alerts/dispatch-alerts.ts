@@ -2,6 +2,11 @@ import { z } from 'zod';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Transaction } from '../../../ports/database.ts';
 import type { JobData, JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-queue.ts';
+import { findCompany } from '../../accounts/company.ts';
+import { listAdmins } from '../../accounts/members.ts';
+import { findKey } from '../../keys/key-lifecycle.ts';
+import { readKeyMonth } from '../holds/holds.ts';
+import { readAlertSettings } from './alert-settings.ts';
 
 /** A threshold that was passed, by what it is told apart by. */
 interface AlertName {
@@ -81,18 +86,21 @@ async function takeWaiting(transaction: Transaction, now: Date): Promise<readonl
   );
 }
 
-/** An alert with what there is to say about it, as it stands when it is told. */
-export interface AlertNotice extends AlertName {
+/** An alert with what its mail says, as of the moment of sending. */
+export interface AlertNotice extends AlertName, AccountInNotice {
   readonly companyName: string;
   /** The addresses of those who are told: whom the company chose and still has, else its admins. */
   readonly receivers: readonly string[];
+  /** The key that KEY_SPENDING is about. */
+  readonly key: KeyInNotice | null;
+}
+
+interface AccountInNotice {
   readonly balanceMicro: bigint;
   /** 0 where prepaid, null for no end. */
   readonly lineMicro: bigint | null;
   /** What low balances are shares of. */
   readonly toppedUpMicro: bigint;
-  /** The key that KEY_SPENDING is about. */
-  readonly key: KeyInNotice | null;
 }
 
 interface KeyInNotice {
@@ -108,8 +116,6 @@ interface KeyInNotice {
  * it does must be of that transaction, or be harmless twice.
  */
 type AlertReceiver = (notice: AlertNotice, within: Transaction) => Promise<void>;
-
-const MOST_RECEIVERS = 100;
 
 const alertName = z.object({
   companyId: z.uuid(),
@@ -135,37 +141,30 @@ export function createAlertHandler(parts: {
 
 /** Null where nobody is to be told: a user's own account has no company, and a company may have switched alerts off. */
 async function readNotice(transaction: Transaction, alert: AlertName): Promise<AlertNotice | null> {
-  const [company] = await transaction.query<Omit<AlertNotice, keyof AlertName | 'key'>>(
-    `select company.name as "companyName", account.balance_micro as "balanceMicro", account.line_micro as "lineMicro",
-       account.topped_up_micro as "toppedUpMicro",
-       array(select email from users where company_id = company.id and removed_at is null
-           and case when chosen.count > 0 then id = any (own.receiver_ids) else role = 'COMPANY_ADMIN' end
-         order by created_at, id limit ${MOST_RECEIVERS}) as receivers
-     from companies as company join credit_accounts as account on account.id = company.id
-     left join alert_settings as own on own.company_id = company.id
-     cross join lateral (select count(*) from users
-       where company_id = company.id and removed_at is null and id = any (own.receiver_ids)) as chosen
-     where company.id = $1 and coalesce(own.is_on, true)`,
-    [alert.companyId],
+  const { companyId } = alert;
+  const company = await findCompany(transaction, companyId);
+  const [account] = await transaction.query<AccountInNotice>(
+    `select balance_micro as "balanceMicro", line_micro as "lineMicro", topped_up_micro as "toppedUpMicro"
+     from credit_accounts where id = $1`,
+    [companyId],
   );
-  if (company === undefined) return null;
+  const settings = await readAlertSettings(transaction, companyId);
+  if (company === null || account === undefined || !settings.isOn) return null;
+  const receivers = settings.receivers ?? (await listAdmins(transaction, companyId));
   return {
     ...alert,
-    ...company,
+    ...account,
+    companyName: company.name,
+    receivers: receivers.map(({ email }) => email),
     key: alert.kind === 'KEY_SPENDING' ? await readKey(transaction, alert) : null,
   };
 }
 
 async function readKey(transaction: Transaction, alert: AlertName): Promise<KeyInNotice | null> {
-  const [key] = await transaction.query<KeyInNotice>(
-    `select key.id, key.name, key.monthly_spending_limit_micro as "limitMicro",
-       coalesce(spent.charge_micro, 0)::bigint as "spentMicro"
-     from api_keys as key
-     left join key_months as spent on spent.key_id = key.id and spent.month = ($3 || '-01')::date
-     where key.id = $1::uuid and key.company_id = $2`,
-    [alert.subject, alert.companyId, alert.episode],
-  );
-  return key ?? null;
+  const key = await findKey(transaction, alert.companyId, alert.subject);
+  if (key === null) return null;
+  const { id, name, monthlySpendingLimitMicro: limitMicro } = key;
+  return { id, name, limitMicro, spentMicro: await readKeyMonth(transaction, id, `${alert.episode}-01`) };
 }
 
 /** The two mails that alerts become. */

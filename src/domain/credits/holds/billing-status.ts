@@ -234,6 +234,15 @@ async function readBillingStatuses(
   return new Map(rows.map(({ companyId, dueAt }) => [companyId, { blockedFromMs: dueAt.getTime() }]));
 }
 
+/**
+ * From when on the company's invoices block it: the earliest due date of those that are open, which may lie ahead.
+ * Null where nothing blocks it, and for a PREPAID company, whose calls depend on its balance alone.
+ */
+export async function overdueSince(statements: Statements, companyId: string): Promise<Date | null> {
+  const dueMs = (await readBillingStatuses(statements, [companyId])).get(companyId)?.blockedFromMs ?? null;
+  return dueMs === null ? null : new Date(dueMs);
+}
+
 /** Whether a company's calls are answered, in a word: refused with 403 where OVERDUE, with 402 where OUT_OF_CREDITS. */
 export type BillingStatusWord = 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE';
 

@@ -118,6 +118,15 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
   };
 }
 
+/** What a key with a monthly limit has spent in a month, as its limit counts it; `month` is its first day. */
+export async function readKeyMonth(statements: Statements, keyId: string, month: string): Promise<bigint> {
+  const [row] = await statements.query<{ spentMicro: bigint }>(
+    'select charge_micro as "spentMicro" from key_months where key_id = $1 and month = $2::date',
+    [keyId, month],
+  );
+  return row?.spentMicro ?? 0n;
+}
+
 interface KeyMonth {
   readonly keyId: string;
   /** Its first day, UTC. */

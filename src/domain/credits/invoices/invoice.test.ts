@@ -5,15 +5,9 @@ import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
+import { overdueSince } from '../holds/billing-status.ts';
 import { readLevel, setCompanyBilling } from '../ledger/credit-account.ts';
-import {
-  findInvoice,
-  type InvoiceStatus,
-  listInvoices,
-  markInvoicePaid,
-  overdueSince,
-  voidInvoice,
-} from './invoice.ts';
+import { findInvoice, type InvoiceStatus, listInvoices, markInvoicePaid, voidInvoice } from './invoice.ts';
 import { attachProviderInvoice, mayFollow, type ToldInvoice, upsertInvoice } from './provider-invoices.ts';
 
 const { newId } = createSystemSecrets();

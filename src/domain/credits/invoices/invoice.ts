@@ -83,17 +83,29 @@ export async function findInvoiceByProviderId(
   return rows[0] ?? null;
 }
 
-/**
- * From when on the company's invoices block it: the earliest due date of those that are open, which may lie ahead.
- * Null where nothing blocks it, and for a PREPAID company, which its balance holds.
- */
-export async function overdueSince(statements: Statements, companyId: string): Promise<Date | null> {
-  const [row] = await statements.query<{ dueAt: Date | null }>(
-    `select min(due_at) as "dueAt" from invoices join companies on companies.id = company_id
-     where company_id = $1 and billing_mode = 'POSTPAID' and status = 'OPEN' and due_at is not null`,
-    [companyId],
+interface PaidPackInvoice {
+  readonly id: string;
+  readonly companyId: string;
+  readonly amountMinor: bigint;
+  readonly currency: string;
+  readonly number: string;
+  readonly paidAt: Date;
+  readonly now: Date;
+}
+
+/** The invoice of a credit pack that was paid without an invoice of the provider's. It has no usage to give back. */
+export async function insertPaidPackInvoice(
+  transaction: Transaction,
+  { id, companyId, amountMinor, currency, number, paidAt, now }: PaidPackInvoice,
+): Promise<Invoice> {
+  const [invoice] = await transaction.query<Invoice>(
+    `insert into invoices (id, company_id, kind, status, amount_minor, currency, number, finalized_at, paid_at,
+       created_at, updated_at)
+     values ($1, $2, 'PACK', 'PAID', $3, $4, $5, $6, $6, $7, $7) returning ${INVOICE_COLUMNS}`,
+    [id, companyId, amountMinor, currency, number, paidAt, now],
   );
-  return row?.dueAt ?? null;
+  if (invoice === undefined) throw new Error('an invoice was not written');
+  return invoice;
 }
 
 /** After its commit the caller publishes the level: gateways then ask anew whether the company is blocked. */

@@ -4,7 +4,7 @@ import type { JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-q
 import type { Log } from '../../../ports/log.ts';
 import type { Secrets } from '../../../ports/secrets.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
-import { publishLevel, readLevel } from '../ledger/credit-account.ts';
+import { MICRO_PER_CREDIT, publishLevel, readLevel } from '../ledger/credit-account.ts';
 import { INVOICE_COLUMNS, type Invoice } from './invoice.ts';
 import { companiesToInvoice, type DueUsage, monthNamed, monthOf, takeDueUsage } from './postpaid-usage.ts';
 
@@ -144,7 +144,6 @@ export interface PostpaidTerms {
   readonly dueDays: number;
 }
 
-const MICRO_PER_CREDIT = 1_000_000n;
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,12}))?$/;
 
 /** Null for what is no price above zero. */

@@ -1,4 +1,5 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
+import { lockCompanyRow } from '../../accounts/company.ts';
 import { lastVersionBefore } from '../ledger/statement.ts';
 
 /** A calendar month, UTC: from `start`, before `end`. */
@@ -54,7 +55,7 @@ export async function takeDueUsage(
   companyId: string,
   before: Date,
 ): Promise<DueUsage | null> {
-  await transaction.query('select 1 from companies where id = $1 for no key update', [companyId]);
+  await lockCompanyRow(transaction, companyId);
   await closeUsedUpSpans(transaction, companyId);
   const month = await nextMonth(transaction, companyId);
   if (month === null || month.end.getTime() > before.getTime()) return null;

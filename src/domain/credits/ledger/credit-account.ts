@@ -1,7 +1,7 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
-import type { BillingMode } from '../../accounts/company.ts';
+import { type BillingMode, changeBilling } from '../../accounts/company.ts';
 
 /** What an account holds, at one of its versions: of two levels the one with the higher version is newer. */
 export interface AccountLevel {
@@ -125,12 +125,8 @@ export async function setCompanyBilling(
     [companyId],
   );
   if (level === undefined) return { outcome: 'no-such-company' };
-  const changed = await transaction.query(
-    `update companies set billing_mode = $2, credit_limit_micro = $3, updated_at = now()
-     where id = $1 and (billing_mode, credit_limit_micro) is distinct from ($2::text, $3::bigint) returning id`,
-    [companyId, mode, limit],
-  );
-  if (changed.length === 0) return { outcome: 'unchanged', level };
+  const hasChanged = await changeBilling(transaction, { companyId, mode, creditLimitMicro: limit });
+  if (!hasChanged) return { outcome: 'unchanged', level };
   return {
     outcome: 'changed',
     level: await writeCreditLine(transaction, companyId, mode === 'PREPAID' ? 0n : limit),
@@ -170,7 +166,7 @@ export function accountAlerts(changes: string): string {
     account_alerts(id, before, after, line, topped_up, topped_up_version, month) as alert`;
 }
 
-const MICRO_PER_CREDIT = 1_000_000n;
+export const MICRO_PER_CREDIT = 1_000_000n;
 
 /** Credits as a person writes them, `-12.5`, in micro-credits. Null for what is none, or has more than 6 decimals. */
 export function microOfCredits(text: string): bigint | null {

@@ -52,7 +52,7 @@ const MOST_MICRO = 2n ** 63n - 1n;
 export async function postTransaction(transaction: Transaction, posting: Posting): Promise<Posted> {
   const { accountId, amountMicro } = posting;
   if (amountMicro === 0n) return { outcome: 'wrong-amount', problem: 'an amount of zero changes nothing' };
-  const level = await lockLevel(transaction, accountId);
+  const level = await lockAccount(transaction, accountId);
   if (level === null) return { outcome: 'no-account' };
   const before = await findPosted(transaction, posting);
   if (before !== null) return { outcome: 'already-posted', level, posted: before };
@@ -72,7 +72,8 @@ export async function postTransaction(transaction: Transaction, posting: Posting
   return { outcome: 'posted', level: after, transactionVersion: after.version };
 }
 
-async function lockLevel(transaction: Transaction, accountId: string): Promise<AccountLevel | null> {
+/** Until the transaction ends; null where there is no such account. Several are locked in the order of their ids. */
+export async function lockAccount(transaction: Transaction, accountId: string): Promise<AccountLevel | null> {
   const rows = await transaction.query<AccountLevel>(
     `select ${LEVEL_COLUMNS} from credit_accounts where id = $1 for update`,
     [accountId],

@@ -1,4 +1,6 @@
 import type { Statements } from '../../../ports/database.ts';
+import { findMatchableJobs } from '../../jobs/job.ts';
+import { findMatchableTalents } from '../../talents/talent.ts';
 import {
   type JobFacts,
   SCORER_VERSION,
@@ -20,11 +22,7 @@ export async function findTalentSubjects(
   statements: Statements,
   ids: readonly string[],
 ): Promise<readonly FoundSubject[]> {
-  const rows = await statements.query<{ id: string; version: number; isLive: boolean } & StoredTalent>(
-    `select id, version, profile, document, status = 'READY' and duplicate_of is null as "isLive"
-     from talents where id = any($1::uuid[])`,
-    [ids],
-  );
+  const rows = await findMatchableTalents(statements, ids);
   return rows.map(({ id, version, isLive, ...stored }) => ({ id, version, isLive, kind: 'talent', stored }));
 }
 
@@ -32,12 +30,7 @@ export async function findJobSubjects(
   statements: Statements,
   ids: readonly string[],
 ): Promise<readonly FoundSubject[]> {
-  const rows = await statements.query<{ id: string; version: number; isLive: boolean } & StoredJob>(
-    `select id, version, title, description, location, remote, must_have as "mustHave", nice_to_have as "niceToHave",
-       min_months_experience as "minMonthsExperience", posting, status = 'ACTIVE' as "isLive"
-     from jobs where id = any($1::uuid[])`,
-    [ids],
-  );
+  const rows = await findMatchableJobs(statements, ids);
   return rows.map(({ id, version, isLive, ...stored }) => ({ id, version, isLive, kind: 'job', stored }));
 }
 

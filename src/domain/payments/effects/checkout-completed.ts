@@ -1,4 +1,5 @@
-import { INVOICE_COLUMNS, type Invoice, markInvoicePaid } from '../../credits/invoices/invoice.ts';
+import { findCreditPack } from '../../catalog/credit-pack.ts';
+import { type Invoice, insertPaidPackInvoice, markInvoicePaid } from '../../credits/invoices/invoice.ts';
 import { upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
 import { type Posting, postTransaction } from '../../credits/ledger/ledger.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
@@ -179,10 +180,7 @@ async function packName(
   { transaction }: EffectContext,
   { creditPackId }: CreditPackPurchase,
 ): Promise<string> {
-  const [row] = await transaction.query<{ name: string }>('select name from credit_packs where id = $1', [
-    creditPackId,
-  ]);
-  return row?.name ?? creditPackId;
+  return (await findCreditPack(transaction, creditPackId))?.name ?? creditPackId;
 }
 
 function nothing(companyId: string, did: string): EffectOutcome {
@@ -202,15 +200,9 @@ async function writePackInvoice(
   const paidAt = event.happenedAt;
   const providerInvoiceId = idIn(event.object.invoice);
   if (providerInvoiceId === null) {
-    const id = newId();
-    const [invoice] = await transaction.query<Invoice>(
-      `insert into invoices (id, company_id, kind, status, amount_minor, currency, number, finalized_at, paid_at,
-         created_at, updated_at)
-       values ($1, $2, 'PACK', 'PAID', $3, $4, $5, $6, $6, $7, $7) returning ${INVOICE_COLUMNS}`,
-      [id, companyId, amountMinor, currency, `PACK-${purchase.id.slice(-12).toUpperCase()}`, paidAt, now],
-    );
-    if (invoice === undefined) throw new Error('an invoice was not written');
-    return invoice;
+    const number = `PACK-${purchase.id.slice(-12).toUpperCase()}`;
+    const paid = { companyId, amountMinor, currency, number, paidAt };
+    return await insertPaidPackInvoice(transaction, { id: newId(), ...paid, now });
   }
   const told = await upsertInvoice(transaction, {
     newId: newId(),
