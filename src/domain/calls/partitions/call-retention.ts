@@ -2,6 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, DatabaseFailure, Transaction } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
+import { ALL_KEYS, USAGE_SUMS } from '../usage/usage-report.ts';
 import {
   type CallPartitionParts,
   hasPartitionsLock,
@@ -26,8 +27,6 @@ const LEAST_DAYS = 45;
 /** Reading a partition of a hundred million calls; its own late calls wait for it, no others. */
 const TRANSACTION_MS = 2 * 60 * 60_000;
 const LOCK_NOT_AVAILABLE = '55P03';
-const SUMS = ['calls', 'failures', 'prompt_tokens', 'cached_tokens', 'completion_tokens', 'charge_micro'];
-const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
 
 type Retired = 'retired' | 'not-now' | 'not-proved';
 
@@ -119,8 +118,8 @@ async function isThere(transaction: Transaction, partition: string): Promise<boo
 /** Their sums, beside those of earlier ones, in the grain of usage_days; and how many of their charges the ledger lacks. */
 const keepSums = (gone: string) => `with gone as ${gone},
   summed as (
-    insert into retired_usage as present (company_id, key_id, day, alias, ${SUMS.join(', ')})
-    select company_id, coalesce(key_id, ${ALL_KEYS}), day, alias, count(*), count(*) filter (where outcome = 'FAILED'),
+    insert into retired_usage as present (company_id, key_id, day, alias, ${USAGE_SUMS.join(', ')})
+    select company_id, coalesce(key_id, '${ALL_KEYS}'::uuid), day, alias, count(*), count(*) filter (where outcome = 'FAILED'),
       coalesce(sum(prompt_tokens) filter (where price_id is not null), 0),
       coalesce(sum(cached_tokens) filter (where price_id is not null), 0),
       coalesce(sum(completion_tokens) filter (where price_id is not null), 0), sum(charge_micro)
@@ -129,7 +128,7 @@ const keepSums = (gone: string) => `with gone as ${gone},
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
     having grouping(key_id) = 1 or key_id is not null
     on conflict (company_id, key_id, day, alias) do update
-      set ${SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
+      set ${USAGE_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
   select count(*) as lacking
   from (select id, company_id, charge_micro from gone where charge_micro <> 0) as charged
   left join credit_transactions as posted on source_kind = 'call' and source_id = charged.id::text
@@ -138,7 +137,7 @@ const keepSums = (gone: string) => `with gone as ${gone},
 
 const LACKING_USAGE = `select 1 from retired_usage as retired
   left join usage_days as kept using (company_id, key_id, day, alias)
-  where kept.calls is null or ${SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
+  where kept.calls is null or ${USAGE_SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
 
 /** Makes the partitions of the time ahead, and lets go of calls past their time. */
 export const CALLS_UPKEEP_QUEUE: QueueDefinition = {

@@ -3,7 +3,7 @@ import type { Database, Statements } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { type Company, listCompanies } from '../../accounts/company.ts';
-import { KEYS_IN_USE } from './usage-report.ts';
+import { ALL_KEYS, KEYS_IN_USE, USAGE_SUMS } from './usage-report.ts';
 
 /** Adds up the usage of finished months. */
 export const USAGE_MONTHS_QUEUE: QueueDefinition = {
@@ -29,7 +29,6 @@ const DAYS_AFTER = 4;
 /** By the database's own clock: a later call of such a day reopens its month, see the migration. */
 const DAYS_REOPENED = 3;
 const TRANSACTION_MS = 2 * 60_000;
-const SUMS = ['calls', 'failures', 'prompt_tokens', 'cached_tokens', 'completion_tokens', 'charge_micro'];
 
 /**
  * Adds up every month that is over and not done, for each company by itself. It may run at any time, twice at once,
@@ -72,7 +71,7 @@ async function openMonths(
     `select to_char(month, 'YYYY-MM-DD') as month
      from generate_series(
        (select date_trunc('month', min(day)::timestamp) from usage_days
-        where company_id = $1 and key_id = '00000000-0000-0000-0000-000000000000'),
+        where company_id = $1 and key_id = '${ALL_KEYS}'),
        least($2::date, current_date - ${DAYS_REOPENED})::timestamp - interval '1 month', interval '1 month') as month
      where not exists (
        select 1 from usage_months_done as done where done.company_id = $1 and done.month = month.month::date)
@@ -84,7 +83,7 @@ async function openMonths(
 
 /** The lock first, in a statement of its own: the next one then sees everything that was written under it. */
 async function addUp(database: Database, companyId: string, month: string): Promise<void> {
-  const sums = SUMS.map((column) => `sum(${column})::bigint`).join(', ');
+  const sums = USAGE_SUMS.map((column) => `sum(${column})::bigint`).join(', ');
   await database.transaction(
     async (transaction) => {
       await transaction.query(
@@ -97,7 +96,7 @@ async function addUp(database: Database, companyId: string, month: string): Prom
       ]);
       await transaction.query(
         `with recursive ${KEYS_IN_USE}
-         insert into usage_months (company_id, key_id, month, alias, day, ${SUMS.join(', ')})
+         insert into usage_months (company_id, key_id, month, alias, day, ${USAGE_SUMS.join(', ')})
          select company_id, key_id, $2::date, coalesce(alias, ''), coalesce(day, $2::date), ${sums}
          from keys, usage_days
          where company_id = $1 and key_id = keys.id and day >= $2::date and day < $2::date + interval '1 month'

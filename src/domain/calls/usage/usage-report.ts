@@ -45,8 +45,8 @@ export const NO_USAGE: UsageTotals = {
   chargeMicro: 0n,
 };
 
-/** Under this key stand all calls of a company. */
-const ALL_KEYS = '00000000-0000-0000-0000-000000000000';
+/** The key_id of the rows that count all calls of a company, whatever their key. */
+export const ALL_KEYS = '00000000-0000-0000-0000-000000000000';
 const MOST_BREAKDOWNS = 8;
 /** Of the largest report, 100 keys by day and model for a month, there are 18,000. */
 const MOST_GROUPS = 100_000;
@@ -102,7 +102,9 @@ const SUM_NAMES = {
   completion_tokens: 'completionTokens',
   charge_micro: 'chargeMicro',
 } as const;
-const NUMBERS = Object.keys(SUM_NAMES).join(', ');
+/** What every table of usage adds up. */
+export const USAGE_SUMS = Object.keys(SUM_NAMES);
+const NUMBERS = USAGE_SUMS.join(', ');
 const SUMMED = Object.entries(SUM_NAMES)
   .map(([column, name]) => `sum(${column})::bigint as "${name}"`)
   .join(', ');
@@ -116,7 +118,7 @@ const keysFrom = (first: string) => `keys (id) as (
     select ${nextKeySql('keys.id')} from keys where id is not null)`;
 
 /** That of the whole company, and all of its keys. */
-export const KEYS_IN_USE = keysFrom("'00000000-0000-0000-0000-000000000000'::uuid");
+export const KEYS_IN_USE = keysFrom(`'${ALL_KEYS}'::uuid`);
 const ONE_KEY = 'keys (id) as (select $2::uuid)';
 const ITS_KEYS = keysFrom(nextKeySql('$2::uuid'));
 

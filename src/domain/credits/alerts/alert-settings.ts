@@ -154,7 +154,7 @@ export async function listAlerts(statements: Statements, companyId: string): Pro
   const keysById = new Map(keys.map((key) => [key.id, key]));
   return alerts.map(({ subject, ...alert }) => {
     const key = alert.kind === 'KEY_SPENDING' ? keysById.get(subject) : undefined;
-    const thresholdMicro = alert.kind === 'LOW_BALANCE' && subject !== '' ? BigInt(subject) : null;
+    const thresholdMicro = ownBalanceMicro({ kind: alert.kind, subject });
     return { ...alert, thresholdMicro, keyId: key?.id ?? null, keyName: key?.name ?? null };
   });
 }
@@ -162,4 +162,9 @@ export async function listAlerts(statements: Statements, companyId: string): Pro
 interface StoredAlert extends Pick<RaisedAlert, 'kind' | 'thresholdPercent' | 'raisedAt' | 'mailedAt'> {
   /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
   readonly subject: string;
+}
+
+/** Of a LOW_BALANCE alert: the balance that the company set itself; null for a share of the last top-up. */
+export function ownBalanceMicro({ kind, subject }: Pick<StoredAlert, 'kind' | 'subject'>): bigint | null {
+  return kind === 'LOW_BALANCE' && subject !== '' ? BigInt(subject) : null;
 }

@@ -6,22 +6,17 @@ import { findCompany } from '../../accounts/company.ts';
 import { listAdmins } from '../../accounts/members.ts';
 import { findKey } from '../../keys/key-lifecycle.ts';
 import { readKeyMonth } from '../holds/holds.ts';
-import { readAlertSettings } from './alert-settings.ts';
+import { type AlertKind, ownBalanceMicro, readAlertSettings } from './alert-settings.ts';
 
 /** A threshold that was passed, by what it is told apart by. */
 interface AlertName {
   readonly companyId: string;
-  readonly kind: 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE';
+  readonly kind: AlertKind;
   /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
   readonly subject: string;
   readonly thresholdPercent: number;
   /** What it can be passed once in: a top-up, a month. */
   readonly episode: string;
-}
-
-/** The balance that the company set itself, where it is about one. */
-function ownBalanceMicro({ kind, subject }: Pick<AlertName, 'kind' | 'subject'>): bigint | null {
-  return kind === 'LOW_BALANCE' && subject !== '' ? BigInt(subject) : null;
 }
 
 /** Looks for alerts that wait. */

@@ -26,6 +26,9 @@ export function monthNamed(text: string): Month | null {
   return /^20\d\d-(0[1-9]|1[0-2])$/.test(text) ? monthOf(new Date(`${text}-01T00:00:00Z`)) : null;
 }
 
+/** Of a span that is not wholly invoiced. */
+const OPEN = '(until_version is null or invoiced_version < until_version)';
+
 /** Companies with POSTPAID times that are not wholly invoiced, by id. `after` is the last id of the page before. */
 export async function companiesToInvoice(
   statements: Statements,
@@ -33,14 +36,12 @@ export async function companiesToInvoice(
 ): Promise<readonly string[]> {
   const rows = await statements.query<{ companyId: string }>(
     `select distinct company_id as "companyId" from postpaid_spans
-     where (until_version is null or invoiced_version < until_version) and ($1::uuid is null or company_id > $1)
+     where ${OPEN} and ($1::uuid is null or company_id > $1)
      order by company_id limit $2`,
     [after, limit],
   );
   return rows.map(({ companyId }) => companyId);
 }
-
-const OPEN = '(until_version is null or invoiced_version < until_version)';
 
 /**
  * Takes the usage of the first month that has some and is over by `before`: once, for it counts as invoiced when the

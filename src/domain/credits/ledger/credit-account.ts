@@ -13,6 +13,8 @@ export interface AccountLevel {
   readonly version: bigint;
 }
 
+/** The most that a column of an account holds: 64 bits. */
+export const MOST_MICRO = 2n ** 63n - 1n;
 const MOST_SHARED_MICRO = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Balance and line together, for shared state, whose amounts end at ±(2^53 - 1): nine billion credits. */
@@ -101,8 +103,6 @@ type ChangedBilling =
   | { readonly outcome: 'no-such-company' }
   | { readonly outcome: 'wrong-limit'; readonly problem: string };
 
-const MOST_CREDIT_LIMIT_MICRO = 2n ** 63n - 1n;
-
 /**
  * Changes how a company pays. A PREPAID one has no credit line, whatever limit is given; the limit of a POSTPAID one
  * is its line, null for no end. From the change on its usage is invoiced, or no longer; what it used before is
@@ -117,7 +117,7 @@ export async function setCompanyBilling(
   creditLimitMicro: bigint | null,
 ): Promise<ChangedBilling> {
   const limit = mode === 'PREPAID' ? null : creditLimitMicro;
-  if (limit !== null && (limit < 0n || limit > MOST_CREDIT_LIMIT_MICRO)) {
+  if (limit !== null && (limit < 0n || limit > MOST_MICRO)) {
     return { outcome: 'wrong-limit', problem: 'a credit limit is zero or more, or none at all' };
   }
   const [level] = await transaction.query<AccountLevel>(

@@ -1,5 +1,5 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
-import { type AccountLevel, accountAlerts, LEVEL_COLUMNS } from './credit-account.ts';
+import { type AccountLevel, accountAlerts, LEVEL_COLUMNS, MOST_MICRO } from './credit-account.ts';
 
 export type TransactionType =
   | 'PACK_PURCHASE'
@@ -40,8 +40,6 @@ interface PostedBefore {
   readonly accountId: string;
   readonly amountMicro: bigint;
 }
-
-const MOST_MICRO = 2n ** 63n - 1n;
 
 /**
  * One transfer between the account and a contra account, once a source. The account's row stays locked until the
