@@ -1,3 +1,4 @@
+import type { Generator } from '../domain/matching/generator/generator.ts';
 import type { DependencyChecks, DependencyState } from '../http/health.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { PoolStatus } from '../ports/database.ts';
@@ -124,4 +125,18 @@ export function createWorkerBoard(): WorkerBoard {
       return { status, active: sum('active'), idle: sum('idle') };
     },
   };
+}
+
+/** The match score generator among the workers: stopped if an operator stopped it, failing if its last turn failed. */
+export function addGenerator(board: WorkerBoard, generator: Pick<Generator, 'own' | 'isFailing'>): void {
+  board.add('match_score_generator', {
+    mayRest: true,
+    status() {
+      const { state } = generator.own();
+      if (generator.isFailing()) return { state: 'failing', active: 0, idle: 0 };
+      if (state === 'stopped') return { state, active: 0, idle: 0 };
+      const active = state === 'processing' ? 1 : 0;
+      return { state: 'running', active, idle: 1 - active };
+    },
+  });
 }

@@ -1,11 +1,13 @@
 /** `npm run start:backend`: the backend alone. */
-import { announceDemoWorld, configuredAddresses } from './demo/demo-world.ts';
+import { ensureDemoCatalog } from './demo/demo-catalog.ts';
+import { announceDemoWorld } from './demo/demo-world.ts';
 import { run } from './processes/lifecycle.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';
 import { drainTogether, startService } from './processes/start-service.ts';
+import { configuredAddresses } from './settings/addresses.ts';
 import { openJobs } from './wiring/background-jobs.ts';
-import { fillDemoCatalog, openPayments } from './wiring/open-payments.ts';
-import { startBackend, startSandbox } from './wiring/surfaces.ts';
+import { openPayments, startSandbox } from './wiring/open-payments.ts';
+import { startBackend } from './wiring/start-backend.ts';
 
 await run('backend', (configuration) =>
   startService(configuration, async (opening) => {
@@ -18,7 +20,9 @@ await run('backend', (configuration) =>
     reportProcess(opening, { services: ['backend'] });
     drainTogether(opening, sandbox === null ? [server] : [server, sandbox]);
     await sandbox?.begin({ sandbox: sandbox.url, backend: server.url });
-    if (sandbox !== null && demoFile !== null) await fillDemoCatalog(opening, payments);
+    if (sandbox !== null && demoFile !== null) {
+      await ensureDemoCatalog({ ...opening, provider: payments.provider });
+    }
     const also = sandbox === null ? '' : `, payment sandbox ${sandbox.url}`;
     return `backend and console ${server.url}${also}`;
   }),

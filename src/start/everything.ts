@@ -1,22 +1,19 @@
 /** `npm start`: the three services and the payment sandbox in one process. */
-import { NAMED_WORKERS } from '../ai-service/health.ts';
-import { announceDemoWorld, configuredAddresses } from './demo/demo-world.ts';
+import { startVacuum } from '../adapters/database/pglite/pglite.ts';
+import { ensureDemoCatalog } from './demo/demo-catalog.ts';
+import { announceDemoWorld } from './demo/demo-world.ts';
 import { openCommandsForOthers } from './processes/control-socket.ts';
 import { superviseGateways } from './processes/gateway-processes.ts';
 import { run } from './processes/lifecycle.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';
-import {
-  drainTogether,
-  type ServiceOpening,
-  startService,
-  vacuumEmbeddedDatabase,
-} from './processes/start-service.ts';
-import { documentWork, meetingWork, openMatching } from './wiring/ai-workers.ts';
+import { drainTogether, type ServiceOpening, startService } from './processes/start-service.ts';
+import { configuredAddresses } from './settings/addresses.ts';
 import { openJobs } from './wiring/background-jobs.ts';
 import { type ModelParts, openModelParts } from './wiring/open-models.ts';
-import { fillDemoCatalog, openPayments } from './wiring/open-payments.ts';
+import { openPayments, startSandbox } from './wiring/open-payments.ts';
+import { startAiService } from './wiring/start-ai-service.ts';
+import { startBackend } from './wiring/start-backend.ts';
 import { startGateway } from './wiring/start-gateway.ts';
-import { startAiService, startBackend, startSandbox } from './wiring/surfaces.ts';
 
 await run('everything', (configuration) => startService(configuration, openEverything));
 
@@ -28,26 +25,19 @@ async function openEverything(opening: ServiceOpening): Promise<string> {
   const sandbox = startSandbox(opening);
   const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
   const backend = await startBackend(opening, jobs.queue, payments);
-  const work = [
-    ...payments.work,
-    ...documentWork(opening, modelParts),
-    ...meetingWork(opening, modelParts, jobs.queue),
-  ];
-  const matching = await openMatching(opening, modelParts);
-  const board = await jobs.startWorkers(work);
-  const ai = startAiService(opening, modelParts, board, matching, jobs.queue);
+  const { server: ai, workers } = await startAiService(opening, modelParts, jobs, payments);
   const gateway = await openGateway(opening, modelParts);
   const servers = [backend, ai, sandbox, gateway].filter((server) => server !== null);
   reportProcess(opening, {
     services: gateway === null ? ['backend', 'ai-service'] : ['gateway', 'backend', 'ai-service'],
     breakers: modelParts.breakers,
-    workers: { board, names: NAMED_WORKERS },
+    workers,
     jobRates: jobs.rates,
   });
   drainTogether(opening, servers);
   if (configuration.postgres === null) {
     openCommandsForOthers(opening, jobs.queue);
-    vacuumEmbeddedDatabase(opening);
+    opening.whenClosing('vacuum', startVacuum(opening).close);
   }
 
   const addresses = {
@@ -58,7 +48,9 @@ async function openEverything(opening: ServiceOpening): Promise<string> {
   };
   await sandbox?.begin(addresses);
   const demoFile = await announceDemoWorld(opening, addresses);
-  if (sandbox !== null && demoFile !== null) await fillDemoCatalog(opening, payments);
+  if (sandbox !== null && demoFile !== null) {
+    await ensureDemoCatalog({ ...opening, provider: payments.provider });
+  }
   await Promise.all(servers.map(async ({ url }) => await (await fetch(`${url}/healthz`)).text()));
   return [
     `gateway ${addresses.gateway}/llm/v1`,

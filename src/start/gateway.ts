@@ -1,10 +1,11 @@
 /** `npm run start:gateway`: the gateway alone, in one process or, by GATEWAY_PROCESSES, in several. */
 import type { Listening } from '../http/listen.ts';
-import { announceDemoWorld, configuredAddresses } from './demo/demo-world.ts';
+import { announceDemoWorld } from './demo/demo-world.ts';
 import { ONE_OF_SEVERAL, SAYS, superviseGateways } from './processes/gateway-processes.ts';
 import { run } from './processes/lifecycle.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';
 import { drainTogether, type ServiceOpening, startService } from './processes/start-service.ts';
+import { configuredAddresses } from './settings/addresses.ts';
 import { openModelParts } from './wiring/open-models.ts';
 import { startGateway } from './wiring/start-gateway.ts';
 

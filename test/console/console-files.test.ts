@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import type { ConsoleBuild } from '../../src/backend/console-files.ts';
-import { buildConsole } from '../../src/start/wiring/surfaces.ts';
+import { buildConsole } from '../../src/start/wiring/start-backend.ts';
 import { type BackendUnderTest, openBackend } from '../backend/backend-under-test.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { createCreditPack, findCreditPack, listCreditPacks } from '../../src/domain/catalog/credit-pack.ts';
-import { ensureDemoCatalog } from '../../src/domain/catalog/demo-catalog.ts';
 import {
   createPlan,
   findPlan,
@@ -8,6 +7,7 @@ import {
   syncAllPlansProviderPricing,
 } from '../../src/domain/catalog/plan.ts';
 import type { Database } from '../../src/ports/database.ts';
+import { ensureDemoCatalog } from '../../src/start/demo/demo-catalog.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { countingCalls, failing, openShop, PACK, PLAN, type Shop } from './shop-under-test.ts';
 

@@ -29,10 +29,15 @@ const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro", price_mi
 
 const MOST_PACKS = 500;
 
-/** What is sold now, by sortOrder. */
-export async function listCreditPacks(statements: Statements): Promise<readonly CreditPack[]> {
+/** By sortOrder; by default those that are sold now. */
+export async function listCreditPacks(
+  statements: Statements,
+  { activeOnly = true }: { readonly activeOnly?: boolean } = {},
+): Promise<readonly CreditPack[]> {
   return await statements.query<CreditPack>(
-    `select ${CREDIT_PACK_COLUMNS} from credit_packs where status = 'ACTIVE' order by sort_order, id limit ${MOST_PACKS}`,
+    `select ${CREDIT_PACK_COLUMNS} from credit_packs where status = 'ACTIVE' or not $1
+     order by sort_order, id limit ${MOST_PACKS}`,
+    [activeOnly],
   );
 }
 

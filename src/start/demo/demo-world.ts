@@ -8,23 +8,9 @@ import { DEFAULT_SCOPES, rawKeyFrom, SCOPES } from '../../domain/keys/api-key.ts
 import { addKey } from '../../domain/keys/mint-key.ts';
 import type { Database, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import type { Configuration } from '../settings/configuration.ts';
+import type { ServiceAddresses } from '../settings/addresses.ts';
 import { type SecretsInUse, writeOwnerOnly } from '../settings/secrets.ts';
 import type { Parts } from '../wiring/connect.ts';
-
-/** Where the services answer: as configured, except where a port was left to the system. */
-type ServiceAddresses = Readonly<Record<keyof Configuration['ports'], string>>;
-
-export function configuredAddresses({ host, ports }: Configuration): ServiceAddresses {
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  const address = (port: number) => `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-  return {
-    gateway: address(ports.gateway),
-    backend: address(ports.backend),
-    ai: address(ports.ai),
-    sandbox: address(ports.sandbox),
-  };
-}
 
 /**
  * Makes sure of the demo world and of DATA_DIR/demo.json, which newcomers and outside checks read. Returns the

@@ -46,8 +46,9 @@ import { CV_QUEUE } from '../../domain/talents/talent-changes.ts';
 import type { JobHandler, JobQueue, QueueDefinition, QueueWorker } from '../../ports/job-queue.ts';
 import type { Mail } from '../../ports/mail.ts';
 import type { Opening } from '../processes/start-service.ts';
+import { consoleUrl } from '../settings/addresses.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { consoleUrl, mailOutbox, openMail } from './open-mail.ts';
+import { mailOutbox, openMail } from './open-mail.ts';
 
 export interface Jobs {
   readonly queue: JobQueue;

@@ -1,24 +1,24 @@
 /**
- * Reading a long document takes this process's one thread up to a second, in which no stream of the gateway would move.
- * So the engine has a thread of its own.
+ * Reading a long document takes up to a second of uninterrupted computation, in which no stream of the gateway would
+ * move. So the embedded engine has a thread of its own.
  */
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { serveRequests } from '../../adapters/worker-thread/request-thread.ts';
+import type { CheckedAnswer, ParsedText, ParseKind } from '../../domain/documents/document-engine.ts';
 import { createDocumentEngine } from '../../domain/documents/embedded-engine.ts';
-import type { FromEngine, ToEngine } from './document-engine.ts';
 
-declare const self: Worker;
+/** A text to read, or a model's answer to check against the text. */
+export interface EngineRequest {
+  readonly kind: ParseKind;
+  readonly text: string;
+  readonly answer: string | null;
+}
+
+export type EngineResult = ParsedText | CheckedAnswer;
 
 const engine = createDocumentEngine({ clock: createSystemClock(), secrets: createSystemSecrets() });
 
-self.onmessage = async ({ data }: MessageEvent<ToEngine>) => {
-  const { id, kind, text, answer } = data;
-  try {
-    const result = answer === null ? await engine.read(kind, text) : await engine.check(kind, text, answer);
-    self.postMessage({ id, outcome: 'done', result } satisfies FromEngine);
-  } catch (error) {
-    // Its message could hold words of the document.
-    const reason = error instanceof Error ? error.name : 'unforeseen';
-    self.postMessage({ id, outcome: 'failed', reason } satisfies FromEngine);
-  }
-};
+serveRequests<EngineRequest, EngineResult>(({ kind, text, answer }) =>
+  answer === null ? engine.read(kind, text) : engine.check(kind, text, answer),
+);

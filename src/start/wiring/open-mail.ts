@@ -5,15 +5,8 @@ import { readServerAddress } from '../../adapters/mail/smtp-session.ts';
 import { createMailOutbox, type MailOutbox, SEND_WITHIN_MS } from '../../domain/mail/outbox.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { CapturedMail, Mail } from '../../ports/mail.ts';
-import { configuredAddresses } from '../demo/demo-world.ts';
 import { StartProblem } from '../processes/lifecycle.ts';
-import type { Configuration } from '../settings/configuration.ts';
 import type { Parts } from './connect.ts';
-
-/** Where mails lead and where payments come back to. */
-export function consoleUrl(configuration: Configuration): string {
-  return configuration.consoleUrl ?? configuredAddresses(configuration).backend;
-}
 
 /** Takes mails within the transactions that want them; sending is the mail worker's. */
 export function mailOutbox({ configuration, secrets, clock, log }: Parts, jobQueue: JobQueue): MailOutbox {

@@ -2,10 +2,13 @@ import { createDocumentReader } from '../../adapters/document-reader/reader-pool
 import { createHttpUpstream } from '../../adapters/model-upstream/http.ts';
 import { createReachableHosts } from '../../adapters/model-upstream/reachable-hosts.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { createRequestThread } from '../../adapters/worker-thread/request-thread.ts';
 import { serviceOf } from '../../domain/breakers/breaker.ts';
 import { type Breakers, createBreakers } from '../../domain/breakers/breakers.ts';
 import { type BillingStatuses, createBillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import { type CreditHolds, createCreditHolds } from '../../domain/credits/holds/holds.ts';
+import type { CheckedAnswer, DocumentEngine, ParsedText } from '../../domain/documents/document-engine.ts';
+import { createDocumentEngine } from '../../domain/documents/embedded-engine.ts';
 import { createTextParser, type TextParser } from '../../domain/documents/parse-text.ts';
 import { createLimits, type Limits } from '../../domain/limits/limits.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
@@ -17,7 +20,7 @@ import { StartProblem } from '../processes/lifecycle.ts';
 import type { Opening } from '../processes/start-service.ts';
 import { accepted } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
-import { openEngine } from './document-engine.ts';
+import type { EngineRequest, EngineResult } from './document-engine-thread.ts';
 
 /** What every process that calls models has, once: gateway and workers in one process share it. */
 export interface ModelParts {
@@ -77,6 +80,34 @@ export async function openModelParts(opening: Opening): Promise<ModelParts> {
     }),
     reader,
     parser: createTextParser({ ...asking, engine, countTokens: openTokenCount() }),
+  };
+}
+
+/** Documents at once, and how long one may take, including those before it. */
+const ENGINE_LIMITS = { maxWaiting: 256, timeoutMs: 60_000 };
+
+/** The embedded engine, whose long computations run in a thread of their own. */
+export function openEngine({
+  clock,
+  secrets,
+  log,
+  whenClosing,
+}: Pick<Opening, 'clock' | 'secrets' | 'log' | 'whenClosing'>): DocumentEngine {
+  const entry = new URL('./document-engine-thread.ts', import.meta.url);
+  const thread = createRequestThread<EngineRequest, EngineResult>({
+    ...{ name: 'document engine', entry, clock, log, ...ENGINE_LIMITS },
+  });
+  whenClosing('document engine', thread.close);
+  let own: DocumentEngine | null = null;
+  const here = () => {
+    own ??= createDocumentEngine({ clock, secrets });
+    return own;
+  };
+  return {
+    read: async (kind, text) => (await thread.call({ kind, text, answer: null })) as ParsedText,
+    check: async (kind, text, answer) => (await thread.call({ kind, text, answer })) as CheckedAnswer,
+    question: (kind, text) => here().question(kind, text),
+    repair: (said, answer, problems) => here().repair(said, answer, problems),
   };
 }
 

@@ -1,16 +1,17 @@
 import { createStripeProvider } from '../../adapters/payment-provider/stripe.ts';
 import { WEBHOOK_PATH } from '../../backend/payment-webhook.ts';
-import { ensureDemoCatalog } from '../../domain/catalog/demo-catalog.ts';
 import { createPaymentEvents, type PaymentEvents } from '../../domain/payments/payment-events.ts';
 import { type PaymentWork, paymentWork } from '../../domain/payments/payment-jobs.ts';
+import type { Listening } from '../../http/listen.ts';
 import { createPaymentSandbox } from '../../payment-sandbox/server.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
-import { configuredAddresses } from '../demo/demo-world.ts';
 import type { Opening } from '../processes/start-service.ts';
+import { configuredAddresses, reachable } from '../settings/addresses.ts';
 import { accepted, needed } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
 import { mailOutbox } from './open-mail.ts';
+import { openServer } from './open-server.ts';
 
 export interface Payments {
   readonly provider: PaymentProvider;
@@ -72,14 +73,15 @@ function withoutProvider(provider: PaymentProvider): PaymentProvider {
   return { ...provider, ...Object.fromEntries(names.map((name) => [name, refuse])) };
 }
 
-export interface OpenedSandbox {
-  fetch(request: Request): Promise<Response>;
-  /** Once this process and the backend listen, at these addresses: from now on events are delivered. */
+export interface StartedSandbox extends Listening {
+  /** Starts to deliver events, once the sandbox and the backend listen at these addresses. */
   begin(addresses: { readonly sandbox: string; readonly backend: string }): Promise<void>;
 }
 
-export function openSandbox(opening: Opening): OpenedSandbox {
+/** Null where the sandbox is off. */
+export function startSandbox(opening: Opening): StartedSandbox | null {
   const { configuration, clock, secrets, log, database, ownSecrets } = opening;
+  if (!configuration.paymentSandbox) return null;
   let { sandbox: baseUrl, backend: backendUrl } = configuredAddresses(configuration);
   const sandbox = createPaymentSandbox({
     ...{ clock, secrets, log, database },
@@ -89,22 +91,11 @@ export function openSandbox(opening: Opening): OpenedSandbox {
   });
   opening.whenClosing('payment sandbox', sandbox.close);
   return {
-    fetch: sandbox.fetch,
+    ...openServer(opening, 'sandbox', 'SANDBOX_PORT', configuration.ports.sandbox, sandbox.fetch),
     async begin(addresses) {
       baseUrl = reachable(addresses.sandbox);
       backendUrl = reachable(addresses.backend);
       await sandbox.begin();
     },
   };
-}
-
-/** Something to buy in the demo world; only where the sandbox takes the money. */
-export async function fillDemoCatalog(opening: Opening, { provider }: Payments): Promise<void> {
-  const { database, secrets, clock, log } = opening;
-  await ensureDemoCatalog({ database, provider, secrets, clock, log });
-}
-
-/** A server that listens everywhere is reached here too. */
-function reachable(url: string): string {
-  return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, 'http://127.0.0.1');
 }

@@ -18,9 +18,9 @@ import { createDocs } from '../../http/openapi.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Tracer } from '../../ports/tracer.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
+import { consoleUrl } from '../settings/addresses.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { accepted } from '../settings/secrets.ts';
-import { consoleUrl } from './open-mail.ts';
 import type { ModelParts } from './open-models.ts';
 import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
 

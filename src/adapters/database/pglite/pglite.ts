@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Row, SqlValue, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { databaseFailure, reasonOfSqlState } from '../failure.ts';
@@ -88,6 +89,32 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
       leave();
     },
   };
+}
+
+const VACUUM_EVERY_MS = 30 * 60_000;
+
+/**
+ * Vacuums the embedded database twice an hour. PostgreSQL's autovacuum is a process of its own, which the embedded
+ * engine does not have: without this, changed and deleted rows would never leave the disk.
+ */
+export function startVacuum(parts: {
+  readonly database: Pick<Database, 'script'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}): { close(): void } {
+  const { database, clock, log } = parts;
+  let timer = clock.after(VACUUM_EVERY_MS, vacuum);
+
+  function vacuum(): void {
+    database
+      .script('vacuum (analyze)')
+      .catch((error: unknown) => log.warn('the embedded database could not be vacuumed', { error }))
+      .finally(() => {
+        timer = clock.after(VACUUM_EVERY_MS, vacuum);
+      });
+  }
+
+  return { close: () => timer.cancel() };
 }
 
 /**

@@ -3,15 +3,15 @@ import { CV_TEXT } from '../../../test/ai-service/workers-under-test.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import { openEngine } from './document-engine.ts';
+import { openEngine } from './open-models.ts';
 
-const closings: (() => Promise<void>)[] = [];
+const closings: (() => void | Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closings.splice(0)) await close();
 });
 
 function open() {
-  const whenClosing = (_name: string, close: () => Promise<void>) => void closings.push(close);
+  const whenClosing = (_name: string, close: () => void | Promise<void>) => void closings.push(close);
   return openEngine({
     clock: createSystemClock(),
     secrets: createSystemSecrets(),
@@ -52,13 +52,5 @@ describe('the engine in its thread', () => {
     }
     await reading;
     expect(turns).toBeGreaterThan(20);
-  });
-
-  test('A-13 what the thread had when it is closed is given up, not forgotten', async () => {
-    const engine = open();
-    const reading = Promise.resolve(engine.read('cv', CV_TEXT)).catch((error: Error) => error.message);
-    for (const close of closings) await close();
-    expect(await reading).toBe('the process goes down');
-    expect((await engine.read('cv', CV_TEXT)).document.kind).toBe('cv');
   });
 });

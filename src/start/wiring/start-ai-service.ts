@@ -1,4 +1,6 @@
-import type { WorkerBoard } from '../../ai-service/health.ts';
+import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
+import { addGenerator, NAMED_WORKERS, type WorkerBoard } from '../../ai-service/health.ts';
+import { createAiService } from '../../ai-service/server.ts';
 import {
   createCvWorker,
   createDocumentReading,
@@ -17,14 +19,62 @@ import { createMeetingHandler } from '../../domain/meetings/process-meeting.ts';
 import { createMeetingUpkeepHandler } from '../../domain/meetings/rooms.ts';
 import { aliasOf } from '../../domain/models/aliases.ts';
 import { CV_QUEUE } from '../../domain/talents/talent-changes.ts';
+import type { Listening } from '../../http/listen.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
-import type { Opening } from '../processes/start-service.ts';
-import type { Work } from './background-jobs.ts';
+import type { Opening, ServiceOpening } from '../processes/start-service.ts';
+import { accepted } from '../settings/secrets.ts';
+import type { Jobs, Work } from './background-jobs.ts';
 import { mailOutbox } from './open-mail.ts';
 import type { ModelParts } from './open-models.ts';
+import type { Payments } from './open-payments.ts';
+import { checksOf, docsFiles, openServer } from './open-server.ts';
+
+export interface StartedAiService {
+  readonly server: Listening;
+  /** As the process heartbeat reports them. */
+  readonly workers: { readonly board: WorkerBoard; readonly names: readonly string[] };
+}
+
+/** The AI service, every background worker and the match score generator. */
+export async function startAiService(
+  opening: ServiceOpening,
+  modelParts: ModelParts,
+  jobs: Jobs,
+  payments: Payments,
+): Promise<StartedAiService> {
+  const { configuration, database, ownSecrets } = opening;
+  const { breakers, models } = modelParts;
+  const jobQueue = jobs.queue;
+  const matching = await openMatching(opening, modelParts);
+  const board = await jobs.startWorkers([
+    ...payments.work,
+    ...documentWork(opening, modelParts),
+    ...meetingWork(opening, modelParts, jobQueue),
+  ]);
+  addGenerator(board, matching.generator);
+  const app = createAiService({
+    ...opening,
+    ...matching,
+    jobQueue,
+    breakers,
+    models,
+    docsFiles: docsFiles(),
+    queueDepths: () => readQueueDepths(database),
+    log: opening.log.with({ service: 'ai-service' }),
+    maxBodyBytes: configuration.maxBodyBytes,
+    answerTimeoutMs: configuration.answerTimeoutMs,
+    dependencies: checksOf(opening),
+    pool: () => database.pool(),
+    workers: board,
+    circuitBreakers: breakers.states,
+    internalTokens: accepted(ownSecrets, 'internalToken'),
+  });
+  const server = openServer(opening, 'ai-service', 'AI_PORT', configuration.ports.ai, app.fetch);
+  return { server, workers: { board, names: NAMED_WORKERS } };
+}
 
 /** The CV worker and the document worker, which reads postings. */
-export function documentWork(opening: Opening, modelParts: ModelParts): readonly Work[] {
+function documentWork(opening: Opening, modelParts: ModelParts): readonly Work[] {
   const { database, clock, secrets, configuration } = opening;
   const log = opening.log.with({ service: 'ai-service' });
   const { models, reader, parser, limits, holds, standings } = modelParts;
@@ -48,7 +98,7 @@ export function documentWork(opening: Opening, modelParts: ModelParts): readonly
 }
 
 /** What is made of meetings, and their upkeep. */
-export function meetingWork(opening: Opening, modelParts: ModelParts, jobQueue: JobQueue): readonly Work[] {
+function meetingWork(opening: Opening, modelParts: ModelParts, jobQueue: JobQueue): readonly Work[] {
   const { database, clock, secrets, configuration } = opening;
   const log = opening.log.with({ service: 'ai-service' });
   const { models, upstream, breakers, limits, holds, standings } = modelParts;
@@ -72,13 +122,13 @@ export function meetingWork(opening: Opening, modelParts: ModelParts, jobQueue: 
   ];
 }
 
-export interface Matching {
+interface Matching {
   readonly generator: Generator;
   readonly modelCalls: PlatformModelCalls;
 }
 
 /** The match score generator of this process. It is closed before the models that it asks. */
-export async function openMatching(opening: Opening, modelParts: ModelParts): Promise<Matching> {
+async function openMatching(opening: Opening, modelParts: ModelParts): Promise<Matching> {
   const { database, clock, secrets, configuration, whenClosing } = opening;
   const log = opening.log.with({ service: 'ai-service' });
   const { models, upstream, breakers, limits, holds, standings } = modelParts;
@@ -107,19 +157,4 @@ export async function openMatching(opening: Opening, modelParts: ModelParts): Pr
   });
   whenClosing('match score generator', () => generator.close(configuration.shutdownTimeoutMs));
   return { generator, modelCalls };
-}
-
-/** The board with the generator on it: stopped where it is wished so, failing where its last turn ended in a fault. */
-export function withGenerator(board: WorkerBoard, { generator }: Matching): WorkerBoard {
-  board.add('match_score_generator', {
-    mayRest: true,
-    status() {
-      const { state } = generator.own();
-      if (generator.isFailing()) return { state: 'failing', active: 0, idle: 0 };
-      if (state === 'stopped') return { state, active: 0, idle: 0 };
-      const active = state === 'processing' ? 1 : 0;
-      return { state: 'running', active, idle: 1 - active };
-    },
-  });
-  return board;
 }

@@ -1,8 +1,6 @@
 import { join } from 'node:path';
 import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { WorkerBoard } from '../../ai-service/health.ts';
-import { createAiService } from '../../ai-service/server.ts';
 import type { ConsoleBuild } from '../../backend/console-files.ts';
 import type { DraftPosting } from '../../backend/graphql/hiring/documents.ts';
 import { type BackendParts, createBackend } from '../../backend/server.ts';
@@ -14,74 +12,27 @@ import { createClientAddress } from '../../http/client-identity.ts';
 import type { Listening } from '../../http/listen.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
-import { configuredAddresses } from '../demo/demo-world.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
-import type { Configuration } from '../settings/configuration.ts';
+import { consoleUrl, gatewayUrl } from '../settings/addresses.ts';
 import { accepted } from '../settings/secrets.ts';
-import { type Matching, withGenerator } from './ai-workers.ts';
-import { openEngine } from './document-engine.ts';
-import { consoleUrl, mailOutbox, openMailFolder } from './open-mail.ts';
-import { catalogueParts, type ModelParts } from './open-models.ts';
-import { type OpenedSandbox, openSandbox, type Payments } from './open-payments.ts';
-import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
+import { mailOutbox, openMailFolder } from './open-mail.ts';
+import { catalogueParts, openEngine } from './open-models.ts';
+import type { Payments } from './open-payments.ts';
+import { checksOf, openServer, withMetrics } from './open-server.ts';
 
 export async function startBackend(
   opening: ServiceOpening,
   jobQueue: JobQueue,
   payments: Payments,
 ): Promise<Listening> {
-  const { fetch, sockets } = createBackend({
-    ...(await openBackendParts(opening, jobQueue, payments)),
-    dependencies: checksOf(opening),
-  });
-  return openServer(
-    opening,
-    'backend',
-    'BACKEND_PORT',
-    opening.configuration.ports.backend,
-    withMetrics(opening, null, fetch),
-    {
-      sockets,
-    },
-  );
+  const { ports } = opening.configuration;
+  const parts = await openBackendParts(opening, jobQueue, payments);
+  const { fetch, sockets } = createBackend({ ...parts, dependencies: checksOf(opening) });
+  const measured = withMetrics(opening, null, fetch);
+  return openServer(opening, 'backend', 'BACKEND_PORT', ports.backend, measured, { sockets });
 }
 
-export function startAiService(
-  parts: ServiceOpening,
-  { breakers, models }: Pick<ModelParts, 'breakers' | 'models'>,
-  workers: WorkerBoard,
-  matching: Matching,
-  jobQueue: JobQueue,
-): Listening {
-  const app = createAiService({
-    ...parts,
-    ...matching,
-    jobQueue,
-    breakers,
-    docsFiles: docsFiles(),
-    models,
-    queueDepths: () => readQueueDepths(parts.database),
-    log: parts.log.with({ service: 'ai-service' }),
-    maxBodyBytes: parts.configuration.maxBodyBytes,
-    answerTimeoutMs: parts.configuration.answerTimeoutMs,
-    dependencies: checksOf(parts),
-    pool: () => parts.database.pool(),
-    workers: withGenerator(workers, matching),
-    circuitBreakers: breakers.states,
-    internalTokens: accepted(parts.ownSecrets, 'internalToken'),
-  });
-  return openServer(parts, 'ai-service', 'AI_PORT', parts.configuration.ports.ai, app.fetch);
-}
-
-/** Null where there is none. */
-export function startSandbox(opening: Opening): (Listening & Pick<OpenedSandbox, 'begin'>) | null {
-  const { paymentSandbox, ports } = opening.configuration;
-  if (!paymentSandbox) return null;
-  const { fetch, begin } = openSandbox(opening);
-  return { ...openServer(opening, 'sandbox', 'SANDBOX_PORT', ports.sandbox, fetch), begin };
-}
-
-/** Everything the backend stands on besides what every process has. */
+/** What the backend needs besides the parts of every process. */
 async function openBackendParts(
   opening: Opening,
   jobQueue: JobQueue,
@@ -116,17 +67,8 @@ async function openBackendParts(
     cipher: catalogueParts(opening).cipher,
     clientAddress: createClientAddress(configuration.trustedProxies),
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
-    console: {
-      build: buildConsole(log),
-      gatewayUrl: gatewayUrl(configuration),
-    },
+    console: { build: buildConsole(log), gatewayUrl: gatewayUrl(configuration) },
   };
-}
-
-/** Where the console's playground calls the models. */
-function gatewayUrl(configuration: Configuration): string {
-  const origin = configuration.gatewayUrl ?? configuredAddresses(configuration).gateway;
-  return `${origin.replace(/\/+$/, '')}/llm/v1`;
 }
 
 /** A pasted posting, by the embedded engine. Where that fails there is no draft: the document worker reads it anyway. */

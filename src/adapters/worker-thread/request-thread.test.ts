@@ -1,0 +1,69 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import type { ScriptedRequest } from '../../../test/doubles/scripted-thread.ts';
+import { createRequestThread } from './request-thread.ts';
+
+const closings: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closings.splice(0)) close();
+});
+
+function open({ maxWaiting = 10 } = {}) {
+  const clock = createManualClock();
+  const { log, entries } = createRecordingLog();
+  const thread = createRequestThread<ScriptedRequest, string>({
+    name: 'scripted',
+    entry: new URL('../../../test/doubles/scripted-thread.ts', import.meta.url),
+    ...{ clock, log, maxWaiting, timeoutMs: 1_000 },
+  });
+  closings.push(thread.close);
+  const reasonOf = (request: ScriptedRequest) => thread.call(request).catch((error: Error) => error.message);
+  return { thread, clock, entries, reasonOf };
+}
+
+describe('a thread for requests', () => {
+  test('answers many at once, each with its own result', async () => {
+    const { thread, clock } = open();
+    const texts = ['one', 'two', 'three'];
+    expect(await Promise.all(texts.map((text) => thread.call({ kind: 'echo', text })))).toEqual(texts);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('a failed request rejects with the name of its error alone, and the thread goes on', async () => {
+    const { thread, reasonOf } = open();
+    expect(await reasonOf({ kind: 'fail', text: 'Ada Lovelace' })).toBe(
+      'scripted: the request failed: RangeError',
+    );
+    expect(await thread.call({ kind: 'echo', text: 'next' })).toBe('next');
+  });
+
+  test('A-13 past its limit a request is rejected at once', async () => {
+    const { reasonOf } = open({ maxWaiting: 1 });
+    void reasonOf({ kind: 'hang' });
+    expect(await reasonOf({ kind: 'echo', text: 'late' })).toBe('scripted: too many requests are waiting');
+  });
+
+  test('a thread that hangs is terminated with all its requests, and replaced by the next', async () => {
+    const { thread, clock, entries, reasonOf } = open();
+    const hanging = [reasonOf({ kind: 'hang' }), reasonOf({ kind: 'hang' })];
+    await clock.advance(1_000);
+    expect(await Promise.all(hanging)).toEqual(Array(2).fill('scripted: the thread hangs'));
+    expect(entries).toMatchObject([{ level: 'error', context: { thread: 'scripted', count: 2 } }]);
+    expect(await thread.call({ kind: 'echo', text: 'again' })).toBe('again');
+  });
+
+  test('a thread that breaks rejects what it had, and is replaced by the next', async () => {
+    const { thread, reasonOf } = open();
+    expect(await reasonOf({ kind: 'break' })).toBe('scripted: the thread broke');
+    expect(await thread.call({ kind: 'echo', text: 'again' })).toBe('again');
+  });
+
+  test('A-13 closing rejects what waits, and a later call starts a new thread', async () => {
+    const { thread, reasonOf } = open();
+    const hanging = reasonOf({ kind: 'hang' });
+    thread.close();
+    expect(await hanging).toBe('scripted: the thread was closed');
+    expect(await thread.call({ kind: 'echo', text: 'again' })).toBe('again');
+  });
+});

@@ -1,0 +1,95 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type { WorkerThread } from '../../ports/worker-thread.ts';
+
+interface RequestThreadOptions {
+  /** What the thread does, for errors and the log. */
+  readonly name: string;
+  /** A file that calls `serveRequests`. */
+  readonly entry: URL;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Requests at once; the next is rejected. */
+  readonly maxWaiting: number;
+  /** For one request, including those before it. A thread that takes longer hangs and is terminated. */
+  readonly timeoutMs: number;
+}
+
+interface RequestMessage<Request> {
+  readonly id: number;
+  readonly request: Request;
+}
+
+type ReplyMessage<Result> =
+  | { readonly id: number; readonly outcome: 'done'; readonly result: Result }
+  | { readonly id: number; readonly outcome: 'failed'; readonly reason: string };
+
+/**
+ * One thread, started by the first request; it does not keep the process alive. If it breaks or hangs, all its
+ * requests are rejected and the next request starts a new one.
+ */
+export function createRequestThread<Request, Result>(
+  options: RequestThreadOptions,
+): WorkerThread<Request, Result> {
+  const { name, entry, clock, log, maxWaiting, timeoutMs } = options;
+  const waiting = new Map<number, PromiseWithResolvers<Result>>();
+  let thread: Worker | null = null;
+  let lastId = 0;
+
+  function start(): Worker {
+    const started = new Worker(entry.href);
+    (started as Worker & { unref(): void }).unref();
+    started.onmessage = ({ data }: MessageEvent<ReplyMessage<Result>>) => {
+      const request = waiting.get(data.id);
+      waiting.delete(data.id);
+      if (data.outcome === 'done') request?.resolve(data.result);
+      else request?.reject(new Error(`${name}: the request failed: ${data.reason}`));
+    };
+    started.onerror = () => {
+      if (thread === started) terminate('the thread broke');
+    };
+    return started;
+  }
+
+  function terminate(reason: string): void {
+    thread?.terminate();
+    thread = null;
+    if (waiting.size > 0)
+      log.error('requests to a thread were rejected', { thread: name, reason, count: waiting.size });
+    for (const { reject } of waiting.values()) reject(new Error(`${name}: ${reason}`));
+    waiting.clear();
+  }
+
+  return {
+    async call(request) {
+      if (waiting.size >= maxWaiting) throw new Error(`${name}: too many requests are waiting`);
+      thread ??= start();
+      lastId += 1;
+      const id = lastId;
+      const reply = Promise.withResolvers<Result>();
+      waiting.set(id, reply);
+      thread.postMessage({ id, request } satisfies RequestMessage<Request>);
+      const timer = clock.after(timeoutMs, () => terminate('the thread hangs'));
+      try {
+        return await reply.promise;
+      } finally {
+        timer.cancel();
+      }
+    },
+    close: () => terminate('the thread was closed'),
+  };
+}
+
+declare const self: Worker;
+
+/** The thread's side: replies to every request. Only the name of an error leaves, its message may quote the request. */
+export function serveRequests<Request, Result>(handle: (request: Request) => Promise<Result> | Result): void {
+  self.onmessage = async ({ data: { id, request } }: MessageEvent<RequestMessage<Request>>) => {
+    const reply = (message: ReplyMessage<Result>) => self.postMessage(message);
+    try {
+      reply({ id, outcome: 'done', result: await handle(request) });
+    } catch (error) {
+      reply({ id, outcome: 'failed', reason: error instanceof Error ? error.name : 'unknown error' });
+    }
+  };
+}

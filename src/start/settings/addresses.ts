@@ -1,0 +1,31 @@
+import type { Configuration } from './configuration.ts';
+
+/** The base URL of each service. */
+export type ServiceAddresses = Readonly<Record<keyof Configuration['ports'], string>>;
+
+/** As configured. A port of 0 is known only once its server listens. */
+export function configuredAddresses({ host, ports }: Configuration): ServiceAddresses {
+  const address = (port: number) => reachable(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
+  return {
+    gateway: address(ports.gateway),
+    backend: address(ports.backend),
+    ai: address(ports.ai),
+    sandbox: address(ports.sandbox),
+  };
+}
+
+/** Where people open the console: links in mails and the payment provider's redirects lead there. */
+export function consoleUrl(configuration: Configuration): string {
+  return configuration.consoleUrl ?? configuredAddresses(configuration).backend;
+}
+
+/** Where the console's playground calls the models. */
+export function gatewayUrl(configuration: Configuration): string {
+  const origin = configuration.gatewayUrl ?? configuredAddresses(configuration).gateway;
+  return `${origin.replace(/\/+$/, '')}/llm/v1`;
+}
+
+/** A server that listens on all interfaces is reached through loopback. */
+export function reachable(url: string): string {
+  return url.replace(/^http:\/\/(0\.0\.0\.0|\[::\])(?=:)/, 'http://127.0.0.1');
+}

@@ -1,0 +1,26 @@
+/** A thread that does what each request says, for tests of the adapter that starts it. */
+import { serveRequests } from '../../src/adapters/worker-thread/request-thread.ts';
+
+export type ScriptedRequest =
+  | { readonly kind: 'echo'; readonly text: string }
+  | { readonly kind: 'fail'; readonly text: string }
+  /** Never replies. */
+  | { readonly kind: 'hang' }
+  /** Ends the thread with an error that no request carries. */
+  | { readonly kind: 'break' };
+
+serveRequests<ScriptedRequest, string>(async (request) => {
+  switch (request.kind) {
+    case 'echo':
+      return request.text;
+    case 'fail':
+      throw new RangeError(request.text);
+    case 'break':
+      setTimeout(() => {
+        throw new Error('broken');
+      });
+      return await new Promise<never>(() => {});
+    case 'hang':
+      return await new Promise<never>(() => {});
+  }
+});
