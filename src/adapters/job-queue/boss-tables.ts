@@ -2,7 +2,7 @@ import type { Db, PgBoss } from 'pg-boss';
 import type { Database, Statements } from '../../ports/database.ts';
 import type { DeadLetterPlace, QueueCounts, QueueDepth } from '../../ports/job-queue.ts';
 import type { BossDatabase } from './boss-database.ts';
-import { deadLetterQueueOf } from './job-limits.ts';
+import { deadLetterQueueOf, isDeadLetterQueue } from './job-limits.ts';
 
 /** How a run's claim is named: a job that was claimed anew has a higher count. */
 export interface Claim {
@@ -202,8 +202,6 @@ function asJob({ jobId, data, singletonKey }: StoredDeadLetter) {
   return { id: jobId, data, singletonKey };
 }
 
-const DEAD = '.dead';
-
 interface DepthRow {
   readonly name: string;
   readonly waiting: number;
@@ -223,10 +221,10 @@ export async function readQueueDepths(statements: Statements): Promise<readonly 
   );
   const deadOf = new Map(rows.map(({ name, waiting }) => [name, waiting]));
   return rows
-    .filter(({ name }) => !name.endsWith(DEAD) && !name.startsWith('__'))
+    .filter(({ name }) => !isDeadLetterQueue(name) && !name.startsWith('__'))
     .map(({ name, waiting, active, oldestSeconds }) => ({
       ...{ name, waiting, active },
-      dead: deadOf.get(`${name}${DEAD}`) ?? 0,
+      dead: deadOf.get(deadLetterQueueOf(name)) ?? 0,
       oldestWaitingSeconds: oldestSeconds === null ? null : Math.max(0, Math.round(oldestSeconds)),
     }));
 }

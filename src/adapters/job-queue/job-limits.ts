@@ -6,8 +6,14 @@ const MAX_DATA_BYTES = 256 * 1024;
 const MAX_DEDUPE_CHARACTERS = 500;
 const DAY_SECONDS = 24 * 60 * 60;
 
+const DEAD_LETTERS = '.dead';
+
 export function deadLetterQueueOf(queue: string): string {
-  return `${queue}.dead`;
+  return `${queue}${DEAD_LETTERS}`;
+}
+
+export function isDeadLetterQueue(name: string): boolean {
+  return name.endsWith(DEAD_LETTERS);
 }
 
 /** pg-boss puts the name into its SQL as it is, so nothing else may pass. */
@@ -18,7 +24,7 @@ export function acceptName(name: string): void {
         'a-z, 0-9, "-", "_" and ".", beginning with a letter',
     );
   }
-  if (name.endsWith('.dead')) {
+  if (isDeadLetterQueue(name)) {
     throw new TypeError(`"${name}" cannot name a queue: it would be the dead letters of another`);
   }
 }
