@@ -1,7 +1,7 @@
 import { listCompanies } from '../domain/accounts/company.ts';
 import { addUser, findUserByEmail } from '../domain/accounts/user.ts';
 import { isId } from '../domain/keys/api-key.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK } from './command.ts';
 
 const COMPANIES_SHOWN = 1_000;
 
@@ -12,8 +12,7 @@ export const companiesCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database }, [after, ...rest]) {
     if (rest.length > 0 || (after !== undefined && !isId(after))) {
-      terminal.complain('usage: turnpike companies [AFTER_ID]');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, companiesCommand);
     }
     const companies = await listCompanies(database, { limit: COMPANIES_SHOWN, after });
     for (const { id, billingMode, name } of companies) terminal.print(`${id} ${billingMode} ${name}`);
@@ -33,8 +32,7 @@ export const createSuperAdmin: Command = {
   works: 'on-the-database',
   async run({ terminal, database, secrets }, [email, ...rest]) {
     if (email === undefined || rest.length > 0) {
-      terminal.complain('usage: turnpike create-super-admin EMAIL');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, createSuperAdmin);
     }
     const password = secrets.randomBytes(PASSWORD_BYTES).toBase64({ alphabet: 'base64url' });
     const account = { companyId: null, role: 'MEMBER', isSuperAdmin: true } as const;
@@ -64,8 +62,7 @@ export const issueToken: Command = {
   works: 'on-the-database',
   async run({ terminal, database, accessTokens }, [email, ...rest]) {
     if (email === undefined || rest.length > 0) {
-      terminal.complain('usage: turnpike issue-token EMAIL');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, issueToken);
     }
     const user = await findUserByEmail(database, email);
     if (user === null) {

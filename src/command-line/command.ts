@@ -59,3 +59,21 @@ interface CommandWords {
 export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
+
+/** Says how the command is written; `usage` where the command's own is shortened for the list of commands. */
+export function complainOfUsage(
+  terminal: Terminal,
+  command: Pick<Command, 'name' | 'usage'>,
+  usage = command.usage,
+): number {
+  terminal.complain(`usage: turnpike ${command.name} ${usage}`.trimEnd());
+  return EXIT_USAGE;
+}
+
+/** A day in UTC, or a moment with its zone: the local time of the process is not the operator's. */
+const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** An invalid Date for any other text, which the domain refuses. */
+export function momentIn(text: string): Date {
+  return new Date(ISO_DATE.test(text) ? text : Number.NaN);
+}

@@ -8,7 +8,7 @@ import { statementLines } from '../domain/credits/ledger/statement.ts';
 import { isId } from '../domain/keys/api-key.ts';
 import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
 import { runCheck } from '../domain/reconciliation/audit-check.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 
 const ADJUST_USAGE = 'ACCOUNT_ID CREDITS --reason TEXT --idempotency-key KEY';
 const LONGEST_REASON = 500;
@@ -23,8 +23,7 @@ export const adjustCreditsCommand: Command = {
   async run({ terminal, database, sharedState }, words) {
     const wish = readAdjustment(words);
     if (wish === null) {
-      terminal.complain(`usage: turnpike adjust-credits ${ADJUST_USAGE}`);
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, adjustCreditsCommand, ADJUST_USAGE);
     }
     const { accountId, amountMicro, reason, key } = wish;
     const posted = await database.transaction((transaction) =>
@@ -97,8 +96,7 @@ export const statementCommand: Command = {
   async run({ terminal, database }, words) {
     const wanted = readStatementOptions(words);
     if (wanted === null) {
-      terminal.complain(`usage: turnpike ${statementCommand.name} ${statementCommand.usage}`);
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, statementCommand);
     }
     const { companyId, from, to, out } = wanted;
     if (out !== null && !isAbsolute(out)) {
@@ -209,8 +207,7 @@ export const auditCommand: Command = {
   async run({ terminal, database }, words) {
     const isVerbose = words[0] === '--verbose';
     if (words.length > (isVerbose ? 1 : 0)) {
-      terminal.complain('usage: turnpike audit [--verbose]');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, auditCommand);
     }
     let faultCount = 0;
     for (const check of AUDIT_CHECKS) {

@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 
 export const migrateCommand: Command = {
   name: 'migrate',
@@ -98,8 +98,7 @@ export const queueCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, jobQueue }, [name, ...rest]) {
     if (name === undefined || rest.length > 0) {
-      terminal.complain('usage: turnpike queue NAME');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, queueCommand);
     }
     const { waiting, active, dead } = await jobQueue.counts(name);
     terminal.print(`${name}: ${waiting} waiting, ${active} active, ${dead} dead`);
@@ -117,8 +116,7 @@ export const redriveCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, jobQueue }, [name, ...ids]) {
     if (name === undefined) {
-      terminal.complain('usage: turnpike redrive NAME [ID …]');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, redriveCommand);
     }
     const moved = await jobQueue.redrive(name, ids.length > 0 ? ids : undefined);
     terminal.print(`${moved} jobs of ${name} run again`);

@@ -21,9 +21,9 @@ import { isId } from '../domain/keys/api-key.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
   type Command,
+  complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
-  EXIT_USAGE,
   type OpenedSystem,
   type Terminal,
 } from './command.ts';
@@ -195,9 +195,4 @@ function optionIn(words: readonly string[], name: string): string | undefined | 
   } catch {
     return null;
   }
-}
-
-function complainOfUsage(terminal: Terminal, { name, usage }: Command): number {
-  terminal.complain(`usage: turnpike ${name} ${usage}`);
-  return EXIT_USAGE;
 }

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
 import { LONGEST_PAGE, listKeys, revokeKey, rotateKey } from '../domain/keys/key-lifecycle.ts';
 import { type KeyToMint, mintKey } from '../domain/keys/mint-key.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, type Terminal } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, momentIn, type Terminal } from './command.ts';
 
 export const keysCommand: Command = {
   name: 'keys',
@@ -27,8 +27,7 @@ export const mintKeyCommand: Command = {
   async run({ terminal, database, secrets, clock }, words) {
     const wanted = readKeyToMint(words);
     if (wanted === null) {
-      terminal.complain(`usage: turnpike mint-key COMPANY_ID NAME ${MINT_OPTIONS}`);
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, mintKeyCommand, `COMPANY_ID NAME ${MINT_OPTIONS}`);
     }
     const minted = await mintKey({ database, secrets, clock }, wanted);
     switch (minted.outcome) {
@@ -90,9 +89,6 @@ export const revokeKeyCommand: Command = {
 
 const MINT_OPTIONS =
   '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--expires 2031-12-31T23:00Z]';
-/** A day in UTC, or a moment with its zone: what a process takes for local time nobody knows. */
-const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
-const NO_DATE = new Date(Number.NaN);
 
 const OPTION_OF: Partial<Record<string, string>> = {
   name: 'NAME',
@@ -128,7 +124,7 @@ function readKeyToMint(words: readonly string[]): KeyToMint | null {
       requestsPerMinute: numberIn(values.rpm),
       tokensPerMinute: numberIn(values.tpm),
       maxCallsInFlight: numberIn(values['in-flight']),
-      expiresAt: dateIn(values.expires),
+      expiresAt: values.expires === undefined ? null : momentIn(values.expires),
     };
   } catch {
     // An option that there is not, or one without its value.
@@ -147,11 +143,6 @@ function listIn(text: string | undefined): readonly string[] | null {
 function numberIn(text: string | undefined): number | null {
   if (text === undefined) return null;
   return text.trim() === '' ? Number.NaN : Number(text);
-}
-
-function dateIn(text: string | undefined): Date | null {
-  if (text === undefined) return null;
-  return ISO_DATE.test(text) ? new Date(text) : NO_DATE;
 }
 
 function lineAbout(key: ApiKey, nowMs: number): string {
@@ -173,11 +164,6 @@ function lineAbout(key: ApiKey, nowMs: number): string {
 function printNewKey(terminal: Terminal, key: ApiKey, rawKey: string): void {
   terminal.print(`${key.id} ${JSON.stringify(key.name)} of company ${key.companyId}`);
   terminal.print(`the key, shown only now: ${rawKey}`);
-}
-
-function complainOfUsage(terminal: Terminal, { name, usage }: Command): number {
-  terminal.complain(`usage: turnpike ${name} ${usage}`);
-  return EXIT_USAGE;
 }
 
 function complainOfKey(terminal: Terminal, companyId: string, keyId: string): number {

@@ -12,7 +12,7 @@ import {
   setAliasTargets,
   type WantedTarget,
 } from '../domain/models/targets.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, momentIn } from './command.ts';
 
 export const aliasesCommand: Command = {
   name: 'aliases',
@@ -21,8 +21,7 @@ export const aliasesCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, aliasPrefix }, words) {
     if (words.length > 0) {
-      terminal.complain('usage: turnpike aliases');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, aliasesCommand);
     }
     const { targets } = await readCatalogue(database);
     for (const { name, kind } of ALIAS_NAMES) {
@@ -51,8 +50,7 @@ export const setAliasCommand: Command = {
   async run({ terminal, database, sharedState, secrets, aliasPrefix, cipher }, words) {
     const wish = readAliasChange(words);
     if (wish === null) {
-      terminal.complain(`usage: turnpike set-alias ${SET_ALIAS_USAGE}`);
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, setAliasCommand, SET_ALIAS_USAGE);
     }
     const key = await readKey(wish.keyFile);
     if (key.outcome === 'failed') {
@@ -145,8 +143,7 @@ export const pricesCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, aliasPrefix }, words) {
     if (words.length > 0) {
-      terminal.complain('usage: turnpike prices');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, pricesCommand);
     }
     for (const price of await readPrices(database)) terminal.print(linePriced(aliasPrefix, price));
     return EXIT_OK;
@@ -164,8 +161,7 @@ export const setPriceCommand: Command = {
   async run({ terminal, database, sharedState, secrets, aliasPrefix }, words) {
     const wish = readPriceChange(words);
     if (wish === null) {
-      terminal.complain(`usage: turnpike set-price ${SET_PRICE_USAGE}`);
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, setPriceCommand, SET_PRICE_USAGE);
     }
     const set = await setPrice({ database, sharedState, secrets, prefix: aliasPrefix }, wish);
     if (set.outcome !== 'changed') {
@@ -176,9 +172,6 @@ export const setPriceCommand: Command = {
     return EXIT_OK;
   },
 };
-
-/** A day in UTC, or a moment with its zone. */
-const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** Null where it cannot be read at all; what it says is judged by the domain. */
 function readPriceChange(words: readonly string[]) {
@@ -197,10 +190,6 @@ function readPriceChange(words: readonly string[]) {
   }
 }
 
-function momentIn(text: string): Date {
-  return new Date(ISO_DATE.test(text) ? text : Number.NaN);
-}
-
 function linePriced(prefix: string, price: AliasPrice): string {
   const from =
     price.inForceFromMs <= 0 ? 'from the beginning' : `from ${new Date(price.inForceFromMs).toISOString()}`;
@@ -216,8 +205,7 @@ export const resealKeysCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, sharedState, aliasPrefix, cipher }, words) {
     if (words.length > 0) {
-      terminal.complain('usage: turnpike reseal-keys');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, resealKeysCommand);
     }
     const { resealed, unreadable } = await resealTargets({ database, sharedState, cipher: await cipher() });
     terminal.print(`${resealed} provider keys are encrypted under MASTER_KEY`);

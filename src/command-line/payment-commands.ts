@@ -8,7 +8,7 @@ import {
 import { requeueEvent } from '../domain/payments/payment-jobs.ts';
 import { deactivateStaleSubscriptions, MOST_STALE } from '../domain/subscriptions/subscription.ts';
 import type { PaymentProvider, ProviderFailure, WebhookEndpoint } from '../ports/payment-provider.ts';
-import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE, type Terminal } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, EXIT_USAGE, type Terminal } from './command.ts';
 
 const STATUSES: readonly PaymentEventStatus[] = ['RECEIVED', 'PROCESSED', 'DEFERRED', 'FAILED', 'IGNORED'];
 const EVENTS_SHOWN = 100;
@@ -23,8 +23,7 @@ export const paymentEventsCommand: Command = {
     const status = STATUSES.find((one) => one === words[0]?.toUpperCase());
     const [after, ...rest] = words.slice(status === undefined ? 0 : 1);
     if (rest.length > 0 || (after !== undefined && !EVENT_ID.test(after))) {
-      terminal.complain(`usage: turnpike payment-events [${STATUSES.join(' | ')}] [AFTER_ID]`);
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, paymentEventsCommand, `[${STATUSES.join(' | ')}] [AFTER_ID]`);
     }
     const events = await listPaymentEvents(database, { status, after, limit: EVENTS_SHOWN });
     for (const event of events) terminal.print(lineAboutEvent(event));
@@ -45,8 +44,7 @@ export const replayPaymentEventCommand: Command = {
   works: 'on-the-database',
   async run({ terminal, database, jobQueue, clock }, [id, ...rest]) {
     if (id === undefined || rest.length > 0) {
-      terminal.complain('usage: turnpike replay-payment-event ID');
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, replayPaymentEventCommand);
     }
     const requeued = await requeueEvent({ database, jobQueue, now: new Date(clock.now()) }, id);
     switch (requeued.outcome) {
@@ -87,8 +85,7 @@ export const deactivateStaleSubscriptionsCommand: Command = {
   async run({ terminal, database, clock }, words) {
     const wanted = readStaleOptions(words);
     if (wanted === null) {
-      terminal.complain(`usage: turnpike deactivate-stale-subscriptions ${STALE_USAGE}`);
-      return EXIT_USAGE;
+      return complainOfUsage(terminal, deactivateStaleSubscriptionsCommand);
     }
     const { ids, apply } = wanted;
     const stale = await deactivateStaleSubscriptions(database, {

@@ -1,7 +1,7 @@
 /** `npm run turnpike -- COMMAND …`: the command line. */
 import { createSystemClock } from '../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
-import type { Command, Terminal } from '../command-line/command.ts';
+import { type Command, EXIT_USAGE, type Terminal } from '../command-line/command.ts';
 import { commandNamed, help } from '../command-line/commands.ts';
 import { askThroughSocket, openedSystem } from './processes/control-socket.ts';
 import { isDataFolderHeld } from './processes/data-folder.ts';
@@ -11,7 +11,6 @@ import { settingsPage } from './settings/settings.ts';
 import { openJobs } from './wiring/background-jobs.ts';
 import { connect } from './wiring/connect.ts';
 
-const USAGE = 2;
 const terminal: Terminal = {
   print: (line) => void process.stdout.write(`${line}\n`),
   complain: (line) => void process.stderr.write(`turnpike: ${line}\n`),
@@ -32,7 +31,7 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
   if (command === null) {
     terminal.complain(`there is no command ${name}`);
     terminal.complain(help());
-    return USAGE;
+    return EXIT_USAGE;
   }
   if (command.works === 'alone') {
     const context = { terminal, clock: createSystemClock(), secrets: createSystemSecrets() };

@@ -24,35 +24,7 @@ import { accepted } from '../settings/secrets.ts';
 import type { ModelParts } from './open-models.ts';
 import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
 
-function ownMetrics(
-  { meters, calls }: { readonly meters: CallMeters; readonly calls: CallBook },
-  { limits }: Pick<ModelParts, 'limits'>,
-): readonly Metric[] {
-  const gauge = (name: string, help: string, value: number): Metric => {
-    return { name, help, type: 'gauge', samples: [{ value }] };
-  };
-  return [
-    ...meters.metrics(),
-    gauge(
-      'turnpike_limits_alone',
-      '1 while Redis is away and this process limits by itself.',
-      limits.isAlone() ? 1 : 0,
-    ),
-    gauge(
-      'turnpike_call_room',
-      '0 while new calls are refused because the journal is full.',
-      calls.hasRoom() ? 1 : 0,
-    ),
-    {
-      name: 'turnpike_call_notes_dropped_total',
-      help: 'Rows of refusals and reads that could not be written.',
-      type: 'counter',
-      samples: [{ value: calls.droppedCount() }],
-    },
-  ];
-}
-
-/** Apart from the other surfaces: a process that is a gateway alone loads nothing of theirs. */
+/** In a file of its own: a process that is only a gateway loads nothing of the other surfaces. */
 export async function startGateway(
   opening: ServiceOpening,
   modelParts: ModelParts,
@@ -68,7 +40,7 @@ export async function startGateway(
   return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, { reusePort });
 }
 
-/** Everything the gateway stands on besides what every process has. */
+/** What the gateway needs besides the parts of every process. */
 async function openGatewayParts(
   opening: Opening,
   modelParts: ModelParts,
@@ -116,6 +88,34 @@ async function openGatewayParts(
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },
   };
+}
+
+function ownMetrics(
+  { meters, calls }: { readonly meters: CallMeters; readonly calls: CallBook },
+  { limits }: Pick<ModelParts, 'limits'>,
+): readonly Metric[] {
+  const gauge = (name: string, help: string, value: number): Metric => {
+    return { name, help, type: 'gauge', samples: [{ value }] };
+  };
+  return [
+    ...meters.metrics(),
+    gauge(
+      'turnpike_limits_alone',
+      '1 while Redis is away and this process limits by itself.',
+      limits.isAlone() ? 1 : 0,
+    ),
+    gauge(
+      'turnpike_call_room',
+      '0 while new calls are refused because the journal is full.',
+      calls.hasRoom() ? 1 : 0,
+    ),
+    {
+      name: 'turnpike_call_notes_dropped_total',
+      help: 'Rows of refusals and reads that could not be written.',
+      type: 'counter',
+      samples: [{ value: calls.droppedCount() }],
+    },
+  ];
 }
 
 /** Null while tracing is off. */
