@@ -76,6 +76,16 @@ export interface Job {
 
 export type JobHandler = (job: Job) => Promise<void>;
 
+/** A queue and how its jobs are processed, as each capability describes its own background work. */
+export interface QueueWork extends WorkOptions {
+  readonly queue: QueueDefinition;
+  readonly handler: JobHandler;
+  /** Also enqueues a job without data on this schedule. */
+  readonly cron?: string;
+  /** The worker's name in health reports, if it is not the queue's. */
+  readonly reportedAs?: string;
+}
+
 export interface QueueWorkerStatus {
   /**
    * `failing` while the queue cannot be reached, or has not been looked at for long: jobs wait. It goes on trying, and

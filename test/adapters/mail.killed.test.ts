@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { TestClock } from 'pg-boss';
 import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
-import { createMailWorker } from '../../src/domain/mail/mail-worker.ts';
-import { CLAIM_MS, MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/outbox.ts';
+import { MAIL_QUEUES, mailWork } from '../../src/domain/mail/mail-worker.ts';
+import { CLAIM_MS } from '../../src/domain/mail/outbox.ts';
 import { embeddedFolder } from '../doubles/embedded-folder.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
+import { startWork } from '../doubles/start-work.ts';
 import { until } from '../doubles/until.ts';
 import { mailTo, startMailServer } from './mail-server.ts';
 
@@ -32,13 +33,12 @@ test('A-13 a mail whose process was killed between acceptance and mark is repeat
   const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 10_000 });
   const queueClock = new TestClock();
   const jobQueue = await openJobQueue({ database, log, clock: queueClock });
-  await jobQueue.define(MAIL_QUEUE);
-  await jobQueue.define(MAIL_UPKEEP_QUEUE);
+  for (const queue of MAIL_QUEUES) await jobQueue.define(queue);
   const mail = mailTo(address);
   const clock = createManualClock(Date.now() + CLAIM_MS);
   const sender = { name: 'Turnpike', address: 'no-reply@mail.example' };
   const parts = { database, jobQueue, mail, clock, log, sender, consoleUrl: 'https://console.example' };
-  await createMailWorker(parts).start();
+  await startWork(jobQueue, mailWork(parts));
   for (let minute = 0; minute < 3; minute += 1) await queueClock.tick(60_000);
   await until(
     async () => (await database.query("select 1 from mail_outbox where state = 'SENT'")).length === 1,

@@ -1,19 +1,15 @@
 import { describe, expect, test } from 'bun:test';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { createMailWorker } from '../../src/domain/mail/mail-worker.ts';
-import {
-  createMailOutbox,
-  MAIL_QUEUE,
-  MAIL_UPKEEP_QUEUE,
-  type MailToSend,
-} from '../../src/domain/mail/outbox.ts';
+import { createMailHandler, MAIL_QUEUES, mailWork } from '../../src/domain/mail/mail-worker.ts';
+import { createMailOutbox, type MailToSend } from '../../src/domain/mail/outbox.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { Job } from '../../src/ports/job-queue.ts';
 import { MAIL_KINDS, MAIL_SAMPLES, sampleMail } from '../doubles/mail-samples.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { createScriptedMail } from '../doubles/scripted-mail.ts';
+import { startWork } from '../doubles/start-work.ts';
 import { until } from '../doubles/until.ts';
 
 export const SENDER = { name: 'Turnpike', address: 'no-reply@mail.example' };
@@ -33,8 +29,7 @@ export async function openMailUnderTest(database: Database, startMs = Date.UTC(2
   const clock = createManualClock(startMs);
   const { log, entries } = createRecordingLog();
   const jobQueue = await openJobQueue({ database, log });
-  await jobQueue.define(MAIL_QUEUE);
-  await jobQueue.define(MAIL_UPKEEP_QUEUE);
+  for (const queue of MAIL_QUEUES) await jobQueue.define(queue);
   const secrets = createSystemSecrets();
   const outbox = createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'Mail.example' });
   const mail = createScriptedMail();
@@ -56,8 +51,10 @@ export async function openMailUnderTest(database: Database, startMs = Date.UTC(2
 
   return {
     ...{ database, clock, log, entries, jobQueue, secrets, outbox, mail, workerParts, send, row },
-    newWorker: (changes: Partial<typeof workerParts> = {}) =>
-      createMailWorker({ ...workerParts, ...changes }),
+    newWorker(changes: Partial<typeof workerParts> = {}) {
+      const parts = { ...workerParts, ...changes };
+      return { handle: createMailHandler(parts), start: () => startWork(jobQueue, mailWork(parts)) };
+    },
     job: (mailId: string, signal = new AbortController().signal): Job => ({
       id: mailId,
       data: { mailId },
@@ -105,7 +102,7 @@ export function mailOutboxContract(engine: string, given: () => Database): void 
       const { newWorker, send, row, mail, close } = await open();
       const ids = new Map<string, string>();
       for (const kind of MAIL_KINDS) ids.set(kind, await send(sampleMail(kind)));
-      const { sending } = await newWorker().start();
+      const [sending] = await newWorker().start();
       await until(async () => {
         const states = await Promise.all([...ids.values()].map(async (id) => (await row(id))?.state));
         return states.every((state) => state === 'SENT');
@@ -113,7 +110,7 @@ export function mailOutboxContract(engine: string, given: () => Database): void 
       expect(mail.sent.map(({ messageId }) => messageId).sort()).toEqual(
         [...ids.values()].map((id) => `${id}@mail.example`).sort(),
       );
-      await until(() => sending.status().active === 0);
+      await until(() => sending?.status().active === 0);
       await close();
     });
 

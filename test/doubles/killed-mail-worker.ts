@@ -8,20 +8,20 @@ import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { createMailWorker } from '../../src/domain/mail/mail-worker.ts';
-import { createMailOutbox, MAIL_QUEUE, MAIL_UPKEEP_QUEUE } from '../../src/domain/mail/outbox.ts';
+import { MAIL_QUEUES, mailWork } from '../../src/domain/mail/mail-worker.ts';
+import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { mailTo } from '../adapters/mail-server.ts';
 import { sampleMail } from './mail-samples.ts';
 import { createSilentLog } from './silent-log.ts';
+import { startWork } from './start-work.ts';
 
 const [folder = '', address = ''] = process.argv.slice(2);
 const [log, clock, secrets] = [createSilentLog(), createSystemClock(), createSystemSecrets()];
 const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 10_000 });
 await migrate(database);
 const jobQueue = await openJobQueue({ database, log });
-await jobQueue.define(MAIL_QUEUE);
-await jobQueue.define(MAIL_UPKEEP_QUEUE);
+for (const queue of MAIL_QUEUES) await jobQueue.define(queue);
 const outbox = createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'mail.example' });
 await database.transaction((within) => outbox.send(sampleMail('receipt'), within));
 
@@ -36,4 +36,4 @@ const stoppingAtTheMark: Database = {
 const sender = { name: 'Turnpike', address: 'no-reply@mail.example' };
 const mail = mailTo(address);
 const parts = { database: stoppingAtTheMark, jobQueue, mail, clock, log, sender };
-await createMailWorker({ ...parts, consoleUrl: 'https://console.example' }).start();
+await startWork(jobQueue, mailWork({ ...parts, consoleUrl: 'https://console.example' }));

@@ -9,7 +9,7 @@ import {
   type MeetingModel,
   type ScorecardMail,
 } from '../../src/domain/meetings/process-meeting.ts';
-import { createMeetingUpkeepHandler } from '../../src/domain/meetings/rooms.ts';
+import { createMeetingRetentionHandler } from '../../src/domain/meetings/rooms.ts';
 import { internalAccess } from '../../src/http/client-identity.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
 import type { Database } from '../../src/ports/database.ts';
@@ -48,7 +48,7 @@ export async function openMeetings(database: Database, model?: MeetingModel) {
     remind: async (mail) => void mails.set(mail.dedupeKey, mail),
   });
   const parts = { database, clock, log, secrets, jobQueue };
-  const upkeep = createMeetingUpkeepHandler(parts);
+  const upkeep = createMeetingRetentionHandler(parts);
   const app = createServiceApp({ ...parts, maxBodyBytes: 4_000_000, answerTimeoutMs: null });
   app.use('/api/*', internalAccess([TOKEN]));
   addRoomEvents(app, parts);

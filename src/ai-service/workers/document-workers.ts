@@ -14,9 +14,29 @@ import { CV_QUEUE } from '../../domain/talents/talent-changes.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Transaction } from '../../ports/database.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
-import type { JobHandler } from '../../ports/job-queue.ts';
+import type { JobHandler, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PlatformCalls } from './platform-calls.ts';
+
+interface DocumentWorkParts extends DocumentReadingParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** CVs and postings, each as many at once as the reader has processes. */
+export function documentWork(parts: DocumentWorkParts): readonly QueueWork[] {
+  const workers = { ...parts, reading: createDocumentReading(parts) };
+  return [
+    { queue: CV_QUEUE, reportedAs: 'cv_worker', concurrency: 2, handler: createCvWorker(workers) },
+    {
+      queue: DOCUMENT_QUEUE,
+      reportedAs: 'document_worker',
+      concurrency: 2,
+      handler: createDocumentWorker(workers),
+    },
+  ];
+}
 
 /** A document of a company that a worker has taken up. */
 interface DocumentToRead {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
-import type { Job, JobQueue, QueueWorker } from '../../ports/job-queue.ts';
+import type { Job, JobHandler, JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Mail, MailOutcome, MailSender } from '../../ports/mail.ts';
 import { createConsoleLinks, renderMail } from './content.ts';
@@ -9,29 +9,12 @@ import {
   CLAIM_MS,
   claimMail,
   MAIL_QUEUE,
-  MAIL_UPKEEP_CRON,
-  MAIL_UPKEEP_QUEUE,
   type MailEnding,
   releaseMail,
   settleMail,
   type WaitingMail,
 } from './outbox.ts';
 import { writeMail } from './templates.ts';
-
-/**
- * A mail is WAITING from the commit of the transaction that wanted it. A worker claims it, hands it to the server and
- * writes down the end: SENT where the server accepted, FAILED where it refused for good or the mail has expired. A try
- * that failed for now gives the claim back and fails the job, which the queue runs again later; past the last run the
- * job is a dead letter and the mail stays WAITING, to be sent when somebody redrives it, until the upkeep gives it up.
- *
- * Between the server's acceptance and the mark the process may die: then the mail is sent again, under the same
- * Message-ID. Nothing else repeats it. A database that is away at the mark is waited for, and this process remembers
- * what was accepted; a job that comes again finds the mark; a second worker finds the claim.
- */
-export interface MailWorker {
-  handle(job: Job): Promise<void>;
-  start(): Promise<{ readonly sending: QueueWorker; readonly upkeep: QueueWorker }>;
-}
 
 export interface MailWorkerParts {
   readonly database: Database;
@@ -46,12 +29,53 @@ export interface MailWorkerParts {
   readonly concurrency?: number;
 }
 
+const MAIL_RETENTION_QUEUE: QueueDefinition = {
+  name: 'mail-upkeep',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 120,
+  heartbeatSeconds: 30,
+};
+
+export const MAIL_QUEUES: readonly QueueDefinition[] = [MAIL_QUEUE, MAIL_RETENTION_QUEUE];
+
+export function mailWork(parts: MailWorkerParts): readonly QueueWork[] {
+  return [
+    {
+      queue: MAIL_QUEUE,
+      reportedAs: 'email_worker',
+      concurrency: parts.concurrency ?? 4,
+      handler: createMailHandler(parts),
+    },
+    {
+      queue: MAIL_RETENTION_QUEUE,
+      concurrency: 1,
+      // Links that have expired are not stored much longer.
+      cron: '*/15 * * * *',
+      handler: async () => void (await purgeMail(parts)),
+    },
+  ];
+}
+
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5_000;
 const HEADERS = { 'Auto-Submitted': 'auto-generated' };
 
-export function createMailWorker(parts: MailWorkerParts): MailWorker {
-  const { database, jobQueue, mail, clock, log, sender, concurrency = 4 } = parts;
+/**
+ * The handler of MAIL_QUEUE.
+ *
+ * A mail is WAITING from the commit of the transaction that sends it. A worker claims it, hands it to the server and
+ * writes down the end: SENT where the server accepted, FAILED where it refused for good or the mail has expired. A try
+ * that failed for now gives the claim back and fails the job, which the queue runs again later; past the last run the
+ * job is a dead letter and the mail stays WAITING, to be sent when an operator redrives it, until the retention job gives it up.
+ *
+ * Between the server's acceptance and the mark the process may die: then the mail is sent again, under the same
+ * Message-ID. Nothing else repeats it. A database that is unavailable at the mark is waited for, and this process remembers
+ * what was accepted; a job that comes again finds the mark; a second worker finds the claim.
+ */
+export function createMailHandler(parts: MailWorkerParts): JobHandler {
+  const { database, jobQueue, mail, clock, log, sender } = parts;
   const links = createConsoleLinks(parts.consoleUrl);
   /** Ends that are not written down yet. No more of them than runs: while one cannot be written, no job comes. */
   const unwritten = new Map<string, MailEnding>();
@@ -112,7 +136,7 @@ export function createMailWorker(parts: MailWorkerParts): MailWorker {
     }
   }
 
-  async function handle({ data, signal }: Job): Promise<void> {
+  return async ({ data, signal }: Job) => {
     const mailId = String(data.mailId);
     const remembered = unwritten.get(mailId);
     if (remembered !== undefined) return await settle(mailId, remembered, signal);
@@ -126,17 +150,5 @@ export function createMailWorker(parts: MailWorkerParts): MailWorker {
     // This run ends well and another one is put in its place: waiting for the other worker costs no try.
     const again = { startAfter: claimed.until, dedupeKey: `again:${mailId}` };
     await jobQueue.enqueue(MAIL_QUEUE.name, { mailId }, again);
-  }
-
-  return {
-    handle,
-    async start() {
-      const sending = await jobQueue.work(MAIL_QUEUE.name, { concurrency }, handle);
-      const upkeep = await jobQueue.work(MAIL_UPKEEP_QUEUE.name, { concurrency: 1 }, async () => {
-        await purgeMail({ database, clock, log });
-      });
-      await jobQueue.schedule(MAIL_UPKEEP_QUEUE.name, MAIL_UPKEEP_CRON, {});
-      return { sending, upkeep };
-    },
   };
 }

@@ -109,7 +109,7 @@ test('A-13 past the last retry the job is a dead letter, and a redrive sends the
   const away = { outcome: 'failed', reason: 'CONN: connect ECONNREFUSED' } as const;
   mail.answer(away, away);
   const mailId = await send(sampleMail('invitation'));
-  const { sending, upkeep } = await newWorker().start();
+  const workers = await newWorker().start();
   await until(async () => (await jobQueue.counts('mail')).dead === 1);
   expect(await row(mailId)).toMatchObject({ state: 'WAITING', attempts: 2, error: away.reason });
   expect(await jobQueue.deadLetters('mail', 10)).toMatchObject([
@@ -118,5 +118,5 @@ test('A-13 past the last retry the job is a dead letter, and a redrive sends the
   expect(await jobQueue.redrive('mail')).toBe(1);
   await until(async () => (await row(mailId))?.state === 'SENT');
   expect(mail.sent).toHaveLength(3);
-  await Promise.all([sending.stop(), upkeep.stop()]);
+  await Promise.all(workers.map((worker) => worker.stop()));
 });

@@ -214,15 +214,3 @@ export const MAIL_QUEUE: QueueDefinition = {
   runSeconds: 300,
   heartbeatSeconds: 30,
 };
-
-export const MAIL_UPKEEP_QUEUE: QueueDefinition = {
-  name: 'mail-upkeep',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 120,
-  heartbeatSeconds: 30,
-};
-
-/** Every quarter of an hour: a link that has expired is not kept for much longer than that. */
-export const MAIL_UPKEEP_CRON = '*/15 * * * *';

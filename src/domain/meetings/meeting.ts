@@ -98,15 +98,3 @@ export const MEETING_QUEUE: QueueDefinition = {
   runSeconds: 300,
   heartbeatSeconds: 30,
 };
-
-export const MEETING_UPKEEP_QUEUE: QueueDefinition = {
-  name: 'meeting-upkeep',
-  retries: 3,
-  retryDelaySeconds: 60,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 120,
-  heartbeatSeconds: 30,
-};
-
-/** A meeting whose end was lost is closed up to this much late. */
-export const MEETING_UPKEEP_CRON = '*/10 * * * *';

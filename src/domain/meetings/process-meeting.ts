@@ -38,7 +38,7 @@ interface AskedMeetingModel {
   release(): Promise<void>;
 }
 
-interface MeetingWorkParts {
+export interface MeetingHandlerParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -60,7 +60,7 @@ const REMIND_AFTER_MS = 10 * 60_000;
  * Everything that is made of a meeting, from what is kept of it at this moment. It may run as often as it likes: what
  * costs (a model's summary) is done once a transcript, what reaches people once a person, the rest gives the same again.
  */
-export function createMeetingHandler(parts: MeetingWorkParts): JobHandler {
+export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
   const { database, clock, log, jobQueue } = parts;
   return async ({ id: requestId, data, signal }) => {
     const meetingId = String(data.meetingId);
@@ -107,7 +107,7 @@ interface MadeSummary {
 }
 
 async function summarise(
-  { model }: MeetingWorkParts,
+  { model }: MeetingHandlerParts,
   { version, text }: Pick<Transcript, 'version' | 'text'>,
   call: MeetingModelCall,
 ): Promise<MadeSummary> {
@@ -140,7 +140,7 @@ async function lockMeeting(transaction: Transaction, meetingId: string): Promise
 
 async function writeInsight(
   transaction: Transaction,
-  { clock }: MeetingWorkParts,
+  { clock }: MeetingHandlerParts,
   meeting: Meeting,
 ): Promise<MeetingInsight> {
   const { id } = meeting;

@@ -194,7 +194,7 @@ function sessionsText(uses: readonly KeptUse[]): string {
   );
 }
 
-interface MeetingUpkeepParts extends RefoldParts {
+export interface MeetingRetentionParts extends RefoldParts {
   readonly database: Database;
   readonly log: Log;
 }
@@ -204,8 +204,8 @@ const ONE_DAY_MS = 86_400_000;
 const KEEP_UNANNOUNCED_MS = 30 * ONE_DAY_MS;
 const MOST_ROOMS_AT_ONCE = 500;
 
-/** Closes what nobody ends, notes what was not held, and drops what is nobody's. */
-export function createMeetingUpkeepHandler(parts: MeetingUpkeepParts): JobHandler {
+/** Closes meetings whose end was lost, marks those that were not held, and deletes old ones of unannounced rooms. */
+export function createMeetingRetentionHandler(parts: MeetingRetentionParts): JobHandler {
   return async ({ signal }) => {
     await closeOrphans(parts, signal);
     await noteNotHeld(parts);
@@ -213,7 +213,7 @@ export function createMeetingUpkeepHandler(parts: MeetingUpkeepParts): JobHandle
   };
 }
 
-async function closeOrphans(parts: MeetingUpkeepParts, signal: AbortSignal): Promise<void> {
+async function closeOrphans(parts: MeetingRetentionParts, signal: AbortSignal): Promise<void> {
   const { database, clock, log } = parts;
   const rooms = await database.query<{ room: string; firstAt: Date }>(
     `select room, min(started_at) as "firstAt" from meetings
@@ -230,7 +230,7 @@ async function closeOrphans(parts: MeetingUpkeepParts, signal: AbortSignal): Pro
   if (rooms.length > 0) log.info('rooms whose end may be lost were looked at', { rooms: rooms.length });
 }
 
-async function noteNotHeld({ database, clock, jobQueue }: MeetingUpkeepParts): Promise<void> {
+async function noteNotHeld({ database, clock, jobQueue }: MeetingRetentionParts): Promise<void> {
   const meetings = await database.query<{ id: string }>(
     `select id from meetings where started_at is null and insight is null and starts_at < $1
      order by starts_at limit ${MOST_ROOMS_AT_ONCE}`,
@@ -241,7 +241,7 @@ async function noteNotHeld({ database, clock, jobQueue }: MeetingUpkeepParts): P
   }
 }
 
-async function dropUnannounced({ database, clock }: MeetingUpkeepParts): Promise<void> {
+async function dropUnannounced({ database, clock }: MeetingRetentionParts): Promise<void> {
   const sql = `delete from meetings where id = any (array(
     select id from meetings where company_id is null and updated_at < $1
     order by id limit ${MOST_ROOMS_AT_ONCE} for update skip locked))`;

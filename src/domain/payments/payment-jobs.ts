@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
-import type { JobHandler, JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
+import type { JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
@@ -16,14 +16,6 @@ interface PaymentWorkParts extends ReconcileParts, IssueInvoiceParts {
   readonly paymentEvents: PaymentEvents;
   readonly pastDueGraceMs: number;
   readonly eventsKeepDays: number;
-}
-
-/** A queue with what is done there; with `cron`, by the clock. */
-export interface PaymentWork {
-  readonly queue: QueueDefinition;
-  readonly concurrency: number;
-  readonly cron?: string;
-  readonly handler: JobHandler;
 }
 
 const bounds = { retries: 3, retryDelaySeconds: 30, retryDelayMaxSeconds: 300, heartbeatSeconds: 60 };
@@ -54,7 +46,7 @@ export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
 ];
 
 /** INVOICE_ISSUED_QUEUE is defined by `credits`, which fills it, and worked off here. */
-export function paymentWork(parts: PaymentWorkParts): readonly PaymentWork[] {
+export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
   const { paymentEvents, database, clock, log, pastDueGraceMs } = parts;
   return [
     {

@@ -86,6 +86,9 @@ export async function findByProviderId(
 
 const MOST_AT_ONCE = 1_000;
 
+/** How long a subscription whose payment is past due stays active: the provider retries for some days. */
+export const PAST_DUE_GRACE_MS = 7 * 24 * 60 * 60_000;
+
 /** Those whose payment is overdue for longer than the days of grace are active no more. Returns their ids. */
 export async function endGrace(
   statements: Statements,

@@ -1,10 +1,11 @@
 import { createStripeProvider } from '../../adapters/payment-provider/stripe.ts';
 import { WEBHOOK_PATH } from '../../backend/payment-webhook.ts';
 import { createPaymentEvents, type PaymentEvents } from '../../domain/payments/payment-events.ts';
-import { type PaymentWork, paymentWork } from '../../domain/payments/payment-jobs.ts';
+import { paymentWork } from '../../domain/payments/payment-jobs.ts';
+import { PAST_DUE_GRACE_MS } from '../../domain/subscriptions/subscription.ts';
 import type { Listening } from '../../http/listen.ts';
 import { createPaymentSandbox } from '../../payment-sandbox/server.ts';
-import type { JobQueue } from '../../ports/job-queue.ts';
+import type { JobQueue, QueueWork } from '../../ports/job-queue.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Opening } from '../processes/start-service.ts';
 import { configuredAddresses, reachable } from '../settings/addresses.ts';
@@ -16,12 +17,10 @@ import { openServer } from './open-server.ts';
 export interface Payments {
   readonly provider: PaymentProvider;
   readonly paymentEvents: PaymentEvents;
-  /** What is done in the background, by whichever process has workers. */
-  readonly work: readonly PaymentWork[];
+  /** For the process that has workers. */
+  readonly work: readonly QueueWork[];
 }
 
-/** How long a subscription whose payment is past due stays active: the provider tries again for some days. */
-const PAST_DUE_GRACE_MS = 7 * 24 * 60 * 60_000;
 /** The sandbox takes any key. */
 const SANDBOX_KEY = 'sk_test_sandbox';
 const NOT_CONFIGURED =
@@ -33,18 +32,11 @@ export function openPayments(opening: Opening, jobQueue: JobQueue, sandboxUrl: s
   const log = opening.log.with({ part: 'payments' });
   const provider = openProvider(opening, sandboxUrl);
   const mail = mailOutbox(opening, jobQueue);
-  const parts = { database, sharedState, provider, mail, secrets, clock, log };
-  const paymentEvents = createPaymentEvents({ ...parts, pastDueGraceMs: PAST_DUE_GRACE_MS });
-  return {
-    provider,
-    paymentEvents,
-    work: paymentWork({
-      ...parts,
-      paymentEvents,
-      pastDueGraceMs: PAST_DUE_GRACE_MS,
-      eventsKeepDays: opening.configuration.payments.eventsKeepDays,
-    }),
-  };
+  const { eventsKeepDays } = opening.configuration.payments;
+  const pastDueGraceMs = PAST_DUE_GRACE_MS;
+  const parts = { database, sharedState, provider, mail, secrets, clock, log, pastDueGraceMs };
+  const paymentEvents = createPaymentEvents(parts);
+  return { provider, paymentEvents, work: paymentWork({ ...parts, paymentEvents, eventsKeepDays }) };
 }
 
 export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentProvider {

@@ -191,7 +191,7 @@ type AlertContent =
     };
 
 /** Takes mails within a transaction: they go out if and only if it commits. */
-interface AlertOutbox {
+export interface AlertOutbox {
   send(mail: AlertMail, within: Transaction): Promise<unknown>;
 }
 

@@ -8,7 +8,7 @@ import { MICRO_PER_CREDIT, publishLevel, readLevel } from '../ledger/credit-acco
 import { INVOICE_COLUMNS, type Invoice } from './invoice.ts';
 import { companiesToInvoice, type DueUsage, monthNamed, monthOf, takeDueUsage } from './postpaid-usage.ts';
 
-interface MonthlyInvoiceParts {
+export interface MonthlyInvoiceParts {
   readonly database: Database;
   readonly sharedState: SharedState;
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;

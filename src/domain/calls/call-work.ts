@@ -1,0 +1,49 @@
+import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import {
+  createIdempotencyUpkeepHandler,
+  IDEMPOTENCY_UPKEEP_CRON,
+  IDEMPOTENCY_UPKEEP_QUEUE,
+} from './idempotency/key-claims.ts';
+import type { CallPartitionParts } from './partitions/call-partitions.ts';
+import {
+  CALLS_UPKEEP_CRON,
+  CALLS_UPKEEP_QUEUE,
+  createCallsUpkeepHandler,
+} from './partitions/call-retention.ts';
+import { createUsageMonthsHandler, USAGE_MONTHS_CRON, USAGE_MONTHS_QUEUE } from './usage/usage-months.ts';
+
+interface CallWorkParts extends CallPartitionParts {
+  /** Whole months, besides the current one, for which single calls are stored; 0 is without end. */
+  readonly keepMonths: number;
+  /** For which idempotency keys and their answers are stored. */
+  readonly idempotencyKeepMs: number;
+}
+
+export const CALL_QUEUES: readonly QueueDefinition[] = [
+  USAGE_MONTHS_QUEUE,
+  IDEMPOTENCY_UPKEEP_QUEUE,
+  CALLS_UPKEEP_QUEUE,
+];
+
+export function callWork(parts: CallWorkParts): readonly QueueWork[] {
+  return [
+    {
+      queue: USAGE_MONTHS_QUEUE,
+      concurrency: 1,
+      cron: USAGE_MONTHS_CRON,
+      handler: createUsageMonthsHandler(parts),
+    },
+    {
+      queue: IDEMPOTENCY_UPKEEP_QUEUE,
+      concurrency: 1,
+      cron: IDEMPOTENCY_UPKEEP_CRON,
+      handler: createIdempotencyUpkeepHandler({ ...parts, keepMs: parts.idempotencyKeepMs }),
+    },
+    {
+      queue: CALLS_UPKEEP_QUEUE,
+      concurrency: 1,
+      cron: CALLS_UPKEEP_CRON,
+      handler: createCallsUpkeepHandler(parts),
+    },
+  ];
+}

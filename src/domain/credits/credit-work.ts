@@ -1,0 +1,73 @@
+import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import {
+  ALERTS_QUEUE,
+  type AlertOutbox,
+  createAlertHandler,
+  createAlertMails,
+  DISPATCH_ALERTS_CRON,
+  DISPATCH_ALERTS_QUEUE,
+  dispatchAlerts,
+} from './alerts/dispatch-alerts.ts';
+import {
+  createMonthlyInvoiceHandler,
+  INVOICE_ISSUED_QUEUE,
+  MONTHLY_INVOICES_CRON,
+  MONTHLY_INVOICES_QUEUE,
+  type MonthlyInvoiceParts,
+  type PostpaidTerms,
+} from './invoices/monthly-invoices.ts';
+
+interface CreditWorkParts extends MonthlyInvoiceParts {
+  readonly mail: AlertOutbox;
+}
+
+/** INVOICE_ISSUED_QUEUE is filled here and processed by `payments`. */
+export const CREDIT_QUEUES: readonly QueueDefinition[] = [
+  DISPATCH_ALERTS_QUEUE,
+  ALERTS_QUEUE,
+  MONTHLY_INVOICES_QUEUE,
+  INVOICE_ISSUED_QUEUE,
+];
+
+export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
+  const { database, mail } = parts;
+  return [
+    {
+      queue: DISPATCH_ALERTS_QUEUE,
+      concurrency: 1,
+      cron: DISPATCH_ALERTS_CRON,
+      handler: async () => void (await dispatchAlerts(parts)),
+    },
+    {
+      queue: ALERTS_QUEUE,
+      concurrency: 2,
+      handler: createAlertHandler({ database, receive: createAlertMails(mail) }),
+    },
+    {
+      queue: MONTHLY_INVOICES_QUEUE,
+      concurrency: 1,
+      cron: MONTHLY_INVOICES_CRON,
+      handler: createMonthlyInvoiceHandler(parts),
+    },
+  ];
+}
+
+/** As the catalog converts a price; what it cannot convert has another outcome. */
+type ToMinorUnits = (
+  price: string,
+  currency: string,
+) => { readonly outcome: 'converted'; readonly amountMinor: bigint } | { readonly outcome: string };
+
+/** The terms that the settings give. Throws for a currency that is not known, which the settings refuse. */
+export function postpaidTerms(
+  { currency, ...rest }: Pick<PostpaidTerms, 'currency' | 'pricePerCredit' | 'dueDays'>,
+  toMinorUnits: ToMinorUnits,
+): PostpaidTerms {
+  const minor = (price: string) => {
+    const converted = toMinorUnits(price, currency);
+    return 'amountMinor' in converted ? converted.amountMinor : null;
+  };
+  const minorPerMajor = minor('1');
+  if (minorPerMajor === null) throw new Error(`${currency} is no currency`);
+  return { currency, ...rest, minorPerMajor, leastMinor: minor('0.01') ?? minorPerMajor };
+}

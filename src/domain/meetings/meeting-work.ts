@@ -1,0 +1,34 @@
+import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import { MEETING_QUEUE } from './meeting.ts';
+import { createMeetingHandler, type MeetingHandlerParts } from './process-meeting.ts';
+import { createMeetingRetentionHandler, type MeetingRetentionParts } from './rooms.ts';
+
+const MEETING_RETENTION_QUEUE: QueueDefinition = {
+  name: 'meeting-upkeep',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 120,
+  heartbeatSeconds: 30,
+};
+
+export const MEETING_QUEUES: readonly QueueDefinition[] = [MEETING_QUEUE, MEETING_RETENTION_QUEUE];
+
+/** What is derived from meetings, and closing and deleting them. */
+export function meetingWork(parts: MeetingHandlerParts & MeetingRetentionParts): readonly QueueWork[] {
+  return [
+    {
+      queue: MEETING_QUEUE,
+      reportedAs: 'meeting_worker',
+      concurrency: 2,
+      handler: createMeetingHandler(parts),
+    },
+    {
+      queue: MEETING_RETENTION_QUEUE,
+      concurrency: 1,
+      // A meeting whose end was lost is closed up to this much late.
+      cron: '*/10 * * * *',
+      handler: createMeetingRetentionHandler(parts),
+    },
+  ];
+}
