@@ -1,6 +1,6 @@
 import { GraphQLError } from 'graphql';
 
-/** The codes of foreseen refusals; everything else becomes INTERNAL_SERVER_ERROR (asGraphqlError). */
+/** The codes of expected refusals. Any other error becomes INTERNAL_SERVER_ERROR (endpoint.ts). */
 export type RefusalCode =
   | 'UNAUTHENTICATED'
   | 'FORBIDDEN'

@@ -59,13 +59,14 @@ export function idOf(what: string, value: string | number): string {
   return id;
 }
 
-/** How far back operators look: past a week a month's invoice knows more. */
+/** How far back operators look, in hours: a day by default, a week at most. */
+const USUAL_HOURS = 24;
 const MOST_HOURS = 168;
 const HOUR_MS = 3_600_000;
 
 /** The moment so many hours ago. */
-export function hoursAgo(hours: number | null | undefined, usual: number, nowMs: number): Date {
-  const wanted = hours ?? usual;
+export function hoursAgo(hours: number | null | undefined, nowMs: number): Date {
+  const wanted = hours ?? USUAL_HOURS;
   if (wanted < 1 || wanted > MOST_HOURS) {
     throw badInput('hours', `a whole number from 1 to ${MOST_HOURS} is needed`);
   }
@@ -79,13 +80,12 @@ export function timeSpan(
     readonly to?: Date | null | undefined;
     readonly hours?: number | null | undefined;
   },
-  usualHours: number,
   nowMs: number,
 ): { readonly from: Date; readonly to: Date } {
   // A call may have begun by a clock that is ahead of this one.
   const latestMs = nowMs + HOUR_MS;
   const to = new Date(Math.min(args.to?.getTime() ?? latestMs, latestMs));
-  const from = args.from ?? hoursAgo(args.hours, usualHours, nowMs);
+  const from = args.from ?? hoursAgo(args.hours, nowMs);
   if (from.getTime() >= to.getTime()) throw badInput('from', 'it must be before `to`, and not in the future');
   if (to.getTime() - from.getTime() > (MOST_HOURS + 1) * HOUR_MS) {
     throw badInput('from', `at most ${MOST_HOURS} hours before \`to\``);

@@ -1,3 +1,4 @@
+import type { GraphQLError } from 'graphql';
 import { isId } from '../../domain/keys/api-key.ts';
 import { badInput } from './errors.ts';
 import type { Builder, SchemaObjects } from './schema-builder.ts';
@@ -9,27 +10,24 @@ export interface Page<Node> {
   readonly endCursor: string | null;
 }
 
-export interface PageWish {
-  readonly limit: number;
-  /** The cursor of the last row of the page before; opaque to clients. */
-  readonly after: string | null;
+/** `first` and `after` as a client sent them. */
+export interface PageArgs {
+  readonly first?: number | null | undefined;
+  readonly after?: string | number | null | undefined;
 }
 
 export const LONGEST_PAGE = 100;
 const USUAL_PAGE = 20;
 const LONGEST_CURSOR = 200;
 
-/** Reads `first` and `after`: 20 rows unless told, never more than 100. */
-export function pageWish(args: {
-  readonly first?: number | null | undefined;
-  readonly after?: string | number | null | undefined;
-}): PageWish {
+/** Reads `first` and `after`: 20 rows by default, at most 100. `after` is the cursor of the last row before. */
+export function pageArgs(args: PageArgs): { readonly limit: number; readonly after: string | null } {
   const limit = args.first ?? USUAL_PAGE;
   if (limit < 1 || limit > LONGEST_PAGE)
     throw badInput('first', `a number from 1 to ${LONGEST_PAGE} is needed`);
   const after = args.after == null || args.after === '' ? null : String(args.after);
   if (after !== null && (after.length > LONGEST_CURSOR || !/^[\w.:+-]+$/.test(after))) {
-    throw badInput('after', 'this is no cursor: give the endCursor of a page');
+    throw wrongCursor();
   }
   return { limit, after };
 }
@@ -37,18 +35,22 @@ export function pageWish(args: {
 /** The cursor of a list that is numbered; null begins at its beginning. */
 export function numberCursor(after: string | null): bigint | null {
   if (after === null) return null;
-  if (!/^\d{1,18}$/.test(after)) throw badInput('after', 'this is no cursor: give the endCursor of a page');
+  if (!/^\d{1,18}$/.test(after)) throw wrongCursor();
   return BigInt(after);
 }
 
 /** The cursor of a list that is ordered by ids that grow with time. */
 export function idCursor(after: string | null): string | null {
-  if (after !== null && !isId(after))
-    throw badInput('after', 'this is no cursor: give the endCursor of a page');
+  if (after !== null && !isId(after)) throw wrongCursor();
   return after;
 }
 
-/** Makes a page of rows that were asked for with `limit + 1`: the one too many says that there are more. */
+/** For lists whose cursors have a form of their own. */
+export function wrongCursor(): GraphQLError {
+  return badInput('after', 'this is no cursor: give the endCursor of a page');
+}
+
+/** Makes a page of rows that were read with `limit + 1`: the one too many shows that there is a next page. */
 export function pageOf<Node>(
   rows: readonly Node[],
   limit: number,

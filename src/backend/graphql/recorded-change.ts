@@ -24,7 +24,7 @@ export interface Change {
   /** Tells others only after the commit: whoever looks because of a message must find the change. */
   readonly sharedState: SharedState;
   record(record: ChangeRecord): Promise<void>;
-  /** For what turned out to be as wished already: there is nothing to record. */
+  /** Call it when the stored state already is the requested one: there is nothing to record. */
   nothingChanged(): void;
 }
 

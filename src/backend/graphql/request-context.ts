@@ -3,6 +3,7 @@ import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
 import type { AccessTokens } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type User } from '../../domain/accounts/user.ts';
 import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
+import type { JobFields } from '../../domain/jobs/job.ts';
 import type { LogWatchers } from '../../domain/logs/live-log.ts';
 import type { Cipher } from '../../domain/models/cipher.ts';
 import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
@@ -14,9 +15,8 @@ import type { CapturedMail } from '../../ports/mail.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import type { DraftPosting } from './hiring/documents.ts';
 
-/** What the operations stand on. */
+/** What the operations need: ports, and the domain's parts. */
 export interface GraphqlParts {
   readonly clock: Clock;
   readonly log: Log;
@@ -32,7 +32,8 @@ export interface GraphqlParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
   /** The background work of all processes, for operators. */
   readonly queues: QueueDesk;
-  readonly draftPosting: DraftPosting;
+  /** Reads a pasted posting at once, free of charge; the result has only the fields that the posting names. */
+  readonly draftPosting: (text: string) => Promise<Partial<JobFields>>;
   /** Seals providers' keys. */
   readonly cipher: Cipher;
   readonly heldCredits: HeldCredits;

@@ -13,6 +13,7 @@ import { invoiceDeclarations } from './billing/invoices.ts';
 import { paymentEventDeclarations } from './billing/payment-events.ts';
 import { subscriptionDeclarations } from './billing/subscriptions.ts';
 import { usageDeclarations } from './billing/usage.ts';
+import { documentDeclarations } from './hiring/documents.ts';
 import { jobDeclarations } from './hiring/jobs.ts';
 import { matchDeclarations } from './hiring/matches.ts';
 import { meetingDeclarations } from './hiring/meetings.ts';
@@ -23,11 +24,12 @@ import { aiOperationDeclarations } from './operations/ai-operations.ts';
 import { capturedMailDeclarations } from './operations/captured-mails.ts';
 import { circuitBreakerDeclarations } from './operations/circuit-breakers.ts';
 import { logDeclarations } from './operations/logs.ts';
+import { matchGeneratorDeclarations } from './operations/match-generator.ts';
 import { processDeclarations } from './operations/processes.ts';
 import { queueDeclarations } from './operations/queues.ts';
 import { createSchemaBuilder, type Declaration, scalars } from './schema-builder.ts';
 
-/** Every object and operation: a new one is a line at the end of its capability's file, a new file a line here. */
+/** Joins the lists that the concept files export at their end. A new operation needs no line here, a new file one. */
 const declarations: readonly Declaration[] = [
   scalars,
   ...auditLogDeclarations,
@@ -43,6 +45,7 @@ const declarations: readonly Declaration[] = [
   ...paymentEventDeclarations,
   ...subscriptionDeclarations,
   ...usageDeclarations,
+  ...documentDeclarations,
   ...jobDeclarations,
   ...matchDeclarations,
   ...meetingDeclarations,
@@ -53,6 +56,7 @@ const declarations: readonly Declaration[] = [
   ...capturedMailDeclarations,
   ...circuitBreakerDeclarations,
   ...logDeclarations,
+  ...matchGeneratorDeclarations,
   ...processDeclarations,
   ...queueDeclarations,
 ];

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { ConsoleBuild } from '../../backend/console-files.ts';
-import type { DraftPosting } from '../../backend/graphql/hiring/documents.ts';
 import { type BackendParts, createBackend } from '../../backend/server.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
@@ -72,7 +71,7 @@ async function openBackendParts(
 }
 
 /** A pasted posting, by the embedded engine. Where that fails there is no draft: the document worker reads it anyway. */
-function openDraftPosting(opening: Opening): DraftPosting {
+function openDraftPosting(opening: Opening): BackendParts['draftPosting'] {
   const engine = openEngine(opening);
   return async (text) => {
     try {

@@ -2,7 +2,7 @@ import { type AuditEntry, listAuditEntries } from '../../../domain/audit/audit-l
 import { signedIn } from '../access.ts';
 import { notFound } from '../errors.ts';
 import { idOf } from '../input.ts';
-import { defineConnection, numberCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, numberCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -48,9 +48,9 @@ const auditLog: Declaration = (builder) =>
         const wanted = args.companyId == null ? null : idOf('company', args.companyId);
         const companyId = viewer.isSuperAdmin ? wanted : viewer.companyId;
         if (!viewer.isSuperAdmin && wanted !== null && wanted !== viewer.companyId) throw notFound('company');
-        const { limit, after } = pageWish(args);
-        const wish = { limit: limit + 1, after: numberCursor(after) };
-        const entries = await listAuditEntries(context.parts.database, companyId, wish);
+        const { limit, after } = pageArgs(args);
+        const page = { limit: limit + 1, after: numberCursor(after) };
+        const entries = await listAuditEntries(context.parts.database, companyId, page);
         return pageOf(entries, limit, ({ id }) => String(id));
       },
     }),

@@ -16,7 +16,7 @@ import { countAttempt, member } from '../access.ts';
 import { creditsOrNull } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -105,9 +105,9 @@ const companies: Declaration = (builder) =>
       authScopes: { superAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, { parts }) {
-        const { limit, after } = pageWish(args);
-        const wish = { limit: limit + 1, after: after === null ? undefined : idOf('page', after) };
-        return pageOf(await listCompanies(parts.database, wish), limit, ({ id }) => id);
+        const { limit, after } = pageArgs(args);
+        const page = { limit: limit + 1, after: after === null ? undefined : idOf('page', after) };
+        return pageOf(await listCompanies(parts.database, page), limit, ({ id }) => id);
       },
     }),
   );

@@ -13,7 +13,7 @@ import type { User } from '../../../domain/accounts/user.ts';
 import { countAttempt, member } from '../access.ts';
 import { badInput, conflict, notFound, refusal } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
 import { hashNewPassword } from './passwords.ts';
@@ -60,10 +60,28 @@ const members: Declaration = (builder) =>
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const { limit, after } = pageWish(args);
-        const wish = { limit: limit + 1, after: after === null ? null : idOf('page', after) };
-        const rows = await listMembers(context.parts.database, companyId, wish);
+        const { limit, after } = pageArgs(args);
+        const page = { limit: limit + 1, after: after === null ? null : idOf('page', after) };
+        const rows = await listMembers(context.parts.database, companyId, page);
         return pageOf(rows, limit, ({ id }) => id);
+      },
+    }),
+  );
+
+const invitations: Declaration = (builder) =>
+  builder.queryField('invitations', (t) =>
+    t.field({
+      type: 'InvitationConnection',
+      description: 'Invitations that can still be accepted, the newest first.',
+      authScopes: { companyAdmin: true },
+      args: { first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { database, clock } = context.parts;
+        const { limit, after } = pageArgs(args);
+        const now = new Date(clock.now());
+        const page = { limit: limit + 1, after: after === null ? null : idOf('page', after), now };
+        return pageOf(await listInvitations(database, companyId, page), limit, ({ id }) => id);
       },
     }),
   );
@@ -123,36 +141,6 @@ const leaveCompany: Declaration = (builder) =>
           await record({ action: 'member.left', objectKind: 'user', objectId: userId });
         });
         return true;
-      },
-    }),
-  );
-
-/** The member who was changed, or the refusal that says why not. */
-function memberChanged(changed: ChangedMember): User {
-  switch (changed.outcome) {
-    case 'changed':
-      return changed.member;
-    case 'no-such-member':
-      throw notFound('member');
-    case 'last-admin':
-      throw conflict('This is the company’s last admin: make somebody else an admin first.');
-  }
-}
-
-const invitations: Declaration = (builder) =>
-  builder.queryField('invitations', (t) =>
-    t.field({
-      type: 'InvitationConnection',
-      description: 'Invitations that can still be accepted, the newest first.',
-      authScopes: { companyAdmin: true },
-      args: { first: t.arg.int(), after: t.arg.id() },
-      async resolve(_root, args, context) {
-        const { companyId } = await member(context);
-        const { database, clock } = context.parts;
-        const { limit, after } = pageWish(args);
-        const now = new Date(clock.now());
-        const wish = { limit: limit + 1, after: after === null ? null : idOf('page', after), now };
-        return pageOf(await listInvitations(database, companyId, wish), limit, ({ id }) => id);
       },
     }),
   );
@@ -237,13 +225,25 @@ const acceptInvitation: Declaration = (builder) =>
     }),
   );
 
+/** The member who was changed, or the refusal that says why not. */
+function memberChanged(changed: ChangedMember): User {
+  switch (changed.outcome) {
+    case 'changed':
+      return changed.member;
+    case 'no-such-member':
+      throw notFound('member');
+    case 'last-admin':
+      throw conflict('This is the company’s last admin: make somebody else an admin first.');
+  }
+}
+
 export const memberDeclarations: readonly Declaration[] = [
   memberObjects,
   members,
+  invitations,
   changeRole,
   removeMember,
   leaveCompany,
-  invitations,
   inviteMember,
   withdrawInvitation,
   acceptInvitation,

@@ -26,6 +26,25 @@ declare module '../schema-builder.ts' {
   }
 }
 
+const whoAmIObject: Declaration = (builder) => {
+  builder.enumType('Role', {
+    values: {
+      MEMBER: { description: 'Uses what the company has.' },
+      COMPANY_ADMIN: { description: 'Also manages its people, keys and money.' },
+    },
+  });
+  builder.objectType('WhoAmI', {
+    description: 'The person behind the access token.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      email: t.exposeString('email'),
+      isSuperAdmin: t.exposeBoolean('isSuperAdmin'),
+      role: t.expose('role', { type: 'Role' }),
+      companyId: t.exposeID('companyId', { nullable: true }),
+    }),
+  });
+};
+
 const sessionObjects: Declaration = (builder) => {
   builder.objectType('Session', {
     description: 'What a client holds: both tokens are secrets.',
@@ -44,25 +63,6 @@ const sessionObjects: Declaration = (builder) => {
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
       refreshedAt: t.expose('refreshedAt', { type: 'DateTime' }),
       expiresAt: t.expose('expiresAt', { type: 'DateTime' }),
-    }),
-  });
-};
-
-const whoAmIObject: Declaration = (builder) => {
-  builder.enumType('Role', {
-    values: {
-      MEMBER: { description: 'Uses what the company has.' },
-      COMPANY_ADMIN: { description: 'Also manages its people, keys and money.' },
-    },
-  });
-  builder.objectType('WhoAmI', {
-    description: 'The person behind the access token.',
-    fields: (t) => ({
-      id: t.exposeID('id'),
-      email: t.exposeString('email'),
-      isSuperAdmin: t.exposeBoolean('isSuperAdmin'),
-      role: t.expose('role', { type: 'Role' }),
-      companyId: t.exposeID('companyId', { nullable: true }),
     }),
   });
 };
@@ -198,8 +198,8 @@ export async function startRecordedSession(
 }
 
 export const sessionDeclarations: readonly Declaration[] = [
-  sessionObjects,
   whoAmIObject,
+  sessionObjects,
   whoAmI,
   sessions,
   login,

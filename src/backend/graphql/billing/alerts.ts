@@ -97,9 +97,6 @@ const creditAlerts: Declaration = (builder) =>
     }),
   );
 
-/** More than can be set, so that the domain says how many can; it bounds what is read one by one. */
-const MOST_READ = 50;
-
 const alertSettings: Declaration = (builder) =>
   builder.queryField('alertSettings', (t) =>
     t.field({
@@ -159,6 +156,9 @@ const setAlertSettings: Declaration = (builder) => {
     }),
   );
 };
+
+/** More than can be set, so that the domain says how many can; it bounds what is read one by one. */
+const MOST_READ = 50;
 
 function boundedList<Item>(field: string, list: readonly Item[] | null | undefined): readonly Item[] | null {
   if (list === null || list === undefined) return null;

@@ -14,7 +14,7 @@ import { member } from '../access.ts';
 import { amountFrom, creditsFrom } from '../amounts.ts';
 import { conflict, notFound, providerFailed } from '../errors.ts';
 import { idOf } from '../input.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -83,9 +83,9 @@ const creditPackPurchases: Declaration = (builder) =>
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const { limit, after } = pageWish(args);
-        const wish = { limit: limit + 1, ...(after === null ? {} : { after: idOf('page', after) }) };
-        return pageOf(await listPurchases(context.parts.database, companyId, wish), limit, ({ id }) => id);
+        const { limit, after } = pageArgs(args);
+        const page = { limit: limit + 1, ...(after === null ? {} : { after: idOf('page', after) }) };
+        return pageOf(await listPurchases(context.parts.database, companyId, page), limit, ({ id }) => id);
       },
     }),
   );

@@ -17,7 +17,7 @@ import { member } from '../access.ts';
 import { creditsFrom, microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
-import { defineConnection, numberCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, numberCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
 
@@ -31,6 +31,12 @@ declare module '../schema-builder.ts' {
     CreditTransactionType: TransactionType;
   }
 }
+
+/** Some two million characters: what a browser saves as a file without ado. */
+const MOST_LINES = 20_000;
+
+const SOURCE_KIND = 'adjustment';
+const LONGEST_REASON = 500;
 
 const creditObjects: Declaration = (builder) => {
   builder.objectType('CreditBalance', {
@@ -102,16 +108,13 @@ const creditTransactions: Declaration = (builder) =>
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const { limit, after } = pageWish(args);
-        const wish = { first: limit + 1, after: numberCursor(after) };
-        const rows = await listTransactions(context.parts.database, companyId, wish);
+        const { limit, after } = pageArgs(args);
+        const page = { first: limit + 1, after: numberCursor(after) };
+        const rows = await listTransactions(context.parts.database, companyId, page);
         return pageOf(rows, limit, ({ version }) => String(version));
       },
     }),
   );
-
-/** Some two million characters: what a browser saves as a file without ado. */
-const MOST_LINES = 20_000;
 
 const creditStatement: Declaration = (builder) =>
   builder.queryField('creditStatement', (t) =>
@@ -137,9 +140,6 @@ const creditStatement: Declaration = (builder) =>
       },
     }),
   );
-
-const SOURCE_KIND = 'adjustment';
-const LONGEST_REASON = 500;
 
 /** Who does not know whether it worked sends it again with the same key: it is done once. */
 const adjustCredits: Declaration = (builder) =>

@@ -7,7 +7,7 @@ import {
 import { member } from '../access.ts';
 import { amountFrom } from '../amounts.ts';
 import { idOf } from '../input.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -68,9 +68,9 @@ const invoices: Declaration = (builder) =>
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const { limit, after } = pageWish(args);
-        const wish = { limit: limit + 1, ...(after === null ? {} : { after: idOf('page', after) }) };
-        return pageOf(await listInvoices(context.parts.database, companyId, wish), limit, ({ id }) => id);
+        const { limit, after } = pageArgs(args);
+        const page = { limit: limit + 1, ...(after === null ? {} : { after: idOf('page', after) }) };
+        return pageOf(await listInvoices(context.parts.database, companyId, page), limit, ({ id }) => id);
       },
     }),
   );

@@ -5,7 +5,7 @@ import {
 } from '../../../domain/payments/event-inbox.ts';
 import { conflict, notFound } from '../errors.ts';
 import { idOf } from '../input.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
 
@@ -58,13 +58,13 @@ const paymentEvents: Declaration = (builder) =>
       authScopes: { superAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id(), status: t.arg({ type: 'PaymentEventStatus' }) },
       async resolve(_root, args, { parts }) {
-        const { limit, after } = pageWish(args);
-        const wish = {
+        const { limit, after } = pageArgs(args);
+        const page = {
           limit: limit + 1,
           after: after === null ? undefined : idOf('page', after),
           status: args.status ?? undefined,
         };
-        return pageOf(await listPaymentEvents(parts.database, wish), limit, ({ id }) => id);
+        return pageOf(await listPaymentEvents(parts.database, page), limit, ({ id }) => id);
       },
     }),
   );

@@ -1,18 +1,13 @@
-import {
-  type JobFieldName,
-  type JobFields,
-  type JobStatus,
-  LONGEST_DESCRIPTION,
-} from '../../../domain/jobs/job.ts';
-import { titleBeforeReading } from '../../../domain/jobs/read-posting.ts';
 import { DOCUMENT_LIMITS } from '../../../ports/document-reader.ts';
 import { badInput } from '../errors.ts';
 import { bounded } from '../input.ts';
+import type { Declaration } from '../schema-builder.ts';
 
-/** Inputs that more than one operation takes, by the names of the schema. */
-export interface SchemaInputs {
-  FileInput: FileInput;
-  JobInput: JobInput;
+/** The CVs and postings that clients send: pasted as text, or uploaded as a file. */
+declare module '../schema-builder.ts' {
+  interface SchemaInputs {
+    FileInput: FileInput;
+  }
 }
 
 interface FileInput {
@@ -20,28 +15,24 @@ interface FileInput {
   contentBase64: string;
 }
 
-interface JobInput {
-  title?: string | null;
-  description?: string | null;
-  text?: string | null;
-  file?: FileInput | null;
-  status?: JobStatus | null;
-  location?: string | null;
-  remote?: boolean | null;
-  employmentType?: string | null;
-  mustHave?: string[] | null;
-  niceToHave?: string[] | null;
-  minMonthsExperience?: number | null;
-}
-
-/** A document as it is kept; its text where it came as one. */
+/** A document as it is stored, with its text if it was pasted. */
 interface GivenDocument {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly text: string | null;
 }
 
-/** A document that was pasted as text or uploaded as a file; null where neither was given. Never both. */
+const fileInput: Declaration = (builder) => {
+  builder.inputType('FileInput', {
+    description: 'PDF, DOCX, HTML or plain text, of at most 10 MiB. Its kind is told by its content.',
+    fields: (t) => ({
+      name: t.string({ required: true }),
+      contentBase64: t.string({ required: true }),
+    }),
+  });
+};
+
+/** The document of an input, or null if it has none. A text and a file at once are refused. */
 export function documentFrom(input: {
   readonly text?: string | null | undefined;
   readonly file?: FileInput | null | undefined;
@@ -89,25 +80,4 @@ function fromBase64(text: string): Uint8Array | null {
   }
 }
 
-/** A job's field as the one that a client filled in. */
-export function jobInputField(field: JobFieldName): string {
-  return `input.${field}`;
-}
-
-/** What a posting says, read at once and for nothing; without the fields that it does not say. */
-export type DraftPosting = (text: string) => Promise<Partial<JobFields>>;
-
-/**
- * What a job says until the document worker has read its document: of a pasted text what the embedded engine finds in
- * some milliseconds, of a file its name.
- */
-export async function draftOf(
-  draftPosting: DraftPosting,
-  document: GivenDocument,
-): Promise<Partial<JobFields>> {
-  const { text } = document;
-  const title = titleBeforeReading(document, text);
-  if (text === null) return { title };
-  const description = text.replaceAll('\0', '').trim().slice(0, LONGEST_DESCRIPTION).toWellFormed();
-  return { title, description, ...(await draftPosting(description)) };
-}
+export const documentDeclarations: readonly Declaration[] = [fileInput];

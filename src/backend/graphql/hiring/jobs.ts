@@ -4,18 +4,21 @@ import {
   type JobParsing,
   type JobStatus,
   type JobVersion,
+  LONGEST_DESCRIPTION,
   listJobs,
   listJobVersions,
   searchWords,
 } from '../../../domain/jobs/job.ts';
 import { changeJob, createJob as storeJob } from '../../../domain/jobs/job-changes.ts';
+import { titleBeforeReading } from '../../../domain/jobs/read-posting.ts';
 import { member } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { boundedOrNull, idOf } from '../input.ts';
-import { defineConnection, idCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
-import type { Declaration } from '../schema-builder.ts';
-import { documentFrom, draftOf, jobInputField } from './documents.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration, SchemaInputs } from '../schema-builder.ts';
+import { documentFrom } from './documents.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
@@ -27,6 +30,23 @@ declare module '../schema-builder.ts' {
     JobStatus: JobStatus;
     JobParsing: JobParsing;
   }
+  interface SchemaInputs {
+    JobInput: JobInput;
+  }
+}
+
+interface JobInput {
+  title?: string | null | undefined;
+  description?: string | null | undefined;
+  text?: string | null | undefined;
+  file?: SchemaInputs['FileInput'] | null | undefined;
+  status?: JobStatus | null | undefined;
+  location?: string | null | undefined;
+  remote?: boolean | null | undefined;
+  employmentType?: string | null | undefined;
+  mustHave?: string[] | null | undefined;
+  niceToHave?: string[] | null | undefined;
+  minMonthsExperience?: number | null | undefined;
 }
 
 const jobObjects: Declaration = (builder) => {
@@ -82,13 +102,6 @@ const jobObjects: Declaration = (builder) => {
     }),
   });
   defineConnection(builder, 'Job');
-  builder.inputType('FileInput', {
-    description: 'PDF, DOCX, HTML or plain text, of at most 10 MiB. Its kind is told by its content.',
-    fields: (t) => ({
-      name: t.string({ required: true }),
-      contentBase64: t.string({ required: true }),
-    }),
-  });
   builder.inputType('JobInput', {
     description: 'A text or a file alone is enough: what it says is read into whatever is left out.',
     fields: (t) => ({
@@ -122,7 +135,7 @@ const jobs: Declaration = (builder) =>
       },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const { limit, after } = pageWish(args);
+        const { limit, after } = pageArgs(args);
         const search = boundedOrNull('line', 'search', args.search);
         const rows = await listJobs(context.parts.database, companyId, {
           limit: limit + 1,
@@ -161,20 +174,10 @@ const createJob: Declaration = (builder) =>
       args: { input: t.arg({ type: 'JobInput', required: true }) },
       async resolve(_root, { input }, context) {
         const { companyId, id: createdBy } = await member(context);
-        const { text: _text, file: _file, status, ...fields } = input;
-        const document = documentFrom(input);
-        const wanted = {
-          companyId,
-          createdBy,
-          fields,
-          status: status ?? undefined,
-          ...(document === null
-            ? {}
-            : { file: document, draft: await draftOf(context.parts.draftPosting, document) }),
-        };
+        const wanted = { companyId, createdBy, ...(await jobFrom(input, context)) };
         return await recordedChange(context, async ({ transaction, record }) => {
           const created = await storeJob(transaction, context.parts, wanted);
-          if (created.outcome === 'invalid') throw badInput(jobInputField(created.field), created.message);
+          if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
           const { id, title } = created.job;
           const details = { title, status: created.job.status };
           await record({ action: 'job.created', objectKind: 'job', objectId: id, details });
@@ -195,22 +198,11 @@ const updateJob: Declaration = (builder) =>
       async resolve(_root, { id, input }, context) {
         const { companyId, id: changedBy } = await member(context);
         const jobId = idOf('job', id);
-        const { text: _text, file: _file, status, ...fields } = input;
-        const document = documentFrom(input);
-        const changes = {
-          companyId,
-          jobId,
-          changedBy,
-          fields,
-          status: status ?? undefined,
-          ...(document === null
-            ? {}
-            : { file: document, draft: await draftOf(context.parts.draftPosting, document) }),
-        };
+        const changes = { companyId, jobId, changedBy, ...(await jobFrom(input, context)) };
         return await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
           const changed = await changeJob(transaction, context.parts, changes);
           if (changed.outcome === 'no-such-job') throw notFound('job');
-          if (changed.outcome === 'invalid') throw badInput(jobInputField(changed.field), changed.message);
+          if (changed.outcome === 'invalid') throw badInput(`input.${changed.field}`, changed.message);
           const { title, status: now, version } = changed.job;
           if (!changed.isNew) nothingChanged();
           else {
@@ -248,6 +240,22 @@ const closeJob: Declaration = (builder) =>
       },
     }),
   );
+
+/**
+ * What the domain takes of an input. With a document there is a draft, for the time until the document worker has read
+ * it: of a pasted text what the embedded engine finds in a few milliseconds, of a file its name.
+ */
+async function jobFrom(input: JobInput, { parts: { draftPosting } }: RequestContext) {
+  const { text: _text, file: _file, status, ...fields } = input;
+  const given = { fields, status: status ?? undefined };
+  const document = documentFrom(input);
+  if (document === null) return given;
+  const title = titleBeforeReading(document, document.text);
+  if (document.text === null) return { ...given, file: document, draft: { title } };
+  const description = document.text.replaceAll('\0', '').trim().slice(0, LONGEST_DESCRIPTION).toWellFormed();
+  const draft = { title, description, ...(await draftPosting(description)) };
+  return { ...given, file: document, draft };
+}
 
 export const jobDeclarations: readonly Declaration[] = [
   jobObjects,

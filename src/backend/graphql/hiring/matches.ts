@@ -1,13 +1,5 @@
 import { findJobs, type Job } from '../../../domain/jobs/job.ts';
 import {
-  type DesiredState,
-  type GeneratorState,
-  type GeneratorStatus,
-  readMetrics,
-  readStatus,
-  setDesiredState,
-} from '../../../domain/matching/generator/generator-status.ts';
-import {
   listMatches,
   type Match,
   readMatchCursor,
@@ -25,7 +17,7 @@ import { findTalents, type Talent } from '../../../domain/talents/talent.ts';
 import { member } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf, wrongCursor } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -36,16 +28,6 @@ declare module '../schema-builder.ts' {
     MatchConnection: Page<Match>;
     MatchPart: MatchPart;
     MatchWeight: { readonly part: string; readonly weight: number };
-    MatchGenerator: GeneratorStatus & {
-      readonly totalProcessed: number;
-      readonly totalErrors: number;
-      readonly throughputPerMinute: number;
-      readonly lastProcessedAt: Date | null;
-      readonly processes: number;
-    };
-  }
-  interface SchemaScalars {
-    GeneratorState: GeneratorState;
   }
 }
 
@@ -116,11 +98,9 @@ const matches: Declaration = (builder) =>
         if (talentId !== null && (await findTalents(database, companyId, [talentId]))[0] == null) {
           throw notFound('talent');
         }
-        const { limit, after: cursor } = pageWish(args);
+        const { limit, after: cursor } = pageArgs(args);
         const after = cursor === null ? null : readMatchCursor(cursor);
-        if (cursor !== null && after === null) {
-          throw badInput('after', 'this is no cursor: give the endCursor of a page');
-        }
+        if (cursor !== null && after === null) throw wrongCursor();
         const rows = await listMatches(database, companyId, { limit: limit + 1, after, jobId, talentId });
         return pageOf(rows, limit, writeMatchCursor);
       },
@@ -175,99 +155,9 @@ function listed(weights: Weights) {
   return PARTS.map((part) => ({ part, weight: weights[part] }));
 }
 
-const matchGeneratorObjects: Declaration = (builder) => {
-  builder.enumType('GeneratorState', {
-    values: {
-      stopped: { value: 'stopped', description: 'It does nothing until it is started.' },
-      running: { value: 'running', description: 'It waits for talents and jobs to change.' },
-      processing: {
-        value: 'processing',
-        description: 'A batch is being worked on; a stop waits for its end.',
-      },
-    },
-  });
-  builder.objectType('MatchGenerator', {
-    description: 'The match score generator, over all processes that run it.',
-    fields: (t) => ({
-      state: t.expose('state', { type: 'GeneratorState' }),
-      wish: t.expose('desiredState', {
-        type: 'GeneratorState',
-        description: 'What it is to be: running or stopped.',
-      }),
-      uptimeSeconds: t.exposeInt('uptimeSeconds'),
-      currentBatch: t.exposeInt('currentBatch'),
-      queueSize: t.exposeInt('queueSize'),
-      totalProcessed: t.exposeInt('totalProcessed', { description: 'Matches since the last restart.' }),
-      totalErrors: t.exposeInt('totalErrors'),
-      throughputPerMinute: t.exposeInt('throughputPerMinute'),
-      lastProcessedAt: t.expose('lastProcessedAt', { type: 'DateTime', nullable: true }),
-      processes: t.exposeInt('processes', { description: 'How many processes run it.' }),
-    }),
-  });
-};
-
-const matchGenerator: Declaration = (builder) =>
-  builder.queryField('matchGenerator', (t) =>
-    t.field({
-      type: 'MatchGenerator',
-      authScopes: { superAdmin: true },
-      resolve: (_root, _args, context) => look(context),
-    }),
-  );
-
-const startMatchGenerator: Declaration = (builder) =>
-  builder.mutationField('startMatchGenerator', (t) =>
-    t.field({
-      type: 'MatchGenerator',
-      description: 'Starts it in all processes; harmless where it runs.',
-      authScopes: { superAdmin: true },
-      resolve: (_root, _args, context) => change(context, 'running'),
-    }),
-  );
-
-const stopMatchGenerator: Declaration = (builder) =>
-  builder.mutationField('stopMatchGenerator', (t) =>
-    t.field({
-      type: 'MatchGenerator',
-      description: 'Stops it in all processes, each after its batch. It stays stopped after a restart.',
-      authScopes: { superAdmin: true },
-      resolve: (_root, _args, context) => change(context, 'stopped'),
-    }),
-  );
-
-async function change(context: RequestContext, desired: DesiredState) {
-  await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
-    const isChanged = await setDesiredState(transaction, desired, new Date(context.parts.clock.now()));
-    if (!isChanged) return nothingChanged();
-    const action = desired === 'running' ? 'match-generator.started' : 'match-generator.stopped';
-    await record({ action, objectKind: 'match-generator', objectId: 'match-generator', companyId: null });
-  });
-  return await look(context);
-}
-
-/** As of the processes' last heartbeats, some seconds ago at most. */
-async function look({ parts: { database, clock } }: RequestContext) {
-  const nowMs = clock.now();
-  const status = await readStatus(database, nowMs, null);
-  // The breakers' states stand elsewhere: they are those of the process that calls.
-  const metrics = await readMetrics(database, { nowMs, own: null, breakerState: 'closed' });
-  return {
-    ...status,
-    totalProcessed: metrics.total_processed,
-    totalErrors: metrics.total_errors,
-    throughputPerMinute: metrics.throughput_per_minute,
-    lastProcessedAt: metrics.last_processed_at === null ? null : new Date(metrics.last_processed_at),
-    processes: metrics.processes.length,
-  };
-}
-
 export const matchDeclarations: readonly Declaration[] = [
   matchObjects,
   matches,
   matchWeights,
   setMatchWeights,
-  matchGeneratorObjects,
-  matchGenerator,
-  startMatchGenerator,
-  stopMatchGenerator,
 ];

@@ -4,7 +4,7 @@ import { postTranscript } from '../../../domain/meetings/transcript.ts';
 import { member } from '../access.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
-import { defineConnection, idCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, idCursor, type Page, type PageArgs, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -58,28 +58,6 @@ const meetings: Declaration = (builder) =>
     }),
   );
 
-const unannouncedMeetings: Declaration = (builder) =>
-  builder.queryField('unannouncedMeetings', (t) =>
-    t.field({
-      type: 'MeetingConnection',
-      description:
-        'What happened in rooms that no company had announced, the newest first. Kept for 30 days.',
-      authScopes: { superAdmin: true },
-      args: { first: t.arg.int(), after: t.arg.id() },
-      resolve: (_root, args, context) => page(context, null, args),
-    }),
-  );
-
-async function page(
-  { parts: { database } }: RequestContext,
-  companyId: string | null,
-  args: Parameters<typeof pageWish>[0],
-) {
-  const { limit, after } = pageWish(args);
-  const rows = await listMeetings(database, companyId, { limit: limit + 1, after: idCursor(after) });
-  return pageOf(rows, limit, ({ id }) => id);
-}
-
 const meeting: Declaration = (builder) =>
   builder.queryField('meeting', (t) =>
     t.field({
@@ -92,6 +70,18 @@ const meeting: Declaration = (builder) =>
         if (found === null || found.companyId !== companyId) throw notFound('meeting');
         return found;
       },
+    }),
+  );
+
+const unannouncedMeetings: Declaration = (builder) =>
+  builder.queryField('unannouncedMeetings', (t) =>
+    t.field({
+      type: 'MeetingConnection',
+      description:
+        'What happened in rooms that no company had announced, the newest first. Kept for 30 days.',
+      authScopes: { superAdmin: true },
+      args: { first: t.arg.int(), after: t.arg.id() },
+      resolve: (_root, args, context) => page(context, null, args),
     }),
   );
 
@@ -164,11 +154,17 @@ const addMeetingTranscript: Declaration = (builder) =>
     }),
   );
 
+async function page({ parts: { database } }: RequestContext, companyId: string | null, args: PageArgs) {
+  const { limit, after } = pageArgs(args);
+  const rows = await listMeetings(database, companyId, { limit: limit + 1, after: idCursor(after) });
+  return pageOf(rows, limit, ({ id }) => id);
+}
+
 export const meetingDeclarations: readonly Declaration[] = [
   meetingObjects,
   meetings,
-  unannouncedMeetings,
   meeting,
+  unannouncedMeetings,
   createMeeting,
   addMeetingTranscript,
 ];

@@ -16,7 +16,7 @@ import { changeTalent, createTalent as storeTalent } from '../../../domain/talen
 import { member } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { idOf } from '../input.ts';
-import { defineConnection, idCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -125,9 +125,9 @@ const talents: Declaration = (builder) =>
       args: { first: t.arg.int(), after: t.arg.id(), status: t.arg({ type: 'TalentStatus' }) },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
-        const { limit, after } = pageWish(args);
-        const wish = { limit: limit + 1, after: idCursor(after), status: args.status ?? null };
-        const rows = await listTalents(context.parts.database, companyId, wish);
+        const { limit, after } = pageArgs(args);
+        const page = { limit: limit + 1, after: idCursor(after), status: args.status ?? null };
+        const rows = await listTalents(context.parts.database, companyId, page);
         return pageOf(rows, limit, ({ id }) => id);
       },
     }),

@@ -138,12 +138,6 @@ const setAliasTargets: Declaration = (builder) => {
   );
 };
 
-function declared(prefix: string, alias: string): { name: AliasName; kind: string; alias: string } {
-  const found = ALIAS_NAMES.find(({ name }) => aliasOf(prefix, name) === alias);
-  if (found === undefined) throw notFound('model alias');
-  return { ...found, alias };
-}
-
 const setAliasPrice: Declaration = (builder) => {
   const input = builder.inputType('AliasPriceInput', {
     description: 'In credits for a million tokens.',
@@ -185,6 +179,12 @@ const setAliasPrice: Declaration = (builder) => {
     }),
   );
 };
+
+function declared(prefix: string, alias: string): { name: AliasName; kind: string; alias: string } {
+  const found = ALIAS_NAMES.find(({ name }) => aliasOf(prefix, name) === alias);
+  if (found === undefined) throw notFound('model alias');
+  return { ...found, alias };
+}
 
 export const modelAliasDeclarations: readonly Declaration[] = [
   modelAliasObjects,

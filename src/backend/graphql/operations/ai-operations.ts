@@ -5,7 +5,7 @@ import {
   type OperationCount,
 } from '../../../domain/calls/usage/ai-operations.ts';
 import { boundedOrNull, hoursAgo, timeSpan } from '../input.ts';
-import { defineConnection, idCursor, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -58,8 +58,6 @@ const aiOperationObjects: Declaration = (builder) => {
   });
 };
 
-const USUAL_HOURS = 24;
-
 const aiOperations: Declaration = (builder) =>
   builder.queryField('aiOperations', (t) =>
     t.field({
@@ -76,15 +74,15 @@ const aiOperations: Declaration = (builder) =>
         to: t.arg({ type: 'DateTime', description: 'Before this moment.' }),
       },
       async resolve(_root, args, { parts: { database, clock } }) {
-        const { limit, after } = pageWish(args);
-        const wish = {
-          ...timeSpan(args, USUAL_HOURS, clock.now()),
+        const { limit, after } = pageArgs(args);
+        const page = {
+          ...timeSpan(args, clock.now()),
           kind: args.kind === '' ? null : boundedOrNull('line', 'kind', args.kind),
           outcome: args.outcome ?? null,
           limit: limit + 1,
           after: idCursor(after),
         };
-        return pageOf(await listOperations(database, wish), limit, ({ id }) => id);
+        return pageOf(await listOperations(database, page), limit, ({ id }) => id);
       },
     }),
   );
@@ -97,7 +95,7 @@ const aiOperationStats: Declaration = (builder) =>
       authScopes: { superAdmin: true },
       args: { hours: t.arg.int({ description: 'So far back: 1 to 168, 24 unless told.' }) },
       async resolve(_root, { hours }, { parts: { database, clock } }) {
-        return [...(await countOperations(database, hoursAgo(hours, USUAL_HOURS, clock.now())))];
+        return [...(await countOperations(database, hoursAgo(hours, clock.now())))];
       },
     }),
   );

@@ -1,5 +1,5 @@
 import type { CapturedHead } from '../../../ports/mail.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -38,7 +38,7 @@ const capturedMails: Declaration = (builder) =>
       authScopes: { superAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, { parts }) {
-        const { limit, after } = pageWish(args);
+        const { limit, after } = pageArgs(args);
         if (parts.capturedMail === undefined) return null;
         // The folder lists at most 100 at a time, so that the last page of 100 cannot know of another one.
         const heads = await parts.capturedMail.list(limit + 1, after ?? undefined);

@@ -19,6 +19,13 @@ declare module '../schema-builder.ts' {
   }
 }
 
+/** An external AI service with its breaker, as operators see it. */
+interface AiService extends ToldService {
+  readonly service: string;
+  readonly failuresInARow: number;
+  readonly aliases: readonly string[];
+}
+
 const circuitBreakerObjects: Declaration = (builder) => {
   builder.enumType('BreakerState', {
     values: {
@@ -88,19 +95,6 @@ const resetCircuitBreaker: Declaration = (builder) =>
     }),
   );
 
-export const circuitBreakerDeclarations: readonly Declaration[] = [
-  circuitBreakerObjects,
-  circuitBreakers,
-  resetCircuitBreaker,
-];
-
-/** An external AI service with its breaker, as operators see it. */
-interface AiService extends ToldService {
-  readonly service: string;
-  readonly failuresInARow: number;
-  readonly aliases: readonly string[];
-}
-
 type Parts = Pick<GraphqlParts, 'database' | 'sharedState' | 'clock' | 'log' | 'aliasPrefix'>;
 
 const FAILURES_OF_MS = 24 * 3_600_000;
@@ -169,3 +163,9 @@ function lastOf(
   const errors = [told?.lastError ?? [], reports.flatMap(({ lastError }) => lastError ?? []), logged].flat();
   return errors.toSorted((a, b) => b.atMs - a.atMs)[0] ?? null;
 }
+
+export const circuitBreakerDeclarations: readonly Declaration[] = [
+  circuitBreakerObjects,
+  circuitBreakers,
+  resetCircuitBreaker,
+];

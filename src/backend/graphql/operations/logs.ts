@@ -4,7 +4,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { LogEntry, LogLevel } from '../../../ports/log.ts';
 import { badInput, refusal } from '../errors.ts';
 import { boundedOrNull, hoursAgo } from '../input.ts';
-import { defineConnection, type Page, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, wrongCursor } from '../paging.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -16,6 +16,11 @@ declare module '../schema-builder.ts' {
   interface SchemaScalars {
     LogLevel: LogLevel;
   }
+}
+
+/** What the subscription yields: single entries, or batches for callers that read the watcher directly. */
+export interface WatchedLog extends AsyncIterable<LogEntry> {
+  readonly watcher: LogWatcher;
 }
 
 const logEntryObject: Declaration = (builder) => {
@@ -59,27 +64,6 @@ const errorGroupObject: Declaration = (builder) => {
   });
 };
 
-const USUAL_HOURS = 24;
-
-const errorGroups: Declaration = (builder) =>
-  builder.queryField('errorGroups', (t) =>
-    t.field({
-      type: ['ErrorGroup'],
-      description:
-        'What the processes logged as errors or warnings, grouped by service and message, the last seen first.',
-      authScopes: { superAdmin: true },
-      args: {
-        level: t.arg({ type: 'LogLevel', description: 'ERROR unless told, or WARN.' }),
-        hours: t.arg.int({ description: 'So far back: 1 to 168, 24 unless told.' }),
-      },
-      async resolve(_root, args, { parts: { database, clock } }) {
-        const level = args.level ?? 'error';
-        if (level !== 'error' && level !== 'warn') throw badInput('level', 'ERROR or WARN is needed');
-        return [...(await groupErrors(database, level, hoursAgo(args.hours, USUAL_HOURS, clock.now())))];
-      },
-    }),
-  );
-
 const logEntries: Declaration = (builder) =>
   builder.queryField('logEntries', (t) =>
     t.field({
@@ -96,7 +80,7 @@ const logEntries: Declaration = (builder) =>
         requestId: t.arg.string(),
       },
       async resolve(_root, args, { parts: { database } }) {
-        const { limit, after } = pageWish(args);
+        const { limit, after } = pageArgs(args);
         const text = (field: 'contains' | 'requestId') =>
           (args[field] === '' ? null : boundedOrNull('line', field, args[field])) ?? undefined;
         const found = await findEntries(database, {
@@ -107,7 +91,7 @@ const logEntries: Declaration = (builder) =>
           requestId: text('requestId'),
         });
         if (found.outcome === 'invalid-cursor') {
-          throw badInput('after', 'this is no cursor: give the endCursor of a page');
+          throw wrongCursor();
         }
         const { entries, nextCursor } = found;
         return { nodes: entries, hasNextPage: nextCursor !== null, endCursor: nextCursor };
@@ -115,12 +99,26 @@ const logEntries: Declaration = (builder) =>
     }),
   );
 
-/** What the subscription gives: entries one by one, or, to whoever knows the watcher, as they gather. */
-export interface WatchedLog extends AsyncIterable<LogEntry> {
-  readonly watcher: LogWatcher;
-}
+const errorGroups: Declaration = (builder) =>
+  builder.queryField('errorGroups', (t) =>
+    t.field({
+      type: ['ErrorGroup'],
+      description:
+        'What the processes logged as errors or warnings, grouped by service and message, the last seen first.',
+      authScopes: { superAdmin: true },
+      args: {
+        level: t.arg({ type: 'LogLevel', description: 'ERROR unless told, or WARN.' }),
+        hours: t.arg.int({ description: 'So far back: 1 to 168, 24 unless told.' }),
+      },
+      async resolve(_root, args, { parts: { database, clock } }) {
+        const level = args.level ?? 'error';
+        if (level !== 'error' && level !== 'warn') throw badInput('level', 'ERROR or WARN is needed');
+        return [...(await groupErrors(database, level, hoursAgo(args.hours, clock.now())))];
+      },
+    }),
+  );
 
-/** P-13. It is served over WebSocket alone, see live-logs.ts. */
+/** P-13. It is served over WebSocket alone, see live-logs/live-logs.ts. */
 const logStream: Declaration = (builder) => {
   builder.subscriptionType({});
   builder.subscriptionField('logStream', (t) =>
@@ -186,7 +184,7 @@ function watchedLog(watcher: LogWatcher): WatchedLog {
 export const logDeclarations: readonly Declaration[] = [
   logEntryObject,
   errorGroupObject,
-  errorGroups,
   logEntries,
+  errorGroups,
   logStream,
 ];

@@ -7,7 +7,7 @@ import {
 import type { DeadLetter, DeadLetterPlace, QueueDepth } from '../../../ports/job-queue.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
-import { defineConnection, type Page, pageOf, pageWish } from '../paging.ts';
+import { defineConnection, type Page, pageArgs, pageOf, wrongCursor } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -21,6 +21,8 @@ declare module '../schema-builder.ts' {
 }
 
 const LONGEST_VALUE = 200;
+
+const MOST_IDS = 1_000;
 
 const workQueueObjects: Declaration = (builder) => {
   builder.objectType('WorkQueue', {
@@ -58,11 +60,6 @@ const workQueueObjects: Declaration = (builder) => {
   defineConnection(builder, 'DeadLetter');
 };
 
-function isShort(value: unknown): boolean {
-  if (typeof value === 'string') return value.length <= LONGEST_VALUE;
-  return typeof value === 'number' || typeof value === 'boolean';
-}
-
 const workQueues: Declaration = (builder) =>
   builder.queryField('workQueues', (t) =>
     t.field({
@@ -77,19 +74,6 @@ const workQueues: Declaration = (builder) =>
     }),
   );
 
-function paceOf(processes: readonly ServiceProcess[], queue: string) {
-  const rates = processes.flatMap(({ isStale, report }) => (isStale ? [] : (report.jobRates[queue] ?? [])));
-  const sum = (which: keyof JobRate) =>
-    Math.round(rates.reduce((total, rate) => total + rate[which], 0) * 10) / 10;
-  return {
-    processes: rates.length,
-    donePerMinute: sum('donePerMinute'),
-    failedPerMinute: sum('failedPerMinute'),
-  };
-}
-
-const MOST_IDS = 1_000;
-
 const deadLetters: Declaration = (builder) =>
   builder.queryField('deadLetters', (t) =>
     t.field({
@@ -99,7 +83,7 @@ const deadLetters: Declaration = (builder) =>
       args: { queue: t.arg.string({ required: true }), first: t.arg.int(), after: t.arg.id() },
       async resolve(_root, args, context) {
         const queue = await knownQueue(context, args.queue);
-        const { limit, after } = pageWish(args);
+        const { limit, after } = pageArgs(args);
         const place = after === null ? undefined : deadLetterPlace(after);
         const letters = await context.parts.queues.deadLetters(queue, limit + 1, place);
         return pageOf(letters, limit, ({ id, failedAt }) => `${failedAt.getTime()}.${id}`);
@@ -146,6 +130,22 @@ const deleteDeadLetters: Declaration = (builder) =>
     }),
   );
 
+function isShort(value: unknown): boolean {
+  if (typeof value === 'string') return value.length <= LONGEST_VALUE;
+  return typeof value === 'number' || typeof value === 'boolean';
+}
+
+function paceOf(processes: readonly ServiceProcess[], queue: string) {
+  const rates = processes.flatMap(({ isStale, report }) => (isStale ? [] : (report.jobRates[queue] ?? [])));
+  const sum = (which: keyof JobRate) =>
+    Math.round(rates.reduce((total, rate) => total + rate[which], 0) * 10) / 10;
+  return {
+    processes: rates.length,
+    donePerMinute: sum('donePerMinute'),
+    failedPerMinute: sum('failedPerMinute'),
+  };
+}
+
 /** By what there is: the job queue itself takes any name of the right form. */
 async function knownQueue({ parts }: RequestContext, name: string): Promise<string> {
   const queue = bounded('line', 'queue', name);
@@ -160,9 +160,7 @@ function deadLetterIds(ids: readonly (string | number)[]): string[] {
 
 function deadLetterPlace(cursor: string): DeadLetterPlace {
   const [ms = '', id = ''] = cursor.split('.');
-  if (!/^\d{1,14}$/.test(ms) || !isId(id)) {
-    throw badInput('after', 'this is no cursor: give the endCursor of a page');
-  }
+  if (!/^\d{1,14}$/.test(ms) || !isId(id)) throw wrongCursor();
   return { id, failedAt: new Date(Number(ms)) };
 }
 
