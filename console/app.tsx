@@ -4,7 +4,7 @@ import { Bones, Page, Problem } from './parts/page.tsx';
 import { roomsOf } from './routes.ts';
 import { useConsole, useSessionState } from './session/console-context.ts';
 import type { Person } from './session/session.ts';
-import { Doors } from './sign-in.tsx';
+import { SignInPages } from './sign-in.tsx';
 
 export function App() {
   const { session } = useConsole();
@@ -29,7 +29,7 @@ export function App() {
       </div>
     );
   }
-  if (state.status === 'out' || isMailedLink) return <Doors />;
+  if (state.status === 'out' || isMailedLink) return <SignInPages />;
   return <Frame person={state.person} />;
 }
 
@@ -92,7 +92,7 @@ function Side({ person }: { person: Person }) {
       </nav>
       <div className="who small">
         <span title={person.email}>{person.email}</span>
-        <button type="button" className="little" onClick={() => void session.leave()}>
+        <button type="button" className="little" onClick={() => void session.logOut()}>
           Log out
         </button>
       </div>

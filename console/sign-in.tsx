@@ -4,9 +4,9 @@ import { Field, Form } from './parts/form.tsx';
 import { Card, Notice, Page } from './parts/page.tsx';
 import { useConsole } from './session/console-context.ts';
 import { graphql } from './session/graphql.ts';
-import type { WayIn } from './session/session.ts';
+import type { SignInRoute } from './session/session.ts';
 
-const ASK_FOR_RESET = graphql(`mutation($email: String!) { requestPasswordReset(email: $email) }`);
+const REQUEST_RESET = graphql(`mutation($email: String!) { requestPasswordReset(email: $email) }`);
 const PASSWORD = {
   name: 'password',
   type: 'password',
@@ -15,8 +15,8 @@ const PASSWORD = {
   required: true,
 } as const;
 
-/** The pages of whoever is not logged in. Any other address asks to log in, and is there afterwards. */
-export function Doors() {
+/** The pages for visitors without a session. Any other address shows the log-in first, and its page afterwards. */
+export function SignInPages() {
   const { icon } = useConsole();
   return (
     <div className="alone">
@@ -37,11 +37,11 @@ export function Doors() {
   );
 }
 
-function useEntering() {
+function useSignIn() {
   const { session } = useConsole();
   const [path, navigate] = useLocation();
-  return async (way: WayIn, variables: object) => {
-    await session.enter(way, variables);
+  return async (route: SignInRoute, variables: object) => {
+    await session.signIn(route, variables);
     if (/^\/(?:log-in|sign-up|invitation|reset-password|forgotten-password)$/.test(path)) {
       navigate('/', { replace: true });
     }
@@ -49,13 +49,13 @@ function useEntering() {
 }
 
 function LogIn() {
-  const enter = useEntering();
+  const signIn = useSignIn();
   return (
     <Page title="Log in">
       <Card>
         <Form
           submit="Log in"
-          send={({ text }) => enter('login', { email: text('email'), password: text('password') })}
+          send={({ text }) => signIn('login', { email: text('email'), password: text('password') })}
         >
           <Field label="E-mail" name="email" type="email" autoComplete="username" required />
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
@@ -70,7 +70,7 @@ function LogIn() {
 }
 
 function SignUp() {
-  const enter = useEntering();
+  const signIn = useSignIn();
   return (
     <Page title="Sign up" says="A new company, and you are its admin.">
       <Card>
@@ -78,7 +78,7 @@ function SignUp() {
           submit="Sign up"
           send={({ text }) => {
             const input = { companyName: text('company'), email: text('email'), password: text('password') };
-            return enter('sign-up', { input });
+            return signIn('sign-up', { input });
           }}
         >
           <Field label="Company" name="company" autoComplete="organization" maxLength={200} required />
@@ -107,7 +107,7 @@ function Forgotten() {
           <Form
             submit="Mail me a link"
             send={async ({ text }) => {
-              await session.ask(ASK_FOR_RESET, { email: text('email') });
+              await session.request(REQUEST_RESET, { email: text('email') });
               setSent(true);
             }}
           >
@@ -124,7 +124,7 @@ function Forgotten() {
 
 function Invitation() {
   return (
-    <WithToken title="Welcome" says="Choose a password to join." submit="Join" way="accept-invitation" />
+    <WithToken title="Welcome" says="Choose a password to join." submit="Join" route="accept-invitation" />
   );
 }
 
@@ -134,7 +134,7 @@ function Reset() {
       title="New password"
       says="All other sessions end with it."
       submit="Set the password"
-      way="reset-password"
+      route="reset-password"
     />
   );
 }
@@ -144,14 +144,14 @@ function WithToken({
   title,
   says,
   submit,
-  way,
+  route,
 }: {
   title: string;
   says: string;
   submit: string;
-  way: WayIn;
+  route: SignInRoute;
 }) {
-  const enter = useEntering();
+  const signIn = useSignIn();
   const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
   if (token === '') {
     return (
@@ -168,7 +168,7 @@ function WithToken({
   return (
     <Page title={title} says={says}>
       <Card>
-        <Form submit={submit} send={({ text }) => enter(way, { token, password: text('password') })}>
+        <Form submit={submit} send={({ text }) => signIn(route, { token, password: text('password') })}>
           <Field label="Password" hint="At least 10 characters." autoComplete="new-password" {...PASSWORD} />
         </Form>
       </Card>

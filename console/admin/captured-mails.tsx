@@ -3,28 +3,18 @@ import { Dialog } from '../parts/dialog.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, Notice, Page, Problem } from '../parts/page.tsx';
 import { Moment } from '../parts/words.tsx';
-import { graphql } from '../session/graphql.ts';
+import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
-
-interface CapturedMail {
-  readonly id: string;
-  readonly to: string;
-  readonly subject: string;
-  readonly capturedAt: string;
-  readonly text: string | null;
-}
 
 const MAILS = graphql(`{ capturedMails(first: 50) { nodes { id to subject capturedAt text } } }`);
 const LOOK_EVERY_MS = 5_000;
 
+type CapturedMail = RowOf<typeof MAILS>;
+
 export function CapturedMails() {
-  const asked = useQuery<{ capturedMails: { nodes: readonly CapturedMail[] } | null }>(
-    MAILS,
-    {},
-    LOOK_EVERY_MS,
-  );
+  const result = useQuery(MAILS, {}, LOOK_EVERY_MS);
   const [shown, setShown] = useState<CapturedMail | null>(null);
-  const isSent = asked.data !== null && asked.data.capturedMails === null;
+  const isSent = result.data !== null && result.data.capturedMails === null;
   return (
     <Page title="Captured mail" says="Without a mail server, mail is kept here: the last 50 messages.">
       {isSent ? (
@@ -33,9 +23,9 @@ export function CapturedMails() {
         <Card>
           <List
             label="Captured mail"
-            rows={asked.data?.capturedMails?.nodes ?? null}
-            error={asked.error}
-            retry={asked.reload}
+            rows={result.data?.capturedMails?.nodes ?? null}
+            error={result.error}
+            retry={result.reload}
             keyOf={({ id }) => id}
             empty={<p>Invitations, receipts and resets appear here.</p>}
             columns={[
@@ -54,7 +44,7 @@ export function CapturedMails() {
           />
         </Card>
       )}
-      <Problem error={isSent ? asked.error : null} />
+      <Problem error={isSent ? result.error : null} />
       {shown !== null && (
         <Dialog title={shown.subject} close={() => setShown(null)}>
           <p className="quiet">To {shown.to}</p>

@@ -1,33 +1,11 @@
 import { Act } from '../parts/dialog.tsx';
-import { Choice, Field, Form, type Typed } from '../parts/form.tsx';
+import { Choice, Field, Form } from '../parts/form.tsx';
+import type { FormValues } from '../parts/form-values.ts';
 import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, credits, money, spoken } from '../parts/words.tsx';
-import { useConsole } from '../session/console-context.ts';
-import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-query.ts';
-
-interface Plan {
-  readonly id: string;
-  readonly name: string;
-  readonly active: boolean;
-  readonly billingMode: string;
-  readonly credits: number;
-  readonly price: number;
-  readonly currency: string;
-  readonly interval: string;
-  readonly needsProviderPricing: boolean;
-  readonly providerPriceId: string | null;
-}
-
-interface Pack {
-  readonly id: string;
-  readonly name: string;
-  readonly credits: number;
-  readonly price: number;
-  readonly currency: string;
-  readonly sortOrder: number;
-}
+import { type DataOf, graphql } from '../session/graphql.ts';
+import { useChange, useQuery } from '../session/use-query.ts';
 
 const CATALOGUE = graphql(`{
   plans { id name active billingMode credits price currency interval needsProviderPricing providerPriceId }
@@ -39,21 +17,19 @@ const ADD_PACK = graphql(
 );
 const SYNC = graphql(`mutation { syncAllPlansProviderPricing { id } }`);
 
+type Plan = DataOf<typeof CATALOGUE>['plans'][number];
+
 export function Catalogue() {
-  const { session } = useConsole();
-  const asked = useQuery<{ plans: readonly Plan[]; creditPacks: readonly Pack[] }>(CATALOGUE);
-  const change = async (query: string, variables: object = {}) => {
-    await session.ask(query, variables);
-    await asked.reload();
-  };
+  const result = useQuery(CATALOGUE);
+  const change = useChange(result.reload);
   return (
     <Page title="Plans and packs" says="What companies can subscribe to, and what they buy once.">
       <Card title="Plans" actions={<Act name="Sync provider pricing" work={() => change(SYNC)} />}>
         <List
           label="Plans"
-          rows={asked.data?.plans ?? null}
-          error={asked.error}
-          retry={asked.reload}
+          rows={result.data?.plans ?? null}
+          error={result.error}
+          retry={result.reload}
           keyOf={({ id }) => id}
           empty={<p>Add a plan below, then sync it with the payment provider.</p>}
           columns={[
@@ -72,9 +48,9 @@ export function Catalogue() {
       <Card title="Credit packs">
         <List
           label="Credit packs"
-          rows={asked.data?.creditPacks ?? null}
-          error={asked.error}
-          retry={asked.reload}
+          rows={result.data?.creditPacks ?? null}
+          error={result.error}
+          retry={result.reload}
           keyOf={({ id }) => id}
           empty={<p>Add a pack below: it is sold at once.</p>}
           columns={[
@@ -100,8 +76,8 @@ function PlanStatus({ active, needsProviderPricing, providerPriceId }: Plan) {
   );
 }
 
-function NewOnes({ change }: { change(query: string, variables: object): Promise<void> }) {
-  const sold = ({ text, number }: Typed) => ({
+function NewOnes({ change }: { change: ReturnType<typeof useChange> }) {
+  const sold = ({ text, number }: FormValues) => ({
     name: text('name'),
     credits: number('credits') ?? 0,
     price: number('price') ?? 0,
@@ -123,10 +99,14 @@ function NewOnes({ change }: { change(query: string, variables: object): Promise
         <Form
           submit="Add the plan"
           clears
-          send={(typed) => {
-            const { text } = typed;
+          send={(values) => {
+            const { text } = values;
             return change(ADD_PLAN, {
-              input: { ...sold(typed), billingMode: text('mode'), interval: text('interval') },
+              input: {
+                ...sold(values),
+                billingMode: text('mode') as Plan['billingMode'],
+                interval: text('interval') as Plan['interval'],
+              },
             });
           }}
         >
@@ -145,8 +125,8 @@ function NewOnes({ change }: { change(query: string, variables: object): Promise
         <Form
           submit="Add the pack"
           clears
-          send={(typed) =>
-            change(ADD_PACK, { input: { ...sold(typed), sortOrder: typed.number('order') ?? 0 } })
+          send={(values) =>
+            change(ADD_PACK, { input: { ...sold(values), sortOrder: values.number('order') ?? 0 } })
           }
         >
           {fields}

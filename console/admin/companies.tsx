@@ -5,18 +5,8 @@ import { List } from '../parts/list.tsx';
 import { Card, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
 import { credits, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
-import { graphql } from '../session/graphql.ts';
+import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
-
-interface Company {
-  readonly id: string;
-  readonly name: string;
-  readonly billingMode: 'PREPAID' | 'POSTPAID';
-  readonly creditLimit: number | null;
-  readonly createdAt: string;
-  readonly standing: 'GOOD' | 'OUT_OF_CREDITS' | 'OVERDUE';
-  readonly balance: { readonly credits: number };
-}
 
 const COMPANIES = graphql(`query($after: ID) { companies(first: 30, after: $after) {
   nodes { id name billingMode creditLimit createdAt standing balance { credits } } pageInfo { hasNextPage endCursor } } }`);
@@ -25,10 +15,12 @@ const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Flo
 const ADJUST = graphql(`mutation($id: ID!, $credits: Float!, $reason: String!, $once: String!) {
   adjustCredits(companyId: $id, credits: $credits, reason: $reason, idempotencyKey: $once) { balanceAfter } }`);
 
+type Company = RowOf<typeof COMPANIES>;
+
 const MOODS: Record<Company['standing'], Mood> = { GOOD: 'good', OUT_OF_CREDITS: 'bad', OVERDUE: 'bad' };
 
 export function Companies() {
-  const pages = usePages<Company>(COMPANIES, 'companies');
+  const pages = usePages(COMPANIES);
   const [billed, setBilled] = useState<Company | null>(null);
   const [adjusted, setAdjusted] = useState<Company | null>(null);
   return (
@@ -104,9 +96,9 @@ function Billing({ company, close, changed }: { company: Company; close(): void;
         submit="Set it"
         beside={cancel}
         send={async ({ text, number }) => {
-          const mode = text('mode');
+          const mode = text('mode') as Company['billingMode'];
           const limit = mode === 'POSTPAID' ? number('limit') : null;
-          await session.ask(SET_BILLING, { id: company.id, mode, limit });
+          await session.request(SET_BILLING, { id: company.id, mode, limit });
           await changed();
           close();
         }}
@@ -153,10 +145,7 @@ function Adjust({ company, close, changed }: { company: Company; close(): void; 
         beside={cancel}
         send={async ({ text, number }) => {
           const wanted = { id: company.id, credits: number('credits') ?? 0, reason: text('reason'), once };
-          const { adjustCredits } = await session.ask<{ adjustCredits: { balanceAfter: number } }>(
-            ADJUST,
-            wanted,
-          );
+          const { adjustCredits } = await session.request(ADJUST, wanted);
           setBalance(adjustCredits.balanceAfter);
           await changed();
         }}

@@ -1,21 +1,8 @@
 import { Act } from '../parts/dialog.tsx';
 import { Bones, Figure, Page, Problem } from '../parts/page.tsx';
 import { count, Moment, spoken } from '../parts/words.tsx';
-import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-query.ts';
-
-interface Generator {
-  readonly state: string;
-  readonly wish: string;
-  readonly queueSize: number;
-  readonly currentBatch: number;
-  readonly totalProcessed: number;
-  readonly totalErrors: number;
-  readonly throughputPerMinute: number;
-  readonly lastProcessedAt: string | null;
-  readonly processes: number;
-}
+import { useChange, useQuery } from '../session/use-query.ts';
 
 const LOOK = graphql(`{ matchGenerator { state wish queueSize currentBatch totalProcessed totalErrors
   throughputPerMinute lastProcessedAt processes } }`);
@@ -24,13 +11,9 @@ const STOP = graphql(`mutation { stopMatchGenerator { state } }`);
 const LOOK_EVERY_MS = 2_000;
 
 export function Generator() {
-  const { session } = useConsole();
-  const asked = useQuery<{ matchGenerator: Generator }>(LOOK, {}, LOOK_EVERY_MS);
-  const generator = asked.data?.matchGenerator;
-  const change = async (query: string) => {
-    await session.ask(query);
-    await asked.reload();
-  };
+  const result = useQuery(LOOK, {}, LOOK_EVERY_MS);
+  const generator = result.data?.matchGenerator;
+  const change = useChange(result.reload);
   const actions = (
     <>
       <Act name="Start" main work={() => change(START)} />
@@ -43,7 +26,7 @@ export function Generator() {
       says="Scores talents against jobs, over all processes. A stop waits for the batch in work and outlasts a restart."
       actions={actions}
     >
-      <Problem error={asked.error} retry={asked.reload} />
+      <Problem error={result.error} retry={result.reload} />
       {generator === undefined ? (
         <Bones />
       ) : (

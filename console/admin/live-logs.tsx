@@ -1,22 +1,18 @@
 import { createClient } from 'graphql-ws';
 import { useEffect, useRef, useState } from 'react';
 import { Choice, Field } from '../parts/form.tsx';
+import { objectIn } from '../parts/json.ts';
 import { type Mood, Notice, Page, Tag } from '../parts/page.tsx';
 import { useConsole } from '../session/console-context.ts';
-import { graphql } from '../session/graphql.ts';
-
-interface Line {
-  readonly number: number;
-  readonly timestamp: string;
-  readonly level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
-  readonly message: string;
-  readonly context: Record<string, unknown> | null;
-}
+import { type DataOf, graphql, textOf } from '../session/graphql.ts';
 
 const LOG_STREAM = graphql(`subscription($minLevel: LogLevel, $contains: String) {
   logStream(minLevel: $minLevel, contains: $contains, announced: true) { timestamp level message context } }`);
 const MOODS: Record<Line['level'], Mood> = { DEBUG: 'plain', INFO: 'plain', WARN: 'warn', ERROR: 'bad' };
 const KEPT_LINES = 500;
+
+type Entry = DataOf<typeof LOG_STREAM>['logStream'];
+type Line = Entry & { readonly number: number };
 
 export function LiveLogs() {
   const [minLevel, setMinLevel] = useState('INFO');
@@ -65,7 +61,7 @@ export function LiveLogs() {
           <div key={line.number}>
             <span className="quiet">{line.timestamp.slice(11, 23)}</span>{' '}
             <Tag mood={MOODS[line.level]}>{line.level}</Tag> {line.message}{' '}
-            <span className="quiet">{line.context === null ? '' : JSON.stringify(line.context)}</span>
+            <span className="quiet">{line.context == null ? '' : JSON.stringify(line.context)}</span>
           </div>
         ))}
       </section>
@@ -90,13 +86,13 @@ function useLines(minLevel: string, contains: string, isPaused: boolean) {
       on: { closed: () => setStatus('connecting') },
     });
     const variables = { minLevel, ...(contains === '' ? {} : { contains }) };
-    const stop = client.subscribe<{ logStream: Omit<Line, 'number'> }>(
-      { query: LOG_STREAM, variables },
+    const stop = client.subscribe<DataOf<typeof LOG_STREAM>>(
+      { query: textOf(LOG_STREAM), variables },
       {
         next: ({ data }) => {
           if (data == null) return;
           // The first line of each subscription: from now on nothing is missed.
-          if (data.logStream.context?.watching === true) return setStatus('connected');
+          if (objectIn(data.logStream.context).watching === true) return setStatus('connected');
           counter.current += 1;
           const line = { ...data.logStream, number: counter.current };
           setLines((now) => [...now.slice(1 - KEPT_LINES), line]);

@@ -5,25 +5,8 @@ import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, exact } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
-import { graphql } from '../session/graphql.ts';
+import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
-
-interface Price {
-  readonly id: string;
-  readonly prompt: number;
-  readonly cached: number;
-  readonly completion: number;
-  readonly inForceFrom: string;
-}
-
-interface Alias {
-  readonly alias: string;
-  readonly kind: string;
-  readonly prices: readonly Price[];
-  readonly targets:
-    | readonly { id: string; baseUrl: string; model: string; weight: number; hasKey: boolean }[]
-    | null;
-}
 
 const ALIASES = graphql(`{ modelAliases { alias kind prices { id prompt cached completion inForceFrom }
   targets { id baseUrl model weight hasKey } } }`);
@@ -32,8 +15,10 @@ const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $
 const SET_TARGETS = graphql(`mutation($alias: String!, $targets: [AliasTargetInput!]!) {
   setAliasTargets(alias: $alias, targets: $targets) { alias } }`);
 
+type Alias = RowOf<typeof ALIASES>;
+
 export function Models() {
-  const asked = useQuery<{ modelAliases: readonly Alias[] }>(ALIASES);
+  const result = useQuery(ALIASES);
   const [priced, setPriced] = useState<Alias | null>(null);
   const [aimed, setAimed] = useState<Alias | null>(null);
   return (
@@ -41,9 +26,9 @@ export function Models() {
       <Card>
         <List
           label="Models"
-          rows={asked.data?.modelAliases ?? null}
-          error={asked.error}
-          retry={asked.reload}
+          rows={result.data?.modelAliases ?? null}
+          error={result.error}
+          retry={result.reload}
           keyOf={({ alias }) => alias}
           empty={<p>Aliases come with the system.</p>}
           columns={[
@@ -67,8 +52,8 @@ export function Models() {
           ]}
         />
       </Card>
-      {priced !== null && <PriceForm alias={priced} close={() => setPriced(null)} changed={asked.reload} />}
-      {aimed !== null && <TargetForm alias={aimed} close={() => setAimed(null)} changed={asked.reload} />}
+      {priced !== null && <PriceForm alias={priced} close={() => setPriced(null)} changed={result.reload} />}
+      {aimed !== null && <TargetForm alias={aimed} close={() => setAimed(null)} changed={result.reload} />}
     </Page>
   );
 }
@@ -82,7 +67,7 @@ function Targets({ targets }: { targets: NonNullable<Alias['targets']> }) {
   ));
 }
 
-function Prices({ prices }: { prices: readonly Price[] }) {
+function Prices({ prices }: { prices: Alias['prices'] }) {
   return prices.map((price, at) => (
     <div key={price.id} className="small">
       {count(price.prompt)} in, {count(price.cached)} cached, {count(price.completion)} out
@@ -118,7 +103,7 @@ function PriceForm({ alias, close, changed }: AliasFormProps) {
             completion: number('completion') ?? 0,
           };
           const from = text('from') === '' ? null : new Date(text('from')).toISOString();
-          await session.ask(SET_PRICE, { alias: alias.alias, price, from });
+          await session.request(SET_PRICE, { alias: alias.alias, price, from });
           await changed();
           close();
         }}
@@ -184,7 +169,7 @@ function TargetForm({ alias, close, changed }: AliasFormProps) {
             const [baseUrl = '', model = '', weight = '1', apiKey] = line.trim().split(/\s+/);
             return { baseUrl, model, weight: Number(weight), ...(apiKey === undefined ? {} : { apiKey }) };
           });
-          await session.ask(SET_TARGETS, { alias: alias.alias, targets });
+          await session.request(SET_TARGETS, { alias: alias.alias, targets });
           await changed();
           close();
         }}

@@ -4,21 +4,8 @@ import { Choice } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
 import { count, Moment, spoken } from '../parts/words.tsx';
-import { useConsole } from '../session/console-context.ts';
-import { graphql } from '../session/graphql.ts';
-import { usePages } from '../session/use-query.ts';
-
-interface PaymentEvent {
-  readonly id: string;
-  readonly type: string;
-  readonly status: 'DEFERRED' | 'FAILED' | 'IGNORED' | 'PROCESSED' | 'RECEIVED';
-  readonly effect: string | null;
-  readonly error: string | null;
-  readonly attempts: number;
-  readonly receivedAt: string;
-  readonly nextAttemptAt: string | null;
-  readonly providerEventId: string;
-}
+import { graphql, type RowOf } from '../session/graphql.ts';
+import { useChange, usePages } from '../session/use-query.ts';
 
 const EVENTS = graphql(`query($after: ID, $status: PaymentEventStatus) {
   paymentEvents(first: 30, after: $after, status: $status) {
@@ -33,20 +20,22 @@ const MOODS: Record<PaymentEvent['status'], Mood> = {
   RECEIVED: 'warn',
 };
 
+type PaymentEvent = RowOf<typeof EVENTS>;
+
 export function PaymentEvents() {
-  const { session } = useConsole();
-  const [status, setStatus] = useState('');
-  const pages = usePages<PaymentEvent>(EVENTS, 'paymentEvents', status === '' ? {} : { status });
-  const replay = async (id: string) => {
-    await session.ask(REPLAY, { id });
-    await pages.reload();
-  };
+  const [status, setStatus] = useState<PaymentEvent['status'] | ''>('');
+  const pages = usePages(EVENTS, status === '' ? {} : { status });
+  const change = useChange(pages.reload);
   return (
     <Page
       title="Payment events"
       says="What the payment provider told, rightly signed, and what became of it."
       actions={
-        <Choice label="Status" value={status} onChange={(event) => setStatus(event.target.value)}>
+        <Choice
+          label="Status"
+          value={status}
+          onChange={(event) => setStatus(event.target.value as typeof status)}
+        >
           <option value="">All</option>
           {Object.keys(MOODS).map((one) => (
             <option key={one} value={one}>
@@ -83,7 +72,9 @@ export function PaymentEvents() {
               name: 'Do',
               show: (event) =>
                 event.status !== 'PROCESSED' &&
-                event.status !== 'IGNORED' && <Act name="Replay" work={() => replay(event.id)} />,
+                event.status !== 'IGNORED' && (
+                  <Act name="Replay" work={() => change(REPLAY, { id: event.id })} />
+                ),
             },
           ]}
         />

@@ -2,18 +2,8 @@ import { Confirmed } from '../parts/dialog.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { Moment, spoken } from '../parts/words.tsx';
-import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-query.ts';
-
-interface Subscription {
-  readonly id: string;
-  readonly companyId: string;
-  readonly status: string;
-  readonly updatedAt: string;
-  readonly providerSubscriptionId: string | null;
-  readonly plan: { readonly name: string };
-}
+import { useChange, useQuery } from '../session/use-query.ts';
 
 const LOOK = graphql(`mutation { deactivateStaleSubscriptions(dryRun: true) {
   id companyId status updatedAt providerSubscriptionId plan { name } } }`);
@@ -22,13 +12,9 @@ const END = graphql(`mutation($ids: [String!]!) {
 
 /** What is shown is a dry run; what is then ended is exactly what was shown. */
 export function StaleSubscriptions() {
-  const { session } = useConsole();
-  const asked = useQuery<{ deactivateStaleSubscriptions: readonly Subscription[] }>(LOOK);
-  const rows = asked.data?.deactivateStaleSubscriptions ?? null;
-  const end = async (ids: readonly string[]) => {
-    await session.ask(END, { ids });
-    await asked.reload();
-  };
+  const result = useQuery(LOOK);
+  const rows = result.data?.deactivateStaleSubscriptions ?? null;
+  const change = useChange(result.reload);
   return (
     <Page
       title="Stale subscriptions"
@@ -38,8 +24,8 @@ export function StaleSubscriptions() {
         <List
           label="Stale subscriptions"
           rows={rows}
-          error={asked.error}
-          retry={asked.reload}
+          error={result.error}
+          retry={result.reload}
           keyOf={({ id }) => id}
           empty={<p>None is stale: there is nothing to do.</p>}
           columns={[
@@ -55,7 +41,7 @@ export function StaleSubscriptions() {
                     name="End it"
                     title="End this subscription?"
                     says="It ends here. The payment provider is not told."
-                    work={() => end([id])}
+                    work={() => change(END, { ids: [id] })}
                   />
                 ),
             },

@@ -1,26 +1,20 @@
 import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { Moment } from '../parts/words.tsx';
-import { graphql } from '../session/graphql.ts';
+import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
-
-interface Meeting {
-  readonly id: string;
-  readonly room: string;
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
-  readonly createdAt: string;
-}
 
 const MEETINGS = graphql(`query($after: ID) { unannouncedMeetings(first: 30, after: $after) {
   nodes { id room startedAt endedAt createdAt } pageInfo { hasNextPage endCursor } } }`);
 
+type Meeting = RowOf<typeof MEETINGS>;
+
 export function UnannouncedMeetings() {
-  const pages = usePages<Meeting>(MEETINGS, 'unannouncedMeetings');
+  const pages = usePages(MEETINGS);
   return (
     <Page
       title="Unannounced rooms"
-      says="Meetings in rooms that no company had announced, as the meeting server told of them. Kept for 30 days, and no model is asked about them."
+      says="Meetings in rooms that no company had announced, as the meeting server told of them. Kept for 30 days, and no model is result about them."
     >
       <Card>
         <List

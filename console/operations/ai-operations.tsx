@@ -1,39 +1,13 @@
-import { Link, useSearchParams } from 'wouter';
+import { Link } from 'wouter';
 import { Choice } from '../parts/form.tsx';
-import { List } from '../parts/list.tsx';
+import { List, Nil } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
-import { count, Moment, spoken } from '../parts/words.tsx';
+import { count, latency, Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
-import { HoursChoice } from './hours-choice.tsx';
-import { took } from './lasting.ts';
-import { Nil } from './nil.tsx';
+import { HoursChoice, useFilters } from './filters.tsx';
 
 type Outcome = 'SUCCEEDED' | 'FAILED' | 'REFUSED';
-
-interface Operation {
-  readonly id: string;
-  readonly kind: string;
-  readonly alias: string | null;
-  readonly outcome: Outcome;
-  readonly reason: string | null;
-  readonly httpStatus: number;
-  readonly promptTokens: number | null;
-  readonly completionTokens: number | null;
-  readonly requestId: string;
-  readonly startedAt: string;
-  readonly firstByteMs: number | null;
-  readonly durationMs: number;
-}
-
-interface Stats {
-  readonly kind: string;
-  readonly outcome: Outcome;
-  readonly count: number;
-  readonly p50Ms: number;
-  readonly p95Ms: number;
-  readonly p99Ms: number;
-}
 
 const STATS = graphql(
   `query($hours: Int) { aiOperationStats(hours: $hours) { kind outcome count p50Ms p95Ms p99Ms } }`,
@@ -47,29 +21,20 @@ const countEveryMs = (hours: number) => (hours > 24 ? 120_000 : hours > 1 ? 30_0
 const LOOK_EVERY_MS = 5_000;
 const MOODS: Record<Outcome, Mood> = { SUCCEEDED: 'good', FAILED: 'bad', REFUSED: 'warn' };
 
-/** What is looked for stands in the address, so that it can be sent to somebody. */
 export function AiOperations() {
-  const [wanted, setWanted] = useSearchParams();
-  const hours = Number(wanted.get('hours') ?? 24);
-  const kind = wanted.get('kind') ?? '';
-  const outcome = wanted.get('outcome') ?? '';
-  const stats = useQuery<{ aiOperationStats: readonly Stats[] }>(STATS, { hours }, countEveryMs(hours));
+  const { filter, hours, setFilter } = useFilters();
+  const kind = filter('kind');
+  const outcome = filter('outcome');
+  const stats = useQuery(STATS, { hours }, countEveryMs(hours));
   const counted = stats.data?.aiOperationStats ?? null;
   const kinds = [
     ...new Set([...(counted ?? []).map((row) => row.kind), ...(kind === '' ? [] : [kind])]),
   ].sort();
-  const want = (name: string, value: string) =>
-    setWanted((now) => {
-      const next = new URLSearchParams(now);
-      if (value === '') next.delete(name);
-      else next.set(name, value);
-      return next;
-    });
   return (
     <Page
       title="AI operations"
       says="Every call to a model, of all companies and of the platform itself, and how long they take."
-      actions={<HoursChoice hours={hours} change={(next) => want('hours', String(next))} />}
+      actions={<HoursChoice hours={hours} change={(next) => setFilter('hours', String(next))} />}
     >
       <Card title="How many, and how long">
         <List
@@ -84,21 +49,25 @@ export function AiOperations() {
             { name: 'Kind', show: (row) => <code>{row.kind}</code> },
             { name: 'Outcome', show: (row) => <Tag mood={MOODS[row.outcome]}>{spoken(row.outcome)}</Tag> },
             { name: 'Count', isNumber: true, show: (row) => count(row.count) },
-            { name: 'Half within', isNumber: true, show: ({ p50Ms }) => took(p50Ms) },
-            { name: '95 % within', isNumber: true, show: ({ p95Ms }) => took(p95Ms) },
-            { name: '99 % within', isNumber: true, show: ({ p99Ms }) => took(p99Ms) },
+            { name: 'Half within', isNumber: true, show: ({ p50Ms }) => latency(p50Ms) },
+            { name: '95 % within', isNumber: true, show: ({ p95Ms }) => latency(p95Ms) },
+            { name: '99 % within', isNumber: true, show: ({ p99Ms }) => latency(p99Ms) },
           ]}
         />
       </Card>
       <Card title="The newest">
         <div className="columns">
-          <Choice label="Kind" value={kind} onChange={(event) => want('kind', event.target.value)}>
+          <Choice label="Kind" value={kind} onChange={(event) => setFilter('kind', event.target.value)}>
             <option value="">All kinds</option>
             {kinds.map((one) => (
               <option key={one}>{one}</option>
             ))}
           </Choice>
-          <Choice label="Outcome" value={outcome} onChange={(event) => want('outcome', event.target.value)}>
+          <Choice
+            label="Outcome"
+            value={outcome}
+            onChange={(event) => setFilter('outcome', event.target.value)}
+          >
             <option value="">All outcomes</option>
             {Object.keys(MOODS).map((one) => (
               <option key={one} value={one}>
@@ -116,7 +85,7 @@ export function AiOperations() {
 }
 
 function Newest({ filter }: { filter: object }) {
-  const pages = usePages<Operation>(OPERATIONS, 'aiOperations', filter, () => LOOK_EVERY_MS);
+  const pages = usePages(OPERATIONS, filter, () => LOOK_EVERY_MS);
   return (
     <List
       label="Operations"
@@ -152,11 +121,11 @@ function Newest({ filter }: { filter: object }) {
             </>
           ),
         },
-        { name: 'Took', isNumber: true, show: ({ durationMs }) => took(durationMs) },
+        { name: 'Took', isNumber: true, show: ({ durationMs }) => latency(durationMs) },
         {
           name: 'First byte',
           isNumber: true,
-          show: ({ firstByteMs }) => (firstByteMs === null ? <Nil /> : took(firstByteMs)),
+          show: ({ firstByteMs }) => (firstByteMs === null ? <Nil /> : latency(firstByteMs)),
         },
         {
           name: 'Tokens',

@@ -1,23 +1,10 @@
 import { Link } from 'wouter';
 import { Confirmed } from '../parts/dialog.tsx';
-import { List } from '../parts/list.tsx';
+import { List, Nil } from '../parts/list.tsx';
 import { Card, type Mood, Page, Tag } from '../parts/page.tsx';
-import { count, Moment, spoken } from '../parts/words.tsx';
-import { useConsole } from '../session/console-context.ts';
-import { graphql } from '../session/graphql.ts';
-import { useQuery } from '../session/use-query.ts';
-import { lasting, secondsUntil } from './lasting.ts';
-import { Nil } from './nil.tsx';
-
-interface Breaker {
-  readonly service: string;
-  readonly state: 'CLOSED' | 'OPEN' | 'HALF_OPEN';
-  readonly failuresInARow: number;
-  readonly aliases: readonly string[];
-  readonly lastErrorReason: string | null;
-  readonly lastErrorAt: string | null;
-  readonly nextTryAt: string | null;
-}
+import { count, duration, Moment, secondsUntil, spoken } from '../parts/words.tsx';
+import { graphql, type RowOf } from '../session/graphql.ts';
+import { useChange, useQuery } from '../session/use-query.ts';
 
 const BREAKERS = graphql(`{ circuitBreakers { service state failuresInARow aliases lastErrorReason lastErrorAt
   nextTryAt } }`);
@@ -25,13 +12,11 @@ const RESET = graphql(`mutation($service: String!) { resetCircuitBreaker(service
 const LOOK_EVERY_MS = 2_000;
 const MOODS: Record<Breaker['state'], Mood> = { CLOSED: 'good', OPEN: 'bad', HALF_OPEN: 'warn' };
 
+type Breaker = RowOf<typeof BREAKERS>;
+
 export function Breakers() {
-  const { session } = useConsole();
-  const asked = useQuery<{ circuitBreakers: readonly Breaker[] }>(BREAKERS, {}, LOOK_EVERY_MS);
-  const reset = async (service: string) => {
-    await session.ask(RESET, { service });
-    await asked.reload();
-  };
+  const result = useQuery(BREAKERS, {}, LOOK_EVERY_MS);
+  const change = useChange(result.reload);
   return (
     <Page
       title="Breakers"
@@ -40,9 +25,9 @@ export function Breakers() {
       <Card>
         <List
           label="Breakers"
-          rows={asked.data?.circuitBreakers ?? null}
-          error={asked.error}
-          retry={asked.reload}
+          rows={result.data?.circuitBreakers ?? null}
+          error={result.error}
+          retry={result.reload}
           keyOf={({ service }) => service}
           nothing="No external AI service"
           empty={
@@ -90,7 +75,7 @@ export function Breakers() {
                     title={`Call ${service} again?`}
                     says="All processes call it again at once. If it still fails, it is left alone anew."
                     danger={false}
-                    work={() => reset(service)}
+                    work={() => change(RESET, { service })}
                   />
                 ),
             },
@@ -114,5 +99,5 @@ function NextTry({ state, nextTryAt }: Breaker) {
   if (state === 'CLOSED' || nextTryAt === null) return null;
   const seconds = secondsUntil(nextTryAt);
   if (state === 'HALF_OPEN' || seconds <= 0) return 'with the next call';
-  return `in ${lasting(seconds)}`;
+  return `in ${duration(seconds)}`;
 }

@@ -1,21 +1,14 @@
 import { useEffect, useState } from 'react';
 import { useParams } from 'wouter';
 import { Act, Confirmed } from '../parts/dialog.tsx';
+import { objectIn } from '../parts/json.ts';
 import { List } from '../parts/list.tsx';
 import { Bones, Card, Figure, Notice, Page } from '../parts/page.tsx';
-import { count, Moment } from '../parts/words.tsx';
+import { count, duration, Moment } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
-import { lasting } from './lasting.ts';
 import { type Queue, useQueues } from './queues.tsx';
-
-interface Letter {
-  readonly id: string;
-  readonly error: string;
-  readonly failedAt: string;
-  readonly data: Readonly<Record<string, string | number | boolean>>;
-}
 
 const LETTERS =
   graphql(`query($queue: String!, $after: ID) { deadLetters(queue: $queue, first: 30, after: $after) {
@@ -32,18 +25,18 @@ export function DeadLetters() {
   const { name = '' } = useParams<{ name: string }>();
   const queues = useQueues();
   const queue = queues.data?.workQueues.find((one) => one.name === name);
-  const pages = usePages<Letter>(LETTERS, 'deadLetters', { queue: name });
+  const pages = usePages(LETTERS, { queue: name });
   const [said, setSaid] = useState<string | null>(null);
   const dead = queue?.dead ?? null;
   // biome-ignore lint/correctness/useExhaustiveDependencies: another number of letters means other letters
   useEffect(() => void pages.reload(), [dead]);
   const redrive = async (ids: readonly string[] | null) => {
-    const answer = await session.ask<{ redriveDeadLetters: number }>(REDRIVE, { queue: name, ids });
+    const answer = await session.request(REDRIVE, { queue: name, ids });
     setSaid(redriven(answer.redriveDeadLetters));
     await Promise.all([pages.reload(), queues.reload()]);
   };
   const remove = async (ids: readonly string[]) => {
-    const answer = await session.ask<{ deleteDeadLetters: number }>(DELETE, { queue: name, ids });
+    const answer = await session.request(DELETE, { queue: name, ids });
     setSaid(
       answer.deleteDeadLetters === 1
         ? 'One letter is deleted.'
@@ -127,7 +120,7 @@ function QueueFigures({ queue }: { queue: Queue }) {
       <Figure
         name="Waiting"
         value={count(waiting)}
-        says={oldest === null ? 'nothing is late' : `the oldest for ${lasting(oldest)}`}
+        says={oldest === null ? 'nothing is late' : `the oldest for ${duration(oldest)}`}
       />
       <Figure name="Running" value={count(active)} says={`${count(donePerMinute)} done a minute`} />
       <Figure name="Dead" value={count(dead)} says={`${count(failedPerMinute)} runs fail a minute`} />
@@ -135,8 +128,8 @@ function QueueFigures({ queue }: { queue: Queue }) {
   );
 }
 
-function About({ data }: { data: Letter['data'] }) {
-  const fields = Object.entries(data);
+function About({ data }: { data: unknown }) {
+  const fields = Object.entries(objectIn(data));
   if (fields.length === 0) return <span className="quiet">nothing</span>;
   return fields.map(([name, value]) => (
     <div key={name} className="small">

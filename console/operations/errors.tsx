@@ -1,67 +1,49 @@
 import { useState } from 'react';
-import { useSearchParams } from 'wouter';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, Moment } from '../parts/words.tsx';
-import { graphql } from '../session/graphql.ts';
+import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
-import { HoursChoice } from './hours-choice.tsx';
-import { type LinesWanted, LogLines } from './log-lines.tsx';
-
-interface Group {
-  readonly service: string;
-  readonly message: string;
-  readonly count: number;
-  readonly firstSeenAt: string;
-  readonly lastSeenAt: string;
-  readonly sampleRequestId: string | null;
-  readonly sampleReason: string | null;
-}
+import { HoursChoice, useFilters } from './filters.tsx';
+import { type LinesFilter, LogLines } from './log-lines.tsx';
 
 const GROUPS = graphql(`query($level: LogLevel, $hours: Int) { errorGroups(level: $level, hours: $hours) {
   service message count firstSeenAt lastSeenAt sampleRequestId sampleReason } }`);
 const LOOK_EVERY_MS = 5_000;
 const LONGEST_SEARCH = 200;
 
+type Group = RowOf<typeof GROUPS>;
+
 /** A call’s own id stands in the context of its lines; a request’s has an index. */
-function linesOf(id: string): LinesWanted {
+function linesOf(id: string): LinesFilter {
   return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) ? { contains: id } : { requestId: id };
 }
 
-/** What is looked at stands in the address, so that it can be sent to somebody. */
 export function Errors() {
-  const [wanted, setWanted] = useSearchParams();
-  const level = wanted.get('level') === 'WARN' ? 'WARN' : 'ERROR';
-  const hours = Number(wanted.get('hours') ?? 24);
-  const requestId = wanted.get('request') ?? '';
-  const want = (name: string, value: string) =>
-    setWanted((now) => {
-      const next = new URLSearchParams(now);
-      if (value === '') next.delete(name);
-      else next.set(name, value);
-      return next;
-    });
+  const { filter, hours, setFilter } = useFilters();
+  const level = filter('level') === 'WARN' ? 'WARN' : 'ERROR';
+  const requestId = filter('request');
   return (
     <Page
       title="Errors"
       says="What all processes logged as an error or a warning: lines that say the same are one row, the last seen first."
       actions={
         <>
-          <Choice label="Level" value={level} onChange={(event) => want('level', event.target.value)}>
+          <Choice label="Level" value={level} onChange={(event) => setFilter('level', event.target.value)}>
             <option value="ERROR">Errors</option>
             <option value="WARN">Warnings</option>
           </Choice>
-          <HoursChoice hours={hours} change={(next) => want('hours', String(next))} />
+          <HoursChoice hours={hours} change={(next) => setFilter('hours', String(next))} />
         </>
       }
     >
       <Card>
-        <Groups level={level} hours={hours} showRequest={(id) => want('request', id)} />
+        <Groups level={level} hours={hours} showRequest={(id) => setFilter('request', id)} />
       </Card>
       <Card title="One request">
-        <Form submit="Look" send={async ({ text }) => want('request', text('request'))}>
+        <Form submit="Look" send={async ({ text }) => setFilter('request', text('request'))}>
           <Field
             key={requestId}
             label="Request id"
@@ -72,7 +54,7 @@ export function Errors() {
             spellCheck={false}
           />
         </Form>
-        {requestId !== '' && <LogLines wanted={linesOf(requestId)} />}
+        {requestId !== '' && <LogLines filter={linesOf(requestId)} />}
       </Card>
     </Page>
   );
@@ -85,15 +67,15 @@ interface GroupsProps {
 }
 
 function Groups({ level, hours, showRequest }: GroupsProps) {
-  const asked = useQuery<{ errorGroups: readonly Group[] }>(GROUPS, { level, hours }, LOOK_EVERY_MS);
+  const result = useQuery(GROUPS, { level, hours }, LOOK_EVERY_MS);
   const [shown, setShown] = useState<Group | null>(null);
   return (
     <>
       <List
         label="Errors"
-        rows={asked.data?.errorGroups ?? null}
-        error={asked.error}
-        retry={asked.reload}
+        rows={result.data?.errorGroups ?? null}
+        error={result.error}
+        retry={result.reload}
         keyOf={({ service, message }) => `${service} ${message}`}
         nothing={level === 'ERROR' ? 'No errors' : 'No warnings'}
         empty={<p>Nothing of this kind was logged in this time.</p>}
@@ -130,7 +112,7 @@ function Groups({ level, hours, showRequest }: GroupsProps) {
       />
       {shown !== null && (
         <Dialog title={shown.message} isWide close={() => setShown(null)}>
-          <LogLines wanted={{ minLevel: level, contains: shown.message.slice(0, LONGEST_SEARCH) }} />
+          <LogLines filter={{ minLevel: level, contains: shown.message.slice(0, LONGEST_SEARCH) }} />
           <div>
             <button type="button" className="main" onClick={() => setShown(null)}>
               Close

@@ -1,30 +1,21 @@
+import { objectIn } from '../parts/json.ts';
 import { List } from '../parts/list.tsx';
 import { type Mood, Tag } from '../parts/page.tsx';
 import { exact } from '../parts/words.tsx';
-import { graphql } from '../session/graphql.ts';
+import { graphql, type RowOf, type Variables } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
-
-interface Line {
-  readonly timestamp: string;
-  readonly level: 'DEBUG' | 'INFO' | 'WARN' | 'ERROR';
-  readonly message: string;
-  readonly context: Readonly<Record<string, unknown>> | null;
-}
 
 const LINES = graphql(`query($after: ID, $minLevel: LogLevel, $contains: String, $requestId: String) {
   logEntries(first: 20, after: $after, minLevel: $minLevel, contains: $contains, requestId: $requestId) {
     nodes { timestamp level message context } pageInfo { hasNextPage endCursor } } }`);
 const MOODS: Record<Line['level'], Mood> = { DEBUG: 'plain', INFO: 'plain', WARN: 'warn', ERROR: 'bad' };
 
-export interface LinesWanted {
-  readonly minLevel?: string;
-  readonly contains?: string;
-  readonly requestId?: string;
-}
+type Line = RowOf<typeof LINES>;
+export type LinesFilter = Omit<Variables<typeof LINES>, 'after'>;
 
 /** Kept lines of the log, the newest first. */
-export function LogLines({ wanted }: { wanted: LinesWanted }) {
-  const pages = usePages<Line>(LINES, 'logEntries', wanted);
+export function LogLines({ filter }: { filter: LinesFilter }) {
+  const pages = usePages(LINES, filter);
   return (
     <List
       label="Lines of the log"
@@ -54,8 +45,8 @@ export function LogLines({ wanted }: { wanted: LinesWanted }) {
 }
 
 /** Fields beside each other. Of an error its words, and where it happened behind a click. */
-function Context({ context }: { context: NonNullable<Line['context']> }) {
-  const fields = Object.entries(context).flatMap(([name, value]) => fieldsOf(name, value));
+function Context({ context }: { context: unknown }) {
+  const fields = Object.entries(objectIn(context)).flatMap(([name, value]) => fieldsOf(name, value));
   const stack = fields.find(({ name }) => name === 'error stack');
   return (
     <>

@@ -1,34 +1,23 @@
 import { Link } from 'wouter';
-import { List } from '../parts/list.tsx';
+import { Amount, List, Nil } from '../parts/list.tsx';
 import { Card, Notice, Page, Tag } from '../parts/page.tsx';
-import { count } from '../parts/words.tsx';
-import { graphql } from '../session/graphql.ts';
+import { count, duration } from '../parts/words.tsx';
+import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
-import { lasting } from './lasting.ts';
-import { Amount, Nil } from './nil.tsx';
-
-export interface Queue {
-  readonly name: string;
-  readonly waiting: number;
-  readonly active: number;
-  readonly dead: number;
-  readonly oldestWaitingSeconds: number | null;
-  readonly processes: number;
-  readonly donePerMinute: number;
-  readonly failedPerMinute: number;
-}
 
 const QUEUES = graphql(`{ workQueues { name waiting active dead oldestWaitingSeconds processes donePerMinute
   failedPerMinute } }`);
 const LOOK_EVERY_MS = 2_000;
 
+export type Queue = RowOf<typeof QUEUES>;
+
 export function useQueues() {
-  return useQuery<{ workQueues: readonly Queue[] }>(QUEUES, {}, LOOK_EVERY_MS);
+  return useQuery(QUEUES, {}, LOOK_EVERY_MS);
 }
 
 export function Queues() {
-  const asked = useQueues();
-  const queues = asked.data?.workQueues ?? null;
+  const result = useQueues();
+  const queues = result.data?.workQueues ?? null;
   const dead = (queues ?? []).filter((queue) => queue.dead > 0);
   const abandoned = (queues ?? []).filter(({ waiting, processes }) => waiting > 0 && processes === 0);
   return (
@@ -57,8 +46,8 @@ export function Queues() {
         <List
           label="Queues"
           rows={queues}
-          error={asked.error}
-          retry={asked.reload}
+          error={result.error}
+          retry={result.reload}
           keyOf={({ name }) => name}
           nothing="No queue"
           empty={<p>Queues are made when the AI service starts.</p>}
@@ -68,7 +57,7 @@ export function Queues() {
             {
               name: 'Oldest waits',
               isNumber: true,
-              show: ({ oldestWaitingSeconds: seconds }) => (seconds === null ? <Nil /> : lasting(seconds)),
+              show: ({ oldestWaitingSeconds: seconds }) => (seconds === null ? <Nil /> : duration(seconds)),
             },
             { name: 'Running', isNumber: true, show: ({ active }) => <Amount of={active} /> },
             {

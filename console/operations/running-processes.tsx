@@ -1,33 +1,8 @@
 import { List } from '../parts/list.tsx';
 import { Bones, Card, Figure, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
-import { count, exact } from '../parts/words.tsx';
-import { graphql } from '../session/graphql.ts';
+import { count, duration, exact, latency, secondsUntil } from '../parts/words.tsx';
+import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
-import { lasting, secondsUntil, took } from './lasting.ts';
-
-interface Part {
-  readonly name: string;
-  readonly status: 'UP' | 'DOWN' | 'RUNNING' | 'FAILING' | 'STOPPED';
-  readonly latencyMs: number | null;
-}
-
-interface Process {
-  readonly id: string;
-  readonly services: readonly string[];
-  readonly host: string;
-  readonly pid: number;
-  readonly version: string;
-  readonly startedAt: string;
-  readonly seenAt: string;
-  readonly uptimeSeconds: number;
-  readonly isStale: boolean;
-  readonly isReady: boolean;
-  readonly parts: readonly Part[];
-  readonly residentBytes: number;
-  readonly eventLoopDelayMs: number;
-  readonly activeJobs: number | null;
-  readonly idleWorkers: number | null;
-}
 
 const PROCESSES =
   graphql(`{ serviceProcesses { id services host pid version startedAt seenAt uptimeSeconds isStale
@@ -47,9 +22,12 @@ const MOODS: Record<Part['status'], Mood> = {
 };
 const MEGABYTE = 1024 * 1024;
 
+type Process = RowOf<typeof PROCESSES>;
+type Part = Process['parts'][number];
+
 export function Services() {
-  const asked = useQuery<{ serviceProcesses: readonly Process[] }>(PROCESSES, {}, LOOK_EVERY_MS);
-  const processes = asked.data?.serviceProcesses ?? null;
+  const result = useQuery(PROCESSES, {}, LOOK_EVERY_MS);
+  const processes = result.data?.serviceProcesses ?? null;
   const versions = [
     ...new Set((processes ?? []).filter(({ isStale }) => !isStale).map((one) => one.version)),
   ];
@@ -59,7 +37,7 @@ export function Services() {
       says="Every process of every service, as it tells of itself every five seconds. Who falls silent is shown for an hour."
     >
       {processes === null ? (
-        asked.error === null && <Bones />
+        result.error === null && <Bones />
       ) : (
         <div className="columns">
           {SERVICES.map(([service, name]) => (
@@ -78,8 +56,8 @@ export function Services() {
         <List
           label="Processes"
           rows={processes}
-          error={asked.error}
-          retry={asked.reload}
+          error={result.error}
+          retry={result.reload}
           keyOf={({ id }) => id}
           nothing="No process has told of itself"
           empty={<p>They do within seconds of their start.</p>}
@@ -91,7 +69,7 @@ export function Services() {
               name: 'Up',
               isNumber: true,
               show: ({ startedAt, uptimeSeconds }) => (
-                <span title={exact(startedAt)}>{lasting(uptimeSeconds)}</span>
+                <span title={exact(startedAt)}>{duration(uptimeSeconds)}</span>
               ),
             },
             { name: 'Load', show: (process) => <Load {...process} /> },
@@ -132,7 +110,7 @@ function Who({ services, host, pid, version }: Process) {
 }
 
 function State({ isStale, isReady, seenAt }: Process) {
-  const since = <div className="quiet small">heard of {lasting(-secondsUntil(seenAt))} ago</div>;
+  const since = <div className="quiet small">heard of {duration(-secondsUntil(seenAt))} ago</div>;
   if (isStale) {
     return (
       <>
@@ -148,7 +126,7 @@ function Load({ residentBytes, eventLoopDelayMs, activeJobs, idleWorkers }: Proc
   return (
     <>
       <div className="number">{count(Math.round(residentBytes / MEGABYTE))} MB</div>
-      <div className="quiet small number">timers {took(eventLoopDelayMs)} late</div>
+      <div className="quiet small number">timers {latency(eventLoopDelayMs)} late</div>
       {activeJobs !== null && (
         <div className="quiet small number">
           {count(activeJobs)} of {count(activeJobs + (idleWorkers ?? 0))} busy
@@ -164,7 +142,7 @@ function Parts({ parts }: { parts: readonly Part[] }) {
       {parts.map(({ name, status, latencyMs }) => (
         <Tag key={name} mood={MOODS[status]}>
           {name.replaceAll('_', ' ')}: {status.toLowerCase()}
-          {latencyMs !== null && `, ${took(latencyMs)}`}
+          {latencyMs !== null && `, ${latency(latencyMs)}`}
         </Tag>
       ))}
     </div>

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { useDoing } from '../session/use-query.ts';
+import { useAction } from '../session/use-query.ts';
 import { Problem } from './page.tsx';
 
 interface DialogProps {
@@ -41,10 +41,10 @@ interface ConfirmedProps {
 /** A button for what cannot be undone: it asks first. */
 export function Confirmed({ name, title, says, danger = true, isBig = false, work }: ConfirmedProps) {
   const [isOpen, setOpen] = useState(false);
-  const doing = useDoing();
+  const action = useAction();
   const mood = danger ? 'danger' : 'main';
   const confirm = async () => {
-    if (await doing.run(work)) setOpen(false);
+    if (await action.run(work)) setOpen(false);
   };
   return (
     <>
@@ -58,10 +58,10 @@ export function Confirmed({ name, title, says, danger = true, isBig = false, wor
       {isOpen && (
         <Dialog title={title} close={() => setOpen(false)}>
           <div>{says}</div>
-          <Problem error={doing.error} />
+          <Problem error={action.error} />
           <div className="row">
-            <button type="button" className={mood} disabled={doing.isBusy} onClick={() => void confirm()}>
-              {doing.isBusy ? 'Working…' : name}
+            <button type="button" className={mood} disabled={action.isBusy} onClick={() => void confirm()}>
+              {action.isBusy ? 'Working…' : name}
             </button>
             <button type="button" onClick={() => setOpen(false)}>
               Cancel
@@ -85,18 +85,18 @@ export function Act({
   isBig?: boolean;
   work(): Promise<unknown>;
 }) {
-  const doing = useDoing();
+  const action = useAction();
   return (
     <>
       <button
         type="button"
         className={main ? 'main' : isBig ? '' : 'little'}
-        disabled={doing.isBusy}
-        onClick={() => void doing.run(work)}
+        disabled={action.isBusy}
+        onClick={() => void action.run(work)}
       >
-        {doing.isBusy ? 'Working…' : name}
+        {action.isBusy ? 'Working…' : name}
       </button>
-      <Problem error={doing.error} />
+      <Problem error={action.error} />
     </>
   );
 }

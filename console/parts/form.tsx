@@ -1,9 +1,7 @@
 import type { ComponentProps, FormEvent, ReactNode } from 'react';
-import { useDoing } from '../session/use-query.ts';
+import { useAction } from '../session/use-query.ts';
+import { type FormValues, formValues } from './form-values.ts';
 import { Problem } from './page.tsx';
-import type { Typed } from './typed.ts';
-
-export type { Typed } from './typed.ts';
 
 interface FieldProps extends ComponentProps<'input'> {
   readonly label: string;
@@ -64,37 +62,28 @@ interface FormProps {
   readonly beside?: ReactNode;
   /** Empty again once it is sent: for forms that add one thing after the other. */
   readonly clears?: boolean;
-  send(typed: Typed): Promise<unknown>;
+  send(values: FormValues): Promise<unknown>;
 }
 
 export function Form({ submit, children, beside, clears = false, send }: FormProps) {
-  const doing = useDoing();
+  const action = useAction();
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = event.currentTarget;
     const data = new FormData(form);
-    const sending = doing.run(() => send(typedIn(data)));
+    const sending = action.run(() => send(formValues(data)));
     void sending.then((isSent) => isSent && clears && form.reset());
   };
   return (
     <form onSubmit={onSubmit}>
       {children}
-      <Problem error={doing.error} />
+      <Problem error={action.error} />
       <div className="row">
-        <button type="submit" className="main" disabled={doing.isBusy}>
-          {doing.isBusy ? 'Working…' : submit}
+        <button type="submit" className="main" disabled={action.isBusy}>
+          {action.isBusy ? 'Working…' : submit}
         </button>
         {beside}
       </div>
     </form>
   );
-}
-
-function typedIn(data: FormData): Typed {
-  const text = (name: string) => String(data.get(name) ?? '').trim();
-  return {
-    text,
-    number: (name) => (text(name) === '' ? null : Number(text(name))),
-    all: (name) => data.getAll(name).map(String),
-  };
 }

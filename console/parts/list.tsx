@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Bones, Empty, Problem } from './page.tsx';
+import { count } from './words.tsx';
 
 export interface Column<Row> {
   readonly name: string;
@@ -76,4 +77,13 @@ export function List<Row>(props: ListProps<Row>) {
       )}
     </>
   );
+}
+
+/** A cell without a value: it holds its place in a table, and is left out on a narrow screen. */
+export function Nil({ text = '—' }: { text?: string }) {
+  return <span className="nil">{text}</span>;
+}
+
+export function Amount({ of }: { of: number }) {
+  return of === 0 ? <Nil text="0" /> : count(of);
 }

@@ -1,6 +1,7 @@
-/** How numbers and moments are said, everywhere alike. */
+/** How numbers, times and names are written on all pages. */
 const creditForm = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 6 });
 const countForm = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
+const msForm = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const exactForm = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
 const relativeForm = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const UNITS = [
@@ -9,6 +10,11 @@ const UNITS = [
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
+] as const;
+const DURATION_UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
 ] as const;
 
 export function credits(amount: number): string {
@@ -39,6 +45,28 @@ export function Moment({ at, never = 'never' }: { at: string | null; never?: str
       {relative(at, Date.now())}
     </time>
   );
+}
+
+/** Seconds from now, negative for the past. */
+export function secondsUntil(moment: string): number {
+  return (Date.parse(moment) - Date.now()) / 1_000;
+}
+
+/** A time span in its two largest units: 42 s, 3 min 5 s, 2 d 4 h. */
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  for (const [at, [unit, length]] of DURATION_UNITS.entries()) {
+    if (whole < length) continue;
+    const [lesser, lesserLength] = DURATION_UNITS[at + 1] ?? ['s', 1];
+    const rest = Math.floor((whole % length) / lesserLength);
+    return `${Math.floor(whole / length)} ${unit}${rest === 0 ? '' : ` ${rest} ${lesser}`}`;
+  }
+  return `${whole} s`;
+}
+
+/** A latency: 850 ms, 2.4 s. */
+export function latency(ms: number): string {
+  return ms < 1_000 ? `${msForm.format(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
 }
 
 export function exact(at: string): string {

@@ -1,13 +1,9 @@
 import { AnswerError, post } from './answer-error.ts';
-import { graphql } from './graphql.ts';
+import { type DataOf, graphql, type Query, textOf, type VariablesArgument } from './graphql.ts';
 
-export interface Person {
-  readonly id: string;
-  readonly email: string;
-  readonly isSuperAdmin: boolean;
-  readonly role: 'COMPANY_ADMIN' | 'MEMBER';
-  readonly companyId: string | null;
-}
+const WHO_AM_I = graphql(`{ whoAmI { id email isSuperAdmin role companyId } }`);
+
+export type Person = DataOf<typeof WHO_AM_I>['whoAmI'];
 
 export type SessionState =
   | { readonly status: 'opening' }
@@ -15,19 +11,24 @@ export type SessionState =
   | { readonly status: 'in'; readonly person: Person }
   | { readonly status: 'unreachable'; readonly error: Error };
 
-export type WayIn = 'login' | 'sign-up' | 'accept-invitation' | 'reset-password' | 'change-password';
+/** What starts a session; the names are those of the routes under /session. */
+export type SignInRoute = 'login' | 'sign-up' | 'accept-invitation' | 'reset-password' | 'change-password';
 
 export interface Session {
   state(): SessionState;
   subscribe(changed: () => void): () => void;
-  /** Takes up the session that the browser's cookie still holds, if there is one. */
+  /** Resumes the session of the browser's cookie, if there is one. */
   open(): Promise<void>;
-  enter(way: WayIn, variables: object): Promise<void>;
-  leave(): Promise<void>;
-  /** A token that is good for a while, refreshed if need be; null when nobody is logged in. */
+  signIn(route: SignInRoute, variables: object): Promise<void>;
+  logOut(): Promise<void>;
+  /** An access token that is valid for a while, refreshed if need be; null without a session. */
   token(): Promise<string | null>;
-  ask<Data>(query: string, variables?: object): Promise<Data>;
-  /** Told when another tab of this browser has changed something. */
+  /** Runs a query or a mutation. */
+  request<Data, Variables>(
+    query: Query<Data, Variables>,
+    ...variables: VariablesArgument<Variables>
+  ): Promise<Data>;
+  /** `changed` runs when another tab of this browser has changed something. */
   onChangeElsewhere(changed: () => void): () => void;
 }
 
@@ -37,7 +38,6 @@ interface Tokens {
 }
 
 const REFRESH_BEFORE_MS = 60_000;
-const WHO_AM_I = graphql(`{ whoAmI { id email isSuperAdmin role companyId } }`);
 
 /**
  * Who is logged in, in this tab. opening → in or out; in → out on a log-out here or in another tab, or when the
@@ -62,8 +62,8 @@ export function createSession(): Session {
   };
   // One tab at a time: a refresh token is good once, and the next tab then sends the new one.
   const refresh = () => {
-    const asking = () => post<{ session: Tokens | null }>('/session/refresh', {}, null);
-    refreshing ??= oneTabAtATime(asking)
+    const exchange = () => post<{ session: Tokens | null }>('/session/refresh', {}, null);
+    refreshing ??= oneTabAtATime(exchange)
       .then(({ session }) => {
         tokens = session;
         if (session === null) out();
@@ -79,7 +79,11 @@ export function createSession(): Session {
     if (isStale()) await refresh();
     return tokens?.accessToken ?? null;
   };
-  const ask = async <Data>(query: string, variables: object = {}): Promise<Data> => {
+  const request: Session['request'] = async <Data, Variables>(
+    of: Query<Data, Variables>,
+    ...[variables = {}]: [unknown?]
+  ) => {
+    const query = textOf(of);
     const once = async () => await post<Data>('/graphql', { query, variables }, await token());
     try {
       const answer = await once();
@@ -93,7 +97,7 @@ export function createSession(): Session {
   };
   const learnWho = async () => {
     if (tokens === null) return out();
-    const { whoAmI } = await ask<{ whoAmI: Person }>(WHO_AM_I);
+    const { whoAmI } = await request(WHO_AM_I);
     become({ status: 'in', person: whoAmI });
   };
   const open = async () => {
@@ -121,20 +125,20 @@ export function createSession(): Session {
       return () => watchers.delete(changed);
     },
     open,
-    async enter(way, variables) {
-      const known = way === 'change-password' ? await token() : null;
-      tokens = (await post<{ session: Tokens }>(`/session/${way}`, variables, known)).session;
+    async signIn(route, variables) {
+      const known = route === 'change-password' ? await token() : null;
+      tokens = (await post<{ session: Tokens }>(`/session/${route}`, variables, known)).session;
       if (state.status === 'out') state = { status: 'opening' };
       await learnWho();
       otherTabs.postMessage('in');
     },
-    async leave() {
+    async logOut() {
       await post('/session/logout', {}, null);
       out();
       otherTabs.postMessage('out');
     },
     token,
-    ask,
+    request,
     onChangeElsewhere(changed) {
       listeners.add(changed);
       return () => listeners.delete(changed);
@@ -142,7 +146,7 @@ export function createSession(): Session {
   };
 }
 
-/** Over plain HTTP from another machine a browser has no locks: then the server's grace for repeats has to do. */
+/** Over plain HTTP from another machine a browser has no locks; the server then tolerates a repeated refresh. */
 function oneTabAtATime<Answer>(work: () => Promise<Answer>): Promise<Answer> {
   const locks: LockManager | undefined = navigator.locks;
   return locks === undefined ? work() : locks.request('turnpike-session', work);

@@ -166,6 +166,11 @@ export const libraryHomes: readonly LibraryHome[] = [
   { name: 'react', homes: ['console/'], reason: 'the pages of the console' },
   { name: 'react-dom', homes: ['console/'], reason: 'the same, in a browser' },
   { name: 'wouter', homes: ['console/'], reason: 'addresses of the console’s pages' },
+  {
+    name: 'gql.tada',
+    homes: ['console/session/'],
+    reason: 'types of the console’s queries, inferred from their text; no code of it runs',
+  },
   { name: 'uplot', homes: ['console/'], reason: 'the charts of the console' },
   { name: 'axe-core', homes: [], reason: 'finds what is hard to reach on a page' },
   { name: 'graphql-http', homes: [], reason: 'its audits of GraphQL over HTTP' },

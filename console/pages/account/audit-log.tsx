@@ -1,29 +1,17 @@
 import { Facts } from '../../parts/facts.tsx';
+import { objectIn } from '../../parts/json.ts';
 import { List } from '../../parts/list.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { graphql } from '../../session/graphql.ts';
 import { usePages } from '../../session/use-query.ts';
-import { objectIn } from '../hiring/talent-profile.ts';
-
-interface Entry {
-  readonly id: string;
-  readonly action: string;
-  readonly actorEmail: string | null;
-  readonly clientAddress: string;
-  readonly happenedAt: string;
-  readonly objectKind: string;
-  readonly objectId: string;
-  readonly requestId: string;
-  readonly details: unknown;
-}
 
 const AUDIT_LOG = graphql(`query($after: ID) { auditLog(first: 30, after: $after) {
   nodes { id action actorEmail clientAddress happenedAt objectKind objectId requestId details }
   pageInfo { hasNextPage endCursor } } }`);
 
 export function AuditLog() {
-  const pages = usePages<Entry>(AUDIT_LOG, 'auditLog');
+  const pages = usePages(AUDIT_LOG);
   return (
     <Page title="Audit log" says="Who changed what, when and from where. It only ever grows.">
       <Card>

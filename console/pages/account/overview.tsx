@@ -1,23 +1,12 @@
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import { Chart } from '../../parts/chart.tsx';
-import { Field, Form } from '../../parts/form.tsx';
 import { Bones, Card, Empty, Figure, Notice, Page, Problem } from '../../parts/page.tsx';
 import { count, credits } from '../../parts/words.tsx';
-import { useConsole, useSessionState } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { useSessionState } from '../../session/console-context.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { byDay, daysAgo, USAGE, type UsageData } from '../usage/usage-data.ts';
-
-interface Standing {
-  readonly company: { readonly name: string; readonly billingMode: string };
-  readonly creditBalance: { readonly credits: number; readonly held: number };
-  readonly subscription: {
-    readonly status: string;
-    readonly isActive: boolean;
-    readonly plan: { name: string };
-  } | null;
-}
 
 const STANDING = graphql(`{
   company { name billingMode }
@@ -27,10 +16,12 @@ const STANDING = graphql(`{
 const LOOK_EVERY_MS = 5_000;
 const LOW_CREDITS = 100;
 
+type Standing = DataOf<typeof STANDING>;
+
 export function Overview() {
   const [range] = useState(() => ({ from: daysAgo(29, Date.now()), to: daysAgo(0, Date.now()) }));
-  const standing = useQuery<Standing>(STANDING, {}, LOOK_EVERY_MS);
-  const usage = useQuery<UsageData>(USAGE, { ...range, groupBy: ['DAY'] }, LOOK_EVERY_MS);
+  const standing = useQuery(STANDING, {}, LOOK_EVERY_MS);
+  const usage = useQuery(USAGE, { ...range, groupBy: ['DAY'] }, LOOK_EVERY_MS);
   const totals = usage.data?.usage.totals;
   const name = standing.data?.company.name;
   return (
@@ -124,35 +115,5 @@ function Charts({ data, range }: { data: UsageData; range: { from: string; to: s
         <Chart label="Calls and failures by day" days={days} series={made} />
       </Card>
     </div>
-  );
-}
-
-const COMPANY = graphql(`{ company { id name } }`);
-const RENAME = graphql(`mutation($name: String!) { updateCompany(name: $name) { id } }`);
-
-export function CompanyName() {
-  const { session } = useConsole();
-  const asked = useQuery<{ company: { readonly id: string; readonly name: string } }>(COMPANY);
-  const company = asked.data?.company;
-  return (
-    <Card title="The company">
-      <Problem error={asked.error} retry={asked.reload} />
-      {company === undefined ? (
-        <Bones lines={2} />
-      ) : (
-        <Form
-          submit="Rename"
-          send={async ({ text }) => {
-            await session.ask(RENAME, { name: text('name') });
-            await asked.reload();
-          }}
-        >
-          <Field label="Name" name="name" maxLength={200} defaultValue={company.name} required />
-          <p className="quiet small">
-            Its id is <code>{company.id}</code>.
-          </p>
-        </Form>
-      )}
-    </Card>
   );
 }

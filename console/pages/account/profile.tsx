@@ -6,15 +6,7 @@ import { Card, Notice, Page } from '../../parts/page.tsx';
 import { Moment } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
-import { useQuery } from '../../session/use-query.ts';
-
-interface LiveSession {
-  readonly id: string;
-  readonly clientAddress: string;
-  readonly userAgent: string;
-  readonly createdAt: string;
-  readonly refreshedAt: string;
-}
+import { useChange, useQuery } from '../../session/use-query.ts';
 
 const SESSIONS = graphql(`{ sessions { id clientAddress userAgent createdAt refreshedAt } }`);
 const END = graphql(`mutation($id: ID!) { endSession(id: $id) }`);
@@ -23,16 +15,13 @@ const LEAVE = graphql(`mutation { leaveCompany }`);
 export function Profile() {
   const { session } = useConsole();
   const state = useSessionState();
-  const sessions = useQuery<{ sessions: readonly LiveSession[] }>(SESSIONS);
+  const sessions = useQuery(SESSIONS);
   const [isChanged, setChanged] = useState(false);
   const person = state.status === 'in' ? state.person : null;
-  const end = async (id: string) => {
-    await session.ask(END, { id });
-    await sessions.reload();
-  };
+  const change = useChange(sessions.reload);
   const leave = async () => {
-    await session.ask(LEAVE);
-    await session.leave();
+    await session.request(LEAVE);
+    await session.logOut();
   };
   return (
     <Page title="Password and sessions" says={person?.email}>
@@ -43,7 +32,7 @@ export function Profile() {
             submit="Change it"
             send={async ({ text }) => {
               const passwords = { currentPassword: text('current'), newPassword: text('new') };
-              await session.enter('change-password', passwords);
+              await session.signIn('change-password', passwords);
               setChanged(true);
               await sessions.reload();
             }}
@@ -95,7 +84,7 @@ export function Profile() {
             { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
             { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
             { name: 'Last seen', show: ({ refreshedAt }) => <Moment at={refreshedAt} /> },
-            { name: 'Do', show: ({ id }) => <Act name="End" work={() => end(id)} /> },
+            { name: 'Do', show: ({ id }) => <Act name="End" work={() => change(END, { id })} /> },
           ]}
         />
       </Card>

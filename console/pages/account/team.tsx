@@ -1,23 +1,11 @@
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
-import { Card, Page, Tag } from '../../parts/page.tsx';
+import { Bones, Card, Page, Problem, Tag } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
-import { useConsole, useSessionState } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
-import { usePages } from '../../session/use-query.ts';
-import { CompanyName } from './overview.tsx';
-
-interface Member {
-  readonly id: string;
-  readonly email: string;
-  readonly role: 'COMPANY_ADMIN' | 'MEMBER';
-  readonly createdAt: string;
-}
-
-interface Invitation extends Member {
-  readonly expiresAt: string;
-}
+import { useSessionState } from '../../session/console-context.ts';
+import { graphql, type RowOf } from '../../session/graphql.ts';
+import { useChange, usePages, useQuery } from '../../session/use-query.ts';
 
 const MEMBERS = graphql(`query($after: ID) { members(first: 50, after: $after) {
   nodes { id email role createdAt } pageInfo { hasNextPage endCursor } } }`);
@@ -30,7 +18,11 @@ const WITHDRAW = graphql(`mutation($id: ID!) { withdrawInvitation(id: $id) { id 
 const CHANGE_ROLE = graphql(
   `mutation($id: ID!, $role: Role!) { changeRole(userId: $id, role: $role) { id } }`,
 );
+const COMPANY = graphql(`{ company { id name } }`);
+const RENAME = graphql(`mutation($name: String!) { updateCompany(name: $name) { id } }`);
 const REMOVE = graphql(`mutation($id: ID!) { removeMember(userId: $id) }`);
+
+type Member = RowOf<typeof MEMBERS>;
 
 export function Team() {
   const state = useSessionState();
@@ -46,12 +38,8 @@ export function Team() {
 }
 
 function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
-  const { session } = useConsole();
-  const pages = usePages<Member>(MEMBERS, 'members');
-  const change = async (query: string, variables: object) => {
-    await session.ask(query, variables);
-    await pages.reload();
-  };
+  const pages = usePages(MEMBERS);
+  const change = useChange(pages.reload);
   const actions: Column<Member> = {
     name: 'Do',
     show: ({ id, email, role }) => {
@@ -90,19 +78,15 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
 }
 
 function Invitations() {
-  const { session } = useConsole();
-  const pages = usePages<Invitation>(INVITATIONS, 'invitations');
-  const change = async (query: string, variables: object) => {
-    await session.ask(query, variables);
-    await pages.reload();
-  };
+  const pages = usePages(INVITATIONS);
+  const change = useChange(pages.reload);
   return (
     <div className="halves">
       <Card title="Invite somebody">
         <Form
           submit="Send the invitation"
           clears
-          send={({ text }) => change(INVITE, { email: text('email'), role: text('role') })}
+          send={({ text }) => change(INVITE, { email: text('email'), role: text('role') as Member['role'] })}
         >
           <Field label="E-mail" name="email" type="email" required autoComplete="off" />
           <Choice label="Role" name="role">
@@ -129,6 +113,27 @@ function Invitations() {
         />
       </Card>
     </div>
+  );
+}
+
+function CompanyName() {
+  const result = useQuery(COMPANY);
+  const change = useChange(result.reload);
+  const company = result.data?.company;
+  return (
+    <Card title="The company">
+      <Problem error={result.error} retry={result.reload} />
+      {company === undefined ? (
+        <Bones lines={2} />
+      ) : (
+        <Form submit="Rename" send={({ text }) => change(RENAME, { name: text('name') })}>
+          <Field label="Name" name="name" maxLength={200} defaultValue={company.name} required />
+          <p className="quiet small">
+            Its id is <code>{company.id}</code>.
+          </p>
+        </Form>
+      )}
+    </Card>
   );
 }
 

@@ -1,18 +1,15 @@
 import { useState } from 'react';
 import { Act, Confirmed, Dialog } from '../../parts/dialog.tsx';
 import { Checks, Field, Form } from '../../parts/form.tsx';
-import type { Typed } from '../../parts/typed.ts';
+import type { FormValues } from '../../parts/form-values.ts';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { type DataOf, graphql, type Variables } from '../../session/graphql.ts';
 
-export interface AlertSettings {
-  readonly isOn: boolean;
-  /** Null for shares of the last top-up. */
-  readonly balanceThresholds: readonly number[] | null;
-  readonly limitPercents: readonly number[];
-  /** Null for all admins. */
-  readonly receivers: readonly { readonly email: string }[] | null;
-}
+const SET = graphql(`mutation($input: AlertSettingsInput!) {
+  setAlertSettings(input: $input) { isOn balanceThresholds limitPercents receivers { email } } }`);
+
+type AlertSettings = DataOf<typeof SET>['setAlertSettings'];
+type AlertSettingsInput = Variables<typeof SET>['input'];
 
 interface AlertSettingsProps {
   readonly settings: AlertSettings;
@@ -21,15 +18,13 @@ interface AlertSettingsProps {
   changed(): Promise<void>;
 }
 
-const SET = graphql(`mutation($input: AlertSettingsInput!) { setAlertSettings(input: $input) { isOn } }`);
-
 /** Changes what is told and to whom, and switches all of it off and on. */
 export function ChangeAlerts(props: AlertSettingsProps) {
   const { session } = useConsole();
   const [isOpen, setOpen] = useState(false);
   const { settings, changed } = props;
-  const set = async (input: object) => {
-    await session.ask(SET, { input });
+  const set = async (input: AlertSettingsInput) => {
+    await session.request(SET, { input });
     await changed();
   };
   return (
@@ -64,7 +59,7 @@ export function ChangeAlerts(props: AlertSettingsProps) {
 
 interface SettingsFormProps extends AlertSettingsProps {
   close(): void;
-  set(input: object): Promise<void>;
+  set(input: AlertSettingsInput): Promise<void>;
 }
 
 function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormProps) {
@@ -79,7 +74,7 @@ function SettingsForm({ settings, isPrepaid, people, close, set }: SettingsFormP
       <p className="quiet">
         For what is charged from now on. A balance above what you have now is told of after the next top-up.
       </p>
-      <Form submit="Set the alerts" beside={cancel} send={async (typed) => set(read(typed, settings))}>
+      <Form submit="Set the alerts" beside={cancel} send={async (values) => set(read(values, settings))}>
         {isPrepaid && (
           <Field
             label="Balances, in credits"
@@ -124,7 +119,7 @@ function inputOf({ isOn, balanceThresholds, limitPercents, receivers }: AlertSet
 }
 
 /** A field that is not shown stays as it was; an empty one goes back to its default. */
-function read({ text, all }: Typed, settings: AlertSettings) {
+function read({ text, all }: FormValues, settings: AlertSettings) {
   const present = inputOf(settings);
   const balances = numbersIn(text('balances'), 'Write balances as 500 or 2.5, with spaces between them.');
   const percents = numbersIn(text('percents'), 'Write shares as 80 or 100, with spaces between them.');

@@ -4,23 +4,9 @@ import { Facts } from '../../parts/facts.tsx';
 import { List } from '../../parts/list.tsx';
 import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { credits, Moment } from '../../parts/words.tsx';
-import { graphql } from '../../session/graphql.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
-import { type AlertSettings, ChangeAlerts } from './alert-settings.tsx';
-
-interface Alert {
-  readonly kind: 'LOW_BALANCE' | 'CREDIT_LINE' | 'KEY_SPENDING';
-  readonly thresholdPercent: number;
-  /** In credits, where the company had set it itself. */
-  readonly threshold: number | null;
-  readonly keyName: string | null;
-  readonly raisedAt: string;
-  readonly mailedAt: string | null;
-}
-
-interface AlertsData extends Watched {
-  readonly creditAlerts: readonly Alert[];
-}
+import { ChangeAlerts } from './alert-settings.tsx';
 
 const ALERTS = graphql(`{
   creditAlerts { kind thresholdPercent threshold keyName raisedAt mailedAt }
@@ -31,8 +17,11 @@ const ALERTS = graphql(`{
 }`);
 const LOOK_EVERY_MS = 15_000;
 
+type AlertsData = DataOf<typeof ALERTS>;
+type Alert = AlertsData['creditAlerts'][number];
+
 export function Alerts() {
-  const { data, error, reload } = useQuery<AlertsData>(ALERTS, {}, LOOK_EVERY_MS);
+  const { data, error, reload } = useQuery(ALERTS, {}, LOOK_EVERY_MS);
   const [isSet, setSet] = useState(false);
   const change = data !== null && (
     <ChangeAlerts
@@ -104,23 +93,8 @@ function wordsOf({ kind, thresholdPercent, threshold, keyName }: Alert): string 
   }
 }
 
-interface Watched {
-  readonly alertSettings: AlertSettings;
-  readonly company: { readonly billingMode: string; readonly creditLimit: number | null };
-  readonly members: {
-    readonly nodes: readonly { readonly id: string; readonly email: string; readonly role: string }[];
-    readonly pageInfo: { readonly hasNextPage: boolean };
-  };
-  readonly apiKeys: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly status: string;
-    readonly monthlySpendingLimit: number | null;
-  }[];
-}
-
 /** What is watched and who is told, in words. */
-function AlertsWatched({ company, apiKeys, alertSettings, members }: Watched) {
+function AlertsWatched({ company, apiKeys, alertSettings, members }: AlertsData) {
   const { balanceThresholds, limitPercents, receivers } = alertSettings;
   const isPrepaid = company.billingMode === 'PREPAID';
   const shares = listed(limitPercents.map((percent) => `${percent} %`));
@@ -169,7 +143,7 @@ function limitWords(limit: number | null, shares: string): string {
   return `when ${shares} of ${credits(limit)} credits are used; once a month`;
 }
 
-function keysWords(apiKeys: Watched['apiKeys'], shares: string): ReactNode {
+function keysWords(apiKeys: AlertsData['apiKeys'], shares: string): ReactNode {
   const limited = apiKeys.filter((key) => key.status === 'LIVE' && key.monthlySpendingLimit !== null);
   if (limited.length === 0) {
     return (

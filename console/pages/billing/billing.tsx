@@ -1,39 +1,19 @@
 import { useEffect } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { Act } from '../../parts/dialog.tsx';
+import { saveFile } from '../../parts/files.ts';
 import { List } from '../../parts/list.tsx';
 import { Bones, Card, Empty, Figure, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
-import { saveFile } from '../../parts/save-file.ts';
 import { credits, Moment, money, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import {
+  type DataOf,
+  graphql,
+  type Query,
+  type RowOf,
+  type VariablesArgument,
+} from '../../session/graphql.ts';
 import { usePages, useQuery } from '../../session/use-query.ts';
-
-interface Sold {
-  readonly id: string;
-  readonly name: string;
-  readonly credits: number;
-  readonly price: number;
-  readonly currency: string;
-}
-
-interface Shop {
-  readonly creditBalance: { readonly credits: number; readonly held: number; readonly updatedAt: string };
-  readonly creditPacks: readonly Sold[];
-  readonly plans: readonly (Sold & {
-    interval: string;
-    active: boolean;
-    billingMode: string;
-    needsProviderPricing: boolean;
-  })[];
-  readonly subscription: {
-    readonly status: string;
-    readonly isActive: boolean;
-    readonly cancelAtPeriodEnd: boolean;
-    readonly currentPeriodEnd: string | null;
-    readonly plan: { readonly name: string };
-  } | null;
-}
 
 const SHOP = graphql(`{
   creditBalance { credits held updatedAt }
@@ -44,10 +24,24 @@ const SHOP = graphql(`{
 const BUY = graphql(`mutation($id: ID!) { page: createCreditPackCheckout(creditPackId: $id) { url } }`);
 const SUBSCRIBE = graphql(`mutation($id: ID!) { page: createSubscriptionCheckout(planId: $id) { url } }`);
 const PORTAL = graphql(`mutation { page: createBillingPortalSession { url } }`);
+const TRANSACTIONS = graphql(`query($after: ID) { creditTransactions(first: 10, after: $after) {
+  nodes { id type credits balanceAfter reason createdAt } pageInfo { hasNextPage endCursor } } }`);
+const PURCHASES = graphql(`query($after: ID) { creditPackPurchases(first: 10, after: $after) {
+  nodes { id amount currency credits status createdAt creditPack { name } } pageInfo { hasNextPage endCursor } } }`);
+const INVOICES = graphql(`query($after: ID) { invoices(first: 10, after: $after) {
+  nodes { id number kind status amount currency createdAt dueDate url } pageInfo { hasNextPage endCursor } } }`);
+const STATEMENT = graphql(
+  `query($from: DateTime!, $to: DateTime!) { creditStatement(from: $from, to: $to) }`,
+);
+const MOODS: Record<string, Mood> = { COMPLETED: 'good', PAID: 'good', OPEN: 'warn', PENDING: 'warn' };
+const STATEMENT_MS = 90 * 86_400_000;
 const LOOK_EVERY_MS = 4_000;
 
+type Shop = DataOf<typeof SHOP>;
+type Invoice = RowOf<typeof INVOICES>;
+
 export function Billing() {
-  const shop = useQuery<Shop>(SHOP, {}, LOOK_EVERY_MS);
+  const shop = useQuery(SHOP, {}, LOOK_EVERY_MS);
   const balance = shop.data?.creditBalance;
   return (
     <Page title="Credits" says="What you hold, what you can buy, and every change of it.">
@@ -104,8 +98,11 @@ function ComingBack() {
 
 function usePaymentPage() {
   const { session } = useConsole();
-  return async (query: string, variables: object = {}) => {
-    const { page } = await session.ask<{ page: { url: string } }>(query, variables);
+  return async <Variables,>(
+    opens: Query<{ page: { url: string } }, Variables>,
+    ...variables: VariablesArgument<Variables>
+  ) => {
+    const { page } = await session.request(opens, ...variables);
     location.assign(page.url);
   };
 }
@@ -167,58 +164,15 @@ function Offers({ shop }: { shop: Shop }) {
   );
 }
 
-interface Transaction {
-  readonly id: string;
-  readonly type: string;
-  readonly credits: number;
-  readonly balanceAfter: number;
-  readonly reason: string | null;
-  readonly createdAt: string;
-}
-
-interface Purchase {
-  readonly id: string;
-  readonly amount: number;
-  readonly currency: string;
-  readonly credits: number;
-  readonly status: 'PENDING' | 'COMPLETED' | 'CANCELED';
-  readonly createdAt: string;
-  readonly creditPack: { readonly name: string };
-}
-
-interface Invoice {
-  readonly id: string;
-  readonly number: string | null;
-  readonly kind: string;
-  readonly status: string;
-  readonly amount: number;
-  readonly currency: string;
-  readonly createdAt: string;
-  readonly dueDate: string | null;
-  readonly url: string | null;
-}
-
-const TRANSACTIONS = graphql(`query($after: ID) { creditTransactions(first: 10, after: $after) {
-  nodes { id type credits balanceAfter reason createdAt } pageInfo { hasNextPage endCursor } } }`);
-const PURCHASES = graphql(`query($after: ID) { creditPackPurchases(first: 10, after: $after) {
-  nodes { id amount currency credits status createdAt creditPack { name } } pageInfo { hasNextPage endCursor } } }`);
-const INVOICES = graphql(`query($after: ID) { invoices(first: 10, after: $after) {
-  nodes { id number kind status amount currency createdAt dueDate url } pageInfo { hasNextPage endCursor } } }`);
-const STATEMENT = graphql(
-  `query($from: DateTime!, $to: DateTime!) { creditStatement(from: $from, to: $to) }`,
-);
-const MOODS: Record<string, Mood> = { COMPLETED: 'good', PAID: 'good', OPEN: 'warn', PENDING: 'warn' };
-const STATEMENT_MS = 90 * 86_400_000;
-
-/** Looks again when the balance has changed. */
+/** Reloads when the balance has changed. */
 function Transactions({ changedAt }: { changedAt: string }) {
   const { session } = useConsole();
-  const pages = usePages<Transaction>(TRANSACTIONS, 'creditTransactions');
+  const pages = usePages(TRANSACTIONS);
   useReloadOn(changedAt, pages.reload);
   const save = async () => {
     const now = Date.now();
     const range = { from: new Date(now - STATEMENT_MS).toISOString(), to: new Date(now).toISOString() };
-    const { creditStatement } = await session.ask<{ creditStatement: string }>(STATEMENT, range);
+    const { creditStatement } = await session.request(STATEMENT, range);
     saveFile('credits.csv', 'text/csv', creditStatement);
   };
   return (
@@ -248,7 +202,7 @@ function Transactions({ changedAt }: { changedAt: string }) {
 }
 
 function Purchases({ changedAt }: { changedAt: string }) {
-  const pages = usePages<Purchase>(PURCHASES, 'creditPackPurchases');
+  const pages = usePages(PURCHASES);
   useReloadOn(changedAt, pages.reload);
   return (
     <Card title="Purchases">
@@ -276,7 +230,7 @@ function Purchases({ changedAt }: { changedAt: string }) {
 }
 
 function Invoices() {
-  const pages = usePages<Invoice>(INVOICES, 'invoices');
+  const pages = usePages(INVOICES);
   return (
     <Card title="Invoices">
       <List

@@ -1,47 +1,32 @@
 import { Link, useLocation, useParams } from 'wouter';
 import { Confirmed } from '../../parts/dialog.tsx';
 import { Chips, Facts } from '../../parts/facts.tsx';
-import { Area, Choice, Field, Form, type Typed } from '../../parts/form.tsx';
+import { Area, Choice, Field, Form } from '../../parts/form.tsx';
+import type { FormValues } from '../../parts/form-values.ts';
 import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
-import { useQuery } from '../../session/use-query.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
+import { useChange, useQuery } from '../../session/use-query.ts';
 import { History } from './history.tsx';
 import { experienceWords } from './talent-profile.ts';
-
-export type JobStatus = 'ACTIVE' | 'DRAFT' | 'CLOSED';
-
-interface OneJob extends JobFieldsData {
-  readonly id: string;
-  readonly status: JobStatus;
-  readonly parsing: string;
-  readonly parseProblem: string | null;
-  readonly engine: string | null;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-  readonly versions: readonly {
-    readonly version: number;
-    readonly what: string;
-    readonly fields: unknown;
-    readonly changedByEmail: string | null;
-    readonly changedAt: string;
-  }[];
-}
 
 const JOB = graphql(`query($id: ID!) { job(id: $id) {
   id title description status location remote employmentType mustHave niceToHave minMonthsExperience parsing
   parseProblem engine createdAt updatedAt versions { version what fields changedByEmail changedAt } } }`);
 const UPDATE = graphql(`mutation($id: ID!, $input: JobInput!) { updateJob(id: $id, input: $input) { id } }`);
 const CLOSE = graphql(`mutation($id: ID!) { closeJob(id: $id) { id } }`);
-export const JOB_MOODS: Record<JobStatus, Mood> = { ACTIVE: 'good', DRAFT: 'warn', CLOSED: 'plain' };
-const LOOK_WHILE_READING_MS = 1_500;
+export const JOB_MOODS: Record<Job['status'], Mood> = { ACTIVE: 'good', DRAFT: 'warn', CLOSED: 'plain' };
+export const LOOK_WHILE_READING_MS = 1_500;
+const KINDS = ['full-time', 'part-time', 'contract', 'temporary', 'internship', 'apprenticeship'];
+
+type Job = DataOf<typeof JOB>['job'];
 
 function useJob(id: string) {
-  const asked = useQuery<{ job: OneJob }>(JOB, { id }, (data) =>
+  const result = useQuery(JOB, { id }, (data) =>
     data?.job.parsing === 'PENDING' ? LOOK_WHILE_READING_MS : null,
   );
-  return { job: asked.data?.job ?? null, error: asked.error, reload: asked.reload };
+  return { job: result.data?.job ?? null, error: result.error, reload: result.reload };
 }
 
 export function JobPage() {
@@ -59,7 +44,7 @@ export function JobPage() {
   );
 }
 
-function ShownJob({ job }: { job: OneJob }) {
+function ShownJob({ job }: { job: Job }) {
   return (
     <>
       <p className="row small quiet">
@@ -102,12 +87,8 @@ function ShownJob({ job }: { job: OneJob }) {
   );
 }
 
-function JobActions({ job: { id, title, status }, changed }: { job: OneJob; changed(): Promise<void> }) {
-  const { session } = useConsole();
-  const change = async (query: string, variables: object) => {
-    await session.ask(query, variables);
-    await changed();
-  };
+function JobActions({ job: { id, title, status }, changed }: { job: Job; changed(): Promise<void> }) {
+  const change = useChange(changed);
   return (
     <>
       <Link className="button" href={`/jobs/${id}/edit`}>
@@ -159,8 +140,8 @@ export function JobEdit() {
           <Form
             submit="Save"
             beside={<Link href={here}>Cancel</Link>}
-            send={async (typed) => {
-              await session.ask(UPDATE, { id, input: jobInput(typed) });
+            send={async (values) => {
+              await session.request(UPDATE, { id, input: jobInput(values) });
               navigate(here);
             }}
           >
@@ -172,21 +153,8 @@ export function JobEdit() {
   );
 }
 
-interface JobFieldsData {
-  readonly title: string;
-  readonly description: string;
-  readonly location: string | null;
-  readonly remote: boolean;
-  readonly employmentType: string | null;
-  readonly mustHave: readonly string[];
-  readonly niceToHave: readonly string[];
-  readonly minMonthsExperience: number | null;
-}
-
-const KINDS = ['full-time', 'part-time', 'contract', 'temporary', 'internship', 'apprenticeship'];
-
 /** The fields of a job, empty for a new one. */
-export function JobFields({ job }: { job?: JobFieldsData }) {
+export function JobFields({ job }: { job?: Job }) {
   const kinds = [...new Set([...KINDS, ...(job?.employmentType == null ? [] : [job.employmentType])])];
   return (
     <>
@@ -235,8 +203,8 @@ export function JobFields({ job }: { job?: JobFieldsData }) {
   );
 }
 
-/** What was typed, as the backend takes it. */
-export function jobInput({ text, number, all }: Typed) {
+/** The values of the form, as the backend takes them. */
+export function jobInput({ text, number, all }: FormValues) {
   const lines = (value: string) =>
     value
       .split('\n')

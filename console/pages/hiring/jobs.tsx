@@ -5,21 +5,9 @@ import { List } from '../../parts/list.tsx';
 import { Card, Page, Tag } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { graphql, type RowOf, type Variables } from '../../session/graphql.ts';
 import { usePages } from '../../session/use-query.ts';
-import { JOB_MOODS, JobFields, type JobStatus, jobInput } from './job.tsx';
-
-interface Job {
-  readonly id: string;
-  readonly title: string;
-  readonly location: string | null;
-  readonly remote: boolean;
-  readonly status: JobStatus;
-  readonly parsing: string;
-  readonly parseProblem: string | null;
-  readonly mustHave: readonly string[];
-  readonly updatedAt: string;
-}
+import { JOB_MOODS, JobFields, jobInput, LOOK_WHILE_READING_MS } from './job.tsx';
 
 const JOBS = graphql(`query($after: ID, $status: JobStatus, $search: String) {
   jobs(first: 20, after: $after, status: $status, search: $search) {
@@ -27,19 +15,20 @@ const JOBS = graphql(`query($after: ID, $status: JobStatus, $search: String) {
     pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: JobInput!) { createJob(input: $input) { id } }`);
 
-const LOOK_WHILE_READING_MS = 1_500;
+type Job = RowOf<typeof JOBS>;
+type JobInput = Variables<typeof CREATE>['input'];
 
 export function Jobs() {
   const { session } = useConsole();
-  const [status, setStatus] = useState('');
+  const [status, setStatus] = useState<Job['status'] | ''>('');
   const [search, setSearch] = useState('');
   const wanted = { ...(status === '' ? {} : { status }), ...(search === '' ? {} : { search }) };
-  const pages = usePages<Job>(JOBS, 'jobs', wanted, (nodes) =>
+  const pages = usePages(JOBS, wanted, (nodes) =>
     nodes.some(({ parsing }) => parsing === 'PENDING') ? LOOK_WHILE_READING_MS : null,
   );
   const { reload } = pages;
-  const add = async (input: object) => {
-    await session.ask(CREATE, { input });
+  const add = async (input: JobInput) => {
+    await session.request(CREATE, { input });
     await reload();
   };
   return (
@@ -52,7 +41,11 @@ export function Jobs() {
             value={search}
             onChange={(event) => setSearch(event.target.value)}
           />
-          <Choice label="Status" value={status} onChange={(event) => setStatus(event.target.value)}>
+          <Choice
+            label="Status"
+            value={status}
+            onChange={(event) => setStatus(event.target.value as typeof status)}
+          >
             <option value="">All</option>
             <option value="ACTIVE">Active</option>
             <option value="DRAFT">Draft</option>
@@ -96,7 +89,7 @@ function JobName({ id, title, location, remote, parsing, parseProblem }: Job) {
   );
 }
 
-function NewJob({ add }: { add(input: object): Promise<void> }) {
+function NewJob({ add }: { add(input: JobInput): Promise<void> }) {
   return (
     <div className="halves">
       <Card title="Add a job">

@@ -7,30 +7,8 @@ import { List } from '../../parts/list.tsx';
 import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
 import { count, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { graphql, type RowOf } from '../../session/graphql.ts';
 import { usePages, useQuery } from '../../session/use-query.ts';
-
-interface Match {
-  readonly id: string;
-  readonly score: number;
-  readonly jobToTalent: number;
-  readonly talentToJob: number;
-  readonly reasons: readonly string[];
-  readonly missing: readonly string[];
-  readonly updatedAt: string;
-  readonly engine: string;
-  readonly job: { readonly id: string; readonly title: string };
-  readonly talent: { readonly id: string; readonly name: string | null };
-  readonly parts: readonly MatchPart[];
-}
-
-interface MatchPart {
-  readonly name: string;
-  readonly score: number;
-  readonly weight: number;
-  readonly found: readonly string[];
-  readonly missing: readonly string[];
-}
 
 const MATCHES = graphql(`query($after: ID, $jobId: ID, $talentId: ID) {
   matches(first: 20, after: $after, jobId: $jobId, talentId: $talentId) {
@@ -38,13 +16,19 @@ const MATCHES = graphql(`query($after: ID, $jobId: ID, $talentId: ID) {
       job { id title } talent { id name }
       parts { name score weight found missing } }
     pageInfo { hasNextPage endCursor } } }`);
+const WEIGHTS = graphql(`{ matchWeights { part weight } }`);
+const SET_WEIGHTS = graphql(
+  `mutation($weights: [MatchWeightInput!]!) { setMatchWeights(weights: $weights) { part } }`,
+);
+
+type Match = RowOf<typeof MATCHES>;
 
 export function Matches() {
   const search = new URLSearchParams(useSearch());
   const [shown, setShown] = useState<Match | null>(null);
   const jobId = search.get('job');
   const talentId = search.get('talent');
-  const pages = usePages<Match>(MATCHES, 'matches', {
+  const pages = usePages(MATCHES, {
     ...(jobId === null ? {} : { jobId }),
     ...(talentId === null ? {} : { talentId }),
   });
@@ -156,30 +140,20 @@ function Reasons({ match, close }: { match: Match; close(): void }) {
   );
 }
 
-interface Weight {
-  readonly part: string;
-  readonly weight: number;
-}
-
-const WEIGHTS = graphql(`{ matchWeights { part weight } }`);
-const SET_WEIGHTS = graphql(
-  `mutation($weights: [MatchWeightInput!]!) { setMatchWeights(weights: $weights) { part } }`,
-);
-
 /** What counts how much, for those who may set it. */
 function MatchWeights() {
   const { session } = useConsole();
   const state = useSessionState();
-  const asked = useQuery<{ matchWeights: readonly Weight[] }>(WEIGHTS);
+  const result = useQuery(WEIGHTS);
   const [isSet, setSet] = useState(false);
-  const weights = asked.data?.matchWeights;
+  const weights = result.data?.matchWeights;
   if (state.status !== 'in' || state.person.role !== 'COMPANY_ADMIN') return null;
   return (
     <Card title="What counts how much">
       <p className="quiet">
         From 0 to 100; only their relation matters. All matches are scored anew afterwards.
       </p>
-      <Problem error={asked.error} retry={asked.reload} />
+      <Problem error={result.error} retry={result.reload} />
       {isSet && <Notice mood="good">Set. The matches are being scored anew.</Notice>}
       {weights === undefined ? (
         <Bones />
@@ -188,9 +162,9 @@ function MatchWeights() {
           submit="Set the weights"
           send={async ({ number }) => {
             const wanted = weights.map(({ part }) => ({ part, weight: number(part) ?? 0 }));
-            await session.ask(SET_WEIGHTS, { weights: wanted });
+            await session.request(SET_WEIGHTS, { weights: wanted });
             setSet(true);
-            await asked.reload();
+            await result.reload();
           }}
         >
           <div className="columns">

@@ -1,4 +1,4 @@
-import { objectIn, textIn } from './talent-profile.ts';
+import { numberIn, objectIn, textIn, textsIn } from '../../parts/json.ts';
 
 /** What is known of a meeting, as the backend words it; whatever is of another form is nothing. */
 export interface Insight {
@@ -33,10 +33,6 @@ export interface Briefing {
   readonly fits: readonly string[];
   readonly askAbout: readonly string[];
 }
-
-const numberIn = (value: unknown) => (typeof value === 'number' ? value : null);
-const textsIn = (value: unknown) =>
-  Array.isArray(value) ? value.map(textIn).filter((one) => one !== '') : [];
 
 /** With who said it, where that is known. */
 const saidIn = (value: unknown): readonly string[] =>

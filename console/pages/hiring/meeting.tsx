@@ -5,22 +5,9 @@ import { List } from '../../parts/list.tsx';
 import { Bones, Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { exact, Moment } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { briefingOf, type Insight, insightOf, lengthWords, type Summary } from './meeting-data.ts';
-
-interface OneMeeting {
-  readonly id: string;
-  readonly room: string;
-  readonly startsAt: string | null;
-  readonly plannedMinutes: number | null;
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
-  readonly jobId: string | null;
-  readonly talentId: string | null;
-  readonly briefing: unknown;
-  readonly insight: unknown;
-}
 
 const MEETING = graphql(`query($id: ID!) { meeting(id: $id) {
   id room startsAt plannedMinutes startedAt endedAt jobId talentId briefing insight } }`);
@@ -30,20 +17,22 @@ const ADD_TRANSCRIPT = graphql(`mutation($id: ID!, $text: String!) {
   addMeetingTranscript(meetingId: $id, text: $text) { id } }`);
 const LOOK_EVERY_MS = 5_000;
 
+type Meeting = DataOf<typeof MEETING>['meeting'];
+
 export function MeetingPage() {
   const { session } = useConsole();
   const { id } = useParams<{ id: string }>();
-  const asked = useQuery<{ meeting: OneMeeting }>(MEETING, { id }, LOOK_EVERY_MS);
-  const meeting = asked.data?.meeting ?? null;
+  const result = useQuery(MEETING, { id }, LOOK_EVERY_MS);
+  const meeting = result.data?.meeting ?? null;
   const insight = insightOf(meeting?.insight);
   return (
     <Page
       title={meeting === null ? 'Meeting' : `Room ${meeting.room}`}
       back={{ href: '/meetings', name: 'Meetings' }}
     >
-      <Problem error={asked.error} retry={asked.reload} />
+      <Problem error={result.error} retry={result.reload} />
       {meeting === null ? (
-        asked.error === null && <Bones lines={6} />
+        result.error === null && <Bones lines={6} />
       ) : (
         <>
           <Plan meeting={meeting} />
@@ -61,8 +50,8 @@ export function MeetingPage() {
               submit="Add the transcript"
               clears
               send={async ({ text }) => {
-                await session.ask(ADD_TRANSCRIPT, { id, text: text('text') });
-                await asked.reload();
+                await session.request(ADD_TRANSCRIPT, { id, text: text('text') });
+                await result.reload();
               }}
             >
               <Area label="Transcript" name="text" rows={6} required placeholder="Ada: Welcome …" />
@@ -74,7 +63,7 @@ export function MeetingPage() {
   );
 }
 
-function Plan({ meeting }: { meeting: OneMeeting }) {
+function Plan({ meeting }: { meeting: Meeting }) {
   const { startsAt, plannedMinutes, startedAt, endedAt, jobId, talentId } = meeting;
   return (
     <Card title="When and what for">
@@ -95,13 +84,13 @@ function Plan({ meeting }: { meeting: OneMeeting }) {
 }
 
 function JobLink({ id }: { id: string }) {
-  const { data, error } = useQuery<{ job: { readonly title: string } }>(JOB, { id });
+  const { data, error } = useQuery(JOB, { id });
   if (error !== null) return 'no longer there';
   return <Link href={`/jobs/${id}`}>{data?.job.title ?? '…'}</Link>;
 }
 
 function TalentLink({ id }: { id: string }) {
-  const { data, error } = useQuery<{ talent: { readonly name: string | null } }>(TALENT, { id });
+  const { data, error } = useQuery(TALENT, { id });
   if (error !== null) return 'no longer there';
   return <Link href={`/talents/${id}`}>{data === null ? '…' : (data.talent.name ?? 'Without a name')}</Link>;
 }

@@ -7,20 +7,6 @@ import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { usePages, useQuery } from '../../session/use-query.ts';
 
-interface Meeting {
-  readonly id: string;
-  readonly room: string;
-  readonly startsAt: string | null;
-  readonly startedAt: string | null;
-  readonly endedAt: string | null;
-  readonly jobId: string | null;
-}
-
-interface Subjects {
-  readonly jobs: { readonly nodes: readonly { readonly id: string; readonly title: string }[] };
-  readonly talents: { readonly nodes: readonly { readonly id: string; readonly name: string | null }[] };
-}
-
 const MEETINGS = graphql(`query($after: ID) { meetings(first: 20, after: $after) {
   nodes { id room startsAt startedAt endedAt jobId } pageInfo { hasNextPage endCursor } } }`);
 const SUBJECTS = graphql(`{
@@ -30,7 +16,7 @@ const SUBJECTS = graphql(`{
 const ANNOUNCE = graphql(`mutation($input: MeetingInput!) { createMeeting(input: $input) { id } }`);
 
 export function Meetings() {
-  const pages = usePages<Meeting>(MEETINGS, 'meetings');
+  const pages = usePages(MEETINGS);
   return (
     <Page
       title="Meetings"
@@ -61,7 +47,7 @@ export function Meetings() {
 
 function Announce({ changed }: { changed(): Promise<void> }) {
   const { session } = useConsole();
-  const { data, error, reload } = useQuery<Subjects>(SUBJECTS);
+  const { data, error, reload } = useQuery(SUBJECTS);
   return (
     <Card title="Announce a room">
       <p className="quiet">
@@ -80,7 +66,7 @@ function Announce({ changed }: { changed(): Promise<void> }) {
             jobId: text('job') === '' ? null : text('job'),
             talentId: text('talent') === '' ? null : text('talent'),
           };
-          await session.ask(ANNOUNCE, { input });
+          await session.request(ANNOUNCE, { input });
           await changed();
         }}
       >

@@ -1,12 +1,14 @@
 import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
-import { Area, Field, Form, type Typed } from '../../parts/form.tsx';
+import { Area, Field, Form } from '../../parts/form.tsx';
+import type { FormValues } from '../../parts/form-values.ts';
+import { objectIn, textIn } from '../../parts/json.ts';
 import { Bones, Card, Notice, Page, Problem } from '../../parts/page.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
-import { type OneTalent, useTalent } from './talent.tsx';
+import { type Talent, useTalent } from './talent.tsx';
 import { editedProfile, type KeyedEntry, SECTIONS, type Sections } from './talent-edited.ts';
-import { type Entry, objectIn, profileOf, textIn } from './talent-profile.ts';
+import { type Entry, profileOf } from './talent-profile.ts';
 
 const UPDATE = graphql(
   `mutation($id: ID!, $profile: JSON!) { updateTalent(id: $id, profile: $profile) { id } }`,
@@ -32,7 +34,7 @@ export function TalentEdit() {
   );
 }
 
-function ProfileForm({ talent }: { talent: OneTalent }) {
+function ProfileForm({ talent }: { talent: Talent }) {
   const { session } = useConsole();
   const [, navigate] = useLocation();
   const profile = profileOf(talent.profile);
@@ -41,8 +43,8 @@ function ProfileForm({ talent }: { talent: OneTalent }) {
   const { basics } = profile;
   const place = objectIn(basics.location);
   const here = `/talents/${talent.id}`;
-  const send = async (typed: Typed) => {
-    await session.ask(UPDATE, { id: talent.id, profile: editedProfile(whole, sections, typed) });
+  const send = async (values: FormValues) => {
+    await session.request(UPDATE, { id: talent.id, profile: editedProfile(whole, sections, values) });
     navigate(here);
   };
   return (

@@ -1,5 +1,6 @@
-import type { Typed } from '../../parts/typed.ts';
-import { type Entry, objectIn, profileOf, textIn } from './talent-profile.ts';
+import type { FormValues } from '../../parts/form-values.ts';
+import { objectIn, textIn } from '../../parts/json.ts';
+import { type Entry, profileOf } from './talent-profile.ts';
 
 export interface KeyedEntry {
   readonly key: number;
@@ -71,7 +72,7 @@ export const SECTIONS: Readonly<
 const BASICS = ['name', 'label', 'email', 'phone', 'url', 'summary'];
 
 /** The whole profile with what was typed in its place: whatever the form does not show is kept. */
-export function editedProfile(whole: Entry, sections: Sections, typed: Typed): Entry {
+export function editedProfile(whole: Entry, sections: Sections, typed: FormValues): Entry {
   const { text, number } = typed;
   const { basics, skills } = profileOf(whole);
   const place = objectIn(basics.location);
@@ -100,7 +101,11 @@ export function editedProfile(whole: Entry, sections: Sections, typed: Typed): E
 }
 
 /** Nothing where nothing was typed. */
-function editedEntry(section: keyof Sections, { key, entry }: KeyedEntry, { text }: Typed): readonly Entry[] {
+function editedEntry(
+  section: keyof Sections,
+  { key, entry }: KeyedEntry,
+  { text }: FormValues,
+): readonly Entry[] {
   const values = SECTIONS[section].fields.map(
     ({ name }) => [name, text(`${section}.${key}.${name}`) || null] as const,
   );

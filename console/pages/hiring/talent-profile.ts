@@ -1,3 +1,5 @@
+import { type JsonObject, objectIn } from '../../parts/json.ts';
+
 /** A profile as the console reads it: JSON Resume in its outlines. Whatever is of another form is nothing. */
 export interface Profile {
   readonly basics: Readonly<Record<string, unknown>>;
@@ -9,7 +11,7 @@ export interface Profile {
   readonly projects: readonly Entry[];
 }
 
-export type Entry = Readonly<Record<string, unknown>>;
+export type Entry = JsonObject;
 export type SectionName = Exclude<keyof Profile, 'basics'>;
 
 export interface Evidence {
@@ -19,14 +21,10 @@ export interface Evidence {
   readonly confidence: number;
 }
 
-export const objectIn = (value: unknown): Entry =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Entry) : {};
 const listIn = (value: unknown): readonly Entry[] => (Array.isArray(value) ? value.map(objectIn) : []);
 /** JSON Resume allows a list of plain words where others have objects. */
 const namedIn = (value: unknown, name: string): readonly Entry[] =>
   Array.isArray(value) ? value.map((one) => (typeof one === 'string' ? { [name]: one } : objectIn(one))) : [];
-export const textIn = (value: unknown): string =>
-  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
 export function profileOf(value: unknown): Profile {
   const profile = objectIn(value);

@@ -1,7 +1,8 @@
 import { Chips, Facts } from '../../parts/facts.tsx';
+import { objectIn, textIn } from '../../parts/json.ts';
 import { Card } from '../../parts/page.tsx';
 import { spoken } from '../../parts/words.tsx';
-import { type Entry, experienceWords, objectIn, type Profile, placed, textIn } from './talent-profile.ts';
+import { type Entry, experienceWords, type Profile, placed } from './talent-profile.ts';
 import { Value } from './talent-source.tsx';
 
 /** A profile to be read; every value that the CV has leads there. */

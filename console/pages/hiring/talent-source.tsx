@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useState } from 'react';
+import { textIn } from '../../parts/json.ts';
 import { Card, Empty } from '../../parts/page.tsx';
-import { type Evidence, piecesOf, placed, textIn } from './talent-profile.ts';
+import { type Evidence, piecesOf, placed } from './talent-profile.ts';
 
 interface Tracing {
   readonly chosen: string | null;

@@ -1,54 +1,33 @@
 import { useMemo } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
+import { saveFile } from '../../parts/files.ts';
+import { objectIn } from '../../parts/json.ts';
 import { Bones, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
-import { saveFile } from '../../parts/save-file.ts';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole, useIsAdmin } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { History } from './history.tsx';
-import { evidenceOf, objectIn, profileOf } from './talent-profile.ts';
+import { evidenceOf, profileOf } from './talent-profile.ts';
 import { ShownProfile } from './talent-shown.tsx';
 import { SourceText, Traces } from './talent-source.tsx';
-
-export interface OneTalent {
-  readonly id: string;
-  readonly name: string | null;
-  readonly headline: string | null;
-  readonly status: TalentStatus;
-  readonly problem: string | null;
-  readonly profile: unknown;
-  readonly evidence: unknown;
-  readonly document: unknown;
-  readonly engine: string | null;
-  readonly text: string | null;
-  readonly createdAt: string;
-  readonly duplicateOf: { readonly id: string; readonly name: string | null } | null;
-  readonly versions: readonly {
-    readonly version: number;
-    readonly what: string;
-    readonly profile: unknown;
-    readonly changedByEmail: string | null;
-    readonly changedAt: string;
-  }[];
-}
-
-export type TalentStatus = 'PENDING' | 'READY' | 'FAILED';
 
 const TALENT = graphql(`query($id: ID!) { talent(id: $id) {
   id name headline status problem profile evidence document engine text createdAt duplicateOf { id name }
   versions { version what profile changedByEmail changedAt } } }`);
 const ERASE = graphql(`mutation($id: ID!) { eraseTalent(id: $id) }`);
 const EXPORT = graphql(`mutation($id: ID!) { exportTalent(id: $id) }`);
-export const TALENT_MOODS: Record<TalentStatus, Mood> = { PENDING: 'warn', READY: 'good', FAILED: 'bad' };
-const LOOK_WHILE_READING_MS = 1_500;
+export const TALENT_MOODS: Record<Talent['status'], Mood> = { PENDING: 'warn', READY: 'good', FAILED: 'bad' };
+export const LOOK_WHILE_READING_MS = 1_500;
+
+export type Talent = DataOf<typeof TALENT>['talent'];
 
 export function useTalent(id: string) {
-  const asked = useQuery<{ talent: OneTalent }>(TALENT, { id }, (data) =>
+  const result = useQuery(TALENT, { id }, (data) =>
     data?.talent.status === 'PENDING' ? LOOK_WHILE_READING_MS : null,
   );
-  return { talent: asked.data?.talent ?? null, error: asked.error, reload: asked.reload };
+  return { talent: result.data?.talent ?? null, error: result.error, reload: result.reload };
 }
 
 export function TalentPage() {
@@ -67,7 +46,7 @@ export function TalentPage() {
         error === null && <Bones lines={8} />
       ) : (
         <>
-          <Standing talent={talent} />
+          <TalentState talent={talent} />
           <Traces evidence={evidence}>
             <div className="beside">
               {talent.profile !== null && (
@@ -86,7 +65,7 @@ export function TalentPage() {
   );
 }
 
-function Standing({ talent }: { talent: OneTalent }) {
+function TalentState({ talent }: { talent: Talent }) {
   const { status, problem, duplicateOf, engine, createdAt } = talent;
   const { language, warnings } = objectIn(talent.document);
   const said = Array.isArray(warnings) ? warnings.filter((one) => typeof one === 'string') : [];
@@ -119,16 +98,16 @@ function languageName(code: string): string {
   return new Intl.DisplayNames('en', { type: 'language' }).of(code) ?? code;
 }
 
-function TalentActions({ talent: { id, name } }: { talent: OneTalent }) {
+function TalentActions({ talent: { id, name } }: { talent: Talent }) {
   const { session } = useConsole();
   const isAdmin = useIsAdmin();
   const [, navigate] = useLocation();
   const save = async () => {
-    const { exportTalent } = await session.ask<{ exportTalent: unknown }>(EXPORT, { id });
+    const { exportTalent } = await session.request(EXPORT, { id });
     saveFile(`talent-${id}.json`, 'application/json', JSON.stringify(exportTalent, null, 2));
   };
   const erase = async () => {
-    await session.ask(ERASE, { id });
+    await session.request(ERASE, { id });
     navigate('/talents', { replace: true });
   };
   return (

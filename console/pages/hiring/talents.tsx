@@ -5,38 +5,29 @@ import { List } from '../../parts/list.tsx';
 import { Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
-import { useDoing, usePages } from '../../session/use-query.ts';
-import { TALENT_MOODS, type TalentStatus } from './talent.tsx';
-
-interface Talent {
-  readonly id: string;
-  readonly name: string | null;
-  readonly headline: string | null;
-  readonly email: string | null;
-  readonly status: TalentStatus;
-  readonly problem: string | null;
-  readonly duplicateOf: { readonly id: string } | null;
-  readonly createdAt: string;
-}
+import { graphql, type RowOf, type Variables } from '../../session/graphql.ts';
+import { useAction, usePages } from '../../session/use-query.ts';
+import { LOOK_WHILE_READING_MS, TALENT_MOODS } from './talent.tsx';
 
 const TALENTS = graphql(`query($after: ID, $status: TalentStatus) {
   talents(first: 20, after: $after, status: $status) {
     nodes { id name headline email status problem createdAt duplicateOf { id } }
     pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: TalentInput!) { createTalent(input: $input) { id } }`);
-const LOOK_WHILE_READING_MS = 1_500;
+
+type Talent = RowOf<typeof TALENTS>;
+type TalentInput = Variables<typeof CREATE>['input'];
 
 export function Talents() {
   const { session } = useConsole();
-  const [status, setStatus] = useState('');
-  const pages = usePages<Talent>(TALENTS, 'talents', status === '' ? {} : { status }, (nodes) =>
+  const [status, setStatus] = useState<Talent['status'] | ''>('');
+  const pages = usePages(TALENTS, status === '' ? {} : { status }, (nodes) =>
     nodes.some((talent) => talent.status === 'PENDING') ? LOOK_WHILE_READING_MS : null,
   );
   const pending = pages.nodes?.filter(({ status }) => status === 'PENDING').length ?? 0;
   const { reload } = pages;
-  const add = async (input: object) => {
-    await session.ask(CREATE, { input });
+  const add = async (input: TalentInput) => {
+    await session.request(CREATE, { input });
     await reload();
   };
   return (
@@ -51,7 +42,11 @@ export function Talents() {
         </Notice>
       )}
       <Card title="Your talents">
-        <Choice label="Status" value={status} onChange={(event) => setStatus(event.target.value)}>
+        <Choice
+          label="Status"
+          value={status}
+          onChange={(event) => setStatus(event.target.value as typeof status)}
+        >
           <option value="">All</option>
           <option value="READY">Ready</option>
           <option value="PENDING">Being read</option>
@@ -100,21 +95,16 @@ function PersonName({ id, name, headline, email, problem, duplicateOf }: Talent)
   );
 }
 
-interface CvFile {
-  readonly name: string;
-  readonly contentBase64: string;
-}
-
 const MAX_BYTES = 10 * 1024 * 1024;
 const CHUNK = 0x8000;
 
 /** By drop, or by the button for keyboards. One after the other, with what is done said. */
-function CvDrop({ add }: { add(file: CvFile): Promise<void> }) {
+function CvDrop({ add }: { add(file: NonNullable<TalentInput['file']>): Promise<void> }) {
   const [isOver, setOver] = useState(false);
   const [done, setDone] = useState<string | null>(null);
-  const doing = useDoing();
+  const action = useAction();
   const take = (files: readonly File[]) =>
-    doing.run(async () => {
+    action.run(async () => {
       for (const [at, file] of files.entries()) {
         setDone(`Sending ${at + 1} of ${files.length}: ${file.name}`);
         if (file.size > MAX_BYTES) throw new Error(`${file.name} is larger than 10 MiB.`);
@@ -148,7 +138,7 @@ function CvDrop({ add }: { add(file: CvFile): Promise<void> }) {
             type="file"
             multiple
             accept=".pdf,.docx,.html,.htm,.txt"
-            disabled={doing.isBusy}
+            disabled={action.isBusy}
             onChange={(event) => void take([...(event.target.files ?? [])])}
           />
         </label>
@@ -156,7 +146,7 @@ function CvDrop({ add }: { add(file: CvFile): Promise<void> }) {
       <p className="quiet" role="status">
         {done}
       </p>
-      <Problem error={doing.error} />
+      <Problem error={action.error} />
     </>
   );
 }

@@ -1,40 +1,38 @@
 import { useState } from 'react';
 import { Confirmed, Copy, Dialog } from '../../parts/dialog.tsx';
-import { Checks, Field, Form, type Typed } from '../../parts/form.tsx';
+import { Checks, Field, Form } from '../../parts/form.tsx';
+import type { FormValues } from '../../parts/form-values.ts';
 import { type Column, List } from '../../parts/list.tsx';
 import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { count, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
-import { useQuery } from '../../session/use-query.ts';
-
-export interface ApiKey {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly lastFour: string;
-  readonly scopes: readonly string[];
-  readonly models: readonly string[];
-  readonly status: 'LIVE' | 'REVOKED' | 'EXPIRED';
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly requestsPerMinute: number;
-  readonly tokensPerMinute: number;
-  readonly maxCallsInFlight: number | null;
-  readonly monthlySpendingLimit: number | null;
-}
+import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
+import { useChange, useQuery } from '../../session/use-query.ts';
 
 const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
   requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit } }`);
 const ROTATE = graphql(`mutation($id: ID!) { rotateApiKey(id: $id) { rawKey apiKey { name } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
+const ALIASES = graphql(`{ modelAliases { alias } }`);
+const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { rawKey apiKey { name } }
+}`);
+const SET_LIMITS = graphql(`mutation($id: ID!, $input: ApiKeyLimitsInput!) {
+  updateApiKeyLimits(id: $id, input: $input) { id }
+}`);
 const MOODS: Record<ApiKey['status'], Mood> = { LIVE: 'good', REVOKED: 'bad', EXPIRED: 'warn' };
 const LOOK_EVERY_MS = 10_000;
+const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
+const DEFAULT_SCOPES = SCOPES.slice(0, 3);
+export const SAMPLE_ALIAS = 'svc/chat-default';
+
+type ApiKey = RowOf<typeof KEYS>;
+type MintedKey = DataOf<typeof ROTATE>['rotateApiKey'];
 
 export function Keys() {
   const { session } = useConsole();
-  const keys = useQuery<{ apiKeys: readonly ApiKey[] }>(KEYS, {}, LOOK_EVERY_MS);
+  const keys = useQuery(KEYS, {}, LOOK_EVERY_MS);
+  const change = useChange(keys.reload);
   const [isMinting, setMinting] = useState(false);
   const [minted, setMinted] = useState<MintedKey | null>(null);
   const [limited, setLimited] = useState<ApiKey | null>(null);
@@ -44,12 +42,8 @@ export function Keys() {
     await keys.reload();
   };
   const rotate = async (id: string) => {
-    const { rotateApiKey } = await session.ask<{ rotateApiKey: MintedKey }>(ROTATE, { id });
+    const { rotateApiKey } = await session.request(ROTATE, { id });
     await show(rotateApiKey);
-  };
-  const revoke = async (id: string) => {
-    await session.ask(REVOKE, { id });
-    await keys.reload();
   };
   const actions: Column<ApiKey> = {
     name: 'Do',
@@ -70,7 +64,7 @@ export function Keys() {
             name="Revoke"
             title={`Revoke “${key.name}”?`}
             says="Calls with it answer 401 within a second. This cannot be undone."
-            work={() => revoke(key.id)}
+            work={() => change(REVOKE, { id: key.id })}
           />
         </div>
       ),
@@ -144,13 +138,6 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
 ];
 
-const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
-const DEFAULT_SCOPES = SCOPES.slice(0, 3);
-const ALIASES = graphql(`{ modelAliases { alias } }`);
-const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
-  createApiKey(input: $input) { rawKey apiKey { name } }
-}`);
-
 interface MintKeyProps {
   close(): void;
   minted(key: MintedKey): Promise<void>;
@@ -158,11 +145,11 @@ interface MintKeyProps {
 
 function MintKey({ close, minted }: MintKeyProps) {
   const { session } = useConsole();
-  const aliases = useQuery<{ modelAliases: readonly { alias: string }[] }>(ALIASES);
+  const aliases = useQuery(ALIASES);
   const names = aliases.data?.modelAliases.map(({ alias }) => alias) ?? null;
-  const send = async (typed: Typed) => {
-    const input = inputOf(typed, names ?? []);
-    const { createApiKey } = await session.ask<{ createApiKey: MintedKey }>(MINT, { input });
+  const send = async (values: FormValues) => {
+    const input = newKeyInput(values, names ?? []);
+    const { createApiKey } = await session.request(MINT, { input });
     await minted(createApiKey);
   };
   const cancel = (
@@ -199,24 +186,30 @@ function MintKey({ close, minted }: MintKeyProps) {
   );
 }
 
-/** What was left empty is left out, and so gets the backend's own default. */
-function inputOf({ text, number, all }: Typed, names: readonly string[]) {
-  const models = all('models');
-  const given = {
-    requestsPerMinute: number('requests'),
-    tokensPerMinute: number('tokens'),
-    maxCallsInFlight: number('inFlight'),
-    monthlySpendingLimit: number('monthly'),
-    expiresAt: text('expires') === '' ? null : new Date(text('expires')).toISOString(),
-    models: models.length === names.length ? null : models,
-  };
-  const typed = Object.entries(given).filter(([, value]) => value !== null);
-  return { name: text('name'), scopes: all('scopes'), ...Object.fromEntries(typed) };
+function ShownOnce({ minted, close }: { minted: MintedKey; close(): void }) {
+  const { gatewayUrl } = useConsole();
+  return (
+    <Dialog title={`Your key “${minted.apiKey.name}”`} close={close}>
+      <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
+      <pre data-testid="raw-key">{minted.rawKey}</pre>
+      <div className="row">
+        <Copy text={minted.rawKey} name="Copy the key" />
+      </div>
+      {Object.entries(samples(gatewayUrl, minted.rawKey)).map(([name, text]) => (
+        <details key={name} open={name === 'curl'}>
+          <summary>{name}</summary>
+          <pre>{text}</pre>
+          <Copy text={text} name={`Copy the ${name} line`} />
+        </details>
+      ))}
+      <div>
+        <button type="button" className="main" onClick={close}>
+          I have kept it
+        </button>
+      </div>
+    </Dialog>
+  );
 }
-
-const SET_LIMITS = graphql(`mutation($id: ID!, $input: ApiKeyLimitsInput!) {
-  updateApiKeyLimits(id: $id, input: $input) { id }
-}`);
 
 interface KeyLimitsProps {
   readonly apiKey: ApiKey;
@@ -245,7 +238,7 @@ function KeyLimits({ apiKey, close, changed }: KeyLimitsProps) {
             maxCallsInFlight: number('inFlight'),
             monthlySpendingLimit: number('monthly'),
           };
-          await session.ask(SET_LIMITS, { id: apiKey.id, input });
+          await session.request(SET_LIMITS, { id: apiKey.id, input });
           await changed();
           close();
         }}
@@ -288,36 +281,19 @@ function KeyLimits({ apiKey, close, changed }: KeyLimitsProps) {
   );
 }
 
-interface MintedKey {
-  readonly rawKey: string;
-  readonly apiKey: { readonly name: string };
-}
-
-export const SAMPLE_ALIAS = 'svc/chat-default';
-
-function ShownOnce({ minted, close }: { minted: MintedKey; close(): void }) {
-  const { gatewayUrl } = useConsole();
-  return (
-    <Dialog title={`Your key “${minted.apiKey.name}”`} close={close}>
-      <Notice mood="warn">This is the only time it is shown. Copy it now.</Notice>
-      <pre data-testid="raw-key">{minted.rawKey}</pre>
-      <div className="row">
-        <Copy text={minted.rawKey} name="Copy the key" />
-      </div>
-      {Object.entries(samples(gatewayUrl, minted.rawKey)).map(([name, text]) => (
-        <details key={name} open={name === 'curl'}>
-          <summary>{name}</summary>
-          <pre>{text}</pre>
-          <Copy text={text} name={`Copy the ${name} line`} />
-        </details>
-      ))}
-      <div>
-        <button type="button" className="main" onClick={close}>
-          I have kept it
-        </button>
-      </div>
-    </Dialog>
-  );
+/** An empty field is left out and gets the backend's default. */
+function newKeyInput({ text, number, all }: FormValues, names: readonly string[]) {
+  const models = all('models');
+  const given = {
+    requestsPerMinute: number('requests'),
+    tokensPerMinute: number('tokens'),
+    maxCallsInFlight: number('inFlight'),
+    monthlySpendingLimit: number('monthly'),
+    expiresAt: text('expires') === '' ? null : new Date(text('expires')).toISOString(),
+    models: models.length === names.length ? null : models,
+  };
+  const filled = Object.entries(given).filter(([, value]) => value !== null);
+  return { name: text('name'), scopes: all('scopes'), ...Object.fromEntries(filled) };
 }
 
 function samples(gatewayUrl: string, key: string): Record<string, string> {

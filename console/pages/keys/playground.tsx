@@ -1,24 +1,22 @@
 import { useRef, useState } from 'react';
 import { Copy } from '../../parts/dialog.tsx';
-import { Area, Choice, Field, Form, type Typed } from '../../parts/form.tsx';
+import { Area, Choice, Field, Form } from '../../parts/form.tsx';
+import type { FormValues } from '../../parts/form-values.ts';
 import { Card, Empty, Notice, Page, Problem } from '../../parts/page.tsx';
 import { count, credits } from '../../parts/words.tsx';
 import { AnswerError } from '../../session/answer-error.ts';
 import { useConsole } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { SAMPLE_ALIAS } from './keys.tsx';
-
-interface Alias {
-  readonly alias: string;
-  readonly kind: string;
-  readonly prices: readonly ModelPrice[];
-}
 
 const ALIASES = graphql(`{ modelAliases { alias kind prices { prompt cached completion } } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey } }`);
 const KEY_LIFE_MS = 60 * 60_000;
 const RENEW_BEFORE_MS = 60_000;
+
+/** Credits for a million tokens. */
+type ModelPrice = RowOf<typeof ALIASES>['prices'][number];
 
 interface Answer {
   readonly text: string;
@@ -28,7 +26,7 @@ interface Answer {
 
 export function Playground() {
   const { gatewayUrl } = useConsole();
-  const aliases = useQuery<{ modelAliases: readonly Alias[] }>(ALIASES);
+  const aliases = useQuery(ALIASES);
   const chat = aliases.data?.modelAliases.filter(({ kind }) => kind === 'chat') ?? [];
   const keyFor = usePlaygroundKey();
   const [answer, setAnswer] = useState<Answer | null>(null);
@@ -37,7 +35,7 @@ export function Playground() {
   const [isRunning, setRunning] = useState(false);
   const stop = useRef<AbortController | null>(null);
 
-  const send = async ({ text, number }: Typed) => {
+  const send = async ({ text, number }: FormValues) => {
     const alias = text('alias');
     const system = text('system');
     const messages = [
@@ -51,11 +49,11 @@ export function Playground() {
     setBody(JSON.stringify(wanted));
     setPrice(chat.find((one) => one.alias === alias)?.prices[0] ?? null);
     setAnswer({ text: '', usage: null, isStopped: false });
-    const told = (part: string) =>
+    const onText = (part: string) =>
       setAnswer((now) => ({ usage: null, isStopped: false, text: (now?.text ?? '') + part }));
     setRunning(true);
     try {
-      const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, told });
+      const ended = await streamChat({ gatewayUrl, key, body: wanted, signal: control.signal, onText });
       setAnswer((now) => ({ text: now?.text ?? '', ...ended }));
     } finally {
       setRunning(false);
@@ -122,18 +120,19 @@ function Equivalent({ gatewayUrl, body }: { gatewayUrl: string; body: string }) 
   );
 }
 
-/** Kept by this page alone: who comes back later gets another one. */
+/** A key for this visit of the page: it is held in memory only, and another visit mints another one. */
 function usePlaygroundKey(): () => Promise<string> {
   const { session } = useConsole();
-  const kept = useRef<{ key: string; untilMs: number } | null>(null);
+  const minted = useRef<{ key: string; untilMs: number } | null>(null);
   return async () => {
     const nowMs = Date.now();
-    if (kept.current !== null && kept.current.untilMs - nowMs > RENEW_BEFORE_MS) return kept.current.key;
+    if (minted.current !== null && minted.current.untilMs - nowMs > RENEW_BEFORE_MS)
+      return minted.current.key;
     const untilMs = nowMs + KEY_LIFE_MS;
     const scopes = ['inference:chat', 'inference:parse'];
     const input = { name: 'Playground', scopes, expiresAt: new Date(untilMs).toISOString() };
-    const { createApiKey } = await session.ask<{ createApiKey: { rawKey: string } }>(MINT, { input });
-    kept.current = { key: createApiKey.rawKey, untilMs };
+    const { createApiKey } = await session.request(MINT, { input });
+    minted.current = { key: createApiKey.rawKey, untilMs };
     return createApiKey.rawKey;
   };
 }
@@ -142,13 +141,6 @@ interface StreamedUsage {
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly completionTokens: number;
-}
-
-/** Credits for a million tokens. */
-interface ModelPrice {
-  readonly prompt: number;
-  readonly cached: number;
-  readonly completion: number;
 }
 
 interface Chunk {
@@ -161,12 +153,12 @@ interface Chunk {
   readonly error?: { readonly message: string };
 }
 
-interface ChatWish {
+interface ChatCall {
   readonly gatewayUrl: string;
   readonly key: string;
   readonly body: object;
   readonly signal: AbortSignal;
-  told(part: string): void;
+  onText(part: string): void;
 }
 
 function priceOf(usage: StreamedUsage, price: ModelPrice): number {
@@ -176,15 +168,15 @@ function priceOf(usage: StreamedUsage, price: ModelPrice): number {
   return perMillion / 1_000_000;
 }
 
-/** A streamed call of the gateway from a browser; a stop by the person is an ending, not an error. */
-async function streamChat(wish: ChatWish): Promise<{ usage: StreamedUsage | null; isStopped: boolean }> {
+/** A streamed call of the gateway from the browser. That the person stops it is no error. */
+async function streamChat(call: ChatCall): Promise<{ usage: StreamedUsage | null; isStopped: boolean }> {
   let usage: StreamedUsage | null = null;
   try {
-    const response = await fetch(`${wish.gatewayUrl}/chat/completions`, {
+    const response = await fetch(`${call.gatewayUrl}/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${wish.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...wish.body, stream_options: { include_usage: true } }),
-      signal: wish.signal,
+      headers: { authorization: `Bearer ${call.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...call.body, stream_options: { include_usage: true } }),
+      signal: call.signal,
     });
     const requestId = response.headers.get('x-request-id');
     if (!response.ok || response.body === null) {
@@ -197,12 +189,12 @@ async function streamChat(wish: ChatWish): Promise<{ usage: StreamedUsage | null
       const chunk = JSON.parse(data) as Chunk;
       if (chunk.error !== undefined) throw new AnswerError(chunk.error.message, 'STREAM', requestId);
       const part = chunk.choices?.[0]?.delta?.content;
-      if (part) wish.told(part);
+      if (part) call.onText(part);
       if (chunk.usage) usage = usageOf(chunk.usage);
     }
     return { usage, isStopped: false };
   } catch (error) {
-    if (wish.signal.aborted) return { usage, isStopped: true };
+    if (call.signal.aborted) return { usage, isStopped: true };
     throw error instanceof TypeError
       ? new AnswerError('The gateway cannot be reached from this page.', 'OFFLINE', null)
       : error;

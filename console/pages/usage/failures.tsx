@@ -1,41 +1,13 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { saveCsv } from '../../parts/csv.ts';
+import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
 import { Card, Notice, Tag } from '../../parts/page.tsx';
 import { count, exact, Moment } from '../../parts/words.tsx';
 import { useIsAdmin } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
-
-interface FailureFacts {
-  readonly outcome: 'FAILED' | 'REFUSED';
-  readonly reason: string | null;
-  readonly httpStatus: number;
-  readonly alias: string | null;
-  readonly keyId: string | null;
-}
-
-interface FailureRow extends FailureFacts {
-  readonly day: string | null;
-  readonly calls: number;
-  readonly lastAt: string;
-}
-
-interface FailedCall extends FailureFacts {
-  readonly id: string;
-  readonly requestId: string;
-  readonly startedAt: string;
-}
-
-interface FailuresData {
-  readonly usageFailures: {
-    readonly rows: readonly FailureRow[];
-    readonly latest: readonly FailedCall[];
-    readonly countedFrom: string | null;
-  };
-}
 
 const FAILURES = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [UsageGroup!]) {
   usageFailures(from: $from, to: $to, groupBy: $groupBy) {
@@ -45,8 +17,12 @@ const FAILURES = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [Usage
   }
 }`);
 const GROUPS = { NONE: 'Reason alone', DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
-type Group = keyof typeof GROUPS;
 const LOOK_EVERY_MS = 15_000;
+
+type FailureRow = DataOf<typeof FAILURES>['usageFailures']['rows'][number];
+type FailedCall = DataOf<typeof FAILURES>['usageFailures']['latest'][number];
+type Failure = FailureRow | FailedCall;
+type Group = keyof typeof GROUPS;
 
 interface FailuresProps {
   readonly from: string;
@@ -57,9 +33,9 @@ interface FailuresProps {
 export function Failures({ from, to, nameOf }: FailuresProps) {
   const [group, setGroup] = useState<Group>('NONE');
   const groupBy = group === 'NONE' ? [] : [group];
-  const asked = useQuery<FailuresData>(FAILURES, { from, to, groupBy }, LOOK_EVERY_MS);
-  const rows = asked.data?.usageFailures.rows ?? null;
-  const countedFrom = asked.data?.usageFailures.countedFrom ?? null;
+  const result = useQuery(FAILURES, { from, to, groupBy }, LOOK_EVERY_MS);
+  const rows = result.data?.usageFailures.rows ?? null;
+  const countedFrom = result.data?.usageFailures.countedFrom ?? null;
   const split: readonly Column<FailureRow>[] =
     group === 'NONE' ? [] : [{ name: GROUPS[group], show: (row) => nameOf(row) }];
   const save = () => {
@@ -98,8 +74,8 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
         <List
           label="Failures"
           rows={rows}
-          error={asked.error}
-          retry={asked.reload}
+          error={result.error}
+          retry={result.reload}
           keyOf={(row) => [row.outcome, row.reason, row.httpStatus, nameOf(row)].join(' ')}
           nothing="No failures in this time"
           empty={<p>Every call went through.</p>}
@@ -112,12 +88,12 @@ export function Failures({ from, to, nameOf }: FailuresProps) {
           ]}
         />
       </Card>
-      <Latest calls={asked.data?.usageFailures.latest ?? null} nameOf={nameOf} />
+      <Latest calls={result.data?.usageFailures.latest ?? null} nameOf={nameOf} />
     </>
   );
 }
 
-function Why({ failed }: { failed: FailureFacts }) {
+function Why({ failed }: { failed: Failure }) {
   const { outcome, reason } = failed;
   const isAdmin = useIsAdmin();
   const way = isAdmin ? wayOut(failed) : null;
@@ -190,16 +166,10 @@ const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: 
   rateLimited: { href: '/keys', name: 'See its limits' },
 };
 
-interface WhatFailed {
-  readonly outcome: 'FAILED' | 'REFUSED';
-  readonly reason: string | null;
-  readonly httpStatus: number;
-}
-
 /** A call that failed with one of these had passed our own look: it was the provider that said no. */
 const SAID_BY_PROVIDERS = ['invalidRequest', 'rateLimited', 'notFound', 'tooLarge', 'tooSlow'];
 
-function failureWords({ outcome, reason, httpStatus }: WhatFailed): string {
+function failureWords({ outcome, reason, httpStatus }: Failure): string {
   if (outcome === 'FAILED' && reason !== null && SAID_BY_PROVIDERS.includes(reason)) {
     return `The provider refused it with ${httpStatus}`;
   }
@@ -207,6 +177,6 @@ function failureWords({ outcome, reason, httpStatus }: WhatFailed): string {
   return REASONS[reason] ?? reason;
 }
 
-function wayOut({ outcome, reason }: WhatFailed): { readonly href: string; readonly name: string } | null {
+function wayOut({ outcome, reason }: Failure): { readonly href: string; readonly name: string } | null {
   return reason === null || outcome === 'FAILED' ? null : (WAYS_OUT[reason] ?? null);
 }

@@ -1,24 +1,4 @@
-import { graphql } from '../../session/graphql.ts';
-
-export interface Totals {
-  readonly calls: number;
-  readonly failures: number;
-  readonly credits: number;
-  readonly promptTokens: number;
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
-}
-
-export interface UsageRow {
-  readonly day: string | null;
-  readonly alias: string | null;
-  readonly keyId: string | null;
-  readonly totals: Totals;
-}
-
-export interface UsageData {
-  readonly usage: { readonly totals: Totals; readonly rows: readonly UsageRow[] };
-}
+import { type DataOf, graphql } from '../../session/graphql.ts';
 
 export const USAGE = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [UsageGroup!]) {
   usage(from: $from, to: $to, groupBy: $groupBy) {
@@ -26,6 +6,9 @@ export const USAGE = graphql(`query($from: DateTime, $to: DateTime, $groupBy: [U
     rows { day alias keyId totals { calls failures credits promptTokens cachedTokens completionTokens } }
   }
 }`);
+
+export type UsageData = DataOf<typeof USAGE>;
+export type UsageRow = UsageData['usage']['rows'][number];
 
 const DAY_MS = 86_400_000;
 
@@ -41,7 +24,7 @@ export function byDay(rows: readonly UsageRow[], from: string, to: string) {
   for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) {
     days.push(new Date(at).toISOString().slice(0, 10));
   }
-  const series = (of: (totals: Totals) => number) =>
+  const series = (of: (totals: UsageRow['totals']) => number) =>
     days.map((day) => {
       const totals = found.get(day);
       return totals === undefined ? 0 : of(totals);

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react';
 import { Chart } from '../../parts/chart.tsx';
-import { saveCsv } from '../../parts/csv.ts';
+import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
 import { type Column, List } from '../../parts/list.tsx';
 import { Card, Figure, Page } from '../../parts/page.tsx';
@@ -9,12 +9,14 @@ import { useIsAdmin } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { Failures } from './failures.tsx';
-import { byDay, daysAgo, USAGE, type UsageData, type UsageRow } from './usage-data.ts';
+import { byDay, daysAgo, USAGE, type UsageRow } from './usage-data.ts';
 
-const KEY_NAMES = graphql(`{ apiKeys { id name lastFour } }`);
-const NO_NAMES = graphql(`{ whoAmI { id } }`);
+const KEY_NAMES = graphql(
+  `query($isAdmin: Boolean!) { apiKeys @include(if: $isAdmin) { id name lastFour } }`,
+);
 const LOOK_EVERY_MS = 5_000;
 const GROUPS = { DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
+
 type Group = keyof typeof GROUPS;
 
 export function Usage() {
@@ -23,8 +25,8 @@ export function Usage() {
   const from = daysAgo(span - 1, Date.now());
   const to = daysAgo(0, Date.now());
   const names = useKeyNames();
-  const daily = useQuery<UsageData>(USAGE, { from, to, groupBy: ['DAY'] }, LOOK_EVERY_MS);
-  const grouped = useQuery<UsageData>(USAGE, { from, to, groupBy: [group] }, LOOK_EVERY_MS);
+  const daily = useQuery(USAGE, { from, to, groupBy: ['DAY'] }, LOOK_EVERY_MS);
+  const grouped = useQuery(USAGE, { from, to, groupBy: [group] }, LOOK_EVERY_MS);
   const nameOf = (row: Pick<UsageRow, 'day' | 'alias' | 'keyId'>) =>
     row.day ?? row.alias ?? (row.keyId === null ? '—' : (names.get(row.keyId) ?? row.keyId));
   const totals = daily.data?.usage.totals;
@@ -95,9 +97,7 @@ export function Usage() {
 /** Members may see the usage, but not the keys: they see ids. */
 function useKeyNames(): ReadonlyMap<string, string> {
   const isAdmin = useIsAdmin();
-  const { data } = useQuery<{ apiKeys?: readonly { id: string; name: string; lastFour: string }[] }>(
-    isAdmin ? KEY_NAMES : NO_NAMES,
-  );
+  const { data } = useQuery(KEY_NAMES, { isAdmin });
   return new Map(data?.apiKeys?.map(({ id, name, lastFour }) => [id, `${name} (…${lastFour})`]));
 }
 

@@ -1,0 +1,38 @@
+import { useSearchParams } from 'wouter';
+import { Choice } from '../parts/form.tsx';
+
+const USUAL_HOURS = 24;
+const SPANS = [
+  [1, 'The last hour'],
+  [6, 'The last 6 hours'],
+  [24, 'The last day'],
+  [168, 'The last week'],
+] as const;
+
+/** The filters of a page are in its address, so that what one sees can be sent to a colleague. */
+export function useFilters() {
+  const [filters, setFilters] = useSearchParams();
+  return {
+    filter: (name: string) => filters.get(name) ?? '',
+    hours: Number(filters.get('hours') ?? USUAL_HOURS),
+    setFilter: (name: string, value: string) =>
+      setFilters((now) => {
+        const next = new URLSearchParams(now);
+        if (value === '') next.delete(name);
+        else next.set(name, value);
+        return next;
+      }),
+  };
+}
+
+export function HoursChoice({ hours, change }: { hours: number; change(hours: number): void }) {
+  return (
+    <Choice label="Time" value={String(hours)} onChange={(event) => change(Number(event.target.value))}>
+      {SPANS.map(([value, name]) => (
+        <option key={value} value={value}>
+          {name}
+        </option>
+      ))}
+    </Choice>
+  );
+}

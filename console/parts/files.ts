@@ -1,0 +1,21 @@
+type Cell = string | number | null;
+
+/** Lets the browser save a text as a file. */
+export function saveFile(name: string, kind: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: kind }));
+  const link = document.createElement('a');
+  link.href = address;
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
+export function saveCsv(name: string, head: readonly string[], rows: readonly (readonly Cell[])[]): void {
+  saveFile(name, 'text/csv', [head, ...rows].map((line) => line.map(csvCell).join(',')).join('\r\n'));
+}
+
+/** A leading sign would be a formula to a spreadsheet. */
+function csvCell(value: Cell): string {
+  const text = typeof value === 'string' && /^[=+\-@\t]/.test(value) ? `'${value}` : String(value ?? '');
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
