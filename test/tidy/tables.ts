@@ -60,7 +60,11 @@ export const rooms: readonly AllowedArrow[] = [
 export const domainSiblings: readonly AllowedArrow[] = [
   { from: 'accounts', to: ['retention'], reason: 'removes expired sessions and tokens in chunks' },
   { from: 'logs', to: ['retention'], reason: 'removes old entries in chunks' },
-  { from: 'mail', to: ['retention'], reason: 'removes old mail in chunks' },
+  {
+    from: 'mail',
+    to: ['credits', 'retention'],
+    reason: 'writes amounts of credits as all other texts do; removes old mail in chunks',
+  },
   { from: 'keys', to: ['accounts', 'models'], reason: 'a key belongs to a company and opens models' },
   {
     from: 'credits',

@@ -1,21 +1,15 @@
 import { fromMinorUnits } from '../../domain/catalog/currency.ts';
+import { creditsAsNumber } from '../../domain/credits/ledger/credit-account.ts';
 import { badInput } from './errors.ts';
 
-const MICRO = 1_000_000;
 /** Beyond it a Float no longer tells one micro-credit from the next. */
 const MOST_CREDITS = 9_000_000_000;
 
-/** Credits as clients see them. Only for showing: inside, money is whole micro-credits. */
-export function creditsFrom(micro: bigint): number {
-  const whole = micro / BigInt(MICRO);
-  return Number(whole) + Number(micro % BigInt(MICRO)) / MICRO;
-}
+const DECIMALS = 6;
 
 export function creditsOrNull(micro: bigint | null): number | null {
-  return micro === null ? null : creditsFrom(micro);
+  return micro === null ? null : creditsAsNumber(micro);
 }
-
-const DECIMALS = 6;
 
 /**
  * Whole micro-credits out of what a client sent, by its decimal digits. More than six decimals are refused, not

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { creditsOfMicro } from '../credits/ledger/credit-account.ts';
 
 /**
  * The fields that mail data is made of. Each gives the same when it reads its own result: data is read when the mail
@@ -77,25 +78,17 @@ function isWebAddress(text: string): boolean {
   return url.username === '' && url.password === '' && url.href.length <= LINK_CHARACTERS;
 }
 
-const MICRO = 1_000_000n;
 const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'long' });
 const TIME = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', timeStyle: 'short' });
 
 /** `EUR 1,200.00`: the code, because a sign alone does not say whose dollar it is. */
 export function inMoney({ value, currency }: Amount): string {
-  const [whole = '0', fraction] = value.split('.');
-  const rest = fraction === undefined ? '' : `.${fraction}`;
-  return `${currency.toUpperCase()} ${grouped(whole)}${rest}`;
+  return `${currency.toUpperCase()} ${grouped(value)}`;
 }
 
 /** `1,200.5 credits`, exactly. */
 export function inCredits(micro: string): string {
-  const all = BigInt(micro);
-  const size = all < 0n ? -all : all;
-  const fraction = String(size % MICRO)
-    .padStart(6, '0')
-    .replace(/0+$/, '');
-  const number = `${all < 0n ? '-' : ''}${grouped(String(size / MICRO))}${fraction === '' ? '' : `.${fraction}`}`;
+  const number = grouped(creditsOfMicro(BigInt(micro)));
   return `${number} ${number === '1' ? 'credit' : 'credits'}`;
 }
 
@@ -112,6 +105,8 @@ export function count(number: number, one: string, many: string): string {
   return `${grouped(String(number))} ${number === 1 ? one : many}`;
 }
 
-function grouped(digits: string): string {
-  return digits.replace(/\B(?=(?:\d{3})+$)/g, ',');
+/** `1234.5678` as `1,234.5678`. */
+function grouped(number: string): string {
+  const [whole = '0', ...fraction] = number.split('.');
+  return [whole.replace(/\B(?=(?:\d{3})+$)/g, ','), ...fraction].join('.');
 }

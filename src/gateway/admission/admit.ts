@@ -3,7 +3,7 @@ import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../../domain/credits/holds/holds.ts';
-import { BALANCE_LEVEL } from '../../domain/credits/ledger/credit-account.ts';
+import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
@@ -324,7 +324,7 @@ function payerOf(key: ApiKey, startedAtMs: number): Payer {
 /** What is to be done about a 402, which is another thing for each of its reasons. */
 function creditMessage(payer: Payer, isBalance: boolean, levelMicro: number): string {
   if (isBalance) return levelMicro > 0 ? ALL_HELD : NONE_LEFT;
-  const limit = `This key's monthly spending limit of ${formatCredits(payer.monthlyLimitMicro ?? 0n)} credits`;
+  const limit = `This key's monthly spending limit of ${creditsOfMicro(payer.monthlyLimitMicro ?? 0n)} credits`;
   if (levelMicro > 0) {
     return `${limit} is held by its calls that are still running. Wait until some end, or lower max_tokens.`;
   }
@@ -336,14 +336,6 @@ const NONE_LEFT =
   'Your company has no credits left. Buy credits, or have its credit line raised; calls pass again at once.';
 const ALL_HELD =
   'All credits of your company are held by its calls that are still running. Wait until some end, lower max_tokens, or buy credits.';
-
-const MICRO_PER_CREDIT = 1_000_000n;
-
-/** As people write it: 12, 0.5. */
-function formatCredits(micro: bigint): string {
-  const rest = (micro % MICRO_PER_CREDIT).toString().padStart(6, '0').replace(/0+$/, '');
-  return rest === '' ? String(micro / MICRO_PER_CREDIT) : `${micro / MICRO_PER_CREDIT}.${rest}`;
-}
 
 function nextMonth(atMs: number): string {
   const at = new Date(atMs);

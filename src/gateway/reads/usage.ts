@@ -6,7 +6,7 @@ import {
   usageReport,
 } from '../../domain/calls/usage/usage-report.ts';
 import { type HeldCredits, readKeyMonth } from '../../domain/credits/holds/holds.ts';
-import { readLevel } from '../../domain/credits/ledger/credit-account.ts';
+import { creditsAsNumber, readLevel } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { Allowance, KeyAllowances } from '../../domain/limits/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -76,7 +76,7 @@ async function usageBody(
     ...(groupBy === null
       ? {}
       : { groups: grouped.map((group) => ({ ...namesOf(group, groupBy), ...shownRow(group) })) }),
-    balance: { credits: credits(level?.balanceMicro ?? 0n), held: credits(held ?? 0n) },
+    balance: { credits: creditsAsNumber(level?.balanceMicro ?? 0n), held: creditsAsNumber(held ?? 0n) },
     limits: {
       requests_per_minute: shownAllowance(allowances.requests),
       tokens_per_minute: shownAllowance(allowances.tokens),
@@ -93,7 +93,7 @@ function shownRow(totals: UsageTotals) {
     prompt_tokens: Number(totals.promptTokens),
     cached_tokens: Number(totals.cachedTokens),
     completion_tokens: Number(totals.completionTokens),
-    credits: credits(totals.chargeMicro),
+    credits: creditsAsNumber(totals.chargeMicro),
   };
 }
 
@@ -109,16 +109,11 @@ function shownAllowance({ limit, remaining, resetMs }: Allowance) {
 function spendingOf(limitMicro: bigint, spentMicro: bigint, resetsAt: string) {
   const leftMicro = limitMicro > spentMicro ? limitMicro - spentMicro : 0n;
   return {
-    limit: credits(limitMicro),
-    spent: credits(spentMicro),
-    remaining: credits(leftMicro),
+    limit: creditsAsNumber(limitMicro),
+    spent: creditsAsNumber(spentMicro),
+    remaining: creditsAsNumber(leftMicro),
     resets_at: resetsAt,
   };
-}
-
-/** One division of two whole numbers: the nearest number there is to the exact decimal, which is how it prints. */
-function credits(micro: bigint): number {
-  return Number(micro) / 1_000_000;
 }
 
 function monthOf(nowMs: number): { readonly firstDay: string; readonly resetsAt: string } {

@@ -6,9 +6,9 @@ import {
   readAlertSettings,
   setAlertSettings as setSettings,
 } from '../../../domain/credits/alerts/alert-settings.ts';
-import { creditsOfMicro } from '../../../domain/credits/ledger/credit-account.ts';
+import { creditsAsNumber, creditsOfMicro } from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
-import { creditsFrom, creditsOrNull, microFrom } from '../amounts.ts';
+import { creditsOrNull, microFrom } from '../amounts.ts';
 import { badInput } from '../errors.ts';
 import { bounded } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -68,7 +68,7 @@ const alertSettingsObject: Declaration = (builder) =>
         nullable: true,
         description:
           'PREPAID: balances in credits, the highest first. Null: 20, 5 and 0 percent of the balance after the last top-up.',
-        resolve: ({ balanceThresholdsMicro }) => balanceThresholdsMicro?.map(creditsFrom) ?? null,
+        resolve: ({ balanceThresholdsMicro }) => balanceThresholdsMicro?.map(creditsAsNumber) ?? null,
       }),
       limitPercents: t.intList({
         description: 'Used shares of the credit limit, and of the monthly limits of keys, in percent.',

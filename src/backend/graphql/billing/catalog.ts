@@ -10,8 +10,9 @@ import {
   createPlan as storePlan,
   syncAllPlansProviderPricing as syncProviderPrices,
 } from '../../../domain/catalog/plan.ts';
+import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { signedIn } from '../access.ts';
-import { amountFrom, creditsFrom, microFrom } from '../amounts.ts';
+import { amountFrom, microFrom } from '../amounts.ts';
 import { badInput, providerFailed } from '../errors.ts';
 import { bounded } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -40,7 +41,7 @@ const catalogObjects: Declaration = (builder) => {
       currency: t.exposeString('currency'),
       credits: t.float({
         description: 'What each paid period brings.',
-        resolve: ({ creditsMicro }) => creditsFrom(creditsMicro),
+        resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
       }),
       interval: t.expose('interval', { type: 'BillingInterval' }),
       providerProductId: t.exposeString('providerProductId', { nullable: true }),
@@ -58,7 +59,7 @@ const catalogObjects: Declaration = (builder) => {
     fields: (t) => ({
       id: t.exposeID('id'),
       name: t.exposeString('name'),
-      credits: t.float({ resolve: ({ creditsMicro }) => creditsFrom(creditsMicro) }),
+      credits: t.float({ resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro) }),
       price: t.float({ resolve: ({ priceMinor, currency }) => amountFrom(priceMinor, currency) }),
       currency: t.exposeString('currency', { description: 'A lowercase code.' }),
       sortOrder: t.exposeInt('sortOrder'),

@@ -1,4 +1,5 @@
 import { type CreditPack, findCreditPacks } from '../../../domain/catalog/credit-pack.ts';
+import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import {
   createBillingPortal,
   type OpenedPage,
@@ -11,7 +12,7 @@ import {
 } from '../../../domain/payments/purchase.ts';
 import { createSubscriptionCheckout as openSubscriptionCheckout } from '../../../domain/payments/subscription-checkout.ts';
 import { member } from '../access.ts';
-import { amountFrom, creditsFrom } from '../amounts.ts';
+import { amountFrom } from '../amounts.ts';
 import { conflict, notFound, providerFailed } from '../errors.ts';
 import { idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
@@ -44,7 +45,7 @@ const purchaseObjects: Declaration = (builder) => {
       }),
       credits: t.float({
         description: 'As agreed when it was begun, as the amount.',
-        resolve: ({ creditsMicro }) => creditsFrom(creditsMicro),
+        resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
       }),
       amount: t.float({ resolve: ({ amountMinor, currency }) => amountFrom(amountMinor, currency) }),
       currency: t.exposeString('currency'),

@@ -1,6 +1,7 @@
 import { findCompany } from '../../../domain/accounts/company.ts';
 import {
   type CompanyBalance,
+  creditsAsNumber,
   publishLevel,
   readBalance,
   setCompanyBilling as setBilling,
@@ -14,7 +15,7 @@ import {
 } from '../../../domain/credits/ledger/ledger.ts';
 import { statementLines } from '../../../domain/credits/ledger/statement.ts';
 import { member } from '../access.ts';
-import { creditsFrom, microFrom } from '../amounts.ts';
+import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { defineConnection, numberCursor, type Page, pageArgs, pageOf } from '../paging.ts';
@@ -43,12 +44,12 @@ const creditObjects: Declaration = (builder) => {
     fields: (t) => ({
       credits: t.float({
         description: 'What the books hold; below zero is a debt.',
-        resolve: ({ balanceMicro }) => creditsFrom(balanceMicro),
+        resolve: ({ balanceMicro }) => creditsAsNumber(balanceMicro),
       }),
       held: t.float({
         description: 'What calls in flight hold against it.',
         resolve: async ({ companyId }, _args, { parts }) =>
-          creditsFrom((await parts.heldCredits(companyId)) ?? 0n),
+          creditsAsNumber((await parts.heldCredits(companyId)) ?? 0n),
       }),
       updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     }),
@@ -70,9 +71,9 @@ const creditObjects: Declaration = (builder) => {
       type: t.expose('type', { type: 'CreditTransactionType' }),
       credits: t.float({
         description: 'To the company; below zero it was taken.',
-        resolve: ({ amountMicro }) => creditsFrom(amountMicro),
+        resolve: ({ amountMicro }) => creditsAsNumber(amountMicro),
       }),
-      balanceAfter: t.float({ resolve: ({ balanceAfterMicro }) => creditsFrom(balanceAfterMicro) }),
+      balanceAfter: t.float({ resolve: ({ balanceAfterMicro }) => creditsAsNumber(balanceAfterMicro) }),
       source: t.string({
         description: 'What it came from: one source is posted once.',
         resolve: ({ sourceKind, sourceId }) => `${sourceKind}:${sourceId}`,
@@ -187,7 +188,7 @@ const adjustCredits: Declaration = (builder) =>
               break;
             }
             case 'posted': {
-              const details = { credits: creditsFrom(amountMicro), reason };
+              const details = { credits: creditsAsNumber(amountMicro), reason };
               const object = { objectKind: 'company', objectId: accountId, companyId: accountId };
               await change.record({ action: 'credits.adjusted', ...object, details });
             }

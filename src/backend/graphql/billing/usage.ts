@@ -14,8 +14,8 @@ import {
   type UsageTotals,
   usageReport,
 } from '../../../domain/calls/usage/usage-report.ts';
+import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
-import { creditsFrom } from '../amounts.ts';
 import { usageDays } from '../input.ts';
 import type { Declaration } from '../schema-builder.ts';
 
@@ -46,7 +46,7 @@ const usageReportObjects: Declaration = (builder) => {
       promptTokens: t.float({ resolve: ({ promptTokens }) => Number(promptTokens) }),
       cachedTokens: t.float({ resolve: ({ cachedTokens }) => Number(cachedTokens) }),
       completionTokens: t.float({ resolve: ({ completionTokens }) => Number(completionTokens) }),
-      credits: t.float({ resolve: ({ chargeMicro }) => creditsFrom(chargeMicro) }),
+      credits: t.float({ resolve: ({ chargeMicro }) => creditsAsNumber(chargeMicro) }),
     }),
   });
   builder.objectType('UsageRow', {

@@ -1,3 +1,4 @@
+import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { ALIAS_NAMES, type AliasName, aliasOf, nameOfAlias } from '../../../domain/models/aliases.ts';
 import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
 import {
@@ -7,7 +8,6 @@ import {
   setAliasTargets as setTargets,
   TOO_MANY_TARGETS,
 } from '../../../domain/models/targets.ts';
-import { creditsFrom } from '../amounts.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded, boundedOrNull } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -47,12 +47,12 @@ const modelAliasObjects: Declaration = (builder) => {
     description: 'In credits for a million tokens.',
     fields: (t) => ({
       id: t.exposeID('id'),
-      prompt: t.float({ resolve: ({ promptMicro }) => creditsFrom(promptMicro) }),
+      prompt: t.float({ resolve: ({ promptMicro }) => creditsAsNumber(promptMicro) }),
       cached: t.float({
         description: 'Of tokens of the prompt that the provider had in its cache.',
-        resolve: ({ cachedMicro }) => creditsFrom(cachedMicro),
+        resolve: ({ cachedMicro }) => creditsAsNumber(cachedMicro),
       }),
-      completion: t.float({ resolve: ({ completionMicro }) => creditsFrom(completionMicro) }),
+      completion: t.float({ resolve: ({ completionMicro }) => creditsAsNumber(completionMicro) }),
       inForceFrom: t.field({
         type: 'DateTime',
         resolve: ({ inForceFromMs }) => new Date(inForceFromMs),

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
+import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
-import { setCompanyBilling } from './credit-account.ts';
+import { creditsAsNumber, creditsOfMicro, setCompanyBilling } from './credit-account.ts';
 
 const { newId } = createSystemSecrets();
 let database: Database;
@@ -46,3 +47,21 @@ test('G-32 how a company pays is changed with its line and version, and said whe
   );
   expect(company).toEqual({ billing_mode: 'PREPAID', credit_limit_micro: null });
 });
+
+test('an amount is the same decimal as a text and as a JSON number', () => {
+  const random = createSeededRandom(11);
+  for (let n = 0; n < 20_000; n += 1) {
+    const micro = BigInt(random.below(2 ** 32)) * BigInt(random.below(100)) * (n % 2 === 0 ? 1n : -1n);
+    expect(decimal(creditsAsNumber(micro))).toBe(creditsOfMicro(micro));
+  }
+  expect(JSON.stringify(creditsAsNumber(4_963_714n))).toBe('4.963714');
+});
+
+/** Without the exponent of numbers below 0.000001, and without -0. */
+function decimal(number: number): string {
+  return number === 0
+    ? '0'
+    : String(number).includes('e')
+      ? number.toFixed(6).replace(/0+$/, '')
+      : String(number);
+}

@@ -176,9 +176,17 @@ export function microOfCredits(text: string): bigint | null {
   return match[1] === '-' ? -micro : micro;
 }
 
-/** Exactly, without zeros at its end: `-12.5`. */
+/** The exact amount without trailing zeros, `-12.5`: what every text of the product shows. */
 export function creditsOfMicro(micro: bigint): string {
   const size = micro < 0n ? -micro : micro;
   const decimals = (size % MICRO_PER_CREDIT).toString().padStart(6, '0').replace(/0+$/, '');
   return `${micro < 0n ? '-' : ''}${size / MICRO_PER_CREDIT}${decimals === '' ? '' : `.${decimals}`}`;
+}
+
+/**
+ * Credits as a JSON number. One division of two whole numbers gives the double nearest to the exact amount, which prints
+ * as its decimals; a sum of whole credits and the rest would print 4.963714 as 4.9637139999999995.
+ */
+export function creditsAsNumber(micro: bigint): number {
+  return Number(micro) / Number(MICRO_PER_CREDIT);
 }
