@@ -29,14 +29,14 @@ async function openGateway(opening: ServiceOpening): Promise<string> {
   return `gateway ${server.url}/llm/v1`;
 }
 
-/** Told to retire, it leaves the port without failing a call and then stops as at any other time. */
+/** On `retire` it leaves the port without failing a call, and then stops as on SIGTERM. */
 function obeyParent(server: Listening): void {
   const stop = () => process.kill(process.pid, 'SIGTERM');
   process.on('message', (said) => {
     if (said === SAYS.areYouThere) process.send?.(SAYS.here);
     if (said === SAYS.retire) server.retire().finally(stop);
   });
-  // Without its parent nobody would stop it.
+  // Without its parent nothing else would stop it.
   process.on('disconnect', stop);
   process.send?.(SAYS.ready);
 }

@@ -17,8 +17,8 @@ export interface ServiceOpening extends Opening {
 }
 
 /**
- * The life of a service's process: opens the parts, lets `open` bring up what runs on them, says `ready` and the
- * line that `open` gives, and closes everything in order when it is told to stop.
+ * The life of a service's process: opens the parts, lets `open` start what runs on them, prints `ready` and the line
+ * that `open` returns, and closes everything in order on a signal.
  */
 export async function startService(
   configuration: Configuration,
