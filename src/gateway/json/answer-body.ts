@@ -1,5 +1,36 @@
 import { createAnswerFields, scanAnswer } from './scan-answer.ts';
 
+/** What the upstream counted of one call. Missing parts count as 0, and zeros are usage. */
+export interface Usage {
+  readonly promptTokens: number;
+  /** Those of the prompt that the upstream had in its cache: never more than the prompt's. */
+  readonly cachedTokens: number;
+  readonly completionTokens: number;
+}
+
+interface WholeAnswer {
+  readonly usage: Usage | null;
+  /** As they came, but for the names. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** It says `error` at its top, whatever its status was. */
+  readonly isError: boolean;
+  /** Otherwise it is no answer of this wire, and nothing is known of what it holds. */
+  readonly isJsonObject: boolean;
+}
+
+/** Of an answer that is not a stream. Usage in an answer that is cut off does not count. */
+export function readWholeAnswer(bytes: Uint8Array<ArrayBuffer>, alias: string): WholeAnswer {
+  const fields = createAnswerFields();
+  scanAnswer(bytes, 0, bytes.length, fields);
+  const { isWhole, usageStart, usageEnd, errorStart, errorEnd, toRestamp } = fields;
+  return {
+    usage: isWhole && usageEnd > 0 ? readUsageAt(bytes, usageStart, usageEnd) : null,
+    bytes: toRestamp.length === 0 ? bytes : restamped(bytes, toRestamp, alias),
+    isError: isErrorAt(bytes, errorStart, errorEnd),
+    isJsonObject: isWhole,
+  };
+}
+
 /**
  * No provider identifier reaches a client (G-16): the top-level `model` of every answer and every chunk is the
  * alias, and so is a `provider` that is a text (OpenRouter's). The value's bytes are replaced and all others stay:
@@ -59,65 +90,6 @@ export function createRestampedBytes(alias: string): RestampedBytes {
   };
 }
 
-function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const [only] = pieces;
-  if (pieces.length === 1 && only !== undefined) return only;
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
-}
-
-interface WholeAnswer {
-  readonly usage: Usage | null;
-  /** As they came, but for the names. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  /** It says `error` at its top, whatever its status was. */
-  readonly isError: boolean;
-  /** Otherwise it is no answer of this wire, and nothing is known of what it holds. */
-  readonly isJsonObject: boolean;
-}
-
-/** Of an answer that is not a stream. Usage in an answer that is cut off does not count. */
-export function readWholeAnswer(bytes: Uint8Array<ArrayBuffer>, alias: string): WholeAnswer {
-  const fields = createAnswerFields();
-  scanAnswer(bytes, 0, bytes.length, fields);
-  const { isWhole, usageStart, usageEnd, errorStart, errorEnd, toRestamp } = fields;
-  return {
-    usage: isWhole && usageEnd > 0 ? readUsageAt(bytes, usageStart, usageEnd) : null,
-    bytes: toRestamp.length === 0 ? bytes : restamped(bytes, toRestamp, alias),
-    isError: isErrorAt(bytes, errorStart, errorEnd),
-    isJsonObject: isWhole,
-  };
-}
-
-function restamped(
-  bytes: Uint8Array<ArrayBuffer>,
-  toRestamp: readonly number[],
-  alias: string,
-): Uint8Array<ArrayBuffer> {
-  const output = createRestampedBytes(alias);
-  let at = 0;
-  for (let next = 0; next < toRestamp.length; next += 2) {
-    output.keep(bytes, at, toRestamp[next] as number);
-    output.stamp();
-    at = toRestamp[next + 1] as number;
-  }
-  output.keep(bytes, at, bytes.length);
-  return output.take() as Uint8Array<ArrayBuffer>;
-}
-
-/** What the upstream counted of one call. Missing parts count as 0, and zeros are usage. */
-export interface Usage {
-  readonly promptTokens: number;
-  /** Those of the prompt that the upstream had in its cache: never more than the prompt's. */
-  readonly cachedTokens: number;
-  readonly completionTokens: number;
-}
-
 /**
  * A `usage` block, or null where it is none: without prompt and completion tokens (a total alone cannot be
  * priced), or with a count that is not a whole number from 0 to 2^53. Fails open, for the client: what cannot be
@@ -136,18 +108,6 @@ export function readUsage(block: unknown): Usage | null {
     cachedTokens: cached === 'missing' ? 0 : Math.min(cached, promptTokens),
     completionTokens: completion === 'missing' ? 0 : completion,
   };
-}
-
-/** Where OpenAI puts it, then DeepSeek, then Moonshot. */
-function cachedIn(block: Readonly<Record<string, unknown>>): unknown {
-  const details = block.prompt_tokens_details;
-  const inDetails = isObject(details) ? details.cached_tokens : undefined;
-  return inDetails ?? block.prompt_cache_hit_tokens ?? block.cached_tokens;
-}
-
-function readCount(value: unknown): number | 'missing' | 'wrong' {
-  if (value === undefined || value === null) return 'missing';
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 'wrong';
 }
 
 /** The block that stands from `start` to `end`. */
@@ -175,6 +135,46 @@ export function isErrorAt(bytes: Uint8Array, start: number, end: number): boolea
   if (start === end) return false;
   const value = parseAt(bytes, start, end);
   return value === undefined || Boolean(value);
+}
+
+function restamped(
+  bytes: Uint8Array<ArrayBuffer>,
+  toRestamp: readonly number[],
+  alias: string,
+): Uint8Array<ArrayBuffer> {
+  const output = createRestampedBytes(alias);
+  let at = 0;
+  for (let next = 0; next < toRestamp.length; next += 2) {
+    output.keep(bytes, at, toRestamp[next] as number);
+    output.stamp();
+    at = toRestamp[next + 1] as number;
+  }
+  output.keep(bytes, at, bytes.length);
+  return output.take() as Uint8Array<ArrayBuffer>;
+}
+
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined) return only;
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
+
+/** Where OpenAI puts it, then DeepSeek, then Moonshot. */
+function cachedIn(block: Readonly<Record<string, unknown>>): unknown {
+  const details = block.prompt_tokens_details;
+  const inDetails = isObject(details) ? details.cached_tokens : undefined;
+  return inDetails ?? block.prompt_cache_hit_tokens ?? block.cached_tokens;
+}
+
+function readCount(value: unknown): number | 'missing' | 'wrong' {
+  if (value === undefined || value === null) return 'missing';
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 'wrong';
 }
 
 /** Undefined where it is not JSON. */

@@ -3,11 +3,14 @@ import {
   jsonText,
   nameAmong,
   numberIn,
+  OPENING_BRACE,
   placeOfFailure,
+  QUOTE,
   sequenceEnd,
+  spaceEnd,
   stringIn,
 } from './json-text.ts';
-import { type MemberReader, OPENING_BRACE, readMembers, spaceEnd, valueEnd } from './scan-json.ts';
+import { type MemberReader, readMembers, valueEnd } from './scan-json.ts';
 
 type ReadModelBody =
   | { outcome: 'read'; fields: ModelBodyFields }
@@ -33,6 +36,18 @@ export interface ModelBodyFields {
   readonly closingBrace: number;
 }
 
+/** From `start` up to, not including, `end`. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What a body has for `stream_options`, and where. */
+type StreamOptionsPlace =
+  | { found: 'null'; value: Span }
+  | { found: 'object-without-usage'; closingBrace: number; isEmpty: boolean }
+  | { found: 'usage'; value: Span };
+
 /**
  * One pass over the bytes. Refused is also what two parsers could read differently, since the upstream must not read
  * the body otherwise than we did: a `model`, `stream` or `stream_options` that stands twice, and a byte order mark,
@@ -43,18 +58,33 @@ export function readModelBody(bytes: Uint8Array): ReadModelBody {
     return invalid('the body begins with a byte order mark; send it without');
   }
   const text = jsonText(bytes);
-  const start = spaceEnd(bytes, 0);
+  const start = spaceEnd(bytes, 0, bytes.length);
   if (start === bytes.length) return invalid('the body is empty; it must be a JSON object');
   const members = noMembers();
   const isObject = bytes[start] === OPENING_BRACE;
   const end = isObject ? readMembers(text, start, members, readTopLevelMember) : valueEnd(text, start);
   if (end < 0) return malformed(bytes, placeOfFailure(end));
-  const rest = spaceEnd(bytes, end);
+  const rest = spaceEnd(bytes, end, bytes.length);
   if (rest < bytes.length) return malformed(bytes, rest);
   if (!isObject) return invalid('the body must be a JSON object');
   if (members.problem !== null) return invalid(members.problem.message, members.problem.param);
   if (members.model === null) return invalid("'model' is missing", 'model');
   return { outcome: 'read', fields: fieldsOf(bytes, members, members.model, end - 1) };
+}
+
+/**
+ * The body as the upstream gets it: the provider's name of the model, and on a stream `include_usage`, without which
+ * there would be nothing to bill by. Every other byte is the client's.
+ */
+export function rewriteModelBody(
+  bytes: Uint8Array,
+  fields: ModelBodyFields,
+  providerModel: string,
+): Uint8Array<ArrayBuffer> {
+  const model = { span: fields.modelValue, bytes: encodedText(JSON.stringify(providerModel)) };
+  if (!fields.stream) return spliced(bytes, [model]);
+  const usage = usageSplice(fields);
+  return spliced(bytes, usage.span.start < model.span.start ? [usage, model] : [model, usage]);
 }
 
 function fieldsOf(
@@ -99,18 +129,6 @@ function malformed(bytes: Uint8Array, place: number): ReadModelBody {
       : `the body is not valid UTF-8: wrong sequence at byte ${place}`,
   );
 }
-
-/** From `start` up to, not including, `end`. */
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** What a body has for `stream_options`, and where. */
-type StreamOptionsPlace =
-  | { found: 'null'; value: Span }
-  | { found: 'object-without-usage'; closingBrace: number; isEmpty: boolean }
-  | { found: 'usage'; value: Span };
 
 /** What the top level has shown so far. */
 interface BodyMembers {
@@ -194,7 +212,7 @@ function refuseLookAlike(bytes: Uint8Array, members: BodyMembers, start: number,
 
 function takeModel(bytes: Uint8Array, members: BodyMembers, start: number, end: number): void {
   if (members.model !== null) refuseMember(members, 'model', 'stands twice');
-  else if (bytes[start] !== 0x22) refuseMember(members, 'model', 'must be a string');
+  else if (bytes[start] !== QUOTE) refuseMember(members, 'model', 'must be a string');
   else members.model = { start, end };
 }
 
@@ -251,21 +269,6 @@ const readStreamOption: MemberReader<UsageMember> = (text, usage, nameStart, nam
 interface Splice {
   readonly span: Span;
   readonly bytes: Uint8Array;
-}
-
-/**
- * The body as the upstream gets it: the provider's name of the model, and on a stream `include_usage`, without which
- * there would be nothing to bill by. Every other byte is the client's.
- */
-export function rewriteModelBody(
-  bytes: Uint8Array,
-  fields: ModelBodyFields,
-  providerModel: string,
-): Uint8Array<ArrayBuffer> {
-  const model = { span: fields.modelValue, bytes: encodedText(JSON.stringify(providerModel)) };
-  if (!fields.stream) return spliced(bytes, [model]);
-  const usage = usageSplice(fields);
-  return spliced(bytes, usage.span.start < model.span.start ? [usage, model] : [model, usage]);
 }
 
 function usageSplice({ streamOptions, closingBrace }: ModelBodyFields): Splice {

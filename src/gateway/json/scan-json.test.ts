@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { failedAt, jsonText } from './json-text.ts';
-import { spaceEnd, valueEnd } from './scan-json.ts';
+import { failedAt, jsonText, spaceEnd } from './json-text.ts';
+import { valueEnd } from './scan-json.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
 function accepts(bytes: Uint8Array): boolean {
-  const end = valueEnd(jsonText(bytes), spaceEnd(bytes, 0));
-  return end >= 0 && spaceEnd(bytes, end) === bytes.length;
+  const end = valueEnd(jsonText(bytes), spaceEnd(bytes, 0, bytes.length));
+  return end >= 0 && spaceEnd(bytes, end, bytes.length) === bytes.length;
 }
 
 /** A mark at the beginning stays in the text, so `JSON.parse` refuses it as we do. */

@@ -1,4 +1,14 @@
-import { failedAt, type JsonText, stringEnd } from './json-text.ts';
+import {
+  CLOSING_BRACE,
+  COLON,
+  COMMA,
+  failedAt,
+  type JsonText,
+  OPENING_BRACE,
+  QUOTE,
+  spaceEnd,
+  stringEnd,
+} from './json-text.ts';
 
 /**
  * JSON read by its bytes, in one pass and without building anything: what is forwarded as received must not be parsed
@@ -8,14 +18,9 @@ import { failedAt, type JsonText, stringEnd } from './json-text.ts';
  * caller's to judge. Nesting is as deep as the body is long: an open bracket costs one bit, not a stack frame.
  */
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
-const COLON = 0x3a;
-export const OPENING_BRACE = 0x7b;
-const CLOSING_BRACE = 0x7d;
 const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 
@@ -36,7 +41,7 @@ export function readMembers<Into>(
   readMember: MemberReader<Into>,
 ): number {
   const { bytes } = text;
-  let at = spaceEnd(bytes, openingBrace + 1);
+  let at = spaceEnd(bytes, openingBrace + 1, bytes.length);
   if (bytes[at] === CLOSING_BRACE) return at + 1;
   for (;;) {
     const nameStart = at;
@@ -46,10 +51,10 @@ export function readMembers<Into>(
     if (valueStart < 0) return valueStart;
     at = readMember(text, into, nameStart, nameEnd, valueStart);
     if (at < 0) return at;
-    at = spaceEnd(bytes, at);
+    at = spaceEnd(bytes, at, bytes.length);
     if (bytes[at] === CLOSING_BRACE) return at + 1;
     if (bytes[at] !== COMMA) return failedAt(at);
-    at = spaceEnd(bytes, at + 1);
+    at = spaceEnd(bytes, at + 1, bytes.length);
   }
 }
 
@@ -77,7 +82,7 @@ function bracketsEnd(text: JsonText, start: number): number {
     const first = bytes[at];
     if (first === OPENING_BRACE || first === OPENING_BRACKET) {
       const isObject = first === OPENING_BRACE;
-      at = spaceEnd(bytes, at + 1);
+      at = spaceEnd(bytes, at + 1, bytes.length);
       if (bytes[at] === (isObject ? CLOSING_BRACE : CLOSING_BRACKET)) {
         at++;
       } else {
@@ -95,10 +100,10 @@ function bracketsEnd(text: JsonText, start: number): number {
     // A value has ended before `at`: close what ends with it, until there is a next one.
     for (;;) {
       if (depth === 0) return at;
-      at = spaceEnd(bytes, at);
+      at = spaceEnd(bytes, at, bytes.length);
       const isObject = (kinds & 1) === 1;
       if (bytes[at] === COMMA) {
-        at = spaceEnd(bytes, at + 1);
+        at = spaceEnd(bytes, at + 1, bytes.length);
         if (isObject) at = memberValueStart(text, at);
         if (at < 0) return at;
         break;
@@ -122,8 +127,8 @@ function nameEndAt(text: JsonText, at: number): number {
 }
 
 function valueStartAfter(bytes: Uint8Array, nameEnd: number): number {
-  const colon = spaceEnd(bytes, nameEnd);
-  return bytes[colon] === COLON ? spaceEnd(bytes, colon + 1) : failedAt(colon);
+  const colon = spaceEnd(bytes, nameEnd, bytes.length);
+  return bytes[colon] === COLON ? spaceEnd(bytes, colon + 1, bytes.length) : failedAt(colon);
 }
 
 function scalarEnd(text: JsonText, at: number): number {
@@ -176,14 +181,4 @@ function digitsEnd(bytes: Uint8Array, start: number): number {
     if (byte < ZERO || byte > 0x39) break;
   }
   return at === start ? failedAt(at) : at;
-}
-
-/** JSON's white space is these four, and no other that Unicode knows. */
-export function spaceEnd(bytes: Uint8Array, start: number): number {
-  let at = start;
-  for (; at < bytes.length; at++) {
-    const byte = bytes[at] as number;
-    if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) break;
-  }
-  return at;
 }

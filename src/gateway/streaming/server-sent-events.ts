@@ -1,8 +1,9 @@
 import type { ErrorEnvelope } from '../../http/error-envelope.ts';
 
 /**
- * Cuts the bytes of an event stream into its events, wherever the chunks were cut: inside a character, inside a
- * name, between the \r and the \n of one line end. A line ends with \n, \r\n or \r; a blank line ends an event.
+ * Server-sent events, byte by byte. The cutter splits a stream into its events, wherever the chunks were cut: inside a
+ * character, inside a name, between the \r and the \n of one line end. A line ends with \n, \r\n or \r; a blank line
+ * ends an event. `readSseEventData` then reads what an event says, `brokenStreamEvent` is the one event that we write ourselves.
  */
 export interface SseEvent {
   /** The event is bytes `start` to `end` of this, its blank line included. It is not written to any more. */
@@ -30,10 +31,51 @@ interface SseEventCutter {
   rest(): SseEvent | null;
 }
 
+/** What an event says, without its framing. */
+export type SseEventData =
+  /** Comments, ids, a retry: nothing that a client is handed. */
+  | { readonly kind: 'none' }
+  /** `event: error`, by which the official clients know a failure, whatever the data are. */
+  | { readonly kind: 'error' }
+  | { readonly kind: 'done' }
+  | {
+      readonly kind: 'data';
+      readonly bytes: Uint8Array;
+      readonly start: number;
+      readonly end: number;
+      /** Of data that stood in several lines and were joined: where each line begins, in them and in the event. */
+      readonly joinedFrom: readonly JoinedLine[] | null;
+    };
+
+interface JoinedLine {
+  readonly inData: number;
+  readonly inEvent: number;
+}
+
+export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8';
+
+export const STREAM_HEADERS = {
+  'content-type': EVENT_STREAM_TYPE,
+  'cache-control': 'no-cache',
+  // Proxies in front of us must not gather it up.
+  'x-accel-buffering': 'no',
+};
+
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
+const asBytes = (text: string) => new TextEncoder().encode(text);
+const DATA = asBytes('data');
+const EVENT = asBytes('event');
+const ERROR_NAME = asBytes('error');
+const DONE_MARK = asBytes('[DONE]');
 const NO_BYTES = new Uint8Array(0);
 const LEAST_ROOM = 1024;
+
+const NO_DATA: SseEventData = { kind: 'none' };
+const ERROR: SseEventData = { kind: 'error' };
+const DONE: SseEventData = { kind: 'done' };
 
 export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes: number }): SseEventCutter {
   // The beginning of an event whose end has not come. Its bytes are looked at once, however many chunks it takes.
@@ -144,54 +186,6 @@ export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes
   return { push, rest };
 }
 
-function indexOrEnd(chunk: Uint8Array, byte: number, from: number): number {
-  const at = chunk.indexOf(byte, from);
-  return at === -1 ? chunk.length : at;
-}
-
-function lateLineFeed(chunk: Uint8Array): SseEvent {
-  return { source: chunk, start: 0, end: 1, firstLineEnd: 0, lines: 0, isLateLineFeed: true };
-}
-
-function startsWithMark(source: Uint8Array, from: number, end: number): boolean {
-  return end - from >= 3 && source[from] === 0xef && source[from + 1] === 0xbb && source[from + 2] === 0xbf;
-}
-
-/** What an event says, without its framing. */
-export type SseEventData =
-  /** Comments, ids, a retry: nothing that a client is handed. */
-  | { readonly kind: 'none' }
-  /** `event: error`, by which the official clients know a failure, whatever the data are. */
-  | { readonly kind: 'error' }
-  | { readonly kind: 'done' }
-  | {
-      readonly kind: 'data';
-      readonly bytes: Uint8Array;
-      readonly start: number;
-      readonly end: number;
-      /** Of data that stood in several lines and were joined: where each line begins, in them and in the event. */
-      readonly joinedFrom: readonly JoinedLine[] | null;
-    };
-
-interface JoinedLine {
-  readonly inData: number;
-  readonly inEvent: number;
-}
-
-const NO_DATA: SseEventData = { kind: 'none' };
-const ERROR: SseEventData = { kind: 'error' };
-const DONE: SseEventData = { kind: 'done' };
-
-const asBytes = (text: string) => new TextEncoder().encode(text);
-const DATA = asBytes('data');
-const EVENT = asBytes('event');
-const ERROR_NAME = asBytes('error');
-const DONE_MARK = asBytes('[DONE]');
-const LINE_FEED = 0x0a;
-const CARRIAGE_RETURN = 0x0d;
-const SPACE = 0x20;
-const COLON = 0x3a;
-
 export function readSseEventData(event: SseEvent): SseEventData {
   const { source, start, firstLineEnd, lines } = event;
   if (lines === 0) return NO_DATA;
@@ -205,6 +199,34 @@ export function readSseEventData(event: SseEvent): SseEventData {
   return readSeveralLines(event);
 }
 
+/** Where in the event that byte of its data stands. */
+export function placeInEvent(joinedFrom: readonly JoinedLine[] | null, at: number): number {
+  if (joinedFrom === null) return at;
+  const line = joinedFrom.findLast(({ inData }) => inData <= at);
+  return line === undefined ? at : line.inEvent + at - line.inData;
+}
+
+/**
+ * What the client of a stream that broke is told (G-38): official clients raise an error on it. Nothing comes
+ * after it, and no [DONE].
+ */
+export function brokenStreamEvent(envelope: ErrorEnvelope): Uint8Array<ArrayBuffer> {
+  return asBytes(`data: ${JSON.stringify(envelope)}\n\n`);
+}
+
+function indexOrEnd(chunk: Uint8Array, byte: number, from: number): number {
+  const at = chunk.indexOf(byte, from);
+  return at === -1 ? chunk.length : at;
+}
+
+function lateLineFeed(chunk: Uint8Array): SseEvent {
+  return { source: chunk, start: 0, end: 1, firstLineEnd: 0, lines: 0, isLateLineFeed: true };
+}
+
+function startsWithMark(source: Uint8Array, from: number, end: number): boolean {
+  return end - from >= 3 && source[from] === 0xef && source[from + 1] === 0xbb && source[from + 2] === 0xbf;
+}
+
 function dataOf(bytes: Uint8Array, start: number, end: number): SseEventData {
   // The clients ask whether it begins so: what stands behind it does not matter to them.
   if (startsWith(bytes, start, end, DONE_MARK)) return DONE;
@@ -215,8 +237,7 @@ function readSeveralLines({ source, start, end }: SseEvent): SseEventData {
   const dataLines: { start: number; end: number }[] = [];
   for (let at = start; at < end; ) {
     let lineEnd = at;
-    while (lineEnd < end && source[lineEnd] !== LINE_FEED && source[lineEnd] !== CARRIAGE_RETURN)
-      lineEnd += 1;
+    while (lineEnd < end && source[lineEnd] !== LF && source[lineEnd] !== CR) lineEnd += 1;
     if (isField(source, at, lineEnd, DATA)) {
       dataLines.push({ start: valueStart(source, at + DATA.length, lineEnd), end: lineEnd });
     } else if (isErrorName(source, at, lineEnd)) return ERROR;
@@ -232,20 +253,13 @@ function readSeveralLines({ source, start, end }: SseEvent): SseEventData {
   const joinedFrom: JoinedLine[] = [];
   let inData = 0;
   for (const line of dataLines) {
-    if (joinedFrom.length > 0) bytes[inData - 1] = LINE_FEED;
+    if (joinedFrom.length > 0) bytes[inData - 1] = LF;
     bytes.set(source.subarray(line.start, line.end), inData);
     joinedFrom.push({ inData, inEvent: line.start });
     inData += line.end - line.start + 1;
   }
   if (startsWith(bytes, 0, size, DONE_MARK)) return DONE;
   return { kind: 'data', bytes, start: 0, end: size, joinedFrom };
-}
-
-/** Where in the event that byte of its data stands. */
-export function placeInEvent(joinedFrom: readonly JoinedLine[] | null, at: number): number {
-  if (joinedFrom === null) return at;
-  const line = joinedFrom.findLast(({ inData }) => inData <= at);
-  return line === undefined ? at : line.inEvent + at - line.inData;
 }
 
 /** A line without a colon is a name too, with an empty value. */
@@ -271,20 +285,3 @@ function startsWith(source: Uint8Array, start: number, end: number, text: Uint8A
   for (let at = 0; at < text.length; at += 1) if (source[start + at] !== text[at]) return false;
   return true;
 }
-
-/**
- * What the client of a stream that broke is told (G-38): official clients raise an error on it. Nothing comes
- * after it, and no [DONE].
- */
-export function brokenStreamEvent(envelope: ErrorEnvelope): Uint8Array<ArrayBuffer> {
-  return asBytes(`data: ${JSON.stringify(envelope)}\n\n`);
-}
-
-export const EVENT_STREAM_TYPE = 'text/event-stream; charset=utf-8';
-
-export const STREAM_HEADERS = {
-  'content-type': EVENT_STREAM_TYPE,
-  'cache-control': 'no-cache',
-  // Proxies in front of us must not gather it up.
-  'x-accel-buffering': 'no',
-};

@@ -16,7 +16,7 @@ import {
 
 /**
  * Reads along while a model's stream goes to the client. Every event passes as soon as it is whole, in its order
- * and byte for byte but for the names (see restamp.ts): comments, ids and pings, the usage event asked for or not
+ * and byte for byte but for the names (`createRestampedBytes`): comments, ids and pings, the usage event asked for or not
  * (G-13), data that are no JSON. Two kinds do not pass:
  *
  * - `[DONE]` waits until the end, so that the charge is settled before the last byte leaves (G-33). What an
