@@ -212,10 +212,6 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
   };
 }
 
-function reasonOf(result: 'failure' | NamedFailure): string {
-  return result === 'failure' ? 'unknown' : result.failure;
-}
-
 /** How a call of an external AI service ended, as far as the service is concerned. */
 export type ServiceResult =
   | { readonly kind: 'answered'; readonly status: number }
@@ -252,8 +248,21 @@ export function judgeResult(result: ServiceResult): CallResult {
   return isOurs ? 'ignored' : { failure: String(status) };
 }
 
-/** The name of a model target's breaker: its provider's host. Null for the embedded models, which need none. */
-export function serviceOf({ baseUrl }: { readonly baseUrl: string | null }): string | null {
-  // Not cut out of the text: what stands before an @ must not be shown in readiness.
+/**
+ * The name of a model target's breaker: its provider's host. Null for the embedded models, which need none. A target of
+ * the opened catalogue carries its host, so that no call builds a URL for each try (1 µs).
+ */
+export function serviceOf({ baseUrl, host }: ProviderAddress): string | null {
+  if (host !== undefined) return host;
+  // Not cut out of the text: what precedes an @ must not be shown in readiness.
   return baseUrl === null ? null : new URL(baseUrl).host;
+}
+
+interface ProviderAddress {
+  readonly baseUrl: string | null;
+  readonly host?: string;
+}
+
+function reasonOf(result: 'failure' | NamedFailure): string {
+  return result === 'failure' ? 'unknown' : result.failure;
 }

@@ -15,6 +15,8 @@ export const ALIAS_NAMES = [
 export type AliasName = (typeof ALIAS_NAMES)[number]['name'];
 
 export interface AliasTarget extends UpstreamTarget {
+  /** Of its provider, by which its circuit breaker is named. Parsed once, when the catalogue is opened. */
+  readonly host?: string;
   /** Its share of the calls is its weight in that of all targets of the alias. */
   readonly weight: number;
 }

@@ -7,6 +7,7 @@ import { until } from '../../../test/doubles/until.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { Database } from '../../ports/database.ts';
+import { serviceOf } from '../breakers/breaker.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
 import { setAliasTargets } from './targets.ts';
@@ -73,6 +74,19 @@ describe('the aliases (G-14, G-27)', () => {
     await until(() => directory.find(ALIAS)?.targets[0]?.model === PROVIDER.model);
     const others = [PROVIDER.model, 'chat-default', 'acme/chat-default', 'SVC/chat-default', `${ALIAS} `];
     for (const alias of [...others, '', '__proto__', 'constructor']) expect(directory.find(alias)).toBeNull();
+  });
+
+  test('a target carries its host, so that a call parses no address to find its breaker', async () => {
+    await setAliasTargets(
+      { database, sharedState: elsewhere(), secrets, cipher, prefix: 'svc' },
+      ALIAS,
+      ['https://one.example/v1', 'http://two.example:8080'].map((baseUrl) => ({ ...PROVIDER, baseUrl })),
+    );
+    const { directory } = await open();
+    const targets = directory.find(ALIAS)?.targets ?? [];
+    expect(targets.map(({ host }) => host)).toEqual(['one.example', 'two.example:8080']);
+    // Not parsed again: the address is not looked at where the host is there.
+    expect(targets.map((target) => serviceOf({ ...target, baseUrl: '' }))).toEqual(targets.map(serviceOf));
   });
 
   test('another prefix finds the same targets', async () => {

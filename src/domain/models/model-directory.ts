@@ -13,6 +13,14 @@ export interface ModelDirectoryParts extends OpeningParts {
   readonly clock: Clock;
 }
 
+interface OpeningParts {
+  readonly cipher: Cipher;
+  readonly log: Log;
+  readonly prefix: string;
+  /** False in production: what only makes things up does not answer for a model. */
+  readonly embeddedAllowed: boolean;
+}
+
 export interface ModelDirectory {
   /** Null for whatever is not exactly one of the six aliases: a provider's name of a model is not one. */
   find(alias: string): Alias | null;
@@ -101,88 +109,6 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
   };
 }
 
-/** Whoever asks while it runs gets another run after it: what it has read may be older than what they know of. */
-function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
-  const start = (): Promise<void> => {
-    next = null;
-    running = work().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-  return () => {
-    if (running === null) return start();
-    next ??= running.then(start, start);
-    return next;
-  };
-}
-
-interface OpeningParts {
-  readonly cipher: Cipher;
-  readonly log: Log;
-  readonly prefix: string;
-  /** False in production: what only makes things up does not answer for a model. */
-  readonly embeddedAllowed: boolean;
-}
-
-/** The aliases by their full names, in the order of ALIAS_NAMES. */
-type OpenedCatalogue = ReadonlyMap<string, Alias>;
-
-/**
- * Every alias with its targets and prices, keys decrypted. Where a key does not open, the alias keeps the targets it had; at
- * a start, when it had none, it has those that do open. It is never handed to the embedded models instead: whoever
- * set a provider wants that provider or an error.
- */
-async function openCatalogue(
-  parts: OpeningParts,
-  stored: { readonly targets: readonly StoredTarget[]; readonly prices: readonly AliasPrice[] },
-  before: OpenedCatalogue | null,
-): Promise<OpenedCatalogue> {
-  const opened = new Map<string, Alias>();
-  for (const { name, kind } of ALIAS_NAMES) {
-    const alias = aliasOf(parts.prefix, name);
-    const own = stored.targets.filter((target) => target.alias === name);
-    const prices = stored.prices.filter((price) => price.alias === name);
-    const targets: AliasTarget[] = [];
-    for (const target of own) {
-      const usable = await openTarget(parts, alias, target);
-      if (usable !== null) targets.push(usable);
-    }
-    const known = before?.get(alias);
-    if (own.length === 0)
-      opened.set(alias, { alias, kind, targets: embeddedTarget(parts, alias, kind), prices });
-    else if (targets.length < own.length && known !== undefined) opened.set(alias, { ...known, prices });
-    else opened.set(alias, { alias, kind, targets, prices });
-  }
-  return opened;
-}
-
-async function openTarget(
-  { cipher, log }: OpeningParts,
-  alias: string,
-  { id, baseUrl, model, sealedKey, weight }: StoredTarget,
-): Promise<AliasTarget | null> {
-  try {
-    const apiKey = sealedKey === null ? null : await cipher.decrypt(sealedKey, baseUrl);
-    return { id, baseUrl, model, apiKey, weight };
-  } catch (error) {
-    log.error('a model target cannot be used: its key does not open', { alias, targetId: id, error });
-    return null;
-  }
-}
-
-/** Reading out of a text is the embedded engine's own work, so extract aliases have it in production too. */
-function embeddedTarget(
-  { embeddedAllowed }: OpeningParts,
-  alias: string,
-  kind: AliasKind,
-): readonly AliasTarget[] {
-  if (!embeddedAllowed && kind !== 'extract') return [];
-  return [{ id: 'embedded', baseUrl: null, model: alias, apiKey: null, weight: 1 }];
-}
-
 /**
  * Which targets are tried last for a while, as this process has seen them: one that fails 5 times in a row rests
  * for 10 s, and for 10 s more with every failure after that, until it answers once. A resting target is still
@@ -239,6 +165,80 @@ export function createTargetRest({ clock }: { clock: Pick<Clock, 'now'> }): Targ
       ];
     },
   };
+}
+
+/** Whoever asks while it runs gets another run after it: what it has read may be older than what they know of. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const start = (): Promise<void> => {
+    next = null;
+    running = work().finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  return () => {
+    if (running === null) return start();
+    next ??= running.then(start, start);
+    return next;
+  };
+}
+
+/** The aliases by their full names, in the order of ALIAS_NAMES. */
+type OpenedCatalogue = ReadonlyMap<string, Alias>;
+
+/**
+ * Every alias with its targets and prices, keys decrypted. Where a key does not open, the alias keeps the targets it had; at
+ * a start, when it had none, it has those that do open. It is never handed to the embedded models instead: whoever
+ * set a provider wants that provider or an error.
+ */
+async function openCatalogue(
+  parts: OpeningParts,
+  stored: { readonly targets: readonly StoredTarget[]; readonly prices: readonly AliasPrice[] },
+  before: OpenedCatalogue | null,
+): Promise<OpenedCatalogue> {
+  const opened = new Map<string, Alias>();
+  for (const { name, kind } of ALIAS_NAMES) {
+    const alias = aliasOf(parts.prefix, name);
+    const own = stored.targets.filter((target) => target.alias === name);
+    const prices = stored.prices.filter((price) => price.alias === name);
+    const targets: AliasTarget[] = [];
+    for (const target of own) {
+      const usable = await openTarget(parts, alias, target);
+      if (usable !== null) targets.push(usable);
+    }
+    const known = before?.get(alias);
+    if (own.length === 0)
+      opened.set(alias, { alias, kind, targets: embeddedTarget(parts, alias, kind), prices });
+    else if (targets.length < own.length && known !== undefined) opened.set(alias, { ...known, prices });
+    else opened.set(alias, { alias, kind, targets, prices });
+  }
+  return opened;
+}
+
+async function openTarget(
+  { cipher, log }: OpeningParts,
+  alias: string,
+  { id, baseUrl, model, sealedKey, weight }: StoredTarget,
+): Promise<AliasTarget | null> {
+  try {
+    const apiKey = sealedKey === null ? null : await cipher.decrypt(sealedKey, baseUrl);
+    return { id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight };
+  } catch (error) {
+    log.error('a model target cannot be used: its key does not open', { alias, targetId: id, error });
+    return null;
+  }
+}
+
+/** Reading out of a text is the embedded engine's own work, so extract aliases have it in production too. */
+function embeddedTarget(
+  { embeddedAllowed }: OpeningParts,
+  alias: string,
+  kind: AliasKind,
+): readonly AliasTarget[] {
+  if (!embeddedAllowed && kind !== 'extract') return [];
+  return [{ id: 'embedded', baseUrl: null, model: alias, apiKey: null, weight: 1 }];
 }
 
 function drawnFirst(targets: readonly AliasTarget[], draw: number): readonly AliasTarget[] {
