@@ -29,6 +29,87 @@ export function beginTrace(
   return root === null ? null : traceOf(root);
 }
 
+/**
+ * Counts of the calls of this process for Prometheus. Labels are bounded by what there is: endpoints, aliases, outcomes
+ * and the reasons of our own table; never a key, a company or a target.
+ */
+export interface CallMeters {
+  count(call: FinishedCall): void;
+  /** A request that no key is known of. */
+  countUnknown(refusal: string): void;
+  metrics(): readonly Metric[];
+}
+
+/** In seconds. Answers of models take from a tenth of a second to minutes. */
+const DURATION_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+interface Histogram {
+  readonly labels: Readonly<Record<string, string>>;
+  /** One more than there are bounds: the last is for what exceeds them all. */
+  readonly counts: number[];
+  sum: number;
+}
+
+type Counters = Map<string, { readonly labels: Record<string, string>; value: number }>;
+
+export function createCallMeters(): CallMeters {
+  const calls: Counters = new Map();
+  const tokens: Counters = new Map();
+  const unknown: Counters = new Map();
+  const durations = new Map<string, Histogram>();
+  const firstBytes = new Map<string, Histogram>();
+
+  return {
+    count(call) {
+      const { endpoint, outcome, tokens: used } = call;
+      const alias = call.alias ?? 'none';
+      const reason = call.reason ?? 'none';
+      addTo(
+        calls,
+        `${endpoint} ${alias} ${outcome} ${reason}`,
+        () => ({ endpoint, alias, outcome, reason }),
+        1,
+      );
+      if (outcome === 'REFUSED') return;
+      const place = `${endpoint} ${alias}`;
+      const labels = () => ({ endpoint, alias });
+      observe(durations, place, labels, call.durationMs);
+      if (call.firstByteMs !== null) observe(firstBytes, place, labels, call.firstByteMs);
+      if (used === null) return;
+      addTo(tokens, `${alias} prompt`, () => ({ alias, kind: 'prompt' }), used.promptTokens);
+      addTo(tokens, `${alias} cached`, () => ({ alias, kind: 'cached' }), used.cachedTokens);
+      addTo(tokens, `${alias} completion`, () => ({ alias, kind: 'completion' }), used.completionTokens);
+    },
+    countUnknown: (refusal) => addTo(unknown, refusal, () => ({ refusal }), 1),
+    metrics: () => [
+      counter('turnpike_calls_total', 'Calls of known keys, by how they ended.', calls),
+      counter('turnpike_unknown_requests_total', 'Requests refused before a key was known.', unknown),
+      counter(
+        'turnpike_tokens_total',
+        'Tokens that models used; cached ones are a part of the prompt.',
+        tokens,
+      ),
+      histogram('turnpike_call_duration_seconds', 'From a call to its end.', durations),
+      histogram('turnpike_first_byte_seconds', 'From a call to its model’s first answer.', firstBytes),
+    ],
+  };
+}
+
+/** Every call that the book is told of is counted, however it is written. */
+export function withMeters(book: CallBook, meters: CallMeters): CallBook {
+  return {
+    ...book,
+    settle(call) {
+      meters.count(call);
+      return book.settle(call);
+    },
+    note(call) {
+      meters.count(call);
+      book.note(call);
+    },
+  };
+}
+
 function traceOf(root: Span): CallTrace {
   const admitting = root.begin('admit', 'internal');
   let asking: Span | null = null;
@@ -93,87 +174,6 @@ function targetAttributes({ id, baseUrl }: UpstreamTarget): Record<string, strin
     'server.port': port === '' ? standard : Number(port),
   };
 }
-
-/**
- * Counts of the calls of this process for Prometheus. Labels are bounded by what there is: endpoints, aliases, outcomes
- * and the reasons of our own table; never a key, a company or a target.
- */
-export interface CallMeters {
-  count(call: FinishedCall): void;
-  /** A request that no key is known of. */
-  countUnknown(refusal: string): void;
-  metrics(): readonly Metric[];
-}
-
-/** In seconds. Answers of models take from a tenth of a second to minutes. */
-const DURATION_BOUNDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
-
-interface Histogram {
-  readonly labels: Readonly<Record<string, string>>;
-  /** One more than there are bounds: the last is for what exceeds them all. */
-  readonly counts: number[];
-  sum: number;
-}
-
-export function createCallMeters(): CallMeters {
-  const calls: Counters = new Map();
-  const tokens: Counters = new Map();
-  const unknown: Counters = new Map();
-  const durations = new Map<string, Histogram>();
-  const firstBytes = new Map<string, Histogram>();
-
-  return {
-    count(call) {
-      const { endpoint, outcome, tokens: used } = call;
-      const alias = call.alias ?? 'none';
-      const reason = call.reason ?? 'none';
-      addTo(
-        calls,
-        `${endpoint} ${alias} ${outcome} ${reason}`,
-        () => ({ endpoint, alias, outcome, reason }),
-        1,
-      );
-      if (outcome === 'REFUSED') return;
-      const place = `${endpoint} ${alias}`;
-      const labels = () => ({ endpoint, alias });
-      observe(durations, place, labels, call.durationMs);
-      if (call.firstByteMs !== null) observe(firstBytes, place, labels, call.firstByteMs);
-      if (used === null) return;
-      addTo(tokens, `${alias} prompt`, () => ({ alias, kind: 'prompt' }), used.promptTokens);
-      addTo(tokens, `${alias} cached`, () => ({ alias, kind: 'cached' }), used.cachedTokens);
-      addTo(tokens, `${alias} completion`, () => ({ alias, kind: 'completion' }), used.completionTokens);
-    },
-    countUnknown: (refusal) => addTo(unknown, refusal, () => ({ refusal }), 1),
-    metrics: () => [
-      counter('turnpike_calls_total', 'Calls of known keys, by how they ended.', calls),
-      counter('turnpike_unknown_requests_total', 'Requests refused before a key was known.', unknown),
-      counter(
-        'turnpike_tokens_total',
-        'Tokens that models used; cached ones are a part of the prompt.',
-        tokens,
-      ),
-      histogram('turnpike_call_duration_seconds', 'From a call to its end.', durations),
-      histogram('turnpike_first_byte_seconds', 'From a call to its model’s first answer.', firstBytes),
-    ],
-  };
-}
-
-/** Every call that the book is told of is counted, however it is written. */
-export function withMeters(book: CallBook, meters: CallMeters): CallBook {
-  return {
-    ...book,
-    settle(call) {
-      meters.count(call);
-      return book.settle(call);
-    },
-    note(call) {
-      meters.count(call);
-      book.note(call);
-    },
-  };
-}
-
-type Counters = Map<string, { readonly labels: Record<string, string>; value: number }>;
 
 /** The labels are made once: this runs for every call. */
 function addTo(counters: Counters, name: string, labels: () => Record<string, string>, amount: number): void {

@@ -40,12 +40,12 @@ export interface GatewayParts
   readonly tracer?: Tracer | null;
 }
 
-/** The client's headers that a provider may see; no other reaches it. */
-const FORWARDED = ['openai-beta'] as const;
-
 interface Gateway {
   fetch(request: Request, connection: Connection): Promise<Response>;
 }
+
+/** The client's headers that a provider may see; no other reaches it. */
+const FORWARDED = ['openai-beta'] as const;
 
 /**
  * Surface 1: model calls, under /llm/v1. They do not go through the app of the other routes: what that does for
@@ -149,22 +149,6 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
   };
 }
 
-/** Without the query and without building a URL object. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('//') + 2);
-  const query = url.indexOf('?', start);
-  return query === -1 ? url.slice(start) : url.slice(start, query);
-}
-
-function forwardedFrom(request: Request): Record<string, string> {
-  const forwarded: Record<string, string> = {};
-  for (const name of FORWARDED) {
-    const value = request.headers.get(name);
-    if (value !== null) forwarded[name] = value;
-  }
-  return forwarded;
-}
-
 /** OpenAI's names, so that clients which know them pace themselves (G-41). */
 export function rateLimitHeaders({ requests, tokens }: KeyAllowances): Record<string, string> {
   return {
@@ -175,14 +159,6 @@ export function rateLimitHeaders({ requests, tokens }: KeyAllowances): Record<st
     'x-ratelimit-remaining-tokens': String(tokens.remaining),
     'x-ratelimit-reset-tokens': resetIn(tokens),
   };
-}
-
-/** As OpenAI writes it: 250ms, 12.5s, 1m0s. */
-function resetIn({ resetMs }: Allowance): string {
-  if (resetMs < 1_000) return `${Math.ceil(resetMs)}ms`;
-  if (resetMs < 60_000) return `${Math.ceil(resetMs) / 1_000}s`;
-  const minutes = Math.floor(resetMs / 60_000);
-  return `${minutes}m${Math.ceil((resetMs - minutes * 60_000) / 1_000)}s`;
 }
 
 /** Answers to the console's playground: its pages may read them, those of any other origin may not. */
@@ -225,4 +201,28 @@ export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleO
       return response;
     },
   };
+}
+
+/** Without the query and without building a URL object. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2);
+  const query = url.indexOf('?', start);
+  return query === -1 ? url.slice(start) : url.slice(start, query);
+}
+
+function forwardedFrom(request: Request): Record<string, string> {
+  const forwarded: Record<string, string> = {};
+  for (const name of FORWARDED) {
+    const value = request.headers.get(name);
+    if (value !== null) forwarded[name] = value;
+  }
+  return forwarded;
+}
+
+/** As OpenAI writes it: 250ms, 12.5s, 1m0s. */
+function resetIn({ resetMs }: Allowance): string {
+  if (resetMs < 1_000) return `${Math.ceil(resetMs)}ms`;
+  if (resetMs < 60_000) return `${Math.ceil(resetMs) / 1_000}s`;
+  const minutes = Math.floor(resetMs / 60_000);
+  return `${minutes}m${Math.ceil((resetMs - minutes * 60_000) / 1_000)}s`;
 }

@@ -44,30 +44,10 @@ export function readNetwork(text: string): { address: string; bits: number; fami
   return { address, bits, family: version === 6 ? 'ipv6' : 'ipv4' };
 }
 
-function blockListOf(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const text of networks) {
-    const network = readNetwork(text);
-    if (network !== null) list.addSubnet(network.address, network.bits, network.family);
-  }
-  return list;
-}
-
-/** An IPv4 address that came over an IPv6 socket is the same caller. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
-}
-
 /** The token of `Authorization: Bearer …`, or null where there is none in that form. */
 export function bearerToken(request: Request): string | null {
   const match = /^Bearer +([^\s]+) *$/i.exec(request.headers.get('authorization') ?? '');
   return match?.[1] ?? null;
-}
-
-/** Whether two secrets are equal, in a time that says nothing about where they differ or how long they are. */
-function sameSecret(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
 }
 
 const NOT_INTERNAL = errorEnvelope(
@@ -85,4 +65,24 @@ export function internalAccess(internalTokens: readonly string[]): MiddlewareHan
     }
     return await next();
   };
+}
+
+function blockListOf(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of networks) {
+    const network = readNetwork(text);
+    if (network !== null) list.addSubnet(network.address, network.bits, network.family);
+  }
+  return list;
+}
+
+/** An IPv4 address that came over an IPv6 socket is the same caller. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address;
+}
+
+/** Whether two secrets are equal, in a time that says nothing about where they differ or how long they are. */
+function sameSecret(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
 }

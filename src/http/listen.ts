@@ -25,6 +25,35 @@ export interface Connection {
   mayBeSilent(): void;
 }
 
+/** What a service does with requests that ask for a WebSocket. */
+export interface SocketService {
+  /** Null where such a request is none of its own: it is then answered like any other. */
+  answer(request: Request, connection: Connection): SocketAnswer | null;
+}
+
+type SocketAnswer =
+  | { readonly outcome: 'refused'; readonly response: Response }
+  | {
+      readonly outcome: 'accepted';
+      /** The subprotocol that was agreed on; null for none. */
+      readonly protocol: string | null;
+      opened(socket: OpenSocket): SocketEvents;
+    };
+
+export interface OpenSocket {
+  /**
+   * In one write. Resolves once the client keeps up: whoever waits for it holds only what is on its way. What is sent to
+   * a closed socket is gone.
+   */
+  send(messages: readonly string[]): Promise<void>;
+  close(code: number, reason: string): void;
+}
+
+export interface SocketEvents {
+  message(text: string): void;
+  closed(code: number, reason: string): void;
+}
+
 export interface Listening {
   readonly url: string;
   /**
@@ -129,35 +158,6 @@ function goingDown(): Response {
     connection: 'close',
     'retry-after': '1',
   });
-}
-
-/** What a service does with requests that ask for a WebSocket. */
-export interface SocketService {
-  /** Null where such a request is none of its own: it is then answered like any other. */
-  answer(request: Request, connection: Connection): SocketAnswer | null;
-}
-
-type SocketAnswer =
-  | { readonly outcome: 'refused'; readonly response: Response }
-  | {
-      readonly outcome: 'accepted';
-      /** The subprotocol that was agreed on; null for none. */
-      readonly protocol: string | null;
-      opened(socket: OpenSocket): SocketEvents;
-    };
-
-export interface OpenSocket {
-  /**
-   * In one write. Resolves once the client keeps up: whoever waits for it holds only what is on its way. What is sent to
-   * a closed socket is gone.
-   */
-  send(messages: readonly string[]): Promise<void>;
-  close(code: number, reason: string): void;
-}
-
-export interface SocketEvents {
-  message(text: string): void;
-  closed(code: number, reason: string): void;
 }
 
 interface WebSockets {

@@ -36,11 +36,6 @@ export function metricsText(metrics: readonly Metric[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function escapedText(text: string, isLabel: boolean): string {
-  const plain = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
-  return isLabel ? plain.replaceAll('"', '\\"') : plain;
-}
-
 interface MetricsRouteParts {
   readonly internalTokens: readonly string[];
   readonly collect: () => Promise<readonly Metric[]>;
@@ -103,4 +98,9 @@ export function processMetrics({ figures, pool, circuitBreakers }: ProcessMetric
       }),
     ),
   ];
+}
+
+function escapedText(text: string, isLabel: boolean): string {
+  const plain = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+  return isLabel ? plain.replaceAll('"', '\\"') : plain;
 }

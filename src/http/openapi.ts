@@ -31,6 +31,18 @@ interface DescribedService {
 
 type Json = Record<string, unknown>;
 
+/** The files of the interactive page, from this package's own folder: nothing is asked of the internet. */
+export interface DocsFiles {
+  readonly style: Blob;
+  readonly script: Blob;
+}
+
+interface DocsParts {
+  readonly title: string;
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly files: DocsFiles;
+}
+
 /** The one shape of a failure, on every surface. */
 export const errorAnswer = z.strictObject({
   error: z.strictObject({
@@ -56,6 +68,53 @@ export function openApiDocument({ title, description, token, routes }: Described
       schemas: { Error: schemaOf(errorAnswer, 'output') },
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: token } },
     },
+  };
+}
+
+/** The page sets styles of its own on its elements; scripts come from here alone. */
+const DOCS_CONTENT_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const DOCS_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null });\n`;
+
+/** Every address that the documentation is at. */
+export const DOCS_PATHS = [
+  '/docs',
+  '/docs/style.css',
+  '/docs/swagger-ui.js',
+  '/docs/start.js',
+  '/openapi.json',
+] as const;
+
+/** Null for every other path. */
+export function createDocs({ title, document, files }: DocsParts): (path: string) => Response | null {
+  const json = JSON.stringify(document);
+  const page = pageOf(title);
+  const answer = (body: string | Blob, type: string) =>
+    new Response(body, {
+      headers: {
+        'content-type': `${type}; charset=utf-8`,
+        'content-security-policy': DOCS_CONTENT_POLICY,
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': type === 'text/html' || type === 'application/json' ? 'no-cache' : 'max-age=3600',
+      },
+    });
+  return (path) => {
+    switch (path) {
+      case '/docs':
+        return answer(page, 'text/html');
+      case '/docs/style.css':
+        return answer(files.style, 'text/css');
+      case '/docs/swagger-ui.js':
+        return answer(files.script, 'text/javascript');
+      case '/docs/start.js':
+        return answer(DOCS_SCRIPT, 'text/javascript');
+      case '/openapi.json':
+        return answer(json, 'application/json');
+      default:
+        return null;
+    }
   };
 }
 
@@ -109,65 +168,6 @@ function contentOf(
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
-}
-
-/** The files of the interactive page, from this package's own folder: nothing is asked of the internet. */
-export interface DocsFiles {
-  readonly style: Blob;
-  readonly script: Blob;
-}
-
-interface DocsParts {
-  readonly title: string;
-  readonly document: Readonly<Record<string, unknown>>;
-  readonly files: DocsFiles;
-}
-
-/** The page sets styles of its own on its elements; scripts come from here alone. */
-const DOCS_CONTENT_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const DOCS_SCRIPT = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, validatorUrl: null });\n`;
-
-/** Every address that the documentation is at. */
-export const DOCS_PATHS = [
-  '/docs',
-  '/docs/style.css',
-  '/docs/swagger-ui.js',
-  '/docs/start.js',
-  '/openapi.json',
-] as const;
-
-/** Null for every other path. */
-export function createDocs({ title, document, files }: DocsParts): (path: string) => Response | null {
-  const json = JSON.stringify(document);
-  const page = pageOf(title);
-  const answer = (body: string | Blob, type: string) =>
-    new Response(body, {
-      headers: {
-        'content-type': `${type}; charset=utf-8`,
-        'content-security-policy': DOCS_CONTENT_POLICY,
-        'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
-        'cache-control': type === 'text/html' || type === 'application/json' ? 'no-cache' : 'max-age=3600',
-      },
-    });
-  return (path) => {
-    switch (path) {
-      case '/docs':
-        return answer(page, 'text/html');
-      case '/docs/style.css':
-        return answer(files.style, 'text/css');
-      case '/docs/swagger-ui.js':
-        return answer(files.script, 'text/javascript');
-      case '/docs/start.js':
-        return answer(DOCS_SCRIPT, 'text/javascript');
-      case '/openapi.json':
-        return answer(json, 'application/json');
-      default:
-        return null;
-    }
-  };
 }
 
 function pageOf(title: string): string {

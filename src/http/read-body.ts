@@ -38,25 +38,6 @@ export async function readBody(request: Request, bounds: BodyBounds): Promise<Re
   }
 }
 
-async function readAtOnce(request: Request): Promise<ReadBody> {
-  return { outcome: 'read', bytes: await request.bytes() };
-}
-
-async function readChunks(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  maxBytes: number,
-): Promise<ReadBody> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return { outcome: 'read', bytes: joinChunks(chunks, size) };
-    size += value.length;
-    if (size > maxBytes) return { outcome: 'too-large' };
-    chunks.push(value);
-  }
-}
-
 interface GatherBounds {
   readonly maxBytes: number;
   /** Between two chunks. */
@@ -118,6 +99,25 @@ export async function readWithin(
     return 'broken';
   } finally {
     timer.cancel();
+  }
+}
+
+async function readAtOnce(request: Request): Promise<ReadBody> {
+  return { outcome: 'read', bytes: await request.bytes() };
+}
+
+async function readChunks(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  maxBytes: number,
+): Promise<ReadBody> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return { outcome: 'read', bytes: joinChunks(chunks, size) };
+    size += value.length;
+    if (size > maxBytes) return { outcome: 'too-large' };
+    chunks.push(value);
   }
 }
 

@@ -23,6 +23,8 @@ export interface ServiceAppParts {
   readonly answerTimeoutMs: number | null;
 }
 
+export const REQUEST_ID_HEADER = 'x-request-id';
+
 /**
  * What a browser is told about an answer that says nothing itself: it is no page, is not shown inside one, and is what
  * its type says. Pages have their own.
@@ -32,6 +34,11 @@ const FOR_BROWSERS = [
   ['x-content-type-options', 'nosniff'],
   ['referrer-policy', 'no-referrer'],
 ] as const;
+
+/** What a client may send: short, and harmless in a header, a log line and a file name. */
+const ACCEPTABLE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+const ID_BYTES = 12;
+const IDS_DRAWN_AT_ONCE = 256;
 
 /**
  * What every surface begins with: a request id on every answer, a bound on bodies, a last resort for what nobody
@@ -77,19 +84,6 @@ export function createServiceApp(parts: ServiceAppParts): ServiceApp {
   return app;
 }
 
-/** The rest of the body is not waited for: the connection ends with this answer. */
-function tooLarge(maxBodyBytes: number): Response {
-  const message = `The body is larger than ${maxBodyBytes} bytes.`;
-  return envelopeResponse(413, errorEnvelope('invalid_request_error', message), { connection: 'close' });
-}
-
-export const REQUEST_ID_HEADER = 'x-request-id';
-
-/** What a client may send: short, and harmless in a header, a log line and a file name. */
-const ACCEPTABLE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const ID_BYTES = 12;
-const IDS_DRAWN_AT_ONCE = 256;
-
 /** The client's own id where it is acceptable, else a new one. */
 export function createRequestIds(secrets: Secrets): (request: Request) => string {
   // One draw of randomness serves many requests: the call costs more than the bytes.
@@ -107,4 +101,10 @@ export function createRequestIds(secrets: Secrets): (request: Request) => string
     const sent = request.headers.get(REQUEST_ID_HEADER);
     return sent !== null && ACCEPTABLE_ID.test(sent) ? sent : drawn();
   };
+}
+
+/** The rest of the body is not waited for: the connection ends with this answer. */
+function tooLarge(maxBodyBytes: number): Response {
+  const message = `The body is larger than ${maxBodyBytes} bytes.`;
+  return envelopeResponse(413, errorEnvelope('invalid_request_error', message), { connection: 'close' });
 }

@@ -48,6 +48,19 @@ interface ServiceTrouble {
   readonly nextTryAtMs: number | null;
 }
 
+interface ToldServiceParts {
+  readonly sharedState: Pick<SharedState, 'get' | 'set' | 'publish'>;
+  readonly clock: Clock;
+}
+
+/** A service as all processes agree on it, for a process that calls none itself. */
+export interface ToldService {
+  readonly state: BreakerState;
+  readonly lastError: LastError | null;
+  /** Past while it is half-open, null while it is closed. */
+  readonly nextTryAtMs: number | null;
+}
+
 const FAILURES = 5;
 const COOLDOWN_MS = 60_000;
 const TRIAL_TIMEOUT_MS = 120_000;
@@ -57,6 +70,14 @@ const REFRESH_MS = 500;
 const VIEW_TTL_MS = 24 * 3_600_000;
 /** Services are configured by operators, and there are 192 targets at most. */
 const MAX_SERVICES = 1_000;
+
+/** The topic on which every change is published, and the key under which the last one of a service is stored. */
+const BREAKERS_TOPIC = 'breakers';
+const viewKey = (name: string) => `breaker:${name}`;
+const trialKey = (name: string, epoch: number) => `breaker:${name}:trial:${epoch}`;
+
+const LONGEST_NAME = 200;
+const LONGEST_REASON = 200;
 
 interface Service {
   readonly breaker: Breaker;
@@ -133,8 +154,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   async function compare(name: string, service: Service): Promise<void> {
     const { breaker } = service;
     await step(async () => {
-      const kept = await sharedState.get(viewKey(name));
-      const told = kept === null ? null : readToldView(kept);
+      const told = await readStoredView(sharedState, name);
       const news = told === null ? 'outdated' : breaker.adopt(told.view);
       if (told?.lastError != null) breaker.noteError(told.lastError);
       const view = breaker.view();
@@ -194,25 +214,35 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   };
 }
 
-function end(service: Service | undefined): void {
-  service?.refreshing?.cancel();
-  service?.breaker.close();
+/** Null where nobody has told anything of it lately: then it was not opened. */
+export async function readToldService(
+  { sharedState, clock }: ToldServiceParts,
+  name: string,
+): Promise<ToldService | null> {
+  const told = await readStoredView(sharedState, name);
+  if (told === null) return null;
+  const { lastError, view } = told;
+  if (view.state === 'closed') return { state: 'closed', lastError, nextTryAtMs: null };
+  const state = clock.now() >= view.untilMs ? 'half-open' : 'open';
+  return { state, lastError, nextTryAtMs: view.untilMs };
 }
 
-/** The oldest one of which nothing is lost. Where all are in trouble the oldest of all: memory stays bounded. */
-function forgetOneOf(services: Map<string, Service>): void {
-  const isIdle = ({ breaker }: Service) => breaker.state() === 'closed' && breaker.failuresInARow() === 0;
-  const idle = [...services].find(([, service]) => isIdle(service));
-  const [name, service] = idle ?? [...services][0] ?? [];
-  if (name === undefined) return;
-  end(service);
-  services.delete(name);
+/**
+ * A person says that the service is well again: it is closed everywhere, by a view of a later epoch, which every
+ * process takes over at the message or within half a second. A process that finds it failing meanwhile opens it anew.
+ */
+export async function resetToldService(
+  { sharedState, clock }: ToldServiceParts,
+  name: string,
+): Promise<{ readonly outcome: 'reset' | 'closed-before' }> {
+  const told = await readStoredView(sharedState, name);
+  if (told === null || told.view.state === 'closed') return { outcome: 'closed-before' };
+  const view = { state: 'closed', epoch: Math.max(clock.now(), told.view.epoch + 1), untilMs: 0 } as const;
+  const text = writeToldView({ name, view, toldAtMs: clock.now(), lastError: told.lastError });
+  await sharedState.set(viewKey(name), text, VIEW_TTL_MS);
+  await sharedState.publish(BREAKERS_TOPIC, text);
+  return { outcome: 'reset' };
 }
-
-/** The topic on which every change is told, and where the last one of a service stands. */
-const BREAKERS_TOPIC = 'breakers';
-const viewKey = (name: string) => `breaker:${name}`;
-const trialKey = (name: string, epoch: number) => `breaker:${name}:trial:${epoch}`;
 
 /** What is told to others, or kept for those who come later: their own view, and what the teller's clock said. */
 interface ToldView {
@@ -222,9 +252,6 @@ interface ToldView {
   /** What failed last, as far as the teller knows; other versions of this program may not tell. */
   readonly lastError: LastError | null;
 }
-
-const LONGEST_NAME = 200;
-const LONGEST_REASON = 200;
 
 const toldView = z.object({
   name: z.string().min(1).max(LONGEST_NAME),
@@ -242,6 +269,11 @@ function writeToldView({ name, view, toldAtMs, lastError }: ToldView): string {
   return JSON.stringify({ name, ...view, toldAtMs, lastError });
 }
 
+async function readStoredView(sharedState: Pick<SharedState, 'get'>, name: string): Promise<ToldView | null> {
+  const stored = await sharedState.get(viewKey(name));
+  return stored === null ? null : readToldView(stored);
+}
+
 /** Null for what is not a view: another version of this program may write to the same place. */
 function readToldView(text: string): ToldView | null {
   let value: unknown;
@@ -256,50 +288,17 @@ function readToldView(text: string): ToldView | null {
   return { name, toldAtMs, view: { state, epoch, untilMs }, lastError: lastError ?? null };
 }
 
-interface ToldServiceParts {
-  readonly sharedState: Pick<SharedState, 'get' | 'set' | 'publish'>;
-  readonly clock: Clock;
+function end(service: Service | undefined): void {
+  service?.refreshing?.cancel();
+  service?.breaker.close();
 }
 
-/** A service as all processes agree on it, for a process that calls none itself. */
-export interface ToldService {
-  readonly state: BreakerState;
-  readonly lastError: LastError | null;
-  /** Past while it is half-open, null while it is closed. */
-  readonly nextTryAtMs: number | null;
-}
-
-/** As long as the processes themselves keep what they tell. */
-const RESET_VIEW_TTL_MS = 24 * 3_600_000;
-
-/** Null where nobody has told anything of it lately: then it was not opened. */
-export async function readToldService(
-  { sharedState, clock }: ToldServiceParts,
-  name: string,
-): Promise<ToldService | null> {
-  const kept = await sharedState.get(viewKey(name));
-  const told = kept === null ? null : readToldView(kept);
-  if (told === null) return null;
-  const { lastError, view } = told;
-  if (view.state === 'closed') return { state: 'closed', lastError, nextTryAtMs: null };
-  const state = clock.now() >= view.untilMs ? 'half-open' : 'open';
-  return { state, lastError, nextTryAtMs: view.untilMs };
-}
-
-/**
- * A person says that the service is well again: it is closed everywhere, by a view of a later epoch, which every
- * process takes over at the message or within half a second. A process that finds it failing meanwhile opens it anew.
- */
-export async function resetToldService(
-  { sharedState, clock }: ToldServiceParts,
-  name: string,
-): Promise<{ readonly outcome: 'reset' | 'closed-before' }> {
-  const kept = await sharedState.get(viewKey(name));
-  const told = kept === null ? null : readToldView(kept);
-  if (told === null || told.view.state === 'closed') return { outcome: 'closed-before' };
-  const view = { state: 'closed', epoch: Math.max(clock.now(), told.view.epoch + 1), untilMs: 0 } as const;
-  const text = writeToldView({ name, view, toldAtMs: clock.now(), lastError: told.lastError });
-  await sharedState.set(viewKey(name), text, RESET_VIEW_TTL_MS);
-  await sharedState.publish(BREAKERS_TOPIC, text);
-  return { outcome: 'reset' };
+/** The oldest one of which nothing is lost. Where all are in trouble the oldest of all: memory stays bounded. */
+function forgetOneOf(services: Map<string, Service>): void {
+  const isIdle = ({ breaker }: Service) => breaker.state() === 'closed' && breaker.failuresInARow() === 0;
+  const idle = [...services].find(([, service]) => isIdle(service));
+  const [name, service] = idle ?? [...services][0] ?? [];
+  if (name === undefined) return;
+  end(service);
+  services.delete(name);
 }

@@ -27,10 +27,17 @@ export interface KeySettings {
   readonly expiresAt: Date | null;
 }
 
+export const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'] as const;
+
+export type Scope = (typeof SCOPES)[number];
+
 export type KeyStatus = 'LIVE' | 'REVOKED' | 'EXPIRED';
 
 export const DEFAULT_REQUESTS_PER_MINUTE = 600;
 export const DEFAULT_TOKENS_PER_MINUTE = 200_000;
+
+/** What a key has when nobody chose: `jobs:read` is given only where it was asked for (G-21). */
+export const DEFAULT_SCOPES: readonly Scope[] = ['inference:chat', 'inference:parse', 'usage:read'];
 
 /** A row of `api_keys` as an ApiKey. */
 export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_four as "lastFour", scopes, models,
@@ -44,22 +51,15 @@ export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: n
   return key.expiresAt !== null && key.expiresAt.getTime() <= nowMs ? 'EXPIRED' : 'LIVE';
 }
 
+export function isScope(text: string): text is Scope {
+  return SCOPES.some((scope) => scope === text);
+}
+
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Ids come from addresses and command lines. One that is none names nothing; PostgreSQL would call it an error. */
 export function isId(text: string): boolean {
   return ID.test(text);
-}
-
-export const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'] as const;
-
-export type Scope = (typeof SCOPES)[number];
-
-/** What a key has when nobody chose: `jobs:read` is given only where it was asked for (G-21). */
-export const DEFAULT_SCOPES: readonly Scope[] = ['inference:chat', 'inference:parse', 'usage:read'];
-
-export function isScope(text: string): text is Scope {
-  return SCOPES.some((scope) => scope === text);
 }
 
 /**

@@ -121,6 +121,63 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
   };
 }
 
+interface LastUses {
+  note(keyId: string): void;
+  /** Writes what was noted; what is noted afterwards is dropped. */
+  close(): Promise<void>;
+}
+
+const WRITE_EVERY_MS = 30_000;
+/** The keys noted between two writes. Those beyond it are left out until the next round, which is harmless. */
+const MOST_USED_KEYS = 10_000;
+
+/**
+ * When a key was last used, gathered and written in one statement at most every half a minute. What is lost, by a
+ * crash or because another process has the row just now, is said again by the key's next use.
+ */
+export function createLastUses({
+  database,
+  clock,
+  log,
+}: {
+  readonly database: Statements;
+  readonly clock: Clock;
+  readonly log: Log;
+}): LastUses {
+  let usedAtMs = new Map<string, number>();
+  let timer: Timer | null = null;
+  let writing: Promise<void> = Promise.resolve();
+  let closed = false;
+
+  async function write(): Promise<void> {
+    timer = null;
+    if (usedAtMs.size === 0) return;
+    const uses = usedAtMs;
+    usedAtMs = new Map();
+    try {
+      await writeLastUses(database, uses);
+    } catch (error) {
+      log.warn('when keys were last used could not be written', { keys: uses.size, error });
+    }
+  }
+
+  return {
+    note(keyId) {
+      if (closed || (usedAtMs.size >= MOST_USED_KEYS && !usedAtMs.has(keyId))) return;
+      usedAtMs.set(keyId, clock.now());
+      timer ??= clock.after(WRITE_EVERY_MS, () => {
+        writing = write();
+      });
+    },
+    async close() {
+      closed = true;
+      timer?.cancel();
+      await writing;
+      await write();
+    },
+  };
+}
+
 interface RememberedKey {
   readonly lookup: LiveKey;
   readonly expiresAtMs: number;
@@ -184,63 +241,6 @@ function putLast<Value>(map: Map<string, Value>, key: string, value: Value, most
   if (map.size <= most) return;
   const oldest = map.keys().next();
   if (!oldest.done) map.delete(oldest.value);
-}
-
-interface LastUses {
-  note(keyId: string): void;
-  /** Writes what was noted; what is noted afterwards is dropped. */
-  close(): Promise<void>;
-}
-
-const WRITE_EVERY_MS = 30_000;
-/** The keys noted between two writes. Those beyond it are left out until the next round, which is harmless. */
-const MOST_USED_KEYS = 10_000;
-
-/**
- * When a key was last used, gathered and written in one statement at most every half a minute. What is lost, by a
- * crash or because another process has the row just now, is said again by the key's next use.
- */
-export function createLastUses({
-  database,
-  clock,
-  log,
-}: {
-  readonly database: Statements;
-  readonly clock: Clock;
-  readonly log: Log;
-}): LastUses {
-  let usedAtMs = new Map<string, number>();
-  let timer: Timer | null = null;
-  let writing: Promise<void> = Promise.resolve();
-  let closed = false;
-
-  async function write(): Promise<void> {
-    timer = null;
-    if (usedAtMs.size === 0) return;
-    const uses = usedAtMs;
-    usedAtMs = new Map();
-    try {
-      await writeLastUses(database, uses);
-    } catch (error) {
-      log.warn('when keys were last used could not be written', { keys: uses.size, error });
-    }
-  }
-
-  return {
-    note(keyId) {
-      if (closed || (usedAtMs.size >= MOST_USED_KEYS && !usedAtMs.has(keyId))) return;
-      usedAtMs.set(keyId, clock.now());
-      timer ??= clock.after(WRITE_EVERY_MS, () => {
-        writing = write();
-      });
-    },
-    async close() {
-      closed = true;
-      timer?.cancel();
-      await writing;
-      await write();
-    },
-  };
 }
 
 /**

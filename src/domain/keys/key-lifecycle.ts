@@ -4,6 +4,10 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import { type ApiKey, isId, KEY_COLUMNS, type KeySettings, keyStatus, recognition } from './api-key.ts';
 import { checkWantedKey, drawRawKey, type MintParts } from './mint-key.ts';
 
+/** Each message is the hash, in hexadecimal, of a key that has been revoked. */
+export const REVOKED_KEYS_TOPIC = 'keys';
+const PAUSES_MS = [50, 200] as const;
+
 interface KeyToRotate {
   readonly companyId: string;
   readonly keyId: string;
@@ -47,10 +51,6 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   };
 }
 
-/** Each message is the hash, in hexadecimal, of a key that has been revoked. */
-export const REVOKED_KEYS_TOPIC = 'keys';
-const PAUSES_MS = [50, 200] as const;
-
 interface RevokeParts {
   readonly database: Database;
   readonly sharedState: SharedState;
@@ -81,19 +81,6 @@ export async function revokeKey(
   const { hash, ...key } = found;
   // After the commit, never before: whoever looks the key up because of the message must find it revoked.
   return { outcome: 'revoked', key, announced: await announce(sharedState, clock, hash) };
-}
-
-async function announce(sharedState: SharedState, clock: Clock, hash: string): Promise<boolean> {
-  for (let attempt = 0; attempt <= PAUSES_MS.length; attempt += 1) {
-    try {
-      await sharedState.publish(REVOKED_KEYS_TOPIC, hash);
-      return true;
-    } catch {
-      const pauseMs = PAUSES_MS[attempt];
-      if (pauseMs !== undefined) await clock.sleep(pauseMs);
-    }
-  }
-  return false;
 }
 
 interface KeyLimitChanges {
@@ -146,10 +133,6 @@ export async function changeKeyLimits(
   return { outcome: 'changed', key: changed[0] ?? old };
 }
 
-function limitAfter<Value>(change: Value | null | undefined, old: Value | null): Value | null {
-  return change === undefined ? old : change;
-}
-
 export const LONGEST_PAGE = 1_000;
 
 interface KeyPage {
@@ -196,4 +179,21 @@ export async function findKey(
   keyId: string,
 ): Promise<ApiKey | null> {
   return (await findKeys(statements, companyId, [keyId]))[0] ?? null;
+}
+
+async function announce(sharedState: SharedState, clock: Clock, hash: string): Promise<boolean> {
+  for (let attempt = 0; attempt <= PAUSES_MS.length; attempt += 1) {
+    try {
+      await sharedState.publish(REVOKED_KEYS_TOPIC, hash);
+      return true;
+    } catch {
+      const pauseMs = PAUSES_MS[attempt];
+      if (pauseMs !== undefined) await clock.sleep(pauseMs);
+    }
+  }
+  return false;
+}
+
+function limitAfter<Value>(change: Value | null | undefined, old: Value | null): Value | null {
+  return change === undefined ? old : change;
 }

@@ -3,6 +3,26 @@ import type { DatabaseFailure, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import { type ApiKey, KEY_COLUMNS, type Scope } from './api-key.ts';
 
+/** What the gateway hears of a raw key. */
+export type KeyLookup =
+  | LiveKey
+  /** Malformed, never minted, revoked or expired: nobody outside can tell which (G-25). */
+  | { readonly outcome: 'unknown' }
+  /** The store is away and the key was not known before: it may be a good one, so it is not called unknown. */
+  | { readonly outcome: 'unavailable' };
+
+/** A key that opens something, with sets beside its lists for quick tests. */
+export interface LiveKey {
+  readonly outcome: 'live';
+  readonly key: ApiKey;
+  readonly scopes: ReadonlySet<Scope>;
+  /** Null is every alias. */
+  readonly models: ReadonlySet<string> | null;
+}
+
+export const UNKNOWN: KeyLookup = { outcome: 'unknown' };
+export const UNAVAILABLE: KeyLookup = { outcome: 'unavailable' };
+
 /**
  * Asks the store about keys, many at a time.
  *
@@ -178,6 +198,35 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
   };
 }
 
+type FoundKeys =
+  | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, ApiKey> }
+  /** The store says nothing at the moment: nobody knows which of them are live. */
+  | { readonly outcome: 'away'; readonly error: unknown }
+  /** The statement itself was refused, which waiting does not mend. */
+  | { readonly outcome: 'broken'; readonly error: unknown };
+
+/**
+ * The live keys among those hashes, in one statement. One that was revoked or has expired is left out by the
+ * statement itself, so that it cannot be told from one that never existed, by what comes back or by its time (G-25).
+ */
+export async function findLiveKeys(
+  statements: Statements,
+  hashes: readonly string[],
+  nowMs: number,
+): Promise<FoundKeys> {
+  try {
+    const rows = await statements.query<ApiKey & { hash: string }>(
+      `select encode(sha256, 'hex') as hash, ${KEY_COLUMNS} from api_keys
+       where sha256 = any(array(select decode(asked.hash, 'hex') from unnest($1::text[]) as asked (hash)))
+         and revoked_at is null and (expires_at is null or expires_at > $2)`,
+      [hashes, new Date(nowMs)],
+    );
+    return { outcome: 'answered', keys: new Map(rows.map(({ hash, ...key }) => [hash, key])) };
+  } catch (error) {
+    return { outcome: isAway(error) ? 'away' : 'broken', error };
+  }
+}
+
 function createLine() {
   const known: LookUp[] = [];
   const strangers: LookUp[] = [];
@@ -225,56 +274,7 @@ function createStoreState(log: Log, clock: Clock) {
   };
 }
 
-type FoundKeys =
-  | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, ApiKey> }
-  /** The store says nothing at the moment: nobody knows which of them are live. */
-  | { readonly outcome: 'away'; readonly error: unknown }
-  /** The statement itself was refused, which waiting does not mend. */
-  | { readonly outcome: 'broken'; readonly error: unknown };
-
-/**
- * The live keys among those hashes, in one statement. One that was revoked or has expired is left out by the
- * statement itself, so that it cannot be told from one that never existed, by what comes back or by its time (G-25).
- */
-export async function findLiveKeys(
-  statements: Statements,
-  hashes: readonly string[],
-  nowMs: number,
-): Promise<FoundKeys> {
-  try {
-    const rows = await statements.query<ApiKey & { hash: string }>(
-      `select encode(sha256, 'hex') as hash, ${KEY_COLUMNS} from api_keys
-       where sha256 = any(array(select decode(asked.hash, 'hex') from unnest($1::text[]) as asked (hash)))
-         and revoked_at is null and (expires_at is null or expires_at > $2)`,
-      [hashes, new Date(nowMs)],
-    );
-    return { outcome: 'answered', keys: new Map(rows.map(({ hash, ...key }) => [hash, key])) };
-  } catch (error) {
-    return { outcome: isAway(error) ? 'away' : 'broken', error };
-  }
-}
-
 function isAway(error: unknown): boolean {
   if (!(error instanceof Error) || error.name !== 'DatabaseFailure') return false;
   return (error as DatabaseFailure).reason !== 'refused';
 }
-
-/** What the gateway hears of a raw key. */
-export type KeyLookup =
-  | LiveKey
-  /** Malformed, never minted, revoked or expired: nobody outside can tell which (G-25). */
-  | { readonly outcome: 'unknown' }
-  /** The store is away and the key was not known before: it may be a good one, so it is not called unknown. */
-  | { readonly outcome: 'unavailable' };
-
-/** A key that opens something, with sets beside its lists for quick tests. */
-export interface LiveKey {
-  readonly outcome: 'live';
-  readonly key: ApiKey;
-  readonly scopes: ReadonlySet<Scope>;
-  /** Null is every alias. */
-  readonly models: ReadonlySet<string> | null;
-}
-
-export const UNKNOWN: KeyLookup = { outcome: 'unknown' };
-export const UNAVAILABLE: KeyLookup = { outcome: 'unavailable' };

@@ -28,6 +28,20 @@ export interface KeyToMint extends WantedKey {
   readonly createdBy: string | null;
 }
 
+/** What somebody asks for. Whatever is null or left out takes its default. */
+interface WantedKey {
+  readonly name: string;
+  readonly scopes?: readonly string[] | null | undefined;
+  readonly models?: readonly string[] | null | undefined;
+  readonly requestsPerMinute?: number | null | undefined;
+  readonly tokensPerMinute?: number | null | undefined;
+  readonly maxCallsInFlight?: number | null | undefined;
+  readonly monthlySpendingLimitMicro?: bigint | null | undefined;
+  readonly expiresAt?: Date | null | undefined;
+  /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
+  readonly knownModels?: readonly string[] | undefined;
+}
+
 /** `rawKey` is shown to whoever asked, and never again: nothing keeps it (G-19). */
 type MintedKey =
   | { readonly outcome: 'minted'; readonly rawKey: string; readonly key: ApiKey }
@@ -53,20 +67,6 @@ export async function mintKey(parts: MintParts, wanted: KeyToMint): Promise<Mint
 
 export function drawRawKey(secrets: Secrets): string {
   return rawKeyFrom(secrets.randomBytes(KEY_BYTES));
-}
-
-/** What somebody asks for. Whatever is null or left out takes its default. */
-interface WantedKey {
-  readonly name: string;
-  readonly scopes?: readonly string[] | null | undefined;
-  readonly models?: readonly string[] | null | undefined;
-  readonly requestsPerMinute?: number | null | undefined;
-  readonly tokensPerMinute?: number | null | undefined;
-  readonly maxCallsInFlight?: number | null | undefined;
-  readonly monthlySpendingLimitMicro?: bigint | null | undefined;
-  readonly expiresAt?: Date | null | undefined;
-  /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
-  readonly knownModels?: readonly string[] | undefined;
 }
 
 type CheckedKey =
@@ -112,6 +112,46 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
   return { outcome: 'valid', settings };
 }
 
+/** A key whose settings are known to be good. */
+interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
+  readonly id: string;
+  readonly companyId: string;
+  readonly name: string;
+  readonly scopes: KeySettings['scopes'];
+  readonly rawKey: string;
+  readonly createdBy: string | null;
+}
+
+/** Keeps the key's hash and what it may do. Null where there is no such company. */
+export async function addKey(statements: Statements, secrets: Secrets, key: NewKey): Promise<ApiKey | null> {
+  const { prefix, lastFour } = recognition(key.rawKey);
+  const rows = await statements.query<ApiKey>(
+    `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at)
+     select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz
+     from companies where companies.id = $2
+     returning ${KEY_COLUMNS}`,
+    [
+      key.id,
+      key.companyId,
+      key.name,
+      secrets.sha256(key.rawKey),
+      prefix,
+      lastFour,
+      key.scopes,
+      key.models ?? null,
+      key.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
+      key.tokensPerMinute ?? DEFAULT_TOKENS_PER_MINUTE,
+      key.maxCallsInFlight ?? null,
+      key.monthlySpendingLimitMicro ?? null,
+      key.createdBy,
+      key.expiresAt ?? null,
+    ],
+  );
+  return rows[0] ?? null;
+}
+
 function nameComplaint(name: string): string | null {
   if (name === '') return 'a key needs a name';
   if (name.length > LONGEST_NAME) return `a name has at most ${LONGEST_NAME} characters`;
@@ -154,44 +194,4 @@ function expiryComplaint(expiresAt: Date | null, nowMs: number): string | null {
 function quoted(words: readonly string[]): string {
   const shown = words.slice(0, 3).map((word) => JSON.stringify(word.slice(0, LONGEST_MODEL)));
   return words.length > shown.length ? `${shown.join(', ')} …` : shown.join(', ');
-}
-
-/** A key whose settings are known to be good. */
-interface NewKey extends Partial<Omit<KeySettings, 'name' | 'scopes'>> {
-  readonly id: string;
-  readonly companyId: string;
-  readonly name: string;
-  readonly scopes: KeySettings['scopes'];
-  readonly rawKey: string;
-  readonly createdBy: string | null;
-}
-
-/** Keeps the key's hash and what it may do. Null where there is no such company. */
-export async function addKey(statements: Statements, secrets: Secrets, key: NewKey): Promise<ApiKey | null> {
-  const { prefix, lastFour } = recognition(key.rawKey);
-  const rows = await statements.query<ApiKey>(
-    `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
-       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at)
-     select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
-       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz
-     from companies where companies.id = $2
-     returning ${KEY_COLUMNS}`,
-    [
-      key.id,
-      key.companyId,
-      key.name,
-      secrets.sha256(key.rawKey),
-      prefix,
-      lastFour,
-      key.scopes,
-      key.models ?? null,
-      key.requestsPerMinute ?? DEFAULT_REQUESTS_PER_MINUTE,
-      key.tokensPerMinute ?? DEFAULT_TOKENS_PER_MINUTE,
-      key.maxCallsInFlight ?? null,
-      key.monthlySpendingLimitMicro ?? null,
-      key.createdBy,
-      key.expiresAt ?? null,
-    ],
-  );
-  return rows[0] ?? null;
 }

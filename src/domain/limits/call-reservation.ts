@@ -39,6 +39,11 @@ interface ReservationParts {
   readonly settleTogether: SettleTogether;
 }
 
+type SettleTogether = (state: SharedState, tag: string, settlements: readonly Settlement[]) => Promise<void>;
+
+/** Tells that a call could not be settled with its limits. */
+type UnsettledNotice = (error: unknown) => void;
+
 const RENEW_MS = HELD_MS / 3;
 /** Two days: no call runs that long, so one that does was forgotten, and nothing is held for ever. */
 const MOST_RENEWALS = (48 * 3_600_000) / RENEW_MS;
@@ -111,16 +116,6 @@ export function createReservation(parts: ReservationParts): CallReservation {
   };
 }
 
-function released({ name, entry }: HeldEntry): Settlement {
-  return { kind: 'release', name, entry };
-}
-
-function renewed({ name, entry }: HeldEntry): Settlement {
-  return { kind: 'renew', name, entry, ttlMs: HELD_MS };
-}
-
-type SettleTogether = (state: SharedState, tag: string, settlements: readonly Settlement[]) => Promise<void>;
-
 interface Batch {
   readonly settlements: Settlement[];
   readonly settled: Promise<void>;
@@ -166,6 +161,31 @@ export function createSettleTogether(ownState: SharedState | null = null): Settl
   };
 }
 
+const NOTICE_PAUSE_MS = 60_000;
+
+/** An outage meets every call that ends in it: the first says why, and each minute one says how many more. */
+export function createUnsettledNotice(clock: Clock, log: Log): UnsettledNotice {
+  let quietUntilMs = 0;
+  let unsaid = 0;
+  return (error) => {
+    if (clock.now() < quietUntilMs) {
+      unsaid += 1;
+      return;
+    }
+    log.warn('a call could not be settled with its limits', { error, othersSince: unsaid });
+    unsaid = 0;
+    quietUntilMs = clock.now() + NOTICE_PAUSE_MS;
+  };
+}
+
+function released({ name, entry }: HeldEntry): Settlement {
+  return { kind: 'release', name, entry };
+}
+
+function renewed({ name, entry }: HeldEntry): Settlement {
+  return { kind: 'renew', name, entry, ttlMs: HELD_MS };
+}
+
 const isLevel = ({ kind }: Settlement) => kind === 'level';
 
 /** What goes into the same window goes as one sum, and of a level only the newest. */
@@ -192,24 +212,4 @@ function addSettlement(settlements: Settlement[], settlement: Settlement): void 
     }
   }
   settlements.push(settlement);
-}
-
-/** Tells that a call could not be settled with its limits. */
-type UnsettledNotice = (error: unknown) => void;
-
-const NOTICE_PAUSE_MS = 60_000;
-
-/** An outage meets every call that ends in it: the first says why, and each minute one says how many more. */
-export function createUnsettledNotice(clock: Clock, log: Log): UnsettledNotice {
-  let quietUntilMs = 0;
-  let unsaid = 0;
-  return (error) => {
-    if (clock.now() < quietUntilMs) {
-      unsaid += 1;
-      return;
-    }
-    log.warn('a call could not be settled with its limits', { error, othersSince: unsaid });
-    unsaid = 0;
-    quietUntilMs = clock.now() + NOTICE_PAUSE_MS;
-  };
 }

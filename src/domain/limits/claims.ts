@@ -11,30 +11,6 @@ export interface KeyLimits {
   readonly maxCallsInFlight: number | null;
 }
 
-const MINUTE_MS = 60_000;
-
-export const requestsName = ({ id }: KeyLimits) => `rpm ${id}`;
-export const tokensName = ({ id }: KeyLimits) => `tpm ${id}`;
-export const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
-
-/** Requests, tokens, calls in flight: the order in which they refuse. */
-export function keyClaims(key: KeyLimits, callId: string, tokens: number): Claim[] {
-  const claims = [
-    windowClaim(requestsName(key), key.requestsPerMinute, 1),
-    windowClaim(tokensName(key), key.tokensPerMinute, tokens),
-  ];
-  const limit = key.maxCallsInFlight;
-  if (limit !== null) {
-    const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
-    claims.push({ kind: 'held', name: inFlightName(key), limit, ...entry });
-  }
-  return claims;
-}
-
-export function windowClaim(name: string, limit: number, amount: number): Claim {
-  return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };
-}
-
 /**
  * An amount that a call holds against a level for as long as it runs. It is admitted while the level is above what
  * the others hold: so a lone call passes wherever the level is above zero, and parallel ones take it below zero by
@@ -59,6 +35,52 @@ export interface HeldLevel {
   readonly version: number;
   /** How long it is kept; whoever uses it says how old it may be. */
   readonly ttlMs: number;
+}
+
+export interface StatePlaceParts {
+  readonly sharedState: SharedState;
+  /** This process's own counters, for while shared state is away. */
+  readonly ownState: SharedState;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The part of each limit that this process grants while it limits by itself, above 0 and at most 1. */
+  readonly ownShare?: number;
+}
+
+export interface StatePlace {
+  /** With the state it was reserved in: there it is settled. */
+  reserve(tag: string, claims: readonly Claim[]): Promise<Reserved>;
+  /** Shared state is away, and this process limits by itself. */
+  isAlone(): boolean;
+}
+
+export interface EstimatedUsage {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+export const MINUTE_MS = 60_000;
+
+export const requestsName = ({ id }: KeyLimits) => `rpm ${id}`;
+export const tokensName = ({ id }: KeyLimits) => `tpm ${id}`;
+export const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
+
+/** Requests, tokens, calls in flight: the order in which they refuse. */
+export function keyClaims(key: KeyLimits, callId: string, tokens: number): Claim[] {
+  const claims = [
+    windowClaim(requestsName(key), key.requestsPerMinute, 1),
+    windowClaim(tokensName(key), key.tokensPerMinute, tokens),
+  ];
+  const limit = key.maxCallsInFlight;
+  if (limit !== null) {
+    const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
+    claims.push({ kind: 'held', name: inFlightName(key), limit, ...entry });
+  }
+  return claims;
+}
+
+export function windowClaim(name: string, limit: number, amount: number): Claim {
+  return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };
 }
 
 /** A held entry ends by itself if its process dies; that of a running call is renewed three times as often. */
@@ -90,9 +112,6 @@ export function claimsWithHolds(
   return claims.concat(others);
 }
 
-const freshAge = ({ maxAgeMs }: CreditHold): number => maxAgeMs;
-const ageWithGrace = ({ graceMs }: CreditHold): number => graceMs;
-
 /**
  * Sets the levels that the state did not know and reserves again. Where they cannot be read, the last ones known
  * serve for the time of grace; without any, null: then nobody knows whether the call may be paid for, and it is
@@ -121,23 +140,6 @@ export async function reserveAfterReading(
 
 export function settlementOf(level: HeldLevel): Settlement {
   return { kind: 'level', ...level };
-}
-
-export interface StatePlaceParts {
-  readonly sharedState: SharedState;
-  /** This process's own counters, for while shared state is away. */
-  readonly ownState: SharedState;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** The part of each limit that this process grants while it limits by itself, above 0 and at most 1. */
-  readonly ownShare?: number;
-}
-
-export interface StatePlace {
-  /** With the state it was reserved in: there it is settled. */
-  reserve(tag: string, claims: readonly Claim[]): Promise<Reserved>;
-  /** Shared state is away, and this process limits by itself. */
-  isAlone(): boolean;
 }
 
 interface Reserved {
@@ -176,26 +178,11 @@ export function createStatePlace(parts: StatePlaceParts): StatePlace {
   };
 }
 
-/** What is held against a level is the company's own money, of which every process knows all. */
-function shareOf(claim: Claim, share: number): Claim {
-  if (claim.kind === 'window') return { ...claim, limit: partOf(claim.limit, share) };
-  return typeof claim.limit === 'number' ? { ...claim, limit: partOf(claim.limit, share) } : claim;
-}
-
-function partOf(limit: number, share: number): number {
-  return Math.max(1, Math.floor(limit * share));
-}
-
 /** What a call without a bound of its own is expected to answer. */
 const DEFAULT_ANSWER_TOKENS = 1_000;
 const BYTES_PER_TOKEN = 4;
 /** Both factors come from the client: what they make must stay a whole number that the database can hold. */
 const MOST_TOKENS = 2 ** 40;
-
-export interface EstimatedUsage {
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-}
 
 /**
  * A cheap guess before the call: its bytes by four, and the most it may answer, for each choice. It changes
@@ -216,4 +203,17 @@ export function estimateUsage(
 export function estimateTokens(bodyBytes: number, maxAnswerTokens: number | null, choices: number): number {
   const { promptTokens, completionTokens } = estimateUsage(bodyBytes, maxAnswerTokens, choices);
   return Math.min(promptTokens + completionTokens, MOST_TOKENS);
+}
+
+const freshAge = ({ maxAgeMs }: CreditHold): number => maxAgeMs;
+const ageWithGrace = ({ graceMs }: CreditHold): number => graceMs;
+
+/** What is held against a level is the company's own money, of which every process knows all. */
+function shareOf(claim: Claim, share: number): Claim {
+  if (claim.kind === 'window') return { ...claim, limit: partOf(claim.limit, share) };
+  return typeof claim.limit === 'number' ? { ...claim, limit: partOf(claim.limit, share) } : claim;
+}
+
+function partOf(limit: number, share: number): number {
+  return Math.max(1, Math.floor(limit * share));
 }

@@ -40,6 +40,62 @@ export interface Lease {
   next: number;
 }
 
+export interface SinglyCounted {
+  readonly key: KeyLimits;
+  readonly callId: string;
+  readonly tokens: number;
+  readonly holds: readonly CreditHold[];
+  readonly reservation: Reservation;
+}
+
+export interface LeaseSize {
+  readonly count: number;
+  /** Of each place: more than the call it is measured by needs, as the next one may be longer. */
+  readonly tokensEach: number;
+  readonly creditsEach: number;
+}
+
+export const NOTHING_IN_HAND: InHand = { requests: 0, tokens: 0 };
+
+/** Fewer are not worth a step. */
+const LEAST_CALLS = 4;
+const MOST_CALLS = 64;
+/** Of what a tenth of a second brings, so that a lease is used up before it goes back. */
+const PART_OF_A_TENTH = 4;
+/** Of what is left until half of a limit one process takes at once. */
+const PART_OF_WINDOW = 8;
+/** Of the credits that nobody holds: who is near the end of their money is counted call by call. */
+const PART_OF_CREDITS = 32;
+const PART_OF_PLACES = 4;
+const ALLOWANCE = 1.25;
+
+/** Null where calls come slowly, or a limit is near. */
+export function sizeOfLease(
+  { key, tokens, holds, reservation }: SinglyCounted,
+  perTenth: number,
+): LeaseSize | null {
+  if (reservation.outcome !== 'reserved') return null;
+  const [credits, requests, counted, places] = reservation.standings;
+  const [hold] = holds;
+  if (credits === undefined || requests === undefined || counted === undefined || hold === undefined)
+    return null;
+  const tokensEach = Math.ceil(tokens * ALLOWANCE);
+  const creditsEach = Math.ceil(hold.amount * ALLOWANCE);
+  const count = Math.floor(
+    Math.min(
+      MOST_CALLS,
+      perTenth / PART_OF_A_TENTH,
+      (key.requestsPerMinute / 2 - requests.used) / PART_OF_WINDOW,
+      (key.tokensPerMinute / 2 - counted.used) / PART_OF_WINDOW / Math.max(1, tokensEach),
+      (credits.limit - credits.used) / PART_OF_CREDITS / Math.max(1, creditsEach),
+      key.maxCallsInFlight === null
+        ? MOST_CALLS
+        : (key.maxCallsInFlight - (places?.used ?? 0)) / PART_OF_PLACES,
+    ),
+  );
+  return count >= LEAST_CALLS ? { count, tokensEach, creditsEach } : null;
+}
+
 /** In the order of the holds and the key's own claims, as for a single call. */
 export function leaseClaims(key: KeyLimits, hold: CreditHold, entry: string, size: LeaseSize): Claim[] {
   const { count, tokensEach, creditsEach } = size;
@@ -98,8 +154,6 @@ export function fitsInto(
   );
 }
 
-export const NOTHING_IN_HAND: InHand = { requests: 0, tokens: 0 };
-
 /** A call that did not fit was counted beside it. */
 export function passedBy(lease: Lease, { tokens, holds, reservation }: SinglyCounted): InHand {
   if (reservation.outcome !== 'reserved') return NOTHING_IN_HAND;
@@ -146,58 +200,4 @@ export function leftOf({
     }
   }
   return settlements;
-}
-
-export interface SinglyCounted {
-  readonly key: KeyLimits;
-  readonly callId: string;
-  readonly tokens: number;
-  readonly holds: readonly CreditHold[];
-  readonly reservation: Reservation;
-}
-
-export interface LeaseSize {
-  readonly count: number;
-  /** Of each place: more than the call it is measured by needs, as the next one may be longer. */
-  readonly tokensEach: number;
-  readonly creditsEach: number;
-}
-
-/** Fewer are not worth a step. */
-const LEAST_CALLS = 4;
-const MOST_CALLS = 64;
-/** Of what a tenth of a second brings, so that a lease is used up before it goes back. */
-const PART_OF_A_TENTH = 4;
-/** Of what is left until half of a limit one process takes at once. */
-const PART_OF_WINDOW = 8;
-/** Of the credits that nobody holds: who is near the end of their money is counted call by call. */
-const PART_OF_CREDITS = 32;
-const PART_OF_PLACES = 4;
-const ALLOWANCE = 1.25;
-
-/** Null where calls come slowly, or a limit is near. */
-export function sizeOfLease(
-  { key, tokens, holds, reservation }: SinglyCounted,
-  perTenth: number,
-): LeaseSize | null {
-  if (reservation.outcome !== 'reserved') return null;
-  const [credits, requests, counted, places] = reservation.standings;
-  const [hold] = holds;
-  if (credits === undefined || requests === undefined || counted === undefined || hold === undefined)
-    return null;
-  const tokensEach = Math.ceil(tokens * ALLOWANCE);
-  const creditsEach = Math.ceil(hold.amount * ALLOWANCE);
-  const count = Math.floor(
-    Math.min(
-      MOST_CALLS,
-      perTenth / PART_OF_A_TENTH,
-      (key.requestsPerMinute / 2 - requests.used) / PART_OF_WINDOW,
-      (key.tokensPerMinute / 2 - counted.used) / PART_OF_WINDOW / Math.max(1, tokensEach),
-      (credits.limit - credits.used) / PART_OF_CREDITS / Math.max(1, creditsEach),
-      key.maxCallsInFlight === null
-        ? MOST_CALLS
-        : (key.maxCallsInFlight - (places?.used ?? 0)) / PART_OF_PLACES,
-    ),
-  );
-  return count >= LEAST_CALLS ? { count, tokensEach, creditsEach } : null;
 }

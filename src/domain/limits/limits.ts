@@ -13,6 +13,7 @@ import {
   inFlightName,
   type KeyLimits,
   keyClaims,
+  MINUTE_MS,
   requestsName,
   reserveAfterReading,
   type StatePlace,
@@ -21,7 +22,7 @@ import {
   windowClaim,
 } from './claims.ts';
 import { createKeyLeases } from './key-leases.ts';
-import type { InHand, Slot } from './lease.ts';
+import { type InHand, NOTHING_IN_HAND, type Slot } from './lease.ts';
 
 export type { KeyLimits } from './claims.ts';
 
@@ -68,6 +69,11 @@ interface LimitsParts extends StatePlaceParts {
   /** Where shared state is on another machine or serves many: calls that come fast are counted ahead. */
   readonly countsAhead?: boolean;
 }
+
+type AddressOutcome = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
+
+/** At once where this process has some of the address's requests in hand. */
+type CountAddress = (address: string) => AddressOutcome | Promise<AddressOutcome>;
 
 /** Where waiting for a moment may help, but nobody knows how long. */
 const SOON_MS = 1_000;
@@ -150,67 +156,12 @@ export function createLimits(parts: LimitsParts): Limits {
   };
 }
 
-interface Counted {
-  readonly state: SharedState;
-  readonly entry: string;
-  readonly windowStart: number;
-  readonly counted: number;
-  readonly own: number;
-}
-
-function allowancesOfSlot(key: KeyLimits, { requestsUsed, tokensUsed, resetMs }: Slot): KeyAllowances {
-  const { requestsPerMinute, tokensPerMinute } = key;
-  return {
-    requests: { limit: requestsPerMinute, remaining: Math.max(0, requestsPerMinute - requestsUsed), resetMs },
-    tokens: { limit: tokensPerMinute, remaining: Math.max(0, tokensPerMinute - tokensUsed), resetMs },
-  };
-}
-
-function refusedBy(key: KeyLimits, reservation: Reservation, holds: readonly CreditHold[]): KeyOutcome {
-  if (reservation.outcome !== 'refused') return { outcome: 'unknown-level' };
-  const allowances = allowancesOf(key, reservation, holds.length);
-  const hold = holds[reservation.refusedBy];
-  if (hold !== undefined) {
-    const level = reservation.standings[reservation.refusedBy]?.limit ?? 0;
-    return { outcome: 'not-payable', hold, level, allowances };
-  }
-  const by = IN_ORDER[reservation.refusedBy - holds.length] ?? 'requests';
-  return { outcome: 'refused', by, retryAfterMs: reservation.retryAfterMs ?? SOON_MS, allowances };
-}
-
-/** `before`: how many claims stood before the key's own. */
-function allowancesOf(
-  key: KeyLimits,
-  reservation: Reservation,
-  before: number,
-  inHand: InHand = { requests: 0, tokens: 0 },
-): KeyAllowances {
-  const standings = reservation.outcome === 'level-unknown' ? [] : reservation.standings;
-  return {
-    requests: allowance(key.requestsPerMinute, standings[before], inHand.requests),
-    tokens: allowance(key.tokensPerMinute, standings[before + 1], inHand.tokens),
-  };
-}
-
-function allowance(limit: number, standing: Standing | undefined, unused: number): Allowance {
-  return {
-    limit,
-    remaining: Math.max(0, limit - (standing?.used ?? 0) + unused),
-    resetMs: standing?.resetMs ?? 0,
-  };
-}
-
-type AddressOutcome = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
-
 interface AddressCountParts {
   readonly place: StatePlace;
   readonly clock: Clock;
   /** 0 is off. */
   readonly requestsPerMinute: number;
 }
-
-/** At once where this process has some of the address's requests in hand. */
-type CountAddress = (address: string) => AddressOutcome | Promise<AddressOutcome>;
 
 /** Requests of one address that were counted ahead, for this process to hand out. */
 interface AddressInHand {
@@ -224,7 +175,6 @@ interface AddressInHand {
   giveBack: Timer | null;
 }
 
-const WINDOW_MS = 60_000;
 const MOST_ADDRESS_REQUESTS_IN_HAND = 16;
 /** How much of what is left until half the limit one process takes at once. */
 const ADDRESS_SHARE = 8;
@@ -233,6 +183,8 @@ const ADDRESS_KEPT_MS = 1_000;
 const MOST_ADDRESSES = 10_000;
 const ADDRESS_WINDOW = 'requests';
 const ADDRESS_ADMITTED: AddressOutcome = { outcome: 'admitted' };
+
+type AddressWindow = Standing & { readonly state: SharedState };
 
 /**
  * Requests of an address (G-39). A step of shared state for every request would be most of what admission costs, so
@@ -269,17 +221,11 @@ export function createAddressCount({ place, clock, requestsPerMinute }: AddressC
   async function take(address: string, amount: number): Promise<AddressOutcome> {
     const tag = `address ${address}`;
     const askedAtMs = clock.now();
-    const claim = {
-      kind: 'window',
-      name: ADDRESS_WINDOW,
-      amount,
-      limit: requestsPerMinute,
-      windowMs: WINDOW_MS,
-    } as const;
+    const claim = windowClaim(ADDRESS_WINDOW, requestsPerMinute, amount);
     const { reservation, state } = await place.reserve(tag, [claim]);
     if (reservation.outcome === 'refused') {
       if (amount > 1) return await take(address, 1);
-      return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? WINDOW_MS };
+      return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? MINUTE_MS };
     }
     const standing = reservation.outcome === 'reserved' ? reservation.standings[0] : undefined;
     if (standing !== undefined) keep(address, tag, amount - 1, askedAtMs, { ...standing, state });
@@ -316,4 +262,52 @@ export function createAddressCount({ place, clock, requestsPerMinute }: AddressC
   return (address) => (requestsPerMinute === 0 ? ADDRESS_ADMITTED : count(address));
 }
 
-type AddressWindow = Standing & { readonly state: SharedState };
+interface Counted {
+  readonly state: SharedState;
+  readonly entry: string;
+  readonly windowStart: number;
+  readonly counted: number;
+  readonly own: number;
+}
+
+function allowancesOfSlot(key: KeyLimits, { requestsUsed, tokensUsed, resetMs }: Slot): KeyAllowances {
+  const { requestsPerMinute, tokensPerMinute } = key;
+  return {
+    requests: { limit: requestsPerMinute, remaining: Math.max(0, requestsPerMinute - requestsUsed), resetMs },
+    tokens: { limit: tokensPerMinute, remaining: Math.max(0, tokensPerMinute - tokensUsed), resetMs },
+  };
+}
+
+function refusedBy(key: KeyLimits, reservation: Reservation, holds: readonly CreditHold[]): KeyOutcome {
+  if (reservation.outcome !== 'refused') return { outcome: 'unknown-level' };
+  const allowances = allowancesOf(key, reservation, holds.length);
+  const hold = holds[reservation.refusedBy];
+  if (hold !== undefined) {
+    const level = reservation.standings[reservation.refusedBy]?.limit ?? 0;
+    return { outcome: 'not-payable', hold, level, allowances };
+  }
+  const by = IN_ORDER[reservation.refusedBy - holds.length] ?? 'requests';
+  return { outcome: 'refused', by, retryAfterMs: reservation.retryAfterMs ?? SOON_MS, allowances };
+}
+
+/** `before`: how many claims stood before the key's own. */
+function allowancesOf(
+  key: KeyLimits,
+  reservation: Reservation,
+  before: number,
+  inHand: InHand = NOTHING_IN_HAND,
+): KeyAllowances {
+  const standings = reservation.outcome === 'level-unknown' ? [] : reservation.standings;
+  return {
+    requests: allowance(key.requestsPerMinute, standings[before], inHand.requests),
+    tokens: allowance(key.tokensPerMinute, standings[before + 1], inHand.tokens),
+  };
+}
+
+function allowance(limit: number, standing: Standing | undefined, unused: number): Allowance {
+  return {
+    limit,
+    remaining: Math.max(0, limit - (standing?.used ?? 0) + unused),
+    resetMs: standing?.resetMs ?? 0,
+  };
+}

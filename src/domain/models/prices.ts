@@ -19,6 +19,13 @@ export interface PriceToSet {
   readonly from: Date | null;
 }
 
+/** Credits for a million tokens, as somebody wants them: by command as text, by MODEL_CONFIG as numbers. */
+export interface WantedPrice {
+  readonly prompt: string | number;
+  readonly cached: string | number;
+  readonly completion: string | number;
+}
+
 type PriceSet =
   | { readonly outcome: 'changed'; readonly version: AliasPrice }
   | { readonly outcome: 'unknown-alias' | 'wrong-price' | 'wrong-time'; readonly problem: string };
@@ -67,14 +74,6 @@ export async function ensurePrice(
   return (await insertPrice(transaction, { id: secrets.newId(), alias, price, from: null })) !== null;
 }
 
-function isSame(a: TokenPrice, b: TokenPrice): boolean {
-  return (
-    a.promptMicro === b.promptMicro &&
-    a.cachedMicro === b.cachedMicro &&
-    a.completionMicro === b.completionMicro
-  );
-}
-
 /** Of every alias the price in force and those to come, in the order of their moments. */
 export async function readPrices(statements: Statements): Promise<readonly AliasPrice[]> {
   return await statements.query<AliasPrice>(
@@ -82,6 +81,30 @@ export async function readPrices(statements: Statements): Promise<readonly Alias
      where in_force_from >= (select max(in_force_from) from model_prices
        where alias = price.alias and in_force_from <= (select clock_timestamp()))
      order by alias, in_force_from`,
+  );
+}
+
+type CheckedPrice =
+  | { readonly outcome: 'fine'; readonly price: TokenPrice }
+  | { readonly outcome: 'wrong'; readonly problem: string };
+
+const MOST_MICRO = 1_000_000_000_000n;
+
+export function checkPrice(wanted: WantedPrice): CheckedPrice {
+  const promptMicro = microIn(wanted.prompt);
+  const cachedMicro = microIn(wanted.cached);
+  const completionMicro = microIn(wanted.completion);
+  if (promptMicro === null) return wrongPrice('prompt');
+  if (cachedMicro === null) return wrongPrice('cached');
+  if (completionMicro === null) return wrongPrice('completion');
+  return { outcome: 'fine', price: { promptMicro, cachedMicro, completionMicro } };
+}
+
+function isSame(a: TokenPrice, b: TokenPrice): boolean {
+  return (
+    a.promptMicro === b.promptMicro &&
+    a.cachedMicro === b.cachedMicro &&
+    a.completionMicro === b.completionMicro
   );
 }
 
@@ -118,29 +141,6 @@ async function hasPriceFrom(transaction: Transaction, alias: AliasName, from: Da
     from,
   ]);
   return rows.length > 0;
-}
-
-/** Credits for a million tokens, as somebody wants them: by command as text, by MODEL_CONFIG as numbers. */
-export interface WantedPrice {
-  readonly prompt: string | number;
-  readonly cached: string | number;
-  readonly completion: string | number;
-}
-
-type CheckedPrice =
-  | { readonly outcome: 'fine'; readonly price: TokenPrice }
-  | { readonly outcome: 'wrong'; readonly problem: string };
-
-const MOST_MICRO = 1_000_000_000_000n;
-
-export function checkPrice(wanted: WantedPrice): CheckedPrice {
-  const promptMicro = microIn(wanted.prompt);
-  const cachedMicro = microIn(wanted.cached);
-  const completionMicro = microIn(wanted.completion);
-  if (promptMicro === null) return wrongPrice('prompt');
-  if (cachedMicro === null) return wrongPrice('cached');
-  if (completionMicro === null) return wrongPrice('completion');
-  return { outcome: 'fine', price: { promptMicro, cachedMicro, completionMicro } };
 }
 
 function wrongPrice(part: string): CheckedPrice {

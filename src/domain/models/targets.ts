@@ -16,6 +16,23 @@ export interface CatalogueParts {
   readonly prefix: string;
 }
 
+/** A target as somebody wants it: by command, by MODEL_CONFIG, by the console. */
+export interface WantedTarget {
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly apiKey: string | null;
+  readonly weight: number;
+}
+
+export interface StoredTarget {
+  readonly id: string;
+  readonly alias: AliasName;
+  readonly baseUrl: string;
+  readonly model: string;
+  readonly sealedKey: Uint8Array | null;
+  readonly weight: number;
+}
+
 type ChangedTargets =
   | { readonly outcome: 'changed' }
   | { readonly outcome: 'unknown-alias' | 'wrong-target'; readonly problem: string };
@@ -36,174 +53,6 @@ export async function addAliasTarget(
   wanted: WantedTarget,
 ): Promise<ChangedTargets> {
   return await changeTargets(parts, alias, (stored) => stored, [wanted]);
-}
-
-async function changeTargets(
-  parts: CatalogueParts,
-  alias: string,
-  kept: (stored: readonly StoredTarget[]) => readonly StoredTarget[],
-  wanted: readonly WantedTarget[],
-): Promise<ChangedTargets> {
-  const name = nameOfAlias(parts.prefix, alias);
-  if (name === null) return { outcome: 'unknown-alias', problem: unknownAlias(parts.prefix, alias) };
-  const checked = checkTargets(wanted);
-  if (checked.outcome === 'wrong') return { outcome: 'wrong-target', problem: checked.problem };
-  const added = await sealTargets(parts, name, checked.targets);
-  return await changeCatalogue(parts, async (transaction, stored) => {
-    const targets = [...kept(stored.filter((target) => target.alias === name)), ...added];
-    if (targets.length > MOST_TARGETS) return { outcome: 'wrong-target', problem: TOO_MANY_TARGETS };
-    await replaceTargets(transaction, name, targets);
-    return { outcome: 'changed' };
-  });
-}
-
-/** Each target with an id of its own: a changed one does not inherit what was known of its predecessor. */
-export async function sealTargets(
-  { cipher, secrets }: Pick<CatalogueParts, 'cipher' | 'secrets'>,
-  alias: AliasName,
-  targets: readonly WantedTarget[],
-): Promise<StoredTarget[]> {
-  return await Promise.all(
-    targets.map(async ({ baseUrl, model, apiKey, weight }) => {
-      const sealedKey = apiKey === null ? null : await cipher.encrypt(apiKey, baseUrl);
-      return { id: secrets.newId(), alias, baseUrl, model, sealedKey, weight };
-    }),
-  );
-}
-
-/** Compares and writes under the catalogue's lock; what it wrote is told to all processes once it is committed. */
-export async function changeCatalogue<Outcome extends { readonly outcome: string }>(
-  { database, sharedState }: Pick<CatalogueParts, 'database' | 'sharedState'>,
-  change: (transaction: Transaction, stored: readonly StoredTarget[]) => Promise<Outcome>,
-): Promise<Outcome> {
-  const result = await database.transaction(async (transaction) => {
-    await lockCatalogue(transaction);
-    const { targets } = await readCatalogue(transaction);
-    return await change(transaction, targets);
-  });
-  if (result.outcome !== 'changed') return result;
-  // The change stands whether or not this arrives: the others look at the version twice a second.
-  await sharedState.publish(MODELS_TOPIC, result.outcome).catch(() => {});
-  return result;
-}
-
-/** A target as somebody wants it: by command, by MODEL_CONFIG, by the console. */
-export interface WantedTarget {
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly apiKey: string | null;
-  readonly weight: number;
-}
-
-export const MOST_TARGETS = 32;
-export const TOO_MANY_TARGETS = `an alias has at most ${MOST_TARGETS} targets`;
-const LONGEST_URL = 2_000;
-const LONGEST_MODEL = 200;
-const LONGEST_KEY = 4_096;
-const GREATEST_WEIGHT = 1_000_000;
-
-type CheckedTargets =
-  | { readonly outcome: 'fine'; readonly targets: readonly WantedTarget[] }
-  /** What is wrong and with which target, without a value that could be a key. */
-  | { readonly outcome: 'wrong'; readonly problem: string };
-
-/** Addresses come back in one form, without a slash at their end: `/chat/completions` follows. */
-export function checkTargets(wanted: readonly WantedTarget[]): CheckedTargets {
-  if (wanted.length > MOST_TARGETS) return { outcome: 'wrong', problem: TOO_MANY_TARGETS };
-  const targets: WantedTarget[] = [];
-  for (const [at, target] of wanted.entries()) {
-    const baseUrl = plainAddress(target.baseUrl);
-    const problem = baseUrl === null ? BAD_ADDRESS : problemWith(target);
-    if (baseUrl === null || problem !== null) {
-      return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}` };
-    }
-    targets.push({ ...target, baseUrl });
-  }
-  return { outcome: 'fine', targets };
-}
-
-const BAD_ADDRESS =
-  'its address must begin with http:// or https:// and have no user name, no password, no ? and no #';
-
-/**
- * A password in an address would reach logs, and after a ? or # no path could be added. Fails closed: what is not
- * surely an address is none.
- */
-function plainAddress(text: string): string | null {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
-  if (url.hostname === '' || url.username !== '' || url.password !== '' || /[?#]/.test(text)) return null;
-  const plain = url.href.replace(/\/+$/, '');
-  return plain.length <= LONGEST_URL ? plain : null;
-}
-
-function problemWith({ model, apiKey, weight }: WantedTarget): string | null {
-  if (model.trim() === '' || model.length > LONGEST_MODEL) {
-    return `its model must have 1 to ${LONGEST_MODEL} characters`;
-  }
-  // A header takes nothing else, and a line break at a key's end is the usual accident with files.
-  if (apiKey !== null && (apiKey.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(apiKey))) {
-    return `its key must be 1 to ${LONGEST_KEY} visible ASCII characters`;
-  }
-  if (!(weight > 0 && weight <= GREATEST_WEIGHT)) {
-    return `its weight must be above 0 and at most ${GREATEST_WEIGHT}`;
-  }
-  return null;
-}
-
-export interface StoredTarget {
-  readonly id: string;
-  readonly alias: AliasName;
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly sealedKey: Uint8Array | null;
-  readonly weight: number;
-}
-
-interface StoredCatalogue {
-  readonly version: bigint;
-  /** In the order in which an alias tries them. */
-  readonly targets: readonly StoredTarget[];
-}
-
-type CatalogueRow = { readonly version: bigint } & (StoredTarget | { readonly id: null });
-
-/** One statement, so that the targets are those of the version. */
-export async function readCatalogue(statements: Statements): Promise<StoredCatalogue> {
-  const rows = await statements.query<CatalogueRow>(
-    `select version, id, alias, base_url as "baseUrl", model, sealed_key as "sealedKey", weight
-     from model_catalogue left join model_targets on true order by alias, position`,
-  );
-  const [first] = rows;
-  if (first === undefined) throw new Error('model_catalogue has lost its row: insert version 1 again');
-  return { version: first.version, targets: rows.filter((row) => row.id !== null) };
-}
-
-/** What processes ask for twice a second: one row by its only key. */
-export async function readVersion(statements: Statements): Promise<bigint | null> {
-  const rows = await statements.query<{ version: bigint }>('select version from model_catalogue');
-  return rows[0]?.version ?? null;
-}
-
-/** Whoever changes targets does it one after the other: compared and written as one step. */
-async function lockCatalogue(transaction: Transaction): Promise<void> {
-  await transaction.query('select version from model_catalogue for update');
-}
-
-/** The version grows by itself, with each statement. */
-export async function replaceTargets(
-  transaction: Transaction,
-  alias: AliasName,
-  targets: readonly StoredTarget[],
-): Promise<void> {
-  await transaction.query('delete from model_targets where alias = $1', [alias]);
-  for (const [position, { id, baseUrl, model, sealedKey, weight }] of targets.entries()) {
-    await transaction.query(
-      `insert into model_targets (id, alias, position, base_url, model, sealed_key, weight)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      [id, alias, position, baseUrl, model, sealedKey, weight],
-    );
-  }
 }
 
 interface Resealed {
@@ -240,4 +89,155 @@ export async function resealTargets(
     }
     return { outcome: resealed > 0 ? 'changed' : 'nothing-to-do', resealed, unreadable };
   });
+}
+
+/** Each target with an id of its own: a changed one does not inherit what was known of its predecessor. */
+export async function sealTargets(
+  { cipher, secrets }: Pick<CatalogueParts, 'cipher' | 'secrets'>,
+  alias: AliasName,
+  targets: readonly WantedTarget[],
+): Promise<StoredTarget[]> {
+  return await Promise.all(
+    targets.map(async ({ baseUrl, model, apiKey, weight }) => {
+      const sealedKey = apiKey === null ? null : await cipher.encrypt(apiKey, baseUrl);
+      return { id: secrets.newId(), alias, baseUrl, model, sealedKey, weight };
+    }),
+  );
+}
+
+/** Compares and writes under the catalogue's lock; what it wrote is told to all processes once it is committed. */
+export async function changeCatalogue<Outcome extends { readonly outcome: string }>(
+  { database, sharedState }: Pick<CatalogueParts, 'database' | 'sharedState'>,
+  change: (transaction: Transaction, stored: readonly StoredTarget[]) => Promise<Outcome>,
+): Promise<Outcome> {
+  const result = await database.transaction(async (transaction) => {
+    await lockCatalogue(transaction);
+    const { targets } = await readCatalogue(transaction);
+    return await change(transaction, targets);
+  });
+  if (result.outcome !== 'changed') return result;
+  // The change stands whether or not this arrives: the others look at the version twice a second.
+  await sharedState.publish(MODELS_TOPIC, result.outcome).catch(() => {});
+  return result;
+}
+
+export const MOST_TARGETS = 32;
+export const TOO_MANY_TARGETS = `an alias has at most ${MOST_TARGETS} targets`;
+const LONGEST_URL = 2_000;
+const LONGEST_MODEL = 200;
+const LONGEST_KEY = 4_096;
+const GREATEST_WEIGHT = 1_000_000;
+
+type CheckedTargets =
+  | { readonly outcome: 'fine'; readonly targets: readonly WantedTarget[] }
+  /** What is wrong and with which target, without a value that could be a key. */
+  | { readonly outcome: 'wrong'; readonly problem: string };
+
+/** Addresses come back in one form, without a slash at their end: `/chat/completions` follows. */
+export function checkTargets(wanted: readonly WantedTarget[]): CheckedTargets {
+  if (wanted.length > MOST_TARGETS) return { outcome: 'wrong', problem: TOO_MANY_TARGETS };
+  const targets: WantedTarget[] = [];
+  for (const [at, target] of wanted.entries()) {
+    const baseUrl = plainAddress(target.baseUrl);
+    const problem = baseUrl === null ? BAD_ADDRESS : problemWith(target);
+    if (baseUrl === null || problem !== null) {
+      return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}` };
+    }
+    targets.push({ ...target, baseUrl });
+  }
+  return { outcome: 'fine', targets };
+}
+
+interface StoredCatalogue {
+  readonly version: bigint;
+  /** In the order in which an alias tries them. */
+  readonly targets: readonly StoredTarget[];
+}
+
+type CatalogueRow = { readonly version: bigint } & (StoredTarget | { readonly id: null });
+
+/** One statement, so that the targets are those of the version. */
+export async function readCatalogue(statements: Statements): Promise<StoredCatalogue> {
+  const rows = await statements.query<CatalogueRow>(
+    `select version, id, alias, base_url as "baseUrl", model, sealed_key as "sealedKey", weight
+     from model_catalogue left join model_targets on true order by alias, position`,
+  );
+  const [first] = rows;
+  if (first === undefined) throw new Error('model_catalogue has lost its row: insert version 1 again');
+  return { version: first.version, targets: rows.filter((row) => row.id !== null) };
+}
+
+/** What processes ask for twice a second: one row by its only key. */
+export async function readVersion(statements: Statements): Promise<bigint | null> {
+  const rows = await statements.query<{ version: bigint }>('select version from model_catalogue');
+  return rows[0]?.version ?? null;
+}
+
+/** The version grows by itself, with each statement. */
+export async function replaceTargets(
+  transaction: Transaction,
+  alias: AliasName,
+  targets: readonly StoredTarget[],
+): Promise<void> {
+  await transaction.query('delete from model_targets where alias = $1', [alias]);
+  for (const [position, { id, baseUrl, model, sealedKey, weight }] of targets.entries()) {
+    await transaction.query(
+      `insert into model_targets (id, alias, position, base_url, model, sealed_key, weight)
+       values ($1, $2, $3, $4, $5, $6, $7)`,
+      [id, alias, position, baseUrl, model, sealedKey, weight],
+    );
+  }
+}
+
+async function changeTargets(
+  parts: CatalogueParts,
+  alias: string,
+  kept: (stored: readonly StoredTarget[]) => readonly StoredTarget[],
+  wanted: readonly WantedTarget[],
+): Promise<ChangedTargets> {
+  const name = nameOfAlias(parts.prefix, alias);
+  if (name === null) return { outcome: 'unknown-alias', problem: unknownAlias(parts.prefix, alias) };
+  const checked = checkTargets(wanted);
+  if (checked.outcome === 'wrong') return { outcome: 'wrong-target', problem: checked.problem };
+  const added = await sealTargets(parts, name, checked.targets);
+  return await changeCatalogue(parts, async (transaction, stored) => {
+    const targets = [...kept(stored.filter((target) => target.alias === name)), ...added];
+    if (targets.length > MOST_TARGETS) return { outcome: 'wrong-target', problem: TOO_MANY_TARGETS };
+    await replaceTargets(transaction, name, targets);
+    return { outcome: 'changed' };
+  });
+}
+
+const BAD_ADDRESS =
+  'its address must begin with http:// or https:// and have no user name, no password, no ? and no #';
+
+/**
+ * A password in an address would reach logs, and after a ? or # no path could be added. Fails closed: what is not
+ * surely an address is none.
+ */
+function plainAddress(text: string): string | null {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+  if (url.hostname === '' || url.username !== '' || url.password !== '' || /[?#]/.test(text)) return null;
+  const plain = url.href.replace(/\/+$/, '');
+  return plain.length <= LONGEST_URL ? plain : null;
+}
+
+function problemWith({ model, apiKey, weight }: WantedTarget): string | null {
+  if (model.trim() === '' || model.length > LONGEST_MODEL) {
+    return `its model must have 1 to ${LONGEST_MODEL} characters`;
+  }
+  // A header takes nothing else, and a line break at a key's end is the usual accident with files.
+  if (apiKey !== null && (apiKey.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(apiKey))) {
+    return `its key must be 1 to ${LONGEST_KEY} visible ASCII characters`;
+  }
+  if (!(weight > 0 && weight <= GREATEST_WEIGHT)) {
+    return `its weight must be above 0 and at most ${GREATEST_WEIGHT}`;
+  }
+  return null;
+}
+
+/** Whoever changes targets does it one after the other: compared and written as one step. */
+async function lockCatalogue(transaction: Transaction): Promise<void> {
+  await transaction.query('select version from model_catalogue for update');
 }

@@ -4,65 +4,14 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { STREAM_HEADERS } from '../streaming/server-sent-events.ts';
 import type { Refusal } from './refusals.ts';
 
+export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key';
+
 /** On every answer that is a kept one. */
 const REPLAYED_HEADER = 'idempotent-replayed';
 const ORIGINAL_REQUEST_HEADER = 'original-request-id';
 
 /** Long enough that a client which keeps asking is no burden, short beside what a model takes. */
 const STILL_RUNNING_MS = 2_000;
-
-/** What a client is told whose key is neither free nor answered; clients try again by themselves only where that helps. */
-export function refusalOfState(state: Exclude<IdempotencyState, 'free' | 'answered'> | 'away'): Refusal {
-  const name = 'idempotencyConflict';
-  switch (state) {
-    case 'running':
-      return { name, message: RUNNING, retryAfterMs: STILL_RUNNING_MS };
-    case 'other-body':
-      return { name, message: OTHER_BODY, shouldRetry: false };
-    case 'not-kept':
-      return { name, message: NOT_KEPT, shouldRetry: false };
-    case 'away':
-      return { name: 'unavailable', message: AWAY };
-  }
-}
-
-const RUNNING =
-  'The call with this Idempotency-Key is still running. Send it again after the time in retry-after to get its answer.';
-const OTHER_BODY =
-  'This Idempotency-Key was used for another request. Repeat that one byte for byte, or use a new key.';
-const NOT_KEPT =
-  'The call with this Idempotency-Key was answered and charged, but its answer cannot be given again: it was too large to be kept. Use a new key to ask anew.';
-const AWAY = 'Idempotency keys cannot be checked at the moment. Try again with backoff.';
-
-type Replay =
-  | { readonly outcome: 'replayed'; readonly response: Response }
-  | { readonly outcome: 'refused'; readonly refusal: Refusal };
-
-/** The kept answer, byte for byte; a stream comes in one piece. */
-export async function replay(
-  idempotency: Pick<IdempotentCalls, 'read'>,
-  asked: AskedOnce,
-  headers: Readonly<Record<string, string>>,
-): Promise<Replay> {
-  const kept = await idempotency.read(asked);
-  // Removed by its age since, or encrypted under another master key: in both cases it was charged.
-  if (kept === null) return { outcome: 'refused', refusal: refusalOfState('not-kept') };
-  if (kept === 'away') return { outcome: 'refused', refusal: refusalOfState('away') };
-  const { bytes, httpStatus: status, contentType, requestId } = kept;
-  const response = new Response(bytes, {
-    status,
-    headers: {
-      ...headers,
-      ...(contentType.startsWith('text/event-stream') ? STREAM_HEADERS : {}),
-      'content-type': contentType,
-      [REPLAYED_HEADER]: 'true',
-      [ORIGINAL_REQUEST_HEADER]: requestId,
-    },
-  });
-  return { outcome: 'replayed', response };
-}
-
-export const IDEMPOTENCY_KEY_HEADER = 'idempotency-key';
 
 const PRINTABLE_KEY = /^[\x20-\x7e]{1,255}$/;
 
@@ -92,3 +41,54 @@ export async function askedOnce(
   const ofBody = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   return { keyId, idempotencyKey, sha256: sha256(`${method} ${path} ${ofBody.toHex()}`) };
 }
+
+/** What a client is told whose key is neither free nor answered; clients try again by themselves only where that helps. */
+export function refusalOfState(state: Exclude<IdempotencyState, 'free' | 'answered'> | 'away'): Refusal {
+  const name = 'idempotencyConflict';
+  switch (state) {
+    case 'running':
+      return { name, message: RUNNING, retryAfterMs: STILL_RUNNING_MS };
+    case 'other-body':
+      return { name, message: OTHER_BODY, shouldRetry: false };
+    case 'not-kept':
+      return { name, message: NOT_KEPT, shouldRetry: false };
+    case 'away':
+      return { name: 'unavailable', message: AWAY };
+  }
+}
+
+type Replay =
+  | { readonly outcome: 'replayed'; readonly response: Response }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+/** The kept answer, byte for byte; a stream comes in one piece. */
+export async function replay(
+  idempotency: Pick<IdempotentCalls, 'read'>,
+  asked: AskedOnce,
+  headers: Readonly<Record<string, string>>,
+): Promise<Replay> {
+  const kept = await idempotency.read(asked);
+  // Removed by its age since, or encrypted under another master key: in both cases it was charged.
+  if (kept === null) return { outcome: 'refused', refusal: refusalOfState('not-kept') };
+  if (kept === 'away') return { outcome: 'refused', refusal: refusalOfState('away') };
+  const { bytes, httpStatus: status, contentType, requestId } = kept;
+  const response = new Response(bytes, {
+    status,
+    headers: {
+      ...headers,
+      ...(contentType.startsWith('text/event-stream') ? STREAM_HEADERS : {}),
+      'content-type': contentType,
+      [REPLAYED_HEADER]: 'true',
+      [ORIGINAL_REQUEST_HEADER]: requestId,
+    },
+  });
+  return { outcome: 'replayed', response };
+}
+
+const RUNNING =
+  'The call with this Idempotency-Key is still running. Send it again after the time in retry-after to get its answer.';
+const OTHER_BODY =
+  'This Idempotency-Key was used for another request. Repeat that one byte for byte, or use a new key.';
+const NOT_KEPT =
+  'The call with this Idempotency-Key was answered and charged, but its answer cannot be given again: it was too large to be kept. Use a new key to ask anew.';
+const AWAY = 'Idempotency keys cannot be checked at the moment. Try again with backoff.';

@@ -18,6 +18,14 @@ const CHAT_ROUTE = { method: 'POST', path: '/chat/completions' } as const;
 /** Between two notices: as fast as somebody reads along, and no faster. */
 const PROGRESS_EVERY_MS = 100;
 
+/** The gateway has passed it on already, so no event is larger than this. */
+const MOST_EVENT_BYTES = 17 * 1024 * 1024;
+
+const UNAVAILABLE = refusalEnvelope({
+  name: 'unavailable',
+  message: 'The model broke the answer off. Try again.',
+});
+
 /**
  * G-44: a chat call. Where the client asks for progress the answer is streamed from the provider, and what has come
  * is told on the way; else it is one call in one piece. Both are charged as the same call over REST is.
@@ -144,9 +152,6 @@ interface Chunk {
   readonly error?: ErrorEnvelope['error'];
 }
 
-/** The gateway has passed it on already, so no event is larger than this. */
-const MOST_EVENT_BYTES = 17 * 1024 * 1024;
-
 /**
  * The gateway's own stream, read to its end, each piece of text told as it comes. It is whole only with [DONE], which
  * waits for the call's commit; a stream that was broken off carries the envelope.
@@ -208,8 +213,3 @@ async function* chunksOf(response: Response, signal: AbortSignal): AsyncGenerato
     leave();
   }
 }
-
-const UNAVAILABLE = refusalEnvelope({
-  name: 'unavailable',
-  message: 'The model broke the answer off. Try again.',
-});

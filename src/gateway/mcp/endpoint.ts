@@ -27,6 +27,34 @@ export interface Arrived {
   readonly connection: Connection;
 }
 
+/** What may be chosen; left out, a gateway that stands alone. */
+export interface McpChoices {
+  readonly checksHost?: boolean;
+  readonly running?: RunningCalls;
+  readonly toolServer?: ToolServer;
+}
+
+interface OpenMcpParts extends Omit<McpEndpointParts, 'guard' | 'tools' | 'serve'> {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly log: Log;
+  readonly consoleOrigin: string | undefined;
+  readonly mcp: McpChoices | undefined;
+}
+
+/** The endpoint with all that stands behind it. */
+export function openMcpEndpoint(parts: OpenMcpParts): (arrived: Arrived) => Promise<Response> {
+  const { clock, secrets, log, consoleOrigin, mcp = {} } = parts;
+  const { checksHost = false, running = createLocalRunningCalls() } = mcp;
+  const toolServer = mcp.toolServer ?? createToolServer({ tools: createGatewayTools({ clock }), log });
+  return createMcpEndpoint({
+    ...parts,
+    guard: createBrowserGuard({ consoleOrigin, checksHost }),
+    tools: toolServer.tools,
+    serve: createServeMessage({ toolServer, running, secrets, clock, log }),
+  });
+}
+
 interface McpEndpointParts {
   readonly keys: KeyDirectory;
   readonly limits: Pick<Limits, 'countAddress'>;
@@ -116,6 +144,32 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
   }
 }
 
+interface BrowserGuardParts {
+  /** The one origin, besides pages of this machine, whose pages may call. */
+  readonly consoleOrigin?: string | undefined;
+  /** True where the gateway listens on loopback alone and no proxy stands before it. */
+  readonly checksHost: boolean;
+}
+
+type BrowserGuard = (request: Request) => Response | null;
+
+/**
+ * A page that a user happens to have open must not reach the tools through the user's browser. Whatever is not a
+ * browser sends no Origin and passes. On loopback the Host is looked at too: a name that was made to point here is not
+ * this machine's (DNS rebinding). Behind a proxy the Host is the public one, which the proxy answers for.
+ */
+function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): BrowserGuard {
+  const hosts = localhostAllowedHostnames();
+  const origins = localhostAllowedOrigins();
+  return (request) => {
+    const wrongHost = checksHost ? hostHeaderValidationResponse(request, hosts) : undefined;
+    if (wrongHost !== undefined) return wrongHost;
+    const origin = request.headers.get('origin');
+    if (origin === null || origin === consoleOrigin) return null;
+    return originValidationResponse(request, origins) ?? null;
+  };
+}
+
 type ReadMessages =
   | { readonly outcome: 'read'; readonly body: unknown; readonly messages: readonly PeekedMessage[] }
   | { readonly outcome: 'refused'; readonly response: Response };
@@ -163,58 +217,4 @@ function protocolError(status: number, code: number, message: string, headers = 
 
 function methodNotAllowed(): Response {
   return protocolError(405, -32000, 'Method not allowed: send messages by POST.', { allow: 'POST' });
-}
-
-/** What may be chosen; left out, a gateway that stands alone. */
-export interface McpChoices {
-  readonly checksHost?: boolean;
-  readonly running?: RunningCalls;
-  readonly toolServer?: ToolServer;
-}
-
-interface OpenMcpParts extends Omit<McpEndpointParts, 'guard' | 'tools' | 'serve'> {
-  readonly clock: Clock;
-  readonly secrets: Secrets;
-  readonly log: Log;
-  readonly consoleOrigin: string | undefined;
-  readonly mcp: McpChoices | undefined;
-}
-
-/** The endpoint with all that stands behind it. */
-export function openMcpEndpoint(parts: OpenMcpParts): (arrived: Arrived) => Promise<Response> {
-  const { clock, secrets, log, consoleOrigin, mcp = {} } = parts;
-  const { checksHost = false, running = createLocalRunningCalls() } = mcp;
-  const toolServer = mcp.toolServer ?? createToolServer({ tools: createGatewayTools({ clock }), log });
-  return createMcpEndpoint({
-    ...parts,
-    guard: createBrowserGuard({ consoleOrigin, checksHost }),
-    tools: toolServer.tools,
-    serve: createServeMessage({ toolServer, running, secrets, clock, log }),
-  });
-}
-
-interface BrowserGuardParts {
-  /** The one origin, besides pages of this machine, whose pages may call. */
-  readonly consoleOrigin?: string | undefined;
-  /** True where the gateway listens on loopback alone and no proxy stands before it. */
-  readonly checksHost: boolean;
-}
-
-type BrowserGuard = (request: Request) => Response | null;
-
-/**
- * A page that a user happens to have open must not reach the tools through the user's browser. Whatever is not a
- * browser sends no Origin and passes. On loopback the Host is looked at too: a name that was made to point here is not
- * this machine's (DNS rebinding). Behind a proxy the Host is the public one, which the proxy answers for.
- */
-function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): BrowserGuard {
-  const hosts = localhostAllowedHostnames();
-  const origins = localhostAllowedOrigins();
-  return (request) => {
-    const wrongHost = checksHost ? hostHeaderValidationResponse(request, hosts) : undefined;
-    if (wrongHost !== undefined) return wrongHost;
-    const origin = request.headers.get('origin');
-    if (origin === null || origin === consoleOrigin) return null;
-    return originValidationResponse(request, origins) ?? null;
-  };
 }

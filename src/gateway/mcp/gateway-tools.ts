@@ -11,6 +11,9 @@ export function createGatewayTools({ clock }: { readonly clock: Clock }): readon
 /** What costs nothing and changes nothing: asked again it answers the same, unless something happened meanwhile. */
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
+/** It stores nothing, yet each call is charged: not one to be repeated for nothing. */
+const PARSES = { readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false };
+
 const MODELS_ROUTE = { method: 'GET', path: '/models' } as const;
 const USAGE_ROUTE = { method: 'GET', path: '/usage' } as const;
 const JOBS_ROUTE = { method: 'GET', path: '/jobs' } as const;
@@ -65,24 +68,6 @@ const listJobs: GatewayTool = {
   },
 };
 
-/** The arguments as the route's parameters, which judges them: a list with commas between, all else as it prints. */
-function withQuery<Route extends { readonly path: string }>(route: Route, given: Arguments): Route {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(given)) {
-    if (value !== null && value !== undefined) search.set(name, printed(value));
-  }
-  const query = search.toString();
-  return query === '' ? route : { ...route, path: `${route.path}?${query}` };
-}
-
-function printed(value: unknown): string {
-  if (Array.isArray(value)) return value.join(',');
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
-}
-
-/** It stores nothing, yet each call is charged: not one to be repeated for nothing. */
-const PARSES = { readOnlyHint: true, destructiveHint: false, idempotentHint: false, openWorldHint: false };
-
 const parseCv: GatewayTool = parseTool('/parse/cv', {
   name: 'parse_cv',
   title: 'Parse a CV',
@@ -112,4 +97,19 @@ function parseTool(path: string, definition: GatewayTool['definition']): Gateway
       return await resultOf(await ask({ ...route, body }, signal));
     },
   };
+}
+
+/** The arguments as the route's parameters, which judges them: a list with commas between, all else as it prints. */
+function withQuery<Route extends { readonly path: string }>(route: Route, given: Arguments): Route {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== null && value !== undefined) search.set(name, printed(value));
+  }
+  const query = search.toString();
+  return query === '' ? route : { ...route, path: `${route.path}?${query}` };
+}
+
+function printed(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -28,6 +28,17 @@ interface ArrivedMessage {
   readonly caller: McpCaller;
 }
 
+/** What the endpoint looks at in a message before the protocol's own server judges it; whatever is amiss is left to that. */
+export interface PeekedMessage {
+  readonly method: string | null;
+  readonly id: string | number | null;
+  /** Of a tools/call. */
+  readonly toolName: string | null;
+  /** Of notifications/cancelled: the request that is meant. */
+  readonly cancelledId: string | number | null;
+  readonly hasProgressToken: boolean;
+}
+
 export type ServeMessage = (arrived: ArrivedMessage) => Promise<Response>;
 
 const SESSION_HEADER = 'mcp-session-id';
@@ -106,6 +117,27 @@ export function createServeMessage({ toolServer, running, secrets, clock, log }:
   }
 }
 
+/** One message, or those of a batch, which clients of 2025-03-26 may send. */
+export function peekMessages(body: unknown): readonly PeekedMessage[] {
+  return (Array.isArray(body) ? body : [body]).map(peek);
+}
+
+type MessageEra = '2025' | '2026';
+
+/** Revisions from before 2026-07-28, which is the first without a handshake. */
+const OLD_REVISION = /^202[45]-\d\d-\d\d$/;
+
+/**
+ * In which era a message is to be answered. The library's own judgement checks it against the protocol's schemas, and what
+ * answers it does so once more: for what plainly is a tool call of either era a look at its fields says the same.
+ * Everything else is left to the library.
+ */
+export async function eraOf(request: Request, body: unknown): Promise<MessageEra> {
+  const plain = plainEraOf(request.headers.get('mcp-protocol-version'), body);
+  if (plain !== null) return plain;
+  return (await isLegacyRequest(request, body)) ? '2025' : '2026';
+}
+
 /** Null for what cannot be cancelled on its own: a batch, or a client that names no session. */
 function callNameOf({ request, messages, keyId }: ArrivedMessage): CallName | null {
   const [only, ...more] = messages;
@@ -139,22 +171,6 @@ async function answerInOnePiece(server: Server, request: Request, body: unknown)
   }
 }
 
-/** What the endpoint looks at in a message before the protocol's own server judges it; whatever is amiss is left to that. */
-export interface PeekedMessage {
-  readonly method: string | null;
-  readonly id: string | number | null;
-  /** Of a tools/call. */
-  readonly toolName: string | null;
-  /** Of notifications/cancelled: the request that is meant. */
-  readonly cancelledId: string | number | null;
-  readonly hasProgressToken: boolean;
-}
-
-/** One message, or those of a batch, which clients of 2025-03-26 may send. */
-export function peekMessages(body: unknown): readonly PeekedMessage[] {
-  return (Array.isArray(body) ? body : [body]).map(peek);
-}
-
 function peek(message: unknown): PeekedMessage {
   const { method, id, params } = recordOf(message);
   const { name, requestId, _meta } = recordOf(params);
@@ -173,23 +189,7 @@ function idOf(value: unknown): string | number | null {
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-type MessageEra = '2025' | '2026';
-
-/** Revisions from before 2026-07-28, which is the first without a handshake. */
-const OLD_REVISION = /^202[45]-\d\d-\d\d$/;
-
-/**
- * In which era a message is to be answered. The library's own judgement checks it against the protocol's schemas, and what
- * answers it does so once more: for what plainly is a tool call of either era a look at its fields says the same.
- * Everything else is left to the library.
- */
-export async function eraOf(request: Request, body: unknown): Promise<MessageEra> {
-  const plain = plainEraOf(request.headers.get('mcp-protocol-version'), body);
-  if (plain !== null) return plain;
-  return (await isLegacyRequest(request, body)) ? '2025' : '2026';
+  return isRecord(value) ? value : {};
 }
 
 function plainEraOf(version: string | null, body: unknown): MessageEra | null {

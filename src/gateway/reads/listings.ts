@@ -2,10 +2,10 @@ import { type Job, LONGEST_SEARCH, listJobs, searchWords } from '../../domain/jo
 import { type ApiKey, isId } from '../../domain/keys/api-key.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
-import type { DatabaseFailure, Statements } from '../../ports/database.ts';
+import type { Statements } from '../../ports/database.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
-import { type Refusal, refusalResponse } from '../admission/refusals.ts';
-import { answerUsage, type UsageParts } from './usage.ts';
+import { refusalResponse } from '../admission/refusals.ts';
+import { type AnsweredRead, answerUsage, matchIsoTime, refusedRead, type UsageParts } from './usage.ts';
 
 export interface ReadParts extends UsageParts {
   readonly models: ModelDirectory;
@@ -60,10 +60,6 @@ function searchOf(url: string): URLSearchParams {
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
 }
 
-type AnsweredJobs =
-  | { readonly outcome: 'answered'; readonly body: Readonly<Record<string, unknown>> }
-  | { readonly outcome: 'refused'; readonly refusal: Refusal };
-
 interface JobParameters {
   readonly limit: number;
   readonly after: string | null;
@@ -74,35 +70,29 @@ interface JobParameters {
 const USUAL_JOBS = 20;
 const MOST_JOBS = 100;
 const JOB_PARAMETERS = ['limit', 'after', 'updated_since', 'q'] as const;
-/** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
-const ISO_TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
 
 /** G-6: the active jobs of the key's company, the newest first. */
 async function answerJobs(
   database: Statements,
   companyId: string,
   search: URLSearchParams,
-): Promise<AnsweredJobs> {
+): Promise<AnsweredRead> {
   const read = readJobParameters(search);
   if (read.outcome === 'invalid') {
     const { param, message } = read;
     return { outcome: 'refused', refusal: { name: 'invalidRequest', message, param } };
   }
-  const { limit, ...wish } = read.parameters;
+  const { limit, ...filter } = read.parameters;
   try {
     // One more than asked for tells whether there are more.
-    const rows = await listJobs(database, companyId, { ...wish, limit: limit + 1, status: 'ACTIVE' });
+    const rows = await listJobs(database, companyId, { ...filter, limit: limit + 1, status: 'ACTIVE' });
     const page = rows.slice(0, limit);
     const hasMore = rows.length > limit;
     const nextCursor = hasMore ? (page.at(-1)?.id ?? null) : null;
     const body = { object: 'list', data: page.map(shownJob), has_more: hasMore, next_cursor: nextCursor };
     return { outcome: 'answered', body };
   } catch (error) {
-    // A statement that the database refuses is a fault of ours, which the log is to show.
-    const { name, reason } = error as Partial<DatabaseFailure>;
-    if (name !== 'DatabaseFailure' || reason === 'refused') throw error;
-    const message = 'Jobs cannot be read at the moment. Try again with backoff.';
-    return { outcome: 'refused', refusal: { name: 'unavailable', message } };
+    return refusedRead(error, 'Jobs cannot be read at the moment. Try again with backoff.');
   }
 }
 
@@ -140,10 +130,9 @@ function readJobParameters(search: URLSearchParams): ReadJobParameters {
 }
 
 function momentOf(text: string): Date | null {
-  // In an address a + stands for a space, which many clients forget in +01:00.
-  const written = text.trim().replace(' ', '+');
-  if (written.length > 64 || !ISO_TIME.test(written)) return null;
-  const moment = new Date(written);
+  const match = matchIsoTime(text);
+  if (match === null) return null;
+  const moment = new Date(match[0]);
   return Number.isNaN(moment.getTime()) ? null : moment;
 }
 

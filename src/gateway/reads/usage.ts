@@ -25,7 +25,8 @@ interface UsageAsker {
   readonly allowances: KeyAllowances;
 }
 
-type AnsweredUsage =
+/** What a read of the database has to say. */
+export type AnsweredRead =
   | { readonly outcome: 'answered'; readonly body: Readonly<Record<string, unknown>> }
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
@@ -34,7 +35,7 @@ export async function answerUsage(
   parts: UsageParts,
   asker: UsageAsker,
   search: URLSearchParams,
-): Promise<AnsweredUsage> {
+): Promise<AnsweredRead> {
   const read = readUsageParameters(search, parts.clock.now());
   if (read.outcome === 'invalid') {
     const { param, message } = read;
@@ -43,11 +44,7 @@ export async function answerUsage(
   try {
     return { outcome: 'answered', body: await usageBody(parts, asker, read.parameters) };
   } catch (error) {
-    // A statement that the database refuses is a fault of ours, which the log is to show.
-    if ((error as Partial<DatabaseFailure>).name !== 'DatabaseFailure') throw error;
-    if ((error as DatabaseFailure).reason === 'refused') throw error;
-    const message = 'Usage cannot be read at the moment. Try again with backoff.';
-    return { outcome: 'refused', refusal: { name: 'unavailable', message } };
+    return refusedRead(error, 'Usage cannot be read at the moment. Try again with backoff.');
   }
 }
 
@@ -141,10 +138,10 @@ const DEFAULT_DAYS = 30;
 const MOST_DAYS = 400;
 const FIRST_YEAR = 2000;
 const LAST_YEAR = 2199;
-/** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
-const ISO = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
-const DIMENSIONS: readonly UsageDimension[] = ['model', 'day', 'key'];
 const LONGEST_PARAMETER = 64;
+/** A day in UTC, or a moment with its zone: a time without one could be in any. */
+const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
+const DIMENSIONS: readonly UsageDimension[] = ['model', 'day', 'key'];
 
 /**
  * `from` and `to` are days, both included, or moments: from the day in which the first lies to the one in which the
@@ -182,6 +179,20 @@ export function readUsageParameters(search: URLSearchParams, nowMs: number): Rea
   return { outcome: 'read', parameters: { from: dayText(firstDayMs), to: dayText(lastDayMs), groupBy } };
 }
 
+/** Year, month, day and time of an ISO time as it is written in an address. */
+export function matchIsoTime(text: string): RegExpExecArray | null {
+  // In an address a + means a space, which many clients forget in +01:00.
+  const written = text.trim().replace(' ', '+');
+  return written.length > LONGEST_PARAMETER ? null : ISO_TIME.exec(written);
+}
+
+/** While the database is unavailable. A statement that it refuses is a fault of ours, which the log is to show. */
+export function refusedRead(error: unknown, message: string): AnsweredRead {
+  const { name, reason } = error as Partial<DatabaseFailure>;
+  if (name !== 'DatabaseFailure' || reason === 'refused') throw error;
+  return { outcome: 'refused', refusal: { name: 'unavailable', message } };
+}
+
 function readGroupBy(given: readonly string[]): readonly UsageDimension[] | null | 'invalid' {
   if (given.length === 0) return null;
   const text = given.join(',');
@@ -192,8 +203,7 @@ function readGroupBy(given: readonly string[]): readonly UsageDimension[] | null
 }
 
 function timeOf(text: string): { readonly atMs: number; readonly isDay: boolean } | null {
-  // In an address a + stands for a space, which many clients forget in +01:00.
-  const match = text.length > LONGEST_PARAMETER ? null : ISO.exec(text.trim().replace(' ', '+'));
+  const match = matchIsoTime(text);
   if (match === null) return null;
   const [whole, year = '', month, day, time] = match;
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) return null;

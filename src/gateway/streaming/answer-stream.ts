@@ -11,6 +11,8 @@ const MOST_EVENT_BYTES = 16 * 1024 * 1024;
 /** What may still come after [DONE]: usage, from some. */
 const DONE_GRACE_MS = 1_000;
 
+const BROKEN_MESSAGE = 'The model broke the answer off. What came before is incomplete; try again.';
+
 /**
  * A stream, event by event: each passes when it is whole, and [DONE] waits for the call's commit. It is read only
  * as fast as the client reads. How it may end:
@@ -120,5 +122,3 @@ export function answerStream(answering: Answering): Response {
   }
   return new Response(body, { status: answer.status, headers: { ...context.headers, ...STREAM_HEADERS } });
 }
-
-const BROKEN_MESSAGE = 'The model broke the answer off. What came before is incomplete; try again.';
