@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
+import { PROVIDER_API_VERSION } from '../ports/payment-provider.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { invalid, isRefusal, refusal } from './api-errors.ts';
 import { canonical, createParams, readParameters } from './request-params.ts';
@@ -8,7 +9,6 @@ import { catalogRoutes } from './routes/catalog.ts';
 import { eventRoutes } from './routes/events.ts';
 import { checkoutRoutes, paymentRoutes } from './routes/payments.ts';
 import { isReply, type Route } from './routes/route.ts';
-import { EVENT_VERSION } from './state/events.ts';
 import { findReplay, type KeptReply, type KeyedRequest, keepReplay } from './state/idempotency.ts';
 import type { Kind, ObjectStore } from './state/object-store.ts';
 import { need, type World } from './state/transaction.ts';
@@ -74,7 +74,10 @@ export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
 
   return async (request: Request): Promise<Response> => {
     const requestId = world.newId('req_', 14);
-    const headers: Record<string, string> = { 'request-id': requestId, 'stripe-version': EVENT_VERSION };
+    const headers: Record<string, string> = {
+      'request-id': requestId,
+      'stripe-version': PROVIDER_API_VERSION,
+    };
     const key = request.headers.get('idempotency-key');
     if (key !== null) headers['idempotency-key'] = key.slice(0, LONGEST_KEY);
     try {
@@ -96,9 +99,9 @@ function refuseStrangers({ headers }: Request): void {
   const isGiven = /^(?:bearer|basic)$/i.test(scheme) && credentials !== '';
   if (!isGiven) throw refusal(401, { type: 'invalid_request_error', message: NO_API_KEY });
   const version = headers.get('stripe-version');
-  if (version !== null && version !== EVENT_VERSION) {
+  if (version !== null && version !== PROVIDER_API_VERSION) {
     throw invalid(
-      `Invalid Stripe API version: ${version.slice(0, 40)}. This sandbox speaks ${EVENT_VERSION}.`,
+      `Invalid Stripe API version: ${version.slice(0, 40)}. This sandbox speaks ${PROVIDER_API_VERSION}.`,
     );
   }
 }

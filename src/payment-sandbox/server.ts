@@ -5,7 +5,7 @@ import type { Secrets } from '../ports/secrets.ts';
 import { createApi } from './api.ts';
 import { createOwnRoutes } from './control-routes.ts';
 import { createPages } from './pages/page-routes.ts';
-import { ensureEndpoint, handledEventKinds } from './routes/events.ts';
+import { ensureEndpoint } from './routes/events.ts';
 import { createSandboxTime } from './sandbox-clock.ts';
 import { createWorld } from './state/transaction.ts';
 import { createCourier } from './state/webhook-delivery.ts';
@@ -20,8 +20,8 @@ export interface PaymentSandboxOptions {
   /** Where the backend takes events. */
   readonly webhookUrl: () => string;
   readonly webhookSecret: string;
-  /** All that the backend handles, if nothing is said. */
-  readonly eventKinds?: readonly string[];
+  /** The kinds of events that the backend handles: its endpoint is registered for these. */
+  readonly eventKinds: readonly string[];
 }
 
 export interface PaymentSandbox {
@@ -34,7 +34,7 @@ export interface PaymentSandbox {
 
 /** Stands in for the payment provider on its own wire, with pages to click; its state is in the database. */
 export function createPaymentSandbox(options: PaymentSandboxOptions): PaymentSandbox {
-  const { clock, database, webhookSecret, eventKinds = handledEventKinds } = options;
+  const { clock, database, webhookSecret, eventKinds } = options;
   if (webhookSecret.trim() === '')
     throw new Error('The payment sandbox needs a signing secret: it is empty.');
   const log = options.log.with({ service: 'sandbox' });

@@ -1,4 +1,10 @@
 /**
+ * The version of the provider's API that requests are made in, webhook endpoints are registered with and events are
+ * interpreted in (P-25): the last one whose shapes the client's types know.
+ */
+export const PROVIDER_API_VERSION = '2023-10-16';
+
+/**
  * Whoever takes the money: the real provider, or the sandbox on the same wire. What is asked for has our names.
  * What comes back as a whole object keeps the provider's (`WireObject`), so that one reader serves an event's
  * payload and the same object asked for again.

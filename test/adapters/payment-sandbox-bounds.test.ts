@@ -92,7 +92,7 @@ describe('the sandbox’s own switches', () => {
 
 test('P-3 an empty signing secret never constructs', () => {
   const base = { clock: sandbox.clock, secrets: createSystemSecrets(), log: createSilentLog(), database };
-  const options = { ...base, baseUrl: () => '', webhookUrl: () => '' };
+  const options = { ...base, baseUrl: () => '', webhookUrl: () => '', eventKinds: [] };
   expect(() => createPaymentSandbox({ ...options, webhookSecret: ' ' })).toThrow('needs a signing secret');
 });
 

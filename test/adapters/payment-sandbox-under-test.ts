@@ -1,5 +1,6 @@
 import { createStripeProvider } from '../../src/adapters/payment-provider/stripe.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { HANDLED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
 import { createPaymentSandbox, type PaymentSandbox } from '../../src/payment-sandbox/server.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Database } from '../../src/ports/database.ts';
@@ -97,6 +98,7 @@ export async function openSandbox(database: Database): Promise<SandboxUnderTest>
       baseUrl: () => url,
       webhookUrl: () => webhookUrl,
       webhookSecret: WEBHOOK_SECRET,
+      eventKinds: HANDLED_EVENT_KINDS,
     });
     await sandbox.begin();
   };

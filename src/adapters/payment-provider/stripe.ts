@@ -1,21 +1,16 @@
 import type Stripe from 'stripe';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type {
-  Created,
-  Page,
-  PaymentProvider,
-  ProviderEvent,
-  WantedInvoice,
-  WireObject,
-} from '../../ports/payment-provider.ts';
 import {
-  API_VERSION,
-  type Attempts,
-  type ClientOptions,
-  createAttempts,
-  createClient,
-} from './stripe/client.ts';
+  type Created,
+  type Page,
+  type PaymentProvider,
+  PROVIDER_API_VERSION,
+  type ProviderEvent,
+  type WantedInvoice,
+  type WireObject,
+} from '../../ports/payment-provider.ts';
+import { type Attempts, type ClientOptions, createAttempts, createClient } from './stripe/client.ts';
 import { createEventVerifier, readEvent } from './stripe/verify-event.ts';
 
 interface StripeProviderOptions extends ClientOptions {
@@ -293,7 +288,7 @@ function createWebhookEndpoints(stripe: Stripe, { answer }: Attempts): Endpoints
           {
             url,
             enabled_events: [...eventKinds] as EventKinds,
-            api_version: API_VERSION,
+            api_version: PROVIDER_API_VERSION,
             ...(description ? { description } : {}),
           },
           { idempotencyKey },

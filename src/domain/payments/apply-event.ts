@@ -20,9 +20,6 @@ import { invoicePaid } from './effects/invoice-paid.ts';
 import { SUBSCRIPTION_EFFECTS, subscriptionTrialWillEnd } from './effects/subscription-changed.ts';
 import { type LockedEvent, lockEvent, markEvent, type PaymentEventStatus } from './event-inbox.ts';
 
-/** The one version of the provider's wire that is interpreted (P-25). */
-export const PROVIDER_API_VERSION = '2023-10-16';
-
 /** Every kind of event that does something here: exactly these fourteen (P-23). */
 export const EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['checkout.session.completed', checkoutSessionCompleted],

@@ -3,6 +3,7 @@ import type { Log } from '../../ports/log.ts';
 import type { WireObject } from '../../ports/payment-provider.ts';
 import { listAdmins } from '../accounts/members.ts';
 import { fromMinorUnits } from '../catalog/currency.ts';
+import { type Posting, postTransaction } from '../credits/ledger/ledger.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
 
 /** An event as the inbox keeps it. */
@@ -58,6 +59,14 @@ export interface EffectContext {
 }
 
 export type Effect = (event: KeptEvent, context: EffectContext) => Promise<EffectOutcome>;
+
+/** Posts credits of an effect. The same source with another amount or account would be a fault of our books: it throws. */
+export async function post({ transaction }: EffectContext, posting: Posting): Promise<void> {
+  const posted = await postTransaction(transaction, posting);
+  if (posted.outcome === 'posted') return;
+  const why = posted.outcome === 'wrong-amount' ? posted.problem : posted.outcome;
+  throw new Error(`${posting.sourceKind} ${posting.sourceId} cannot be posted: ${why}`);
+}
 
 /** Mails a fact to all who look after a company's money, once each, if the transaction commits. */
 type TellAdmins = (wanted: ToldFact) => Promise<void>;

@@ -1,5 +1,5 @@
-import type { ProviderEvent } from '../../ports/payment-provider.ts';
-import { EFFECTS, PROVIDER_API_VERSION, type ProcessParts, processEvent } from './apply-event.ts';
+import { PROVIDER_API_VERSION, type ProviderEvent } from '../../ports/payment-provider.ts';
+import { EFFECTS, type ProcessParts, processEvent } from './apply-event.ts';
 import type { WaitKey } from './effect.ts';
 import { dueEvents, findPaymentEvent, keepEvent, type PaymentEvent, waitingEvents } from './event-inbox.ts';
 

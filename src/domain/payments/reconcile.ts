@@ -1,8 +1,13 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
-import type { PaymentProvider, ProviderEvent, WireObject } from '../../ports/payment-provider.ts';
-import { HANDLED_EVENT_KINDS, PROVIDER_API_VERSION } from './apply-event.ts';
+import {
+  type PaymentProvider,
+  PROVIDER_API_VERSION,
+  type ProviderEvent,
+  type WireObject,
+} from '../../ports/payment-provider.ts';
+import { HANDLED_EVENT_KINDS } from './apply-event.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { textIn } from './provider-objects.ts';
 

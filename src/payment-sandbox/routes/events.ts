@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
+import { PROVIDER_API_VERSION } from '../../ports/payment-provider.ts';
 import { invalid } from '../api-errors.ts';
 import { endpointShape } from '../objects/catalog.ts';
-import { EVENT_VERSION } from '../state/events.ts';
 import { need, type Turn, type World } from '../state/transaction.ts';
 import { type Call, listOf, type Route } from './route.ts';
 
@@ -19,9 +19,9 @@ async function createEndpoint(turn: Turn, { params }: Call): Promise<Stripe.Webh
   if (enabledEvents.length === 0) {
     throw invalid('Missing required param: enabled_events.', 'enabled_events', 'parameter_missing');
   }
-  const version = params.text('api_version', 40) ?? EVENT_VERSION;
-  if (version !== EVENT_VERSION) {
-    throw invalid(`Invalid api_version: this sandbox knows ${EVENT_VERSION} only.`, 'api_version');
+  const version = params.text('api_version', 40) ?? PROVIDER_API_VERSION;
+  if (version !== PROVIDER_API_VERSION) {
+    throw invalid(`Invalid api_version: this sandbox knows ${PROVIDER_API_VERSION} only.`, 'api_version');
   }
   const { data } = await turn.objects.list('webhook_endpoint', { limit: MAX_ENDPOINTS });
   if (data.length >= MAX_ENDPOINTS) {
@@ -73,24 +73,6 @@ interface DefaultEndpoint {
   readonly eventKinds: readonly string[];
 }
 
-/** The fourteen that the backend handles. */
-export const handledEventKinds: readonly string[] = [
-  'checkout.session.completed',
-  'invoice.paid',
-  'invoice.payment_failed',
-  'invoice.finalized',
-  'invoice.finalization_failed',
-  'invoice.payment_action_required',
-  'invoice.upcoming',
-  'customer.subscription.created',
-  'customer.subscription.updated',
-  'customer.subscription.deleted',
-  'customer.subscription.trial_will_end',
-  'customer.subscription.paused',
-  'customer.subscription.resumed',
-  'charge.refunded',
-];
-
 const ID = 'we_sandbox_default';
 const MANY = 100;
 
@@ -111,7 +93,7 @@ export async function ensureEndpoint(world: World, wanted: DefaultEndpoint): Pro
     const endpoint = endpointShape(ID, turn.now, {
       url: wanted.url,
       enabledEvents: [...wanted.eventKinds],
-      apiVersion: EVENT_VERSION,
+      apiVersion: PROVIDER_API_VERSION,
       description: 'Made by the sandbox for the backend of the same start',
     });
     await turn.objects.put('webhook_endpoint', endpoint, { hidden: { secret: wanted.secret } });

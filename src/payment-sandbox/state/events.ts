@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import type { Statements } from '../../ports/database.ts';
+import { PROVIDER_API_VERSION } from '../../ports/payment-provider.ts';
 import { type ObjectStore, readSetting, writeSetting } from './object-store.ts';
 import { addDelivery, releaseHeld } from './webhook-delivery.ts';
 
@@ -15,7 +16,6 @@ export interface Emission {
   newId(prefix: string): string;
 }
 
-export const EVENT_VERSION = '2023-10-16';
 /** As many as the provider lets a test account have. */
 const MAX_ENDPOINTS = 16;
 
@@ -78,7 +78,7 @@ function eventShape(
   const event: Stripe.EventBase = {
     id: newId('evt_1'),
     object: 'event',
-    api_version: EVENT_VERSION,
+    api_version: PROVIDER_API_VERSION,
     created: now,
     data: {
       object: object as Stripe.Event.Data.Object,

@@ -1,5 +1,6 @@
 import { createStripeProvider } from '../../adapters/payment-provider/stripe.ts';
 import { WEBHOOK_PATH } from '../../backend/payment-webhook.ts';
+import { HANDLED_EVENT_KINDS } from '../../domain/payments/apply-event.ts';
 import { createPaymentEvents, type PaymentEvents } from '../../domain/payments/payment-events.ts';
 import { paymentWork } from '../../domain/payments/payment-jobs.ts';
 import { PAST_DUE_GRACE_MS } from '../../domain/subscriptions/subscription.ts';
@@ -80,6 +81,7 @@ export function startSandbox(opening: Opening): StartedSandbox | null {
     baseUrl: () => baseUrl,
     webhookUrl: () => `${backendUrl}${WEBHOOK_PATH}`,
     webhookSecret: needed(ownSecrets, 'webhookSecret'),
+    eventKinds: HANDLED_EVENT_KINDS,
   });
   opening.whenClosing('payment sandbox', sandbox.close);
   return {

@@ -1,9 +1,10 @@
 import Stripe from 'stripe';
 import type { Log } from '../../../ports/log.ts';
-import type { ProviderAnswer, ProviderFailure } from '../../../ports/payment-provider.ts';
-
-/** The last version whose shapes the client's types know, and the one the webhook endpoint is registered with. */
-export const API_VERSION = '2023-10-16';
+import {
+  PROVIDER_API_VERSION,
+  type ProviderAnswer,
+  type ProviderFailure,
+} from '../../../ports/payment-provider.ts';
 
 export interface ClientOptions {
   readonly secretKey: string;
@@ -24,7 +25,7 @@ export function createClient(options: ClientOptions): Stripe {
   if (options.secretKey.trim() === '')
     throw new Error('The payment provider needs a secret key: it is empty.');
   return new Stripe(options.secretKey, {
-    apiVersion: API_VERSION,
+    apiVersion: PROVIDER_API_VERSION,
     typescript: true,
     telemetry: false,
     maxNetworkRetries: options.maxRetries ?? MAX_RETRIES,

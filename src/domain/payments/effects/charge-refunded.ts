@@ -1,8 +1,14 @@
 import { findInvoiceByProviderId } from '../../credits/invoices/invoice.ts';
-import { type Effect, type EffectContext, type EffectOutcome, type KeptEvent, waitKeys } from '../effect.ts';
+import {
+  type Effect,
+  type EffectContext,
+  type EffectOutcome,
+  type KeptEvent,
+  post,
+  waitKeys,
+} from '../effect.ts';
 import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
 import { purchaseOf } from '../purchase.ts';
-import { post } from './checkout-completed.ts';
 
 /** Of the posting that a refund makes; its id is the charge and how much of it was given back in all. */
 const REFUND_SOURCE = 'charge-refund';

@@ -1,7 +1,6 @@
 import { findCreditPack } from '../../catalog/credit-pack.ts';
 import { type Invoice, insertPaidPackInvoice, markInvoicePaid } from '../../credits/invoices/invoice.ts';
 import { upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
-import { type Posting, postTransaction } from '../../credits/ledger/ledger.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
 import { keepSubscription, NEWS_RANK } from '../../subscriptions/subscription-updates.ts';
 import {
@@ -10,6 +9,7 @@ import {
   type EffectContext,
   type EffectOutcome,
   type KeptEvent,
+  post,
   waitKeys,
 } from '../effect.ts';
 import {
@@ -124,14 +124,6 @@ async function complete(
     companyId,
     arrived: waitKeys({ ...known, invoice: idIn(event.object.invoice) }),
   };
-}
-
-/** Credits that were posted before, with another amount or on another account, would be a fault of our books. */
-export async function post({ transaction }: EffectContext, posting: Posting): Promise<void> {
-  const posted = await postTransaction(transaction, posting);
-  if (posted.outcome === 'posted') return;
-  const why = posted.outcome === 'wrong-amount' ? posted.problem : posted.outcome;
-  throw new Error(`${posting.sourceKind} ${posting.sourceId} cannot be posted: ${why}`);
 }
 
 /** What the provider tells must be what we asked for; what it does not tell cannot contradict. */

@@ -7,6 +7,7 @@ import {
   type EffectContext,
   type EffectOutcome,
   type KeptEvent,
+  post,
   waitKeys,
 } from '../effect.ts';
 import {
@@ -21,7 +22,6 @@ import {
   priceOfLine,
   textIn,
 } from '../provider-objects.ts';
-import { post } from './checkout-completed.ts';
 import { findEventInvoice, mirrorInvoice } from './invoice-changed.ts';
 
 /** Of the posting that a paid invoice of a subscription makes; its id is the provider's invoice. */
