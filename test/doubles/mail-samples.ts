@@ -53,14 +53,6 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
   },
   invitation: { companyName, invitedBy: 'Ada', role: 'member', token, expiresAt: at },
   'password-reset': { token, expiresAt: at },
-  'unbilled-calls-alert': {
-    calls: 1_234,
-    since: at,
-    until: at,
-    companies: 1,
-    mostly: 'chat-default',
-    reason: 'no usage',
-  },
   'scorecard-reminder': {
     companyName,
     meetingId: '0190f0f0-0000-7000-8000-000000000001',

@@ -3,6 +3,7 @@ import { findCompany } from '../../src/domain/accounts/company.ts';
 import { findInvoice } from '../../src/domain/credits/invoices/invoice.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { paymentWork, SUBSCRIPTION_UPKEEP_QUEUE } from '../../src/domain/payments/payment-jobs.ts';
+import { mailOverdueInvoices } from '../../src/domain/payments/postpaid-invoices.ts';
 import { findPurchase } from '../../src/domain/payments/purchase.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
@@ -127,6 +128,63 @@ describe('the jobs', () => {
     await shop.balanceBecomes(company.id, 50n * CREDIT);
     expect(await findInvoice(database, id)).toMatchObject({ status: 'PAID' });
     expect(await shop.payments.postings(company.id)).toEqual([['INVOICE_PAYMENT', 50n * CREDIT]]);
+  });
+
+  test('P-29 the admins of a blocked company are mailed once per overdue invoice, and nobody else is', async () => {
+    const { clock, mails } = shop.payments;
+    const postpaid = await makeCompany(database, 'POSTPAID');
+    const prepaid = await makeCompany(database);
+    const paid = await makeCompany(database, 'POSTPAID');
+    await database.query(
+      `insert into users (id, company_id, email, password_hash, role)
+       values ($1, $2, 'second@example.com', 'none', 'COMPANY_ADMIN'), ($3, $2, 'member@example.com', 'none', 'MEMBER')`,
+      [crypto.randomUUID(), postpaid.id, crypto.randomUUID()],
+    );
+    const dueAt = new Date(clock.now() + HOUR_MS);
+    for (const [company, status] of [
+      [postpaid, 'OPEN'],
+      [prepaid, 'OPEN'],
+      [paid, 'PAID'],
+    ] as const) {
+      await database.query(
+        `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at, number)
+         values ($1, $2, 'MANUAL', $3, 500, 'usd', $4, 'INV-1')`,
+        [crypto.randomUUID(), company.id, status, dueAt],
+      );
+    }
+    await run('overdue-invoices');
+    expect(await mails(postpaid.id)).toEqual([]);
+
+    await clock.advance(HOUR_MS);
+    await Promise.all([run('overdue-invoices'), run('overdue-invoices')]);
+    await run('overdue-invoices');
+    expect(await mails(postpaid.id)).toEqual(['invoice-overdue', 'invoice-overdue']);
+    const [mail] = await database.query<{ to: string[]; data: object }>(
+      `select array_agg(to_address order by to_address) as to, min(data::text)::jsonb as data from mail_outbox where company_id = $1`,
+      [postpaid.id],
+    );
+    expect(mail?.to).toEqual([`${postpaid.id}@example.com`, 'second@example.com']);
+    expect(mail?.data).toMatchObject({ invoiceNumber: 'INV-1', dueAt: dueAt.toISOString() });
+    expect([...(await mails(prepaid.id)), ...(await mails(paid.id))]).toEqual([]);
+
+    // From now on the invoice blocks this company, too.
+    await database.query(`update companies set billing_mode = 'POSTPAID' where id = $1`, [prepaid.id]);
+    await run('overdue-invoices');
+    expect(await mails(prepaid.id)).toEqual(['invoice-overdue']);
+  });
+
+  test('P-29 an overdue invoice whose mail could not be written is taken up again', async () => {
+    const { clock, mails, parts: own } = shop.payments;
+    const company = await makeCompany(database, 'POSTPAID');
+    await database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
+       values ($1, $2, 'MANUAL', 'OPEN', 500, 'usd', $3)`,
+      [crypto.randomUUID(), company.id, new Date(clock.now())],
+    );
+    const broken = { send: () => Promise.reject(new Error('the queue is full')) };
+    await expect(mailOverdueInvoices({ ...own, mail: broken })).rejects.toThrow('the queue is full');
+    await run('overdue-invoices');
+    expect(await mails(company.id)).toEqual(['invoice-overdue']);
   });
 
   test('P-18 the grace of a payment past due ends by the clock', async () => {

@@ -130,10 +130,8 @@ function escapeHtml(text: string): string {
 
 /** The pages of the console that mail leads to. */
 export interface ConsoleLinks {
-  readonly home: string;
   readonly billing: string;
   readonly keys: string;
-  readonly calls: string;
   meeting(meetingId: string): string;
   invitation(token: string): string;
   passwordReset(token: string): string;
@@ -147,10 +145,8 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
   const base = readBase(consoleUrl);
   const page = (path: string) => `${base}/${path}`;
   return {
-    home: `${base}/`,
     billing: page('billing'),
     keys: page('keys'),
-    calls: page('calls'),
     meeting: (meetingId) => page(`meetings/${encodeURIComponent(meetingId)}`),
     invitation: (token) => page(`invitation#token=${encodeURIComponent(token)}`),
     passwordReset: (token) => page(`reset-password#token=${encodeURIComponent(token)}`),

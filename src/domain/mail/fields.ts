@@ -101,10 +101,6 @@ export function atTime(moment: string): string {
   return `${DAY.format(date)}, ${TIME.format(date)} UTC`;
 }
 
-export function count(number: number, one: string, many: string): string {
-  return `${grouped(String(number))} ${number === 1 ? one : many}`;
-}
-
 /** `1234.5678` as `1,234.5678`. */
 function grouped(number: string): string {
   const [whole = '0', ...fraction] = number.split('.');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { MAIL_KINDS, MAIL_SAMPLES } from '../../../test/doubles/mail-samples.ts';
 import { createConsoleLinks, renderMail } from './content.ts';
-import { atTime, count, inCredits, inMoney, onDay } from './fields.ts';
+import { atTime, inCredits, inMoney, onDay } from './fields.ts';
 import { readMailData, TEMPLATES, writeMail } from './templates.ts';
 
 const links = createConsoleLinks('https://console.example/app/');
@@ -123,5 +123,4 @@ test('amounts, credits, days and times are written out in full', () => {
   expect(inCredits('0')).toBe('0 credits');
   expect(onDay('2030-03-04T23:59:59Z')).toBe('4 March 2030');
   expect(atTime('2030-03-04T23:30:00-02:00')).toBe('5 March 2030, 01:30 UTC');
-  expect(count(1_234, 'call', 'calls')).toBe('1,234 calls');
 });

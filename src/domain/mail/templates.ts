@@ -10,7 +10,7 @@ import {
   upcomingInvoice,
 } from './templates/billing.ts';
 import { invitation, passwordReset, scorecardReminder } from './templates/team.ts';
-import { lowBalance, spendingLimit, unbilledCallsAlert } from './templates/usage.ts';
+import { lowBalance, spendingLimit } from './templates/usage.ts';
 
 /** Every kind of mail there is. */
 export const TEMPLATES = {
@@ -25,7 +25,6 @@ export const TEMPLATES = {
   'spending-limit': spendingLimit,
   invitation,
   'password-reset': passwordReset,
-  'unbilled-calls-alert': unbilledCallsAlert,
   'scorecard-reminder': scorecardReminder,
 } as const satisfies Record<string, Template<z.ZodType>>;
 

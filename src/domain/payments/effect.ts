@@ -71,7 +71,14 @@ export async function post({ transaction }: EffectContext, posting: Posting): Pr
 /** Mails a fact to all who look after a company's money, once each, if the transaction commits. */
 type TellAdmins = (wanted: ToldFact) => Promise<void>;
 
-type Kinds = 'receipt' | 'payment-failed' | 'payment-action-required' | 'trial-ending' | 'upcoming-invoice';
+type Kinds =
+  | 'receipt'
+  | 'payment-failed'
+  | 'payment-action-required'
+  | 'trial-ending'
+  | 'upcoming-invoice'
+  | 'invoice-issued'
+  | 'invoice-overdue';
 type DataOf<Kind extends Kinds> = Extract<MailToSend, { kind: Kind }>['data'];
 
 type ToldFact = {

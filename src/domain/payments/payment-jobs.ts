@@ -7,12 +7,12 @@ import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { endGrace } from '../subscriptions/subscription.ts';
 import { findPaymentEvent, type PaymentEvent } from './event-inbox.ts';
-import { createInvoiceIssuer, type IssueInvoiceParts } from './issue-invoice.ts';
 import type { PaymentEvents } from './payment-events.ts';
+import { createInvoiceIssuer, mailOverdueInvoices, type PostpaidInvoiceParts } from './postpaid-invoices.ts';
 import { type ReconcileParts, reconcile } from './reconcile.ts';
 
-interface PaymentWorkParts extends ReconcileParts, IssueInvoiceParts {
-  readonly provider: ReconcileParts['provider'] & IssueInvoiceParts['provider'];
+interface PaymentWorkParts extends ReconcileParts, PostpaidInvoiceParts {
+  readonly provider: ReconcileParts['provider'] & PostpaidInvoiceParts['provider'];
   readonly paymentEvents: PaymentEvents;
   readonly pastDueGraceMs: number;
   readonly eventsKeepDays: number;
@@ -35,6 +35,8 @@ export const SUBSCRIPTION_UPKEEP_QUEUE: QueueDefinition = {
   ...bounds,
 };
 
+/** Invoices that have become overdue and block their company. */
+const OVERDUE_INVOICES_QUEUE: QueueDefinition = { name: 'overdue-invoices', runSeconds: 300, ...bounds };
 /** Events past their age. */
 const PAYMENT_UPKEEP_QUEUE: QueueDefinition = { name: 'payment-upkeep', runSeconds: 600, ...bounds };
 
@@ -42,6 +44,7 @@ export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
   PAYMENT_EVENTS_QUEUE,
   PAYMENT_RECONCILE_QUEUE,
   SUBSCRIPTION_UPKEEP_QUEUE,
+  OVERDUE_INVOICES_QUEUE,
   PAYMENT_UPKEEP_QUEUE,
 ];
 
@@ -69,6 +72,12 @@ export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
         const ended = await endGrace(database, { now: new Date(clock.now()), graceMs: pastDueGraceMs });
         if (ended.length > 0) log.warn('subscriptions are past due for longer than the grace', { ended });
       },
+    },
+    {
+      queue: OVERDUE_INVOICES_QUEUE,
+      concurrency: 1,
+      cron: '*/5 * * * *',
+      handler: async ({ signal }) => void (await mailOverdueInvoices(parts, signal)),
     },
     {
       queue: PAYMENT_UPKEEP_QUEUE,

@@ -1,7 +1,8 @@
 import type { Clock, Timer } from '../../../ports/clock.ts';
-import type { DatabaseFailure, Statements } from '../../../ports/database.ts';
+import type { DatabaseFailure, Statements, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
+import { INVOICE_COLUMNS, type Invoice } from '../invoices/invoice.ts';
 import {
   type AccountLevel,
   COMPANIES_TOPIC,
@@ -241,6 +242,26 @@ async function readBillingStatuses(
 export async function overdueSince(statements: Statements, companyId: string): Promise<Date | null> {
   const dueMs = (await readBillingStatuses(statements, [companyId])).get(companyId)?.blockedFromMs ?? null;
   return dueMs === null ? null : new Date(dueMs);
+}
+
+/**
+ * Invoices that block their company from now on and whose admins have not been mailed. Each is returned to one caller,
+ * once, provided that its transaction commits: whoever takes an invoice mails it in the same transaction.
+ */
+export async function takeOverdueInvoices(
+  transaction: Transaction,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<readonly Invoice[]> {
+  return await transaction.query<Invoice>(
+    `update invoices set overdue_mailed_at = $1
+     where id = any (array(
+       select invoice.id from invoices as invoice join companies as company on company.id = invoice.company_id
+       where invoice.status = 'OPEN' and invoice.overdue_mailed_at is null and invoice.due_at <= $1
+         and company.billing_mode = 'POSTPAID'
+       order by invoice.due_at, invoice.id limit $2 for update of invoice skip locked))
+     returning ${INVOICE_COLUMNS}`,
+    [now, limit],
+  );
 }
 
 /** Whether a company's calls are answered, in a word: refused with 403 where OVERDUE, with 402 where OUT_OF_CREDITS. */

@@ -4,16 +4,16 @@ import type { JobHandler } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider, WireObject } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { listAdmins } from '../accounts/members.ts';
+import { takeOverdueInvoices } from '../credits/holds/billing-status.ts';
 import { findInvoice, type Invoice } from '../credits/invoices/invoice.ts';
 import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts';
-import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
+import type { MailOutbox } from '../mail/outbox.ts';
 import { ensureCustomer } from './checkout.ts';
-import { amountOf } from './effect.ts';
+import { amountOf, createTellAdmins } from './effect.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { idIn, momentIn, textIn, uuidIn } from './provider-objects.ts';
 
-export interface IssueInvoiceParts {
+export interface PostpaidInvoiceParts {
   readonly database: Database;
   readonly provider: Pick<PaymentProvider, 'createCustomer' | 'createInvoice'>;
   readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
@@ -24,13 +24,14 @@ export interface IssueInvoiceParts {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
+const OVERDUE_AT_ONCE = 100;
 
 /**
  * The handler of INVOICE_ISSUED_QUEUE: an invoice for usage is made at the provider, so that it can be paid there,
  * and mailed. The days until it is due are counted from when it was made here, so that a repeat asks for the same. A
  * failed run is repeated, and the provider's own key sees to it that it makes no second invoice.
  */
-export function createInvoiceIssuer(parts: IssueInvoiceParts): JobHandler {
+export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
   return async ({ data }) => {
     const invoiceId = uuidIn(data.invoiceId);
     const invoice = invoiceId === null ? null : await findInvoice(parts.database, invoiceId);
@@ -49,11 +50,40 @@ export function createInvoiceIssuer(parts: IssueInvoiceParts): JobHandler {
   };
 }
 
+/**
+ * Mails the admins of a POSTPAID company that an invoice is past its due date and blocks their calls: once per invoice,
+ * for the mails and the mark on the invoice are of one transaction. Returns how many invoices were mailed.
+ */
+export async function mailOverdueInvoices(
+  { database, mail, clock, log }: Pick<PostpaidInvoiceParts, 'database' | 'mail' | 'clock' | 'log'>,
+  signal?: AbortSignal,
+): Promise<number> {
+  let mailed = 0;
+  for (;;) {
+    signal?.throwIfAborted();
+    const count = await database.transaction(async (transaction) => {
+      const now = new Date(clock.now());
+      const invoices = await takeOverdueInvoices(transaction, { now, limit: OVERDUE_AT_ONCE });
+      const tellAdmins = createTellAdmins(transaction, mail);
+      for (const invoice of invoices) {
+        const { id, companyId, dueAt } = invoice;
+        const data = { ...asMailed(invoice), dueAt: dueAt ?? now };
+        await tellAdmins({ kind: 'invoice-overdue', companyId, fact: `invoice-overdue:${id}`, data });
+      }
+      return invoices.length;
+    });
+    mailed += count;
+    if (count < OVERDUE_AT_ONCE) break;
+  }
+  if (mailed > 0) log.info('overdue invoices were mailed', { invoices: mailed });
+  return mailed;
+}
+
 type Issued =
   | { readonly outcome: 'issued'; readonly invoice: Invoice }
   | { readonly outcome: 'failed'; readonly reason: string; readonly message: string };
 
-async function issue(parts: IssueInvoiceParts, invoice: Invoice): Promise<Issued> {
+async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Issued> {
   const { database, provider, secrets, paymentEvents } = parts;
   const { id, companyId, currency, amountMinor, periodStart, periodEnd } = invoice;
   const onCustomer = (customerId: string) => paymentEvents.wake([`customer:${customerId}`]);
@@ -84,7 +114,7 @@ async function issue(parts: IssueInvoiceParts, invoice: Invoice): Promise<Issued
 }
 
 async function attach(
-  { database, paymentEvents }: IssueInvoiceParts,
+  { database, paymentEvents }: PostpaidInvoiceParts,
   invoice: Invoice,
   made: WireObject,
 ): Promise<Invoice> {
@@ -108,30 +138,29 @@ async function attach(
   return attached.outcome === 'attached' ? attached.invoice : invoice;
 }
 
-async function mailInvoice({ database, mail, log }: IssueInvoiceParts, invoice: Invoice): Promise<void> {
-  const { companyId, periodStart, periodEnd, dueAt } = invoice;
+async function mailInvoice({ database, mail, log }: PostpaidInvoiceParts, invoice: Invoice): Promise<void> {
+  const { id, companyId, periodStart, periodEnd, dueAt } = invoice;
   if (periodStart === null || periodEnd === null || dueAt === null) {
-    log.error('an invoice without a period or a due date is not mailed', { invoiceId: invoice.id });
+    log.error('an invoice without a period or a due date is not mailed', { invoiceId: id });
     return;
   }
-  const times = { periodStart, periodEnd, dueAt };
-  await database.transaction(async (transaction) => {
-    const admins = await listAdmins(transaction, companyId);
-    for (const { email, companyName } of admins) {
-      const message: MailToSend = {
-        kind: 'invoice-issued',
-        to: email,
-        companyId,
-        dedupeKey: `invoice-issued:${invoice.id}:${email}`,
-        data: {
-          companyName,
-          invoiceNumber: invoice.number ?? invoice.id,
-          amount: amountOf(invoice.amountMinor, invoice.currency),
-          ...times,
-          ...(invoice.hostedUrl === null ? {} : { invoiceUrl: invoice.hostedUrl }),
-        },
-      };
-      await mail.send(message, transaction);
-    }
-  });
+  await database.transaction((transaction) =>
+    createTellAdmins(
+      transaction,
+      mail,
+    )({
+      kind: 'invoice-issued',
+      companyId,
+      fact: `invoice-issued:${id}`,
+      data: { ...asMailed(invoice), periodStart, periodEnd, dueAt },
+    }),
+  );
+}
+
+function asMailed({ id, number, amountMinor, currency, hostedUrl }: Invoice) {
+  return {
+    invoiceNumber: number ?? id,
+    amount: amountOf(amountMinor, currency),
+    ...(hostedUrl === null ? {} : { invoiceUrl: hostedUrl }),
+  };
 }
