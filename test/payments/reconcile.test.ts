@@ -4,7 +4,7 @@ import { findInvoice } from '../../src/domain/credits/invoices/invoice.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { paymentWork, SUBSCRIPTION_UPKEEP_QUEUE } from '../../src/domain/payments/payment-jobs.ts';
 import { mailOverdueInvoices } from '../../src/domain/payments/postpaid-invoices.ts';
-import { findPurchase } from '../../src/domain/payments/purchase.ts';
+import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
 import type { Database } from '../../src/ports/database.ts';
@@ -35,7 +35,7 @@ async function begun() {
   const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
   if (opened.outcome !== 'opened') throw new Error(opened.outcome);
   const { purchaseId, page } = opened;
-  const status = async () => (await findPurchase(database, purchaseId))?.status;
+  const status = async () => (await listPurchases(database, companyId))[0]?.status;
   return { companyId, purchaseId, sessionId: page.providerSessionId, status };
 }
 

@@ -7,6 +7,32 @@ import { findCompany, linkProviderCustomer } from '../accounts/company.ts';
 import { listAdmins } from '../accounts/members.ts';
 import { type CreditPack, findCreditPack } from '../catalog/credit-pack.ts';
 import type { PaymentEvents } from './payment-events.ts';
+import { cancelPurchase } from './purchase.ts';
+
+/** What selling needs. */
+export interface CheckoutParts {
+  readonly database: Database;
+  readonly provider: Pick<
+    PaymentProvider,
+    | 'createCustomer'
+    | 'createCheckoutSession'
+    | 'expireCheckoutSession'
+    | 'retrieveCheckoutSession'
+    | 'createPortalSession'
+  >;
+  readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
+  readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Where the console is reached from outside, without a slash at its end. */
+  readonly consoleUrl: string;
+}
+
+/** A page of the provider's on which a buyer pays. */
+export interface OpenedPage {
+  readonly url: string;
+  readonly providerSessionId: string;
+}
 
 type PackCheckout =
   | { readonly outcome: 'opened'; readonly purchaseId: string; readonly page: OpenedPage }
@@ -28,8 +54,7 @@ export async function createCreditPackCheckout(
   if (pack === null || pack.status !== 'ACTIVE' || pack.providerPriceId === null) {
     return { outcome: 'no-such-pack' };
   }
-  const onCustomer = (id: string) => paymentEvents.wake([`customer:${id}`]);
-  const customer = await ensureCustomer({ database, provider, secrets, onCustomer }, companyId);
+  const customer = await ensureCustomer(parts, companyId);
   if (customer.outcome !== 'ensured') return customer;
   const purchaseId = secrets.newId();
   await addPurchase(parts, { purchaseId, companyId, pack });
@@ -47,10 +72,7 @@ export async function createCreditPackCheckout(
   );
   const now = new Date(clock.now());
   if (opened.outcome === 'failed') {
-    await database.query(
-      `update credit_pack_purchases set status = 'CANCELED', updated_at = $2 where id = $1 and status = 'PENDING'`,
-      [purchaseId, now],
-    );
+    await cancelPurchase(database, purchaseId, now);
     return { outcome: 'provider-failed', message: opened.failure.message };
   }
   const { id: providerSessionId, url, expiresAtMs } = opened.value;
@@ -61,6 +83,73 @@ export async function createCreditPackCheckout(
   );
   await paymentEvents.wake([`purchase:${purchaseId}`, `session:${providerSessionId}`]);
   return { outcome: 'opened', purchaseId, page: { url, providerSessionId } };
+}
+
+type BillingPortal =
+  | { readonly outcome: 'opened'; readonly url: string }
+  | { readonly outcome: 'no-such-company' }
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+/** The provider's page on which a company changes its card, its plan, or ends it. A new one each time. */
+export async function createBillingPortal(parts: CheckoutParts, companyId: string): Promise<BillingPortal> {
+  const { provider, secrets, consoleUrl } = parts;
+  const customer = await ensureCustomer(parts, companyId);
+  if (customer.outcome !== 'ensured') return customer;
+  const wanted = { customerId: customer.customerId, returnUrl: billingPage(consoleUrl) };
+  const opened = await provider.createPortalSession(wanted, `portal:${secrets.newId()}`);
+  if (opened.outcome === 'failed') return { outcome: 'provider-failed', message: opened.failure.message };
+  return { outcome: 'opened', url: opened.value.url };
+}
+
+interface CustomerParts {
+  readonly database: Database;
+  readonly provider: Pick<PaymentProvider, 'createCustomer'>;
+  readonly secrets: Pick<Secrets, 'sha256'>;
+  /** Events may wait for the customer. */
+  readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
+}
+
+type EnsuredCustomer =
+  | { readonly outcome: 'ensured'; readonly customerId: string }
+  | { readonly outcome: 'no-such-company' }
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+/**
+ * The company's customer at the provider, made before anything is bought: so every event about it finds its company.
+ * One a company, also when asked for twice at once: the provider gives the same one for the same key, and the first
+ * that is noted counts. The key holds what the customer is made of, for the provider refuses a key with other words.
+ */
+export async function ensureCustomer(parts: CustomerParts, companyId: string): Promise<EnsuredCustomer> {
+  const { database, provider, secrets, paymentEvents } = parts;
+  const company = await findCompany(database, companyId);
+  if (company === null) return { outcome: 'no-such-company' };
+  if (company.providerCustomerId !== null)
+    return { outcome: 'ensured', customerId: company.providerCustomerId };
+  const { name } = company;
+  // The first admin's address, so that the parameters are the same for every caller.
+  const [admin] = await listAdmins(database, companyId, { limit: 1 });
+  const email = admin?.email ?? null;
+  const words = secrets
+    .sha256(JSON.stringify([name, email]))
+    .toHex()
+    .slice(0, 16);
+  const wanted = { name, email, metadata: { companyId } };
+  const made = await provider.createCustomer(wanted, `company:${companyId}:customer:${words}`);
+  if (made.outcome === 'failed') return { outcome: 'provider-failed', message: made.failure.message };
+  await linkProviderCustomer(database, { companyId, customerId: made.value.id });
+  const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? null;
+  // Nothing may be bought in the name of a customer that belongs to another company.
+  if (customerId === null) throw new Error(`customer ${made.value.id} cannot be linked to ${companyId}`);
+  await paymentEvents.wake([`customer:${customerId}`]);
+  return { outcome: 'ensured', customerId };
+}
+
+export function returnUrls(consoleUrl: string): { readonly successUrl: string; readonly cancelUrl: string } {
+  const billing = billingPage(consoleUrl);
+  return {
+    successUrl: `${billing}?checkout=success&session_id={CHECKOUT_SESSION_ID}`,
+    cancelUrl: `${billing}?checkout=canceled`,
+  };
 }
 
 async function addPurchase(
@@ -83,96 +172,6 @@ async function addPurchase(
   );
 }
 
-/** What selling needs. */
-export interface CheckoutParts {
-  readonly database: Database;
-  readonly provider: Pick<
-    PaymentProvider,
-    | 'createCustomer'
-    | 'createCheckoutSession'
-    | 'expireCheckoutSession'
-    | 'retrieveCheckoutSession'
-    | 'createPortalSession'
-  >;
-  readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
-  readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Where the console is reached from outside, without a slash at its end. */
-  readonly consoleUrl: string;
-}
-
-/** The provider's page, and where the buyer comes back to. */
-export interface OpenedPage {
-  readonly url: string;
-  readonly providerSessionId: string;
-}
-
-export function returnUrls(consoleUrl: string): { readonly successUrl: string; readonly cancelUrl: string } {
-  const billing = `${consoleUrl.replace(/\/+$/, '')}/billing`;
-  return {
-    successUrl: `${billing}?checkout=success&session_id={CHECKOUT_SESSION_ID}`,
-    cancelUrl: `${billing}?checkout=canceled`,
-  };
-}
-
-type BillingPortal =
-  | { readonly outcome: 'opened'; readonly url: string }
-  | { readonly outcome: 'no-such-company' }
-  | { readonly outcome: 'provider-failed'; readonly message: string };
-
-/** The provider's page on which a company changes its card, its plan, or ends it. A new one each time. */
-export async function createBillingPortal(parts: CheckoutParts, companyId: string): Promise<BillingPortal> {
-  const { database, provider, secrets, paymentEvents, consoleUrl } = parts;
-  const onCustomer = (id: string) => paymentEvents.wake([`customer:${id}`]);
-  const customer = await ensureCustomer({ database, provider, secrets, onCustomer }, companyId);
-  if (customer.outcome !== 'ensured') return customer;
-  const returnUrl = `${consoleUrl.replace(/\/+$/, '')}/billing`;
-  const wanted = { customerId: customer.customerId, returnUrl };
-  const opened = await provider.createPortalSession(wanted, `portal:${secrets.newId()}`);
-  if (opened.outcome === 'failed') return { outcome: 'provider-failed', message: opened.failure.message };
-  return { outcome: 'opened', url: opened.value.url };
-}
-
-interface CustomerParts {
-  readonly database: Database;
-  readonly provider: Pick<PaymentProvider, 'createCustomer'>;
-  readonly secrets: Pick<Secrets, 'sha256'>;
-  /** Told of each customer that was noted: events may wait for it. */
-  readonly onCustomer?: (customerId: string) => Promise<void>;
-}
-
-type EnsuredCustomer =
-  | { readonly outcome: 'ensured'; readonly customerId: string }
-  | { readonly outcome: 'no-such-company' }
-  | { readonly outcome: 'provider-failed'; readonly message: string };
-
-/**
- * The company's customer at the provider, made before anything is bought: so every event about it finds its company.
- * One a company, also when asked for twice at once: the provider gives the same one for the same key, and the first
- * that is noted counts. The key holds what the customer is made of, for the provider refuses a key with other words.
- */
-export async function ensureCustomer(parts: CustomerParts, companyId: string): Promise<EnsuredCustomer> {
-  const { database, provider, secrets, onCustomer } = parts;
-  const company = await findCompany(database, companyId);
-  if (company === null) return { outcome: 'no-such-company' };
-  if (company.providerCustomerId !== null)
-    return { outcome: 'ensured', customerId: company.providerCustomerId };
-  const { name } = company;
-  // The first admin's address, so that the parameters are the same for every caller.
-  const [admin] = await listAdmins(database, companyId, { limit: 1 });
-  const email = admin?.email ?? null;
-  const words = secrets
-    .sha256(JSON.stringify([name, email]))
-    .toHex()
-    .slice(0, 16);
-  const wanted = { name, email, metadata: { companyId } };
-  const made = await provider.createCustomer(wanted, `company:${companyId}:customer:${words}`);
-  if (made.outcome === 'failed') return { outcome: 'provider-failed', message: made.failure.message };
-  await linkProviderCustomer(database, { companyId, customerId: made.value.id });
-  const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? null;
-  // Nothing may be bought in the name of a customer that belongs to another company.
-  if (customerId === null) throw new Error(`customer ${made.value.id} cannot be linked to ${companyId}`);
-  await onCustomer?.(customerId);
-  return { outcome: 'ensured', customerId };
+function billingPage(consoleUrl: string): string {
+  return `${consoleUrl.replace(/\/+$/, '')}/billing`;
 }

@@ -6,6 +6,9 @@ import { fromMinorUnits } from '../catalog/currency.ts';
 import { type Posting, postTransaction } from '../credits/ledger/ledger.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
 
+/** What one kind of event does: everything within the transaction that also marks the event. */
+export type Effect = (event: KeptEvent, context: EffectContext) => Promise<EffectOutcome>;
+
 /** An event as the inbox keeps it. */
 export interface KeptEvent {
   /** Ours. */
@@ -16,6 +19,17 @@ export interface KeptEvent {
   readonly happenedAt: Date;
   readonly object: WireObject;
   readonly previousAttributes: Readonly<Record<string, unknown>> | null;
+}
+
+export interface EffectContext {
+  readonly transaction: Transaction;
+  /** How subscriptions stand at the provider, by their ids: null where it does not know, or does not answer. */
+  readonly asked: ReadonlyMap<string, WireObject | null>;
+  readonly tellAdmins: TellAdmins;
+  readonly now: Date;
+  readonly newId: () => string;
+  readonly log: Log;
+  readonly pastDueGraceMs: number;
 }
 
 /**
@@ -46,19 +60,6 @@ export type WaitKey = `${WaitKind}:${string}`;
 export function waitKeys(known: Partial<Record<WaitKind, string | null>>): WaitKey[] {
   return Object.entries(known).flatMap(([kind, id]) => (id ? [`${kind}:${id}` as WaitKey] : []));
 }
-
-export interface EffectContext {
-  readonly transaction: Transaction;
-  /** How subscriptions stand at the provider, by their ids: null where it does not know, or does not answer. */
-  readonly asked: ReadonlyMap<string, WireObject | null>;
-  readonly tellAdmins: TellAdmins;
-  readonly now: Date;
-  readonly newId: () => string;
-  readonly log: Log;
-  readonly pastDueGraceMs: number;
-}
-
-export type Effect = (event: KeptEvent, context: EffectContext) => Promise<EffectOutcome>;
 
 /** Posts credits of an effect. The same source with another amount or account would be a fault of our books: it throws. */
 export async function post({ transaction }: EffectContext, posting: Posting): Promise<void> {

@@ -2,6 +2,7 @@ import { PROVIDER_API_VERSION, type ProviderEvent } from '../../ports/payment-pr
 import { EFFECTS, type ProcessParts, processEvent } from './apply-event.ts';
 import type { WaitKey } from './effect.ts';
 import { dueEvents, findPaymentEvent, keepEvent, type PaymentEvent, waitingEvents } from './event-inbox.ts';
+import { uuidIn } from './provider-objects.ts';
 
 /** Events of the payment provider, from their arrival on. */
 export interface PaymentEvents {
@@ -24,19 +25,18 @@ export type ReceivedEvent =
   | { readonly outcome: 'other-version'; readonly id: string }
   | { readonly outcome: 'duplicate'; readonly id: string };
 
-export type ReplayedEvent =
+type ReplayedEvent =
   | { readonly outcome: 'replayed'; readonly event: PaymentEvent }
   /** Its effect stands; a second one must not be. */
   | { readonly outcome: 'done-before'; readonly event: PaymentEvent }
   | { readonly outcome: 'other-version'; readonly event: PaymentEvent }
   | { readonly outcome: 'no-such-event' };
 
-/** By then whoever took it is done with it, or dead. */
+/** An event is retried after this if the process that received it has crashed. */
 const FIRST_LOOK_MS = 120_000;
 const WOKEN_AT_ONCE = 200;
 const MOST_WAKES = 20;
 const DUE_AT_ONCE = 200;
-const ID = /^[0-9a-f-]{36}$/i;
 
 export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
   const { database, secrets, clock, log } = parts;
@@ -117,7 +117,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     },
 
     async replay(id) {
-      const before = ID.test(id) ? await findPaymentEvent(database, id) : null;
+      const before = uuidIn(id) === null ? null : await findPaymentEvent(database, id);
       if (before === null) return { outcome: 'no-such-event' };
       const [row] = await database.query<{ apiVersion: string | null }>(
         'select api_version as "apiVersion" from provider_events where id = $1',

@@ -84,10 +84,8 @@ type Issued =
   | { readonly outcome: 'failed'; readonly reason: string; readonly message: string };
 
 async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Issued> {
-  const { database, provider, secrets, paymentEvents } = parts;
   const { id, companyId, currency, amountMinor, periodStart, periodEnd } = invoice;
-  const onCustomer = (customerId: string) => paymentEvents.wake([`customer:${customerId}`]);
-  const customer = await ensureCustomer({ database, provider, secrets, onCustomer }, companyId);
+  const customer = await ensureCustomer(parts, companyId);
   if (customer.outcome !== 'ensured') {
     const message = customer.outcome === 'provider-failed' ? customer.message : customer.outcome;
     return { outcome: 'failed', reason: customer.outcome, message };
@@ -98,7 +96,7 @@ async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Iss
     periodStart === null || periodEnd === null
       ? {}
       : { period: { startMs: periodStart.getTime(), endMs: periodEnd.getTime() } };
-  const made = await provider.createInvoice(
+  const made = await parts.provider.createInvoice(
     {
       customerId: customer.customerId,
       currency,

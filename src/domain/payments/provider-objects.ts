@@ -113,6 +113,11 @@ export async function linkCustomer(
   return await linkProviderCustomer(transaction, { companyId, customerId });
 }
 
+/** A checkout session whose money has arrived, or that asked for none. */
+export function isPaidSession(session: WireObject): boolean {
+  return session.payment_status === 'paid' || session.payment_status === 'no_payment_required';
+}
+
 /** The price of a subscription's first item: we sell one plan at a time. */
 export function priceOf(subscription: WireObject): string | null {
   const [item] = listIn(subscription.items);

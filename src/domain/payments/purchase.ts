@@ -24,7 +24,7 @@ export interface CreditPackPurchase {
 }
 
 /** A row of `credit_pack_purchases` as a CreditPackPurchase. */
-export const PURCHASE_COLUMNS = `id, company_id as "companyId", credit_pack_id as "creditPackId", status,
+const PURCHASE_COLUMNS = `id, company_id as "companyId", credit_pack_id as "creditPackId", status,
   credits_micro as "creditsMicro", amount_minor as "amountMinor", currency,
   provider_session_id as "providerSessionId", provider_payment_intent_id as "providerPaymentIntentId",
   invoice_id as "invoiceId", created_at as "createdAt", completed_at as "completedAt", updated_at as "updatedAt"`;
@@ -42,14 +42,6 @@ export async function listPurchases(
      where company_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
     [companyId, after ?? null, Math.max(1, Math.min(Math.trunc(limit), MOST_PURCHASES))],
   );
-}
-
-export async function findPurchase(statements: Statements, id: string): Promise<CreditPackPurchase | null> {
-  const rows = await statements.query<CreditPackPurchase>(
-    `select ${PURCHASE_COLUMNS} from credit_pack_purchases where id = $1`,
-    [id],
-  );
-  return rows[0] ?? null;
 }
 
 /** By the session, else by the payment, else by the id that we wrote on it. */
@@ -80,4 +72,12 @@ export async function lockPurchase(transaction: Transaction, id: string): Promis
   );
   if (row === undefined) throw new Error(`purchase ${id} has disappeared`);
   return row;
+}
+
+/** Nothing was paid, and nobody can pay any more. A payment that arrives all the same completes the purchase. */
+export async function cancelPurchase(statements: Statements, id: string, now: Date): Promise<void> {
+  await statements.query(
+    `update credit_pack_purchases set status = 'CANCELED', updated_at = $2 where id = $1 and status = 'PENDING'`,
+    [id, now],
+  );
 }

@@ -9,7 +9,8 @@ import {
 } from '../../ports/payment-provider.ts';
 import { HANDLED_EVENT_KINDS } from './apply-event.ts';
 import type { PaymentEvents } from './payment-events.ts';
-import { textIn } from './provider-objects.ts';
+import { isPaidSession, textIn } from './provider-objects.ts';
+import { cancelPurchase } from './purchase.ts';
 
 export interface ReconcileParts {
   readonly database: Database;
@@ -19,7 +20,7 @@ export interface ReconcileParts {
   readonly log: Log;
 }
 
-export interface Reconciled {
+interface Reconciled {
   readonly purchases: number;
   readonly events: number;
 }
@@ -28,7 +29,7 @@ export interface Reconciled {
 const PENDING_FOR_MS = 10 * 60_000;
 /** One that is not paid yet is asked for again after this. */
 const ASKED_EVERY_MS = 60 * 60_000;
-const MOST_PURCHASES = 100;
+const PURCHASES_AT_ONCE = 100;
 const PAGE = 100;
 const MOST_PAGES = 50;
 const OVERLAP_MS = 60 * 60_000;
@@ -62,7 +63,7 @@ async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Pr
     `select id, provider_session_id as "sessionId", expires_at as "expiresAt", created_at as "createdAt"
      from credit_pack_purchases
      where status = 'PENDING' and created_at <= $1 and (checked_at is null or checked_at <= $2)
-     order by created_at limit ${MOST_PURCHASES}`,
+     order by created_at limit ${PURCHASES_AT_ONCE}`,
     [new Date(now - PENDING_FOR_MS), new Date(now - ASKED_EVERY_MS)],
   );
   let completed = 0;
@@ -76,11 +77,11 @@ async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Pr
     const answer = sessionId === null ? null : await provider.retrieveCheckoutSession(sessionId);
     if (answer?.outcome === 'done' && sessionId !== null) {
       const session = answer.value;
-      if (isPaid(session)) {
+      if (textIn(session.status) === 'complete' && isPaidSession(session)) {
         await paymentEvents.receive(eventOf(session, sessionId, now));
         completed += 1;
       } else if (textIn(session.status) === 'expired') {
-        await cancel(parts, purchase.id);
+        await cancelPurchase(database, purchase.id, new Date(now));
       }
       continue;
     }
@@ -90,16 +91,9 @@ async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Pr
     }
     // Nobody can have paid on a page that never was, or that the provider has forgotten.
     const last = purchase.expiresAt ?? purchase.createdAt;
-    if (now - last.getTime() > LONG_EXPIRED_MS) await cancel(parts, purchase.id);
+    if (now - last.getTime() > LONG_EXPIRED_MS) await cancelPurchase(database, purchase.id, new Date(now));
   }
   return completed;
-}
-
-async function cancel({ database, clock }: ReconcileParts, purchaseId: string): Promise<void> {
-  await database.query(
-    `update credit_pack_purchases set status = 'CANCELED', updated_at = $2 where id = $1 and status = 'PENDING'`,
-    [purchaseId, new Date(clock.now())],
-  );
 }
 
 async function missedEvents(parts: ReconcileParts, signal?: AbortSignal): Promise<number> {
@@ -141,11 +135,6 @@ async function missedEvents(parts: ReconcileParts, signal?: AbortSignal): Promis
     [new Date(now)],
   );
   return missed.length;
-}
-
-function isPaid(session: WireObject): boolean {
-  const status = textIn(session.payment_status);
-  return textIn(session.status) === 'complete' && (status === 'paid' || status === 'no_payment_required');
 }
 
 /** What the provider would have sent, under a name that says where it is from; one a session. */

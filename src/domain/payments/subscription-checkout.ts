@@ -26,15 +26,14 @@ export async function createSubscriptionCheckout(
   parts: CheckoutParts,
   { companyId, planId }: { readonly companyId: string; readonly planId: string },
 ): Promise<SubscriptionCheckout> {
-  const { database, provider, paymentEvents, secrets } = parts;
+  const { database } = parts;
   const plan = await findPlan(database, planId);
   if (plan === null) return { outcome: 'no-such-plan' };
   const problem = notForSale(plan);
   if (problem !== null) return { outcome: 'not-for-sale', message: problem };
   const [live] = await liveSubscriptions(database, companyId);
   if (live !== undefined) return subscribedAlready();
-  const onCustomer = (id: string) => paymentEvents.wake([`customer:${id}`]);
-  const customer = await ensureCustomer({ database, provider, secrets, onCustomer }, companyId);
+  const customer = await ensureCustomer(parts, companyId);
   if (customer.outcome !== 'ensured') return customer;
   for (let count = 0; count < MOST_TRIES; count += 1) {
     const checkout = await openCheckoutOf(parts, companyId, planId);

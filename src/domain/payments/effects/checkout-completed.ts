@@ -16,6 +16,7 @@ import {
   companyOf,
   currencyIn,
   idIn,
+  isPaidSession,
   linkCustomer,
   lockCompany,
   minorIn,
@@ -69,9 +70,9 @@ const completePurchase: Effect = async (event, context) => {
     const reason = `purchase ${purchase.id} is paid by session ${purchase.providerSessionId} already; session ${sessionId} has to be refunded`;
     return { outcome: 'failed', reason, companyId };
   }
-  const status = textIn(session.payment_status);
-  if (status !== 'paid' && status !== 'no_payment_required') {
+  if (!isPaidSession(session)) {
     await noteSession(context, purchase, sessionId);
+    const status = textIn(session.payment_status);
     return nothing(companyId, `not paid yet (${status}): the purchase waits`);
   }
   const problem = await mismatch(event, context, purchase, paymentId);
@@ -235,7 +236,7 @@ const completeSubscriptionCheckout: Effect = async (event, context) => {
     const waitsFor = waitKeys({ session: sessionId, customer: customerId, subscription: subscriptionId });
     return { outcome: 'deferred', reason, waitsFor };
   }
-  const isPaid = ['paid', 'no_payment_required'].includes(textIn(session.payment_status) ?? '');
+  const isPaid = isPaidSession(session);
   const kept = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
   if (subscriptionId !== null && kept === null && !context.asked.has(subscriptionId)) {
     return { outcome: 'ask', subscriptionId };

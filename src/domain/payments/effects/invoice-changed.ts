@@ -36,22 +36,18 @@ import {
  * POSTPAID company (P-29). Told late, it takes nothing back from one that is paid.
  */
 export const invoiceFinalized: Effect = async (event, context) => {
-  const found = await findEventInvoice(event, context);
-  if (found.outcome === 'not-yet') return found.because;
-  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'OPEN' });
+  const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
   if (mirrored.outcome === 'refused') return mirrored.because;
-  const { companyId, providerInvoiceId } = found;
-  const did = `invoice ${providerInvoiceId} is ${mirrored.invoice.status}`;
+  const { companyId, providerInvoiceId, invoice } = mirrored;
+  const did = `invoice ${providerInvoiceId} is ${invoice.status}`;
   return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
 };
 
 /** `invoice.finalization_failed`: it stays a draft that nobody is asked to pay, until an operator sees to it. */
 export const invoiceFinalizationFailed: Effect = async (event, context) => {
-  const found = await findEventInvoice(event, context);
-  if (found.outcome === 'not-yet') return found.because;
-  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'DRAFT' });
+  const mirrored = await mirrorEventInvoice(event, context, 'DRAFT');
   if (mirrored.outcome === 'refused') return mirrored.because;
-  const { companyId, providerInvoiceId } = found;
+  const { companyId, providerInvoiceId } = mirrored;
   const failure = fieldsIn(event.object.last_finalization_error);
   const reason = textIn(failure.message, 500) ?? textIn(failure.code, 500) ?? 'the provider gives no reason';
   context.log.error('an invoice could not be finalized: see to it at the payment provider', {
@@ -68,12 +64,9 @@ export const invoiceFinalizationFailed: Effect = async (event, context) => {
  * is for its own status to say.
  */
 export const invoicePaymentFailed: Effect = async (event, context) => {
-  const found = await findEventInvoice(event, context);
-  if (found.outcome === 'not-yet') return found.because;
-  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'OPEN' });
+  const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
   if (mirrored.outcome === 'refused') return mirrored.because;
-  const { companyId, providerInvoiceId } = found;
-  const { invoice } = mirrored;
+  const { companyId, providerInvoiceId, invoice } = mirrored;
   const attempt = Math.min(Math.max(0, wholeIn(event.object.attempt_count) ?? 0), 1_000);
   const nextAttemptAt = momentIn(event.object.next_payment_attempt);
   const failure = fieldsIn(event.object.last_finalization_error);
@@ -103,12 +96,9 @@ export const invoicePaymentFailed: Effect = async (event, context) => {
 
 /** `invoice.payment_action_required`: the bank wants its customer to confirm. Told once an attempt; nothing is granted. */
 export const invoicePaymentActionRequired: Effect = async (event, context) => {
-  const found = await findEventInvoice(event, context);
-  if (found.outcome === 'not-yet') return found.because;
-  const mirrored = await mirrorInvoice(event, context, found, { otherwise: 'OPEN' });
+  const mirrored = await mirrorEventInvoice(event, context, 'OPEN');
   if (mirrored.outcome === 'refused') return mirrored.because;
-  const { companyId, providerInvoiceId } = found;
-  const { invoice } = mirrored;
+  const { companyId, providerInvoiceId, invoice } = mirrored;
   const attempt = wholeIn(event.object.attempt_count) ?? 0;
   if (invoice.status === 'OPEN' && invoice.hostedUrl !== null) {
     await context.tellAdmins({
@@ -160,6 +150,17 @@ export const invoiceUpcoming: Effect = async (event, context) => {
   };
 };
 
+/** Of the invoice that an event is about; where the event does not say its status, it is `otherwise`. */
+async function mirrorEventInvoice(
+  event: KeptEvent,
+  context: EffectContext,
+  otherwise: InvoiceStatus,
+): Promise<MirroredInvoice> {
+  const found = await findEventInvoice(event, context);
+  if (found.outcome === 'not-yet') return { outcome: 'refused', because: found.because };
+  return await mirrorInvoice(event, context, found, { otherwise });
+}
+
 /** Whose invoice an event is about, before anything is written. */
 type FoundInvoice =
   | {
@@ -173,14 +174,6 @@ type FoundInvoice =
       readonly own: Invoice | null;
     }
   | { readonly outcome: 'not-yet'; readonly because: EffectOutcome };
-
-const STATUSES: ReadonlyMap<string, InvoiceStatus> = new Map([
-  ['draft', 'DRAFT'],
-  ['open', 'OPEN'],
-  ['paid', 'PAID'],
-  ['void', 'VOID'],
-  ['uncollectible', 'UNCOLLECTIBLE'],
-]);
 
 export async function findEventInvoice(event: KeptEvent, context: EffectContext): Promise<FoundInvoice> {
   const { transaction } = context;
@@ -211,7 +204,12 @@ export async function findEventInvoice(event: KeptEvent, context: EffectContext)
 }
 
 type MirroredInvoice =
-  | { readonly outcome: 'mirrored'; readonly invoice: Invoice; readonly isStale: boolean }
+  | {
+      readonly outcome: 'mirrored';
+      readonly companyId: string;
+      readonly providerInvoiceId: string;
+      readonly invoice: Invoice;
+    }
   | { readonly outcome: 'refused'; readonly because: EffectOutcome };
 
 /**
@@ -263,8 +261,16 @@ export async function mirrorInvoice(
   if (invoice.status === 'VOID' && told === 'VOID') {
     await voidInvoice(transaction, { invoiceId: invoice.id, reason: 'voided at the payment provider' });
   }
-  return { outcome: 'mirrored', invoice, isStale: upserted.outcome === 'stale' };
+  return { outcome: 'mirrored', companyId, providerInvoiceId, invoice };
 }
+
+const STATUSES: ReadonlyMap<string, InvoiceStatus> = new Map([
+  ['draft', 'DRAFT'],
+  ['open', 'OPEN'],
+  ['paid', 'PAID'],
+  ['void', 'VOID'],
+  ['uncollectible', 'UNCOLLECTIBLE'],
+]);
 
 /** A pack's invoice stays one, whichever of its events comes first. */
 async function kindOf(
