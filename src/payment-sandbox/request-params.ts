@@ -109,6 +109,49 @@ export function createParams(tree: FormGroup, prefix = ''): Params {
   };
 }
 
+/** The parameters of a request of the wire: in the address of a GET, form-encoded in the body of all others. */
+export async function readParameters(request: Request, url: URL): Promise<FormGroup> {
+  if (request.method === 'GET' || request.method === 'DELETE') return readForm(url.search.slice(1));
+  const text = await readText(request);
+  const contentType = request.headers.get('content-type') ?? '';
+  if (text !== '' && contentType.includes('json')) {
+    const message = 'Invalid request: send parameters as application/x-www-form-urlencoded, not as JSON.';
+    throw invalid(message);
+  }
+  return readForm(text);
+}
+
+/** The parameters of the sandbox's own switches, which may also come as JSON. */
+export async function readOwnParameters(request: Request): Promise<FormGroup> {
+  const text = await readText(request);
+  if (!(request.headers.get('content-type') ?? '').includes('json')) return readForm(text);
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const pairs = Object.entries(parsed as Record<string, unknown>);
+    return readForm(new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString());
+  } catch {
+    throw invalid('The body is not a JSON object.');
+  }
+}
+
+/** The same request always gives the same text, in whatever order its parameters come. */
+export function canonical(node: FormNode): string {
+  if (typeof node === 'string') return JSON.stringify(node);
+  const entries = [...node].sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${canonical(value)}`).join(',')}}`;
+}
+
+/**
+ * The sandbox asks nobody for a password, so a page of another site must not be able to click in it. Browsers say
+ * where a request comes from; what says nothing is no browser.
+ */
+export function isFromElsewhere({ headers }: Request, url: URL): boolean {
+  const site = headers.get('sec-fetch-site');
+  if (site !== null) return site !== 'same-origin' && site !== 'none';
+  const origin = headers.get('origin');
+  return origin !== null && URL.parse(origin)?.host !== url.host;
+}
+
 /** A form with nested names (`a[b][0]=c`) as a tree; a list is a group whose names are numbers. */
 type FormNode = string | FormGroup;
 type FormGroup = Map<string, FormNode>;
@@ -161,13 +204,6 @@ function place(tree: FormGroup, steps: readonly string[], value: string, name: s
   }
 }
 
-/** The same request always gives the same text, in whatever order its parameters come. */
-export function canonical(node: FormNode): string {
-  if (typeof node === 'string') return JSON.stringify(node);
-  const entries = [...node].sort(([one], [other]) => (one < other ? -1 : 1));
-  return `{${entries.map(([name, value]) => `${JSON.stringify(name)}:${canonical(value)}`).join(',')}}`;
-}
-
 const LARGEST_BODY_BYTES = 1024 * 1024;
 
 /** The body as text, up to a bound that is counted here whatever its header says. */
@@ -183,40 +219,4 @@ async function readText(request: Request): Promise<string> {
     chunks.push(chunk);
   }
   return new TextDecoder().decode(Buffer.concat(chunks));
-}
-
-/** The parameters of a request of the wire: in the address of a GET, form-encoded in the body of all others. */
-export async function readParameters(request: Request, url: URL): Promise<FormGroup> {
-  if (request.method === 'GET' || request.method === 'DELETE') return readForm(url.search.slice(1));
-  const text = await readText(request);
-  const contentType = request.headers.get('content-type') ?? '';
-  if (text !== '' && contentType.includes('json')) {
-    const message = 'Invalid request: send parameters as application/x-www-form-urlencoded, not as JSON.';
-    throw invalid(message);
-  }
-  return readForm(text);
-}
-
-/** The parameters of the sandbox's own switches, which may also come as JSON. */
-export async function readOwnParameters(request: Request): Promise<FormGroup> {
-  const text = await readText(request);
-  if (!(request.headers.get('content-type') ?? '').includes('json')) return readForm(text);
-  try {
-    const parsed: unknown = JSON.parse(text);
-    const pairs = Object.entries(parsed as Record<string, unknown>);
-    return readForm(new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString());
-  } catch {
-    throw invalid('The body is not a JSON object.');
-  }
-}
-
-/**
- * The sandbox asks nobody for a password, so a page of another site must not be able to click in it. Browsers say
- * where a request comes from; what says nothing is no browser.
- */
-export function isFromElsewhere({ headers }: Request, url: URL): boolean {
-  const site = headers.get('sec-fetch-site');
-  if (site !== null) return site !== 'same-origin' && site !== 'none';
-  const origin = headers.get('origin');
-  return origin !== null && URL.parse(origin)?.host !== url.host;
 }

@@ -10,7 +10,7 @@ import { createSandboxTime } from './sandbox-clock.ts';
 import { createWorld } from './state/transaction.ts';
 import { createCourier } from './state/webhook-delivery.ts';
 
-export interface PaymentSandboxOptions {
+interface PaymentSandboxOptions {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly log: Log;

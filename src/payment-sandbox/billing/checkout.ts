@@ -7,7 +7,7 @@ import { startSubscription } from './subscriptions.ts';
 
 type Session = Kept<'checkout.session'>;
 
-export type CheckoutResult =
+type CheckoutResult =
   | { readonly outcome: 'paid'; readonly session: Stripe.Checkout.Session }
   /** It stays open: the buyer may try again. */
   | { readonly outcome: 'declined'; readonly session: Stripe.Checkout.Session }
@@ -56,7 +56,7 @@ async function completeSubscription(
   buyer: Buyer,
   card: Card,
 ): Promise<CheckoutResult> {
-  const wish = kept.hidden.subscription;
+  const settings = kept.hidden.subscription;
   const isFree = (kept.body.amount_total ?? 0) === 0;
   if (card !== 'works' && !(isFree && card === 'none')) return { outcome: 'declined', session: kept.body };
   const customer = buyer.id ?? (await makeCustomer(turn, buyer));
@@ -69,9 +69,9 @@ async function completeSubscription(
       lines: kept.hidden.lines.flatMap(({ price, quantity }) =>
         price === null ? [] : [{ price, quantity: quantity ?? 1 }],
       ),
-      metadata: wish?.metadata ?? {},
-      trialDays: wish?.trialDays ?? null,
-      missingCard: wish?.missingCard ?? 'create_invoice',
+      metadata: settings?.metadata ?? {},
+      trialDays: settings?.trialDays ?? null,
+      missingCard: settings?.missingCard ?? 'create_invoice',
     },
     card,
   );

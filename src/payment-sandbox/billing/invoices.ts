@@ -90,7 +90,7 @@ async function opened(turn: Turn, draft: Stripe.Invoice): Promise<Stripe.Invoice
   };
 }
 
-interface Wanted {
+interface InvoicedPeriod {
   readonly reason: Stripe.Invoice.BillingReason;
   readonly period: { readonly start: number; readonly end: number };
   /** A trial's first invoice asks for nothing. */
@@ -105,7 +105,7 @@ const MAX_PENDING = 100;
 export async function linesFor(
   turn: Turn,
   subscription: Stripe.Subscription,
-  wanted: Wanted,
+  wanted: InvoicedPeriod,
 ): Promise<GivenLine[]> {
   const lines: GivenLine[] = [];
   for (const item of wanted.onlyPending === true ? [] : subscription.items.data) {
@@ -131,7 +131,7 @@ export async function linesFor(
 export async function draftFor(
   turn: Turn,
   subscription: Stripe.Subscription,
-  wanted: Wanted,
+  wanted: InvoicedPeriod,
 ): Promise<Stripe.Invoice> {
   const pending = await pendingLines(turn, subscription);
   const lines = [...pending.map(({ line }) => line), ...(await linesFor(turn, subscription, wanted))];

@@ -3,14 +3,13 @@ import { invalid } from '../api-errors.ts';
 import { chargeShape, type GivenPayment, paymentIntentShape } from '../objects/payments.ts';
 import type { Card } from '../state/object-store.ts';
 import { idIn, need, type Turn } from '../state/transaction.ts';
-import { subscriptionFailed, subscriptionPaid } from './subscription-state.ts';
+import { DAY, subscriptionFailed, subscriptionPaid } from './subscription-state.ts';
 
 interface TriedInvoice {
   readonly result: 'paid' | 'declined' | 'requires_action';
   readonly invoice: Stripe.Invoice;
 }
 
-const DAY = 86_400;
 /** After each failed try at a subscription's invoice; after the last the subscription ends. */
 const NEXT_TRY_SECONDS = [3 * DAY, 5 * DAY, 7 * DAY];
 

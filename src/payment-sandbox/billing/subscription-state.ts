@@ -7,7 +7,11 @@ import { idIn, keepUpdate, type Turn } from '../state/transaction.ts';
  * is not, and ends `canceled` or, never having been paid, `incomplete_expired`: from these two there is no way back.
  * `paused` is a trial that ended without a card; resuming makes it `active`.
  */
+
 const INCOMPLETE_SECONDS = 23 * 3_600;
+/** In seconds, as all times of the wire. */
+export const DAY = 86_400;
+const TRIAL_WARNING_SECONDS = 3 * DAY;
 
 /** When something is to happen to it next. */
 export function dueOf({ body, hidden }: Kept<'subscription'>): number | null {
@@ -87,8 +91,6 @@ async function subscriptionOf(turn: Turn, invoice: Stripe.Invoice): Promise<Kept
   return id === null ? null : await turn.objects.find('subscription', id);
 }
 
-const DAY = 86_400;
-
 /**
  * The end of the period that begins at `start`: the first of the anchor's anniversaries after it. Counted from the
  * anchor and not from the last period, so that a subscription of the 31st comes back to the 31st after February.
@@ -129,5 +131,3 @@ function plusMonths(seconds: number, months: number): number {
 function announcedAt(start: number, end: number): number {
   return end - Math.min(7 * DAY, Math.floor((end - start) / 7));
 }
-
-const TRIAL_WARNING_SECONDS = 3 * DAY;

@@ -8,26 +8,24 @@ import {
   subscriptionShape,
 } from '../objects/billing.ts';
 import { planShape } from '../objects/catalog.ts';
-import type { Card, Kept } from '../state/object-store.ts';
+import type { Card, Kept, Trial } from '../state/object-store.ts';
 import { idIn, need, type Turn } from '../state/transaction.ts';
 import { draftFor, finalizeInvoice, givenFor, linesFor, productName } from './invoices.ts';
 import { cardOf, closeInvoice, payInvoice } from './payments.ts';
-import { dueOf, endSubscription, keepSubscription, periodEnd } from './subscription-state.ts';
+import { DAY, dueOf, endSubscription, keepSubscription, periodEnd } from './subscription-state.ts';
 
-interface WantedSubscription {
+type Subscription = Kept<'subscription'>;
+
+interface WantedSubscription extends Trial {
   readonly customer: string;
   readonly lines: readonly { readonly price: Stripe.Price; readonly quantity: number }[];
   readonly metadata: Stripe.Metadata;
-  readonly trialDays: number | null;
-  readonly missingCard: Stripe.Subscription.TrialSettings.EndBehavior.MissingPaymentMethod;
 }
 
 interface StartedSubscription {
   readonly subscription: Stripe.Subscription;
   readonly invoice: Stripe.Invoice;
 }
-
-const DAY = 86_400;
 
 /** With its first invoice, tried at once. A trial's first invoice asks for nothing and is paid by that. */
 export async function startSubscription(
@@ -72,7 +70,77 @@ export async function startSubscription(
   return { subscription: { ...body, latest_invoice: idIn(body.latest_invoice) }, invoice };
 }
 
-type Subscription = Kept<'subscription'>;
+interface SubscriptionChanges {
+  readonly metadata?: Stripe.Metadata | undefined;
+  readonly cancelAtPeriodEnd?: boolean | undefined;
+  readonly endsTrialNow?: boolean | undefined;
+  readonly pause?: Stripe.Subscription.PauseCollection | null | undefined;
+  /** Another price in the place of the first item's. */
+  readonly price?: { readonly price: Stripe.Price; readonly quantity: number } | undefined;
+  readonly proration: 'create_prorations' | 'always_invoice' | 'none';
+}
+
+/**
+ * A change of plan within a period gives back what is left of the old price and takes what is left of the new: at
+ * once, with the next invoice, or not at all. A price of another interval begins a new period, and is invoiced.
+ */
+export async function changeSubscription(
+  turn: Turn,
+  kept: Subscription,
+  wanted: SubscriptionChanges,
+): Promise<Subscription> {
+  refuseEnded(kept);
+  const { body } = kept;
+  const old = body.items.data[0];
+  const changes: Partial<Stripe.Subscription> = {
+    ...(wanted.metadata === undefined ? {} : { metadata: { ...body.metadata, ...wanted.metadata } }),
+    ...(wanted.pause === undefined ? {} : { pause_collection: wanted.pause }),
+    ...(wanted.cancelAtPeriodEnd === undefined ? {} : cancellation(turn, body, wanted.cancelAtPeriodEnd)),
+  };
+  if (wanted.price !== undefined && old !== undefined) {
+    const { price, quantity } = wanted.price;
+    const item: Stripe.SubscriptionItem = { ...old, price, quantity, plan: planShape(price) };
+    changes.items = { ...body.items, data: [item, ...body.items.data.slice(1)] };
+  }
+  if (wanted.endsTrialNow === true && body.status === 'trialing') {
+    const ended = {
+      ...changes,
+      trial_end: turn.now,
+      billing_cycle_anchor: turn.now,
+      status: 'active' as const,
+    };
+    await beginPeriod(turn, kept, ended, 'subscription_update');
+  } else if (
+    wanted.price !== undefined &&
+    old !== undefined &&
+    !isSameInterval(old.price, wanted.price.price)
+  ) {
+    await beginPeriod(turn, kept, { ...changes, billing_cycle_anchor: turn.now }, 'subscription_update');
+  } else {
+    const changed = await keepSubscription(turn, kept, changes);
+    const isProrated = wanted.proration !== 'none' && body.status !== 'trialing';
+    if (wanted.price !== undefined && old !== undefined && isProrated) {
+      await prorate(turn, changed, old, wanted.proration === 'always_invoice');
+    }
+  }
+  return await need(turn, 'subscription', body.id, 'id');
+}
+
+/** A paused one begins a new period now. */
+export async function resumeSubscription(turn: Turn, kept: Subscription): Promise<Subscription> {
+  if (kept.body.status !== 'paused') {
+    throw invalid('You can only resume subscriptions that are in the status `paused`.');
+  }
+  const resumed = await keepSubscription(
+    turn,
+    kept,
+    { status: 'active', billing_cycle_anchor: turn.now },
+    {},
+    'customer.subscription.resumed',
+  );
+  await beginPeriod(turn, resumed, {}, 'subscription_update');
+  return await need(turn, 'subscription', kept.body.id, 'id');
+}
 
 /** What is due for a subscription at this moment: a warning, an announcement, an end or a new period. */
 export async function subscriptionDue(turn: Turn, kept: Subscription): Promise<void> {
@@ -90,6 +158,11 @@ export async function subscriptionDue(turn: Turn, kept: Subscription): Promise<v
   } else {
     await beginPeriod(turn, kept);
   }
+}
+
+export function refuseEnded({ body }: Subscription): void {
+  if (body.status !== 'canceled' && body.status !== 'incomplete_expired') return;
+  throw invalid('A canceled subscription can only update its cancellation_details and metadata.');
 }
 
 /** An invoice that does not exist yet: it has no id, and nothing of it is kept but the event. */
@@ -141,8 +214,7 @@ async function beginPeriod(
   changes: Partial<Stripe.Subscription> = {},
   reason: Stripe.Invoice.BillingReason = 'subscription_cycle',
 ): Promise<void> {
-  const before: Subscription = kept;
-  const body = { ...before.body, ...changes };
+  const body = { ...kept.body, ...changes };
   const start = reason === 'subscription_cycle' ? body.current_period_end : turn.now;
   const end = nextEnd(body, start);
   const draft = await draftFor(turn, body, { reason, period: { start, end } });
@@ -152,8 +224,13 @@ async function beginPeriod(
     current_period_end: end,
     latest_invoice: draft.id,
   };
-  await keepSubscription(turn, before, moved, { upcomingSaidFor: null });
+  await keepSubscription(turn, kept, moved, { upcomingSaidFor: null });
   if (body.pause_collection !== null) return await keepPaused(turn, draft, body.pause_collection.behavior);
+  await collect(turn, draft);
+}
+
+/** Finalizes an invoice and tries the customer's card. */
+async function collect(turn: Turn, draft: Stripe.Invoice): Promise<void> {
   const finalized = await finalizeInvoice(turn, draft);
   if (finalized.outcome === 'failed' || finalized.invoice.status !== 'open') return;
   await payInvoice(turn, finalized.invoice, await cardOf(turn, finalized.invoice));
@@ -174,67 +251,6 @@ async function keepPaused(
 function nextEnd(subscription: Stripe.Subscription, start: number): number {
   const recurring = subscription.items.data[0]?.price.recurring ?? { interval: 'month', interval_count: 1 };
   return periodEnd(subscription.billing_cycle_anchor, start, recurring);
-}
-
-interface SubscriptionChanges {
-  readonly metadata?: Stripe.Metadata | undefined;
-  readonly cancelAtPeriodEnd?: boolean | undefined;
-  readonly endsTrialNow?: boolean | undefined;
-  readonly pause?: Stripe.Subscription.PauseCollection | null | undefined;
-  /** Another price in the place of the first item's. */
-  readonly price?: { readonly price: Stripe.Price; readonly quantity: number } | undefined;
-  readonly proration: 'create_prorations' | 'always_invoice' | 'none';
-}
-
-export function refuseEnded({ body }: Subscription): void {
-  if (body.status !== 'canceled' && body.status !== 'incomplete_expired') return;
-  throw invalid('A canceled subscription can only update its cancellation_details and metadata.');
-}
-
-/**
- * A change of plan within a period gives back what is left of the old price and takes what is left of the new: at
- * once, with the next invoice, or not at all. A price of another interval begins a new period, and is invoiced.
- */
-export async function changeSubscription(
-  turn: Turn,
-  kept: Subscription,
-  wanted: SubscriptionChanges,
-): Promise<Subscription> {
-  refuseEnded(kept);
-  const { body } = kept;
-  const old = body.items.data[0];
-  const changes: Partial<Stripe.Subscription> = {
-    ...(wanted.metadata === undefined ? {} : { metadata: { ...body.metadata, ...wanted.metadata } }),
-    ...(wanted.pause === undefined ? {} : { pause_collection: wanted.pause }),
-    ...(wanted.cancelAtPeriodEnd === undefined ? {} : cancellation(turn, body, wanted.cancelAtPeriodEnd)),
-  };
-  if (wanted.price !== undefined && old !== undefined) {
-    const { price, quantity } = wanted.price;
-    const item: Stripe.SubscriptionItem = { ...old, price, quantity, plan: planShape(price) };
-    changes.items = { ...body.items, data: [item, ...body.items.data.slice(1)] };
-  }
-  if (wanted.endsTrialNow === true && body.status === 'trialing') {
-    const ended = {
-      ...changes,
-      trial_end: turn.now,
-      billing_cycle_anchor: turn.now,
-      status: 'active' as const,
-    };
-    await beginPeriod(turn, kept, ended, 'subscription_update');
-  } else if (
-    wanted.price !== undefined &&
-    old !== undefined &&
-    !isSameInterval(old.price, wanted.price.price)
-  ) {
-    await beginPeriod(turn, kept, { ...changes, billing_cycle_anchor: turn.now }, 'subscription_update');
-  } else {
-    const changed = await keepSubscription(turn, kept, changes);
-    const isProrated = wanted.proration !== 'none' && body.status !== 'trialing';
-    if (wanted.price !== undefined && old !== undefined && isProrated) {
-      await prorate(turn, changed, old, wanted.proration === 'always_invoice');
-    }
-  }
-  return await need(turn, 'subscription', body.id, 'id');
 }
 
 function cancellation(
@@ -297,23 +313,5 @@ async function invoiceChange(turn: Turn, body: Stripe.Subscription): Promise<voi
   const draft = await draftFor(turn, body, { reason: 'subscription_update', period, onlyPending: true });
   const kept = await need(turn, 'subscription', body.id, 'id');
   await keepSubscription(turn, kept, { latest_invoice: draft.id });
-  const finalized = await finalizeInvoice(turn, draft);
-  if (finalized.outcome === 'failed' || finalized.invoice.status !== 'open') return;
-  await payInvoice(turn, finalized.invoice, await cardOf(turn, finalized.invoice));
-}
-
-/** A paused one begins a new period now. */
-export async function resumeSubscription(turn: Turn, kept: Subscription): Promise<Subscription> {
-  if (kept.body.status !== 'paused') {
-    throw invalid('You can only resume subscriptions that are in the status `paused`.');
-  }
-  const resumed = await keepSubscription(
-    turn,
-    kept,
-    { status: 'active', billing_cycle_anchor: turn.now },
-    {},
-    'customer.subscription.resumed',
-  );
-  await beginPeriod(turn, resumed, {}, 'subscription_update');
-  return await need(turn, 'subscription', kept.body.id, 'id');
+  await collect(turn, draft);
 }

@@ -28,7 +28,7 @@ export function productShape(
   };
 }
 
-export interface GivenPrice {
+interface GivenPrice {
   readonly product: string;
   readonly currency: string;
   readonly unitAmount: number;

@@ -12,9 +12,79 @@ import {
 import { invoiceItemShape } from '../objects/billing.ts';
 import type { Params } from '../request-params.ts';
 import { need, type Turn } from '../state/transaction.ts';
-import { type Call, failing, filters, listObject, listOf, type Reply, type Route } from './route.ts';
+import { type Call, failing, filters, listObject, listOf, type Reply, type Route, trialOf } from './route.ts';
 
-const BEHAVIORS = ['cancel', 'create_invoice', 'pause'] as const;
+export const subscriptionRoutes: readonly Route[] = [
+  { method: 'POST', path: '/v1/subscriptions', write: createSubscription },
+  { method: 'POST', path: '/v1/subscriptions/:id', write: updateSubscription },
+  { method: 'DELETE', path: '/v1/subscriptions/:id', write: cancelSubscription },
+  {
+    method: 'POST',
+    path: '/v1/subscriptions/:id/resume',
+    write: async (turn, { id }) =>
+      (await resumeSubscription(turn, await need(turn, 'subscription', id, 'id', 404))).body,
+  },
+  {
+    method: 'GET',
+    path: '/v1/subscriptions',
+    read: (objects, call) => {
+      const { status, ...where } = filters(call.params, ['customer', 'status']);
+      const isOne = status !== undefined && status !== 'all';
+      // Without a status the provider leaves out what has been canceled.
+      const more = {
+        where: isOne ? { ...where, status } : where,
+        leavesOutCanceled: status === undefined,
+      };
+      return listOf(objects, call, 'subscription', '/v1/subscriptions', more);
+    },
+  },
+];
+
+const INVOICES = '/v1/invoices';
+
+export const invoiceRoutes: readonly Route[] = [
+  { method: 'POST', path: INVOICES, write: createInvoice },
+  { method: 'POST', path: '/v1/invoiceitems', write: createItem },
+  { method: 'POST', path: `${INVOICES}/:id/finalize`, write: finalize },
+  { method: 'POST', path: `${INVOICES}/:id/pay`, write: pay },
+  {
+    method: 'POST',
+    path: `${INVOICES}/:id/void`,
+    write: async (turn, { id }) =>
+      await closeInvoice(turn, (await need(turn, 'invoice', id, 'invoice', 404)).body, 'void'),
+  },
+  {
+    method: 'POST',
+    path: `${INVOICES}/:id/mark_uncollectible`,
+    write: async (turn, { id }) =>
+      await closeInvoice(turn, (await need(turn, 'invoice', id, 'invoice', 404)).body, 'uncollectible'),
+  },
+  {
+    method: 'GET',
+    path: INVOICES,
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer', 'subscription', 'status', 'collection_method']);
+      return listOf(objects, call, 'invoice', INVOICES, { where });
+    },
+  },
+  {
+    method: 'GET',
+    path: `${INVOICES}/:id/lines`,
+    read: async (objects, { id }) => {
+      const { body } = await need({ objects }, 'invoice', id, 'invoice', 404);
+      return listObject(`${INVOICES}/${id}/lines`, body.lines.data);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/invoiceitems',
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer', 'invoice']);
+      return listOf(objects, call, 'invoiceitem', '/v1/invoiceitems', { where });
+    },
+  },
+];
+
 const PRORATIONS = ['create_prorations', 'always_invoice', 'none'] as const;
 const PAUSES = ['keep_as_draft', 'mark_uncollectible', 'void'] as const;
 
@@ -26,13 +96,11 @@ async function createSubscription(turn: Turn, { params }: Call): Promise<Stripe.
     const { body: price } = await need(turn, 'price', item.needed('price', 255), item.named('price'));
     lines.push({ price, quantity: item.whole('quantity', { min: 1, max: 999_999 }) ?? 1 });
   }
-  const ending = params.group('trial_settings')?.group('end_behavior');
   const wanted = {
     customer,
     lines,
     metadata: params.metadata() ?? {},
-    trialDays: params.whole('trial_period_days', { min: 1, max: 730 }) ?? null,
-    missingCard: ending?.choice('missing_payment_method', BEHAVIORS) ?? 'create_invoice',
+    ...trialOf(params),
   };
   return (await startSubscription(turn, wanted, hidden.card)).subscription;
 }
@@ -82,32 +150,6 @@ async function cancelSubscription(turn: Turn, { id }: Call): Promise<Stripe.Subs
   refuseEnded(kept);
   return (await endSubscription(turn, kept, 'cancellation_requested')).body;
 }
-
-export const subscriptionRoutes: readonly Route[] = [
-  { method: 'POST', path: '/v1/subscriptions', write: createSubscription },
-  { method: 'POST', path: '/v1/subscriptions/:id', write: updateSubscription },
-  { method: 'DELETE', path: '/v1/subscriptions/:id', write: cancelSubscription },
-  {
-    method: 'POST',
-    path: '/v1/subscriptions/:id/resume',
-    write: async (turn, { id }) =>
-      (await resumeSubscription(turn, await need(turn, 'subscription', id, 'id', 404))).body,
-  },
-  {
-    method: 'GET',
-    path: '/v1/subscriptions',
-    read: (objects, call) => {
-      const { status, ...where } = filters(call.params, ['customer', 'status']);
-      const isOne = status !== undefined && status !== 'all';
-      // Without a status the provider leaves out what has been canceled.
-      const more = {
-        where: isOne ? { ...where, status } : where,
-        leavesOutCanceled: status === undefined,
-      };
-      return listOf(objects, call, 'subscription', '/v1/subscriptions', more);
-    },
-  },
-];
 
 const METHODS = ['charge_automatically', 'send_invoice'] as const;
 
@@ -194,48 +236,3 @@ async function pay(turn: Turn, { id, params }: Call): Promise<Stripe.Invoice | R
   const message = 'This payment requires additional user action before it can be completed successfully.';
   return failing(402, cardError(message, 'invoice_payment_intent_requires_action'));
 }
-
-const INVOICES = '/v1/invoices';
-
-export const invoiceRoutes: readonly Route[] = [
-  { method: 'POST', path: INVOICES, write: createInvoice },
-  { method: 'POST', path: '/v1/invoiceitems', write: createItem },
-  { method: 'POST', path: `${INVOICES}/:id/finalize`, write: finalize },
-  { method: 'POST', path: `${INVOICES}/:id/pay`, write: pay },
-  {
-    method: 'POST',
-    path: `${INVOICES}/:id/void`,
-    write: async (turn, { id }) =>
-      await closeInvoice(turn, (await need(turn, 'invoice', id, 'invoice', 404)).body, 'void'),
-  },
-  {
-    method: 'POST',
-    path: `${INVOICES}/:id/mark_uncollectible`,
-    write: async (turn, { id }) =>
-      await closeInvoice(turn, (await need(turn, 'invoice', id, 'invoice', 404)).body, 'uncollectible'),
-  },
-  {
-    method: 'GET',
-    path: INVOICES,
-    read: (objects, call) => {
-      const where = filters(call.params, ['customer', 'subscription', 'status', 'collection_method']);
-      return listOf(objects, call, 'invoice', INVOICES, { where });
-    },
-  },
-  {
-    method: 'GET',
-    path: `${INVOICES}/:id/lines`,
-    read: async (objects, { id }) => {
-      const { body } = await need({ objects }, 'invoice', id, 'invoice', 404);
-      return listObject(`${INVOICES}/${id}/lines`, body.lines.data);
-    },
-  },
-  {
-    method: 'GET',
-    path: '/v1/invoiceitems',
-    read: (objects, call) => {
-      const where = filters(call.params, ['customer', 'invoice']);
-      return listOf(objects, call, 'invoiceitem', '/v1/invoiceitems', { where });
-    },
-  },
-];

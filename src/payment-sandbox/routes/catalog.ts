@@ -4,6 +4,35 @@ import { customerShape, priceShape, productShape } from '../objects/catalog.ts';
 import { keepUpdate, need, type Turn } from '../state/transaction.ts';
 import { type Call, filters, listOf, type Route } from './route.ts';
 
+export const catalogRoutes: readonly Route[] = [
+  { method: 'POST', path: '/v1/products', write: createProduct },
+  { method: 'POST', path: '/v1/products/:id', write: updateProduct },
+  {
+    method: 'GET',
+    path: '/v1/products',
+    read: (objects, call) =>
+      listOf(objects, call, 'product', '/v1/products', { where: filters(call.params, ['active']) }),
+  },
+  { method: 'POST', path: '/v1/prices', write: createPrice },
+  { method: 'POST', path: '/v1/prices/:id', write: updatePrice },
+  {
+    method: 'GET',
+    path: '/v1/prices',
+    read: (objects, call) => {
+      const where = filters(call.params, ['active', 'product', 'currency', 'type']);
+      return listOf(objects, call, 'price', '/v1/prices', { where });
+    },
+  },
+  { method: 'POST', path: '/v1/customers', write: createCustomer },
+  { method: 'POST', path: '/v1/customers/:id', write: updateCustomer },
+  {
+    method: 'GET',
+    path: '/v1/customers',
+    read: (objects, call) =>
+      listOf(objects, call, 'customer', '/v1/customers', { where: filters(call.params, ['email']) }),
+  },
+];
+
 const LONGEST_NAME = 5_000;
 const LONGEST_EMAIL = 512;
 
@@ -117,32 +146,3 @@ async function updateCustomer(turn: Turn, { params, id }: Call): Promise<Stripe.
   await keepUpdate(turn, 'customer', body, after, { hidden, event: 'customer.updated' });
   return after;
 }
-
-export const catalogRoutes: readonly Route[] = [
-  { method: 'POST', path: '/v1/products', write: createProduct },
-  { method: 'POST', path: '/v1/products/:id', write: updateProduct },
-  {
-    method: 'GET',
-    path: '/v1/products',
-    read: (objects, call) =>
-      listOf(objects, call, 'product', '/v1/products', { where: filters(call.params, ['active']) }),
-  },
-  { method: 'POST', path: '/v1/prices', write: createPrice },
-  { method: 'POST', path: '/v1/prices/:id', write: updatePrice },
-  {
-    method: 'GET',
-    path: '/v1/prices',
-    read: (objects, call) => {
-      const where = filters(call.params, ['active', 'product', 'currency', 'type']);
-      return listOf(objects, call, 'price', '/v1/prices', { where });
-    },
-  },
-  { method: 'POST', path: '/v1/customers', write: createCustomer },
-  { method: 'POST', path: '/v1/customers/:id', write: updateCustomer },
-  {
-    method: 'GET',
-    path: '/v1/customers',
-    read: (objects, call) =>
-      listOf(objects, call, 'customer', '/v1/customers', { where: filters(call.params, ['email']) }),
-  },
-];

@@ -2,47 +2,9 @@ import type Stripe from 'stripe';
 import { PROVIDER_API_VERSION } from '../../ports/payment-provider.ts';
 import { invalid } from '../api-errors.ts';
 import { endpointShape } from '../objects/catalog.ts';
+import { MAX_ENDPOINTS } from '../state/events.ts';
 import { need, type Turn, type World } from '../state/transaction.ts';
 import { type Call, listOf, type Route } from './route.ts';
-
-const MAX_ENDPOINTS = 16;
-const MAX_KINDS = 20;
-
-/** The secret is in this answer alone. */
-async function createEndpoint(turn: Turn, { params }: Call): Promise<Stripe.WebhookEndpoint> {
-  const url = params.needed('url');
-  const parsed = URL.parse(url);
-  if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
-    throw invalid('Invalid URL: an absolute one is needed.', 'url', 'url_invalid');
-  }
-  const enabledEvents = params.texts('enabled_events');
-  if (enabledEvents.length === 0) {
-    throw invalid('Missing required param: enabled_events.', 'enabled_events', 'parameter_missing');
-  }
-  const version = params.text('api_version', 40) ?? PROVIDER_API_VERSION;
-  if (version !== PROVIDER_API_VERSION) {
-    throw invalid(`Invalid api_version: this sandbox knows ${PROVIDER_API_VERSION} only.`, 'api_version');
-  }
-  const { data } = await turn.objects.list('webhook_endpoint', { limit: MAX_ENDPOINTS });
-  if (data.length >= MAX_ENDPOINTS) {
-    throw invalid(`You have reached the maximum of ${MAX_ENDPOINTS} test webhook endpoints.`);
-  }
-  const secret = turn.newId('whsec_', 32);
-  const endpoint = endpointShape(turn.newId('we_1'), turn.now, {
-    url,
-    enabledEvents,
-    apiVersion: version,
-    description: params.text('description') ?? null,
-  });
-  await turn.objects.put('webhook_endpoint', endpoint, { hidden: { secret } });
-  return { ...endpoint, secret };
-}
-
-async function deleteEndpoint(turn: Turn, { id }: Call): Promise<Stripe.DeletedWebhookEndpoint> {
-  await need(turn, 'webhook_endpoint', id, 'webhook_endpoint', 404);
-  await turn.objects.remove('webhook_endpoint', id);
-  return { id, object: 'webhook_endpoint', deleted: true };
-}
 
 export const eventRoutes: readonly Route[] = [
   {
@@ -98,4 +60,42 @@ export async function ensureEndpoint(world: World, wanted: DefaultEndpoint): Pro
     });
     await turn.objects.put('webhook_endpoint', endpoint, { hidden: { secret: wanted.secret } });
   });
+}
+
+const MAX_KINDS = 20;
+
+/** The secret is in this answer alone. */
+async function createEndpoint(turn: Turn, { params }: Call): Promise<Stripe.WebhookEndpoint> {
+  const url = params.needed('url');
+  const parsed = URL.parse(url);
+  if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:')) {
+    throw invalid('Invalid URL: an absolute one is needed.', 'url', 'url_invalid');
+  }
+  const enabledEvents = params.texts('enabled_events');
+  if (enabledEvents.length === 0) {
+    throw invalid('Missing required param: enabled_events.', 'enabled_events', 'parameter_missing');
+  }
+  const version = params.text('api_version', 40) ?? PROVIDER_API_VERSION;
+  if (version !== PROVIDER_API_VERSION) {
+    throw invalid(`Invalid api_version: this sandbox knows ${PROVIDER_API_VERSION} only.`, 'api_version');
+  }
+  const { data } = await turn.objects.list('webhook_endpoint', { limit: MAX_ENDPOINTS });
+  if (data.length >= MAX_ENDPOINTS) {
+    throw invalid(`You have reached the maximum of ${MAX_ENDPOINTS} test webhook endpoints.`);
+  }
+  const secret = turn.newId('whsec_', 32);
+  const endpoint = endpointShape(turn.newId('we_1'), turn.now, {
+    url,
+    enabledEvents,
+    apiVersion: version,
+    description: params.text('description') ?? null,
+  });
+  await turn.objects.put('webhook_endpoint', endpoint, { hidden: { secret } });
+  return { ...endpoint, secret };
+}
+
+async function deleteEndpoint(turn: Turn, { id }: Call): Promise<Stripe.DeletedWebhookEndpoint> {
+  await need(turn, 'webhook_endpoint', id, 'webhook_endpoint', 404);
+  await turn.objects.remove('webhook_endpoint', id);
+  return { id, object: 'webhook_endpoint', deleted: true };
 }

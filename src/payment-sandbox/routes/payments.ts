@@ -5,9 +5,60 @@ import { productName } from '../billing/invoices.ts';
 import { portalShape } from '../objects/catalog.ts';
 import { lineItemShape, refundShape, sessionShape } from '../objects/payments.ts';
 import type { Params } from '../request-params.ts';
-import type { SubscriptionWish } from '../state/object-store.ts';
 import { differences, idIn, need, type Turn } from '../state/transaction.ts';
-import { type Call, filters, listObject, listOf, type Route } from './route.ts';
+import { type Call, filters, listObject, listOf, type Route, trialOf } from './route.ts';
+
+const SESSIONS = '/v1/checkout/sessions';
+
+export const checkoutRoutes: readonly Route[] = [
+  { method: 'POST', path: SESSIONS, write: createSession },
+  { method: 'POST', path: `${SESSIONS}/:id/expire`, write: expireSession },
+  {
+    method: 'GET',
+    path: SESSIONS,
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer', 'payment_intent', 'subscription', 'status']);
+      return listOf(objects, call, 'checkout.session', SESSIONS, { where });
+    },
+  },
+  {
+    method: 'GET',
+    path: `${SESSIONS}/:id/line_items`,
+    read: async (objects, { id }) => {
+      const { hidden } = await need({ objects }, 'checkout.session', id, 'session', 404);
+      return listObject(`${SESSIONS}/${id}/line_items`, hidden.lines);
+    },
+  },
+  { method: 'POST', path: '/v1/billing_portal/sessions', write: createPortal },
+];
+
+export const paymentRoutes: readonly Route[] = [
+  { method: 'POST', path: '/v1/refunds', write: createRefund },
+  {
+    method: 'GET',
+    path: '/v1/refunds',
+    read: (objects, call) => {
+      const where = filters(call.params, ['charge', 'payment_intent']);
+      return listOf(objects, call, 'refund', '/v1/refunds', { where });
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/charges',
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer', 'payment_intent']);
+      return listOf(objects, call, 'charge', '/v1/charges', { where });
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v1/payment_intents',
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer']);
+      return listOf(objects, call, 'payment_intent', '/v1/payment_intents', { where });
+    },
+  },
+];
 
 const MAX_LINES = 100;
 const SHORTEST_SECONDS = 30 * 60;
@@ -24,7 +75,9 @@ async function createSession(turn: Turn, { params }: Call): Promise<Stripe.Check
     throw invalid('All prices on a Checkout Session must have the same currency.', 'line_items');
   }
   refuseWrongMode(mode, lines);
-  const subscription = mode === 'subscription' ? wishOf(params) : null;
+  const data = params.group('subscription_data');
+  const subscription =
+    mode === 'subscription' ? { metadata: data?.metadata() ?? {}, ...trialOf(data) } : null;
   const amount = lines.reduce((sum, line) => sum + line.amount_total, 0);
   const id = turn.newId('cs_test_a1', 58);
   const session = sessionShape(id, turn.now, {
@@ -88,17 +141,6 @@ function refuseWrongMode(mode: 'payment' | 'subscription', lines: readonly Strip
   }
 }
 
-function wishOf(params: Params): SubscriptionWish {
-  const data = params.group('subscription_data');
-  const ending = data?.group('trial_settings')?.group('end_behavior');
-  const behaviors = ['cancel', 'create_invoice', 'pause'] as const;
-  return {
-    metadata: data?.metadata() ?? {},
-    trialDays: data?.whole('trial_period_days', { min: 1, max: 730 }) ?? null,
-    missingCard: ending?.choice('missing_payment_method', behaviors) ?? 'create_invoice',
-  };
-}
-
 function urlOf(params: Params, name: string, isNeeded: boolean): string | undefined {
   const url = isNeeded ? params.needed(name) : params.text(name);
   if (url === undefined) return undefined;
@@ -155,30 +197,6 @@ async function createPortal(turn: Turn, { params }: Call): Promise<Stripe.Billin
   return session;
 }
 
-const SESSIONS = '/v1/checkout/sessions';
-
-export const checkoutRoutes: readonly Route[] = [
-  { method: 'POST', path: SESSIONS, write: createSession },
-  { method: 'POST', path: `${SESSIONS}/:id/expire`, write: expireSession },
-  {
-    method: 'GET',
-    path: SESSIONS,
-    read: (objects, call) => {
-      const where = filters(call.params, ['customer', 'payment_intent', 'subscription', 'status']);
-      return listOf(objects, call, 'checkout.session', SESSIONS, { where });
-    },
-  },
-  {
-    method: 'GET',
-    path: `${SESSIONS}/:id/line_items`,
-    read: async (objects, { id }) => {
-      const { hidden } = await need({ objects }, 'checkout.session', id, 'session', 404);
-      return listObject(`${SESSIONS}/${id}/line_items`, hidden.lines);
-    },
-  },
-  { method: 'POST', path: '/v1/billing_portal/sessions', write: createPortal },
-];
-
 const REASONS = ['duplicate', 'fraudulent', 'requested_by_customer'] as const;
 
 async function createRefund(turn: Turn, { params }: Call): Promise<Stripe.Refund> {
@@ -209,34 +227,6 @@ async function chargeOf(
   }
   return (await need(turn, 'charge', latest, 'charge')).body;
 }
-
-export const paymentRoutes: readonly Route[] = [
-  { method: 'POST', path: '/v1/refunds', write: createRefund },
-  {
-    method: 'GET',
-    path: '/v1/refunds',
-    read: (objects, call) => {
-      const where = filters(call.params, ['charge', 'payment_intent']);
-      return listOf(objects, call, 'refund', '/v1/refunds', { where });
-    },
-  },
-  {
-    method: 'GET',
-    path: '/v1/charges',
-    read: (objects, call) => {
-      const where = filters(call.params, ['customer', 'payment_intent']);
-      return listOf(objects, call, 'charge', '/v1/charges', { where });
-    },
-  },
-  {
-    method: 'GET',
-    path: '/v1/payment_intents',
-    read: (objects, call) => {
-      const where = filters(call.params, ['customer']);
-      return listOf(objects, call, 'payment_intent', '/v1/payment_intents', { where });
-    },
-  },
-];
 
 interface WantedRefund {
   /** Undefined is all that is left. */

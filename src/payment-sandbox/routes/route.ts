@@ -1,20 +1,7 @@
 import { invalid, type RefusalFields } from '../api-errors.ts';
 import type { Params } from '../request-params.ts';
-import type { AskedList, Kind, ListedObjects, ObjectStore } from '../state/object-store.ts';
+import type { AskedList, Kind, ListedObjects, ObjectStore, Trial } from '../state/object-store.ts';
 import type { Turn } from '../state/transaction.ts';
-
-/** One request of the wire. */
-export interface Call {
-  readonly params: Params;
-  /** What stands in the place of `:id` in the path. */
-  readonly id: string;
-}
-
-/** What changed stays, also where the answer is an error: a declined card. */
-export interface Reply {
-  readonly status: number;
-  readonly body: object;
-}
 
 /** Reads look at the world as it is, writes change it within one turn. */
 export type Route =
@@ -29,6 +16,19 @@ export type Route =
       readonly write: (turn: Turn, call: Call) => Promise<object | Reply>;
     };
 
+/** One request of the wire. */
+export interface Call {
+  readonly params: Params;
+  /** What stands in the place of `:id` in the path. */
+  readonly id: string;
+}
+
+/** What changed stays, also where the answer is an error: a declined card. */
+export interface Reply {
+  readonly status: number;
+  readonly body: object;
+}
+
 export function failing(status: number, error: RefusalFields): Reply {
   return { status, body: { error } };
 }
@@ -37,7 +37,7 @@ export function isReply(answer: object): answer is Reply {
   return 'status' in answer && typeof answer.status === 'number' && 'body' in answer;
 }
 
-export interface ListObject {
+interface ListObject {
   readonly object: 'list';
   readonly data: readonly object[];
   readonly has_more: boolean;
@@ -46,29 +46,6 @@ export interface ListObject {
 
 export function listObject(url: string, data: readonly object[], hasMore = false): ListObject {
   return { object: 'list', data, has_more: hasMore, url };
-}
-
-/** The parameters that every list has. */
-export function pageOf({ params }: Call): AskedList {
-  const range = params.has('created') ? createdOf(params) : {};
-  return {
-    limit: params.whole('limit', { min: 1, max: 100 }) ?? 10,
-    startingAfter: params.text('starting_after', 255),
-    endingBefore: params.text('ending_before', 255),
-    ...range,
-  };
-}
-
-function createdOf(params: Params): Pick<AskedList, 'createdFrom' | 'createdUntil'> {
-  const group = params.group('created');
-  if (group === undefined) return {};
-  const bounds = { min: 0, max: 99_999_999_999 };
-  const [gte, gt] = [group.whole('gte', bounds), group.whole('gt', bounds)];
-  const [lte, lt] = [group.whole('lte', bounds), group.whole('lt', bounds)];
-  return {
-    createdFrom: gte ?? (gt === undefined ? undefined : gt + 1),
-    createdUntil: lte ?? (lt === undefined ? undefined : lt - 1),
-  };
 }
 
 /** A list of one kind, filtered by those of its fields that the request names. */
@@ -101,4 +78,38 @@ export function filters(params: Params, names: readonly string[]): Record<string
     if (value !== undefined) found[name] = value === 'true' ? true : value === 'false' ? false : value;
   }
   return found;
+}
+
+const MISSING_CARD = ['cancel', 'create_invoice', 'pause'] as const;
+
+/** The trial of a subscription, as its own parameters and those of a checkout session name it. */
+export function trialOf(params: Params | undefined): Trial {
+  const ending = params?.group('trial_settings')?.group('end_behavior');
+  return {
+    trialDays: params?.whole('trial_period_days', { min: 1, max: 730 }) ?? null,
+    missingCard: ending?.choice('missing_payment_method', MISSING_CARD) ?? 'create_invoice',
+  };
+}
+
+/** The parameters that every list has. */
+function pageOf({ params }: Call): AskedList {
+  const range = params.has('created') ? createdOf(params) : {};
+  return {
+    limit: params.whole('limit', { min: 1, max: 100 }) ?? 10,
+    startingAfter: params.text('starting_after', 255),
+    endingBefore: params.text('ending_before', 255),
+    ...range,
+  };
+}
+
+function createdOf(params: Params): Pick<AskedList, 'createdFrom' | 'createdUntil'> {
+  const group = params.group('created');
+  if (group === undefined) return {};
+  const bounds = { min: 0, max: 99_999_999_999 };
+  const [gte, gt] = [group.whole('gte', bounds), group.whole('gt', bounds)];
+  const [lte, lt] = [group.whole('lte', bounds), group.whole('lt', bounds)];
+  return {
+    createdFrom: gte ?? (gt === undefined ? undefined : gt + 1),
+    createdUntil: lte ?? (lt === undefined ? undefined : lt - 1),
+  };
 }

@@ -17,7 +17,7 @@ export interface Emission {
 }
 
 /** As many as the provider lets a test account have. */
-const MAX_ENDPOINTS = 16;
+export const MAX_ENDPOINTS = 16;
 
 export async function enabledEndpoints(objects: ObjectStore): Promise<readonly Stripe.WebhookEndpoint[]> {
   const asked = { where: { status: 'enabled' }, limit: MAX_ENDPOINTS };

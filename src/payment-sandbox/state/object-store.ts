@@ -31,7 +31,8 @@ interface Hidden {
   'checkout.session': {
     readonly lines: readonly Stripe.LineItem[];
     readonly paymentMetadata: Stripe.Metadata;
-    readonly subscription: SubscriptionWish | null;
+    /** Of the subscription that the session starts. */
+    readonly subscription: (Trial & { readonly metadata: Stripe.Metadata }) | null;
   };
   subscription: {
     /** Of which period's end it was said that an invoice comes. */
@@ -41,8 +42,7 @@ interface Hidden {
   webhook_endpoint: { readonly secret: string };
 }
 
-export interface SubscriptionWish {
-  readonly metadata: Stripe.Metadata;
+export interface Trial {
   readonly trialDays: number | null;
   readonly missingCard: Stripe.Subscription.TrialSettings.EndBehavior.MissingPaymentMethod;
 }

@@ -14,6 +14,21 @@ import {
   readAhead,
 } from './object-store.ts';
 
+export interface World {
+  /** Of several changes at once, one after the other; all of it or nothing. */
+  change<T>(work: (turn: Turn, statements: Statements) => Promise<T>, how?: ChangeOptions): Promise<T>;
+  readonly objects: ObjectStore;
+  /** Seconds, by the sandbox's clock. */
+  now(): Promise<number>;
+  newId(prefix: string, length?: number): string;
+}
+
+interface ChangeOptions {
+  /** At another moment than now, in the sandbox's seconds. */
+  readonly at?: number;
+  readonly request?: Emission['request'];
+}
+
 /** One change of the sandbox's world: everything in it is kept together with its events, or not at all. */
 export interface Turn {
   readonly objects: ObjectStore;
@@ -28,74 +43,11 @@ export interface Turn {
   takeSwitch(name: 'finalization_failure'): Promise<boolean>;
 }
 
-export async function need<K extends Kind>(
-  turn: Pick<Turn, 'objects'>,
-  kind: K,
-  id: string,
-  param: string,
-  status: 400 | 404 = 400,
-): Promise<Kept<K>> {
-  const found = await turn.objects.find(kind, id);
-  if (found === null) throw noSuch(kind, id, param, status);
-  return found;
-}
-
-/** Keeps the object as it is now and says what it was before. Nothing is said where nothing changed. */
-export async function keepUpdate<K extends Kind>(
-  turn: Turn,
-  kind: K,
-  before: Bodies[K],
-  after: Bodies[K],
-  rest: { hidden: HiddenOf<K>; dueAt?: number | null; event: Stripe.Event.Type },
-): Promise<void> {
-  await turn.objects.put(kind, after, rest);
-  const previous = differences(before, after);
-  if (Object.keys(previous).length > 0) await turn.emit(rest.event, after, previous);
-}
-
-/** The old values of what changed; of a nested object only its changed parts, of a list all of it. */
-export function differences(before: object, after: object): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
-  const newer = after as Record<string, unknown>;
-  for (const [name, old] of Object.entries(before)) {
-    const now = newer[name];
-    if (JSON.stringify(old) === JSON.stringify(now)) continue;
-    const isNested = isPlain(old) && isPlain(now);
-    found[name] = isNested ? differences(old, now) : old;
-  }
-  for (const name of Object.keys(after)) if (!(name in before)) found[name] = null;
-  return found;
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** An object of the wire refers to another by its id, or has it in it where that was asked for. */
-export function idIn(reference: string | { readonly id: string } | null): string | null {
-  return typeof reference === 'string' || reference === null ? reference : reference.id;
-}
-
 interface WorldOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly baseUrl: () => string;
-}
-
-export interface World {
-  /** Of several changes at once, one after the other; all of it or nothing. */
-  change<T>(work: (turn: Turn, statements: Statements) => Promise<T>, how?: ChangeOptions): Promise<T>;
-  readonly objects: ObjectStore;
-  /** Seconds, by the sandbox's clock. */
-  now(): Promise<number>;
-  newId(prefix: string, length?: number): string;
-}
-
-interface ChangeOptions {
-  /** At another moment than now, in the sandbox's seconds. */
-  readonly at?: number;
-  readonly request?: Emission['request'];
 }
 
 /** Any number will do, as long as it stays the same: it names the lock of the sandbox's changes. */
@@ -144,4 +96,52 @@ export function createWorld({ database, clock, secrets, baseUrl }: WorldOptions)
         return await work(turn, transaction);
       }),
   };
+}
+
+export async function need<K extends Kind>(
+  turn: Pick<Turn, 'objects'>,
+  kind: K,
+  id: string,
+  param: string,
+  status: 400 | 404 = 400,
+): Promise<Kept<K>> {
+  const found = await turn.objects.find(kind, id);
+  if (found === null) throw noSuch(kind, id, param, status);
+  return found;
+}
+
+/** Keeps the object as it is now and says what it was before. Nothing is said where nothing changed. */
+export async function keepUpdate<K extends Kind>(
+  turn: Turn,
+  kind: K,
+  before: Bodies[K],
+  after: Bodies[K],
+  rest: { hidden: HiddenOf<K>; dueAt?: number | null; event: Stripe.Event.Type },
+): Promise<void> {
+  await turn.objects.put(kind, after, rest);
+  const previous = differences(before, after);
+  if (Object.keys(previous).length > 0) await turn.emit(rest.event, after, previous);
+}
+
+/** The old values of what changed; of a nested object only its changed parts, of a list all of it. */
+export function differences(before: object, after: object): Record<string, unknown> {
+  const found: Record<string, unknown> = {};
+  const newer = after as Record<string, unknown>;
+  for (const [name, old] of Object.entries(before)) {
+    const now = newer[name];
+    if (JSON.stringify(old) === JSON.stringify(now)) continue;
+    const isNested = isPlain(old) && isPlain(now);
+    found[name] = isNested ? differences(old, now) : old;
+  }
+  for (const name of Object.keys(after)) if (!(name in before)) found[name] = null;
+  return found;
+}
+
+function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** An object of the wire refers to another by its id, or has it in it where that was asked for. */
+export function idIn(reference: string | { readonly id: string } | null): string | null {
+  return typeof reference === 'string' || reference === null ? reference : reference.id;
 }
