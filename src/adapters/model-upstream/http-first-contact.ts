@@ -38,21 +38,21 @@ interface Trial {
 }
 
 /** One call's wait for its host. */
-export interface Contact {
+interface Contact {
   /** The host has answered. */
   heard(): void;
   /** The call is over without an answer. */
   leave(): void;
 }
 
-export interface FirstContactParts {
+interface FirstContactParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly connectTimeoutMs: number;
   readonly connect: Connect;
 }
 
-export interface FirstContact {
+interface FirstContact {
   begin(baseUrl: string, onUnreachable: () => void): Contact;
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../../ports/clock.ts';
 /** Says whether calls may go to a host. At once where it was asked lately. */
 export type MayReach = (hostname: string) => boolean | Promise<boolean>;
 
-export interface ReachableHostsParts {
+interface ReachableHostsParts {
   readonly clock: Clock;
   /** Networks inside of which providers may stand all the same, such as 10.0.0.0/8. */
   readonly allowed: readonly string[];

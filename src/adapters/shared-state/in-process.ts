@@ -20,7 +20,7 @@ interface InProcessStateOptions {
 }
 
 /**
- * Shared state for a process that is alone. What it holds is bounded by what is alive: see expiring-maps.ts.
+ * Shared state for a process that is alone. What it holds is bounded by what is alive: see in-process/expiring-maps.ts.
  * `advance` moves its time on, for tests.
  */
 export function createInProcessState(

@@ -9,7 +9,7 @@ import { channelPrefix, createRedisValues, runScript, type ScriptRunner, tagKeys
 import { settleCall, settleScript } from './redis/settle-script.ts';
 import { createRedisSubscriptions } from './redis/subscriptions.ts';
 
-export interface RedisStateOptions {
+interface RedisStateOptions {
   url: string;
   log: Log;
   /** For time-outs and pauses. They are about the network: a test that moves its clock leaves this out. */

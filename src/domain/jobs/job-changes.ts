@@ -79,33 +79,6 @@ export async function createJob(
   return { outcome: 'created', job };
 }
 
-const NOTHING: JobFields = {
-  title: '',
-  description: '',
-  location: null,
-  remote: false,
-  employmentType: null,
-  mustHave: [],
-  niceToHave: [],
-  minMonthsExperience: null,
-};
-
-/** Keeps the file in the place of the one before it, and a job for the worker with it. */
-async function sendToWorker(
-  transaction: Transaction,
-  jobQueue: Pick<JobQueue, 'enqueue'>,
-  job: Job,
-  { name, bytes }: JobFile,
-): Promise<void> {
-  await transaction.query(
-    `insert into job_files (job_id, name, sha256, bytes, created_at) values ($1, $2, sha256($3::bytea), $3, $4)
-     on conflict (job_id) do update set name = excluded.name, sha256 = excluded.sha256, bytes = excluded.bytes,
-       created_at = excluded.created_at`,
-    [job.id, name, bytes, job.updatedAt],
-  );
-  await jobQueue.enqueue(DOCUMENT_QUEUE.name, { jobId: job.id }, { within: transaction });
-}
-
 interface JobChanges {
   readonly companyId: string;
   readonly jobId: string;
@@ -155,12 +128,6 @@ export async function changeJob(
   const job = await writeJob(transaction, next, { ...change, at: new Date(clock.now()) });
   if (file !== undefined) await sendToWorker(transaction, jobQueue, job, file);
   return { outcome: 'changed', job, isNew: true };
-}
-
-/** Fields that a person has set are not taken from a posting. */
-export function withoutGiven(read: Partial<JobFields>, given: readonly JobFieldName[]): Partial<JobFields> {
-  const entries = Object.entries(read).filter(([name]) => !given.includes(name as JobFieldName));
-  return Object.fromEntries(entries) as Partial<JobFields>;
 }
 
 /** Null for a job of another company, as for one that does not exist. */
@@ -218,9 +185,10 @@ export async function writeJob(transaction: Transaction, next: Job, change: Writ
   return job;
 }
 
-function isSame(old: Job, next: Job): boolean {
-  const texts = [old, next].map(({ given: _given, ...rest }) => JSON.stringify(rest));
-  return texts[0] === texts[1];
+/** Fields that a person has set are not taken from a posting. */
+export function withoutGiven(read: Partial<JobFields>, given: readonly JobFieldName[]): Partial<JobFields> {
+  const entries = Object.entries(read).filter(([name]) => !given.includes(name as JobFieldName));
+  return Object.fromEntries(entries) as Partial<JobFields>;
 }
 
 /**
@@ -235,3 +203,35 @@ export const DOCUMENT_QUEUE: QueueDefinition = {
   runSeconds: 600,
   heartbeatSeconds: 30,
 };
+
+const NOTHING: JobFields = {
+  title: '',
+  description: '',
+  location: null,
+  remote: false,
+  employmentType: null,
+  mustHave: [],
+  niceToHave: [],
+  minMonthsExperience: null,
+};
+
+/** Keeps the file in the place of the one before it, and a job for the worker with it. */
+async function sendToWorker(
+  transaction: Transaction,
+  jobQueue: Pick<JobQueue, 'enqueue'>,
+  job: Job,
+  { name, bytes }: JobFile,
+): Promise<void> {
+  await transaction.query(
+    `insert into job_files (job_id, name, sha256, bytes, created_at) values ($1, $2, sha256($3::bytea), $3, $4)
+     on conflict (job_id) do update set name = excluded.name, sha256 = excluded.sha256, bytes = excluded.bytes,
+       created_at = excluded.created_at`,
+    [job.id, name, bytes, job.updatedAt],
+  );
+  await jobQueue.enqueue(DOCUMENT_QUEUE.name, { jobId: job.id }, { within: transaction });
+}
+
+function isSame(old: Job, next: Job): boolean {
+  const texts = [old, next].map(({ given: _given, ...rest }) => JSON.stringify(rest));
+  return texts[0] === texts[1];
+}

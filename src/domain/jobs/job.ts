@@ -143,7 +143,7 @@ export interface JobVersion {
   readonly changedAt: Date;
 }
 
-interface JobWish {
+interface JobListArgs {
   readonly limit: number;
   /** The id of the last job of the page before. */
   readonly after: string | null;
@@ -163,7 +163,7 @@ export const LONGEST_SEARCH = 200;
 export async function listJobs(
   statements: Statements,
   companyId: string,
-  { limit, after, status, updatedSince = null, words = [] }: JobWish,
+  { limit, after, status, updatedSince = null, words = [] }: JobListArgs,
 ): Promise<readonly Job[]> {
   return await statements.query<Job>(
     `select ${JOB_COLUMNS} from jobs

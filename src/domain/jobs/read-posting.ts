@@ -76,27 +76,6 @@ export async function applyPostingReading(
   });
 }
 
-async function writeReading(
-  transaction: Transaction,
-  job: Job,
-  reading: PostingReading,
-  at: Date,
-): Promise<Job> {
-  if (reading.outcome === 'failed') {
-    const parseProblem = reading.problem.slice(0, LONGEST_PROBLEM);
-    const failed = { ...job, parsing: 'FAILED', parseProblem } as const;
-    return await writeJob(transaction, failed, { what: 'parse-failed', changedBy: null, at });
-  }
-  const { posting, engine } = reading;
-  const read = withoutGiven(fieldsOfPosting(posting), job.given);
-  const next = { ...job, ...read, parsing: 'DONE', parseProblem: null, engine } as const;
-  return await writeJob(transaction, next, { what: 'parsed', changedBy: null, at, posting });
-}
-
-function isWaiting({ parsing, parseProblem }: Job): boolean {
-  return parsing === 'PENDING' || parseProblem === POSTING_GAVE_UP;
-}
-
 /** As much of a read posting as a job takes over. The whole of it is kept beside the job. */
 export interface ReadPosting {
   readonly title: string | null;
@@ -136,6 +115,27 @@ export function titleBeforeReading(file: { readonly name: string }, text: string
   const first = text?.split('\n').find((line) => line.trim() !== '');
   const name = file.name.replace(/\.[a-z0-9]{1,5}$/i, '');
   return lineOf(first ?? null, LONGEST_TITLE) ?? lineOf(name, LONGEST_TITLE) ?? 'Untitled posting';
+}
+
+async function writeReading(
+  transaction: Transaction,
+  job: Job,
+  reading: PostingReading,
+  at: Date,
+): Promise<Job> {
+  if (reading.outcome === 'failed') {
+    const parseProblem = reading.problem.slice(0, LONGEST_PROBLEM);
+    const failed = { ...job, parsing: 'FAILED', parseProblem } as const;
+    return await writeJob(transaction, failed, { what: 'parse-failed', changedBy: null, at });
+  }
+  const { posting, engine } = reading;
+  const read = withoutGiven(fieldsOfPosting(posting), job.given);
+  const next = { ...job, ...read, parsing: 'DONE', parseProblem: null, engine } as const;
+  return await writeJob(transaction, next, { what: 'parsed', changedBy: null, at, posting });
+}
+
+function isWaiting({ parsing, parseProblem }: Job): boolean {
+  return parsing === 'PENDING' || parseProblem === POSTING_GAVE_UP;
 }
 
 function requirementsOf(texts: readonly string[]): readonly string[] | null {

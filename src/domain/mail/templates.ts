@@ -34,12 +34,12 @@ export type MailData<Kind extends MailKind> = z.input<(typeof TEMPLATES)[Kind]['
 /** As it is kept: plain JSON. */
 export type KeptData = { readonly [field: string]: unknown };
 
-export type ReadData =
+type ReadData =
   | { readonly outcome: 'read'; readonly data: KeptData; readonly expiresAt: Date | null }
   /** Names the fields, never what is in them. */
   | { readonly outcome: 'invalid'; readonly reason: string };
 
-export type WrittenMail =
+type WrittenMail =
   | { readonly outcome: 'written'; readonly content: MailContent }
   | { readonly outcome: 'invalid'; readonly reason: string };
 

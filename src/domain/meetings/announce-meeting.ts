@@ -5,7 +5,7 @@ import { MEETING_COLUMNS, type Meeting } from './meeting.ts';
 import { roomNameOf } from './room-events.ts';
 import { lockRoom, type RefoldParts, refoldRoom } from './rooms.ts';
 
-export interface WantedMeeting {
+interface WantedMeeting {
   readonly companyId: string;
   readonly createdBy: string;
   readonly room: string;

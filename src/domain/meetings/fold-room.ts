@@ -21,23 +21,34 @@ export interface RoomUse {
   readonly eventIds: bigint[];
 }
 
+/** A meeting that somebody has announced. */
+interface Announcement {
+  readonly id: string;
+  readonly announcedAtMs: number;
+  readonly startsAtMs: number | null;
+}
+
+interface AssignedUses {
+  /** Null for uses that nobody has announced: a meeting of their own. */
+  readonly announcementId: string | null;
+  readonly uses: readonly RoomUse[];
+}
+
 export const ORPHAN_MS = 12 * 3_600_000;
 const SAME_MS = 10_000;
 /** Those who leave are told of after the room has ended, by a clock of whole seconds. */
 const LEAVING_MS = 300_000;
 
-type PointKind = 'end' | 'start' | 'presence' | 'left';
-
-interface Point {
-  readonly atMs: number;
-  readonly kind: PointKind;
-  /** The moment that the event itself is about; a destroyed room also tells when it was made. */
-  readonly eventId: bigint | null;
-  readonly beganAtMs: number | null;
-}
-
-/** At one moment the end of a use comes before the start of the next one. */
-const RANKS: Readonly<Record<PointKind, number>> = { end: 0, start: 1, presence: 2, left: 3 };
+const MINUTE_MS = 60_000;
+/** What was before the announcement is not the announcer's; two machines' clocks may differ by this much. */
+const BEFORE_ANNOUNCEMENT_MS = 5 * MINUTE_MS;
+/** People come early. */
+const EARLIEST_MS = 60 * MINUTE_MS;
+const A_LITTLE_EARLY_MS = 5 * MINUTE_MS;
+/** Past this a planned meeting was not held. */
+export const LATEST_MS = 240 * MINUTE_MS;
+/** A room that everybody has dropped out of is destroyed, and made anew when they are back. */
+const REJOIN_MS = 10 * MINUTE_MS;
 
 export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonly RoomUse[] {
   const points = events.flatMap(pointsOf);
@@ -69,6 +80,52 @@ export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonl
   if (current !== null && nowMs - lastHeardMs > ORPHAN_MS) abandon();
   return uses;
 }
+
+/**
+ * Which use of a room is which meeting. A planned meeting has every use that begins in its time: of several plans, the
+ * one that is on by the plan, else the next to come. One without a time has the first use after it was announced, with
+ * those that follow at once.
+ */
+export function assignUses(
+  uses: readonly RoomUse[],
+  announcements: readonly Announcement[],
+): readonly AssignedUses[] {
+  const ordered = announcements.toSorted((a, b) => timeOf(a) - timeOf(b) || (a.id < b.id ? -1 : 1));
+  const assigned: { announcementId: string | null; uses: RoomUse[] }[] = [];
+  const groupOf = (id: string) => assigned.find(({ announcementId }) => announcementId === id) ?? null;
+  for (const use of uses) {
+    const planned = plannedFor(use, ordered);
+    const open = planned ?? unplannedFor(use, ordered, (id) => groupOf(id)?.uses.at(-1) ?? null);
+    if (open !== null) {
+      const group = groupOf(open.id);
+      if (group === null) assigned.push({ announcementId: open.id, uses: [use] });
+      else group.uses.push(use);
+      continue;
+    }
+    const last = assigned.findLast(({ announcementId }) => announcementId === null);
+    if (last !== undefined && isRejoin(last.uses.at(-1), use)) last.uses.push(use);
+    else assigned.push({ announcementId: null, uses: [use] });
+  }
+  return assigned;
+}
+
+/** Whether a use may be shown to who announced the room. */
+export function isAfter(announcedAtMs: number, use: RoomUse): boolean {
+  return beginOf(use) >= announcedAtMs - BEFORE_ANNOUNCEMENT_MS;
+}
+
+type PointKind = 'end' | 'start' | 'presence' | 'left';
+
+interface Point {
+  readonly atMs: number;
+  readonly kind: PointKind;
+  /** The moment that the event itself is about; a destroyed room also tells when it was made. */
+  readonly eventId: bigint | null;
+  readonly beganAtMs: number | null;
+}
+
+/** At one moment the end of a use comes before the start of the next one. */
+const RANKS: Readonly<Record<PointKind, number>> = { end: 0, start: 1, presence: 2, left: 3 };
 
 function open(uses: RoomUse[], { atMs, kind, beganAtMs }: Point): RoomUse {
   const use: RoomUse = {
@@ -129,66 +186,9 @@ function compareIds(a: Point, b: Point): number {
   return Number((a.eventId ?? 0n) - (b.eventId ?? 0n));
 }
 
-/** A meeting that somebody has announced. */
-interface Announcement {
-  readonly id: string;
-  readonly announcedAtMs: number;
-  readonly startsAtMs: number | null;
-}
-
-interface AssignedUses {
-  /** Null for uses that nobody has announced: a meeting of their own. */
-  readonly announcementId: string | null;
-  readonly uses: readonly RoomUse[];
-}
-
-const MINUTE_MS = 60_000;
-/** What was before the announcement is not the announcer's; two machines' clocks may differ by this much. */
-const BEFORE_ANNOUNCEMENT_MS = 5 * MINUTE_MS;
-/** People come early. */
-const EARLIEST_MS = 60 * MINUTE_MS;
-const A_LITTLE_EARLY_MS = 5 * MINUTE_MS;
-/** Past this a planned meeting was not held. */
-export const LATEST_MS = 240 * MINUTE_MS;
-/** A room that everybody has dropped out of is destroyed, and made anew when they are back. */
-const REJOIN_MS = 10 * MINUTE_MS;
-
-/**
- * Which use of a room is which meeting. A planned meeting has every use that begins in its time: of several plans, the
- * one that is on by the plan, else the next to come. One without a time has the first use after it was announced, with
- * those that follow at once.
- */
-export function assignUses(
-  uses: readonly RoomUse[],
-  announcements: readonly Announcement[],
-): readonly AssignedUses[] {
-  const ordered = announcements.toSorted((a, b) => timeOf(a) - timeOf(b) || (a.id < b.id ? -1 : 1));
-  const assigned: { announcementId: string | null; uses: RoomUse[] }[] = [];
-  const groupOf = (id: string) => assigned.find(({ announcementId }) => announcementId === id) ?? null;
-  for (const use of uses) {
-    const planned = plannedFor(use, ordered);
-    const open = planned ?? unplannedFor(use, ordered, (id) => groupOf(id)?.uses.at(-1) ?? null);
-    if (open !== null) {
-      const group = groupOf(open.id);
-      if (group === null) assigned.push({ announcementId: open.id, uses: [use] });
-      else group.uses.push(use);
-      continue;
-    }
-    const last = assigned.findLast(({ announcementId }) => announcementId === null);
-    if (last !== undefined && isRejoin(last.uses.at(-1), use)) last.uses.push(use);
-    else assigned.push({ announcementId: null, uses: [use] });
-  }
-  return assigned;
-}
-
 /** When it began, or the little that is known of it. */
 function beginOf({ startedAtMs, endedAtMs }: RoomUse): number {
   return startedAtMs ?? endedAtMs ?? 0;
-}
-
-/** Whether a use may be shown to who announced the room. */
-export function isAfter(announcedAtMs: number, use: RoomUse): boolean {
-  return beginOf(use) >= announcedAtMs - BEFORE_ANNOUNCEMENT_MS;
 }
 
 function timeOf({ startsAtMs, announcedAtMs }: Announcement): number {

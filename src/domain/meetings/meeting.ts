@@ -58,7 +58,7 @@ export function spanOf(uses: readonly KeptUse[]): {
   return { startedAt: date(first?.startedAt ?? first?.endedAt), endedAt: date(last?.endedAt) };
 }
 
-interface MeetingWish {
+interface MeetingListArgs {
   readonly limit: number;
   /** The id of the last meeting of the page before. */
   readonly after: string | null;
@@ -68,7 +68,7 @@ interface MeetingWish {
 export async function listMeetings(
   statements: Statements,
   companyId: string | null,
-  { limit, after }: MeetingWish,
+  { limit, after }: MeetingListArgs,
 ): Promise<readonly Meeting[]> {
   return await statements.query<Meeting>(
     `select ${MEETING_COLUMNS} from meetings

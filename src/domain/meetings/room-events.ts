@@ -32,31 +32,8 @@ export interface StoredEvent extends RoomEvent {
   readonly meetingId: string | null;
 }
 
-/** What a sender that sends the same again sends again; bounded by the bounds of what goes in. */
-export function dedupeKeyOf(
-  { kind, isBreakout, happenedAtMs, occupants }: RoomEvent,
-  place: { readonly jid: string | null; readonly breakoutId: string | null },
-): string {
-  const who = kind === 'joined' || kind === 'left' ? (occupants[0]?.jid ?? occupants[0]?.id ?? '') : '';
-  const breakout = isBreakout ? (place.breakoutId ?? place.jid ?? 'breakout') : '';
-  return [kind, happenedAtMs, place.jid ?? '', breakout, who].join('|').slice(0, 1_000);
-}
-
-interface EventRow {
-  readonly id: bigint;
-  readonly kind: RoomEventKind;
-  readonly isBreakout: boolean;
-  readonly happenedAt: Date;
-  readonly beganAt: Date | null;
-  readonly occupants: readonly Occupant[];
-  readonly meetingId: string | null;
-}
-
 /** A room that is told of more often than this in ten days is not one that people meet in: its newest ones count. */
 const MOST_EVENTS = 20_000;
-
-const EVENT_COLUMNS = `id, kind, is_breakout as "isBreakout", happened_at as "happenedAt", began_at as "beganAt", occupants,
-  meeting_id as "meetingId"`;
 
 /** Null where it was there before. */
 export async function insertEvent(
@@ -120,8 +97,14 @@ export async function readMeetingEvents(
   return rows.map(eventOf);
 }
 
-function eventOf({ happenedAt, beganAt, ...rest }: EventRow): StoredEvent {
-  return { ...rest, happenedAtMs: happenedAt.getTime(), beganAtMs: beganAt?.getTime() ?? null };
+/** What a sender that sends the same again sends again; bounded by the bounds of what goes in. */
+export function dedupeKeyOf(
+  { kind, isBreakout, happenedAtMs, occupants }: RoomEvent,
+  place: { readonly jid: string | null; readonly breakoutId: string | null },
+): string {
+  const who = kind === 'joined' || kind === 'left' ? (occupants[0]?.jid ?? occupants[0]?.id ?? '') : '';
+  const breakout = isBreakout ? (place.breakoutId ?? place.jid ?? 'breakout') : '';
+  return [kind, happenedAtMs, place.jid ?? '', breakout, who].join('|').slice(0, 1_000);
 }
 
 const LONGEST_ROOM_NAME = 300;
@@ -131,4 +114,21 @@ const NOT_IN_A_NAME = /[\p{C}\u2028\u2029]/u;
 export function roomNameOf(text: string): string | null {
   const name = text.trim().toLowerCase();
   return name === '' || name.length > LONGEST_ROOM_NAME || NOT_IN_A_NAME.test(name) ? null : name;
+}
+
+interface EventRow {
+  readonly id: bigint;
+  readonly kind: RoomEventKind;
+  readonly isBreakout: boolean;
+  readonly happenedAt: Date;
+  readonly beganAt: Date | null;
+  readonly occupants: readonly Occupant[];
+  readonly meetingId: string | null;
+}
+
+const EVENT_COLUMNS = `id, kind, is_breakout as "isBreakout", happened_at as "happenedAt", began_at as "beganAt", occupants,
+  meeting_id as "meetingId"`;
+
+function eventOf({ happenedAt, beganAt, ...rest }: EventRow): StoredEvent {
+  return { ...rest, happenedAtMs: happenedAt.getTime(), beganAtMs: beganAt?.getTime() ?? null };
 }

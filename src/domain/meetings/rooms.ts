@@ -26,10 +26,28 @@ type Reception =
   /** Its time is so far off that it cannot be one of ours. */
   | { readonly outcome: 'far-off'; readonly message: string };
 
-const MINUTE_MS = 60_000;
-/** A sender that was away tells what it has kept; one whose clock is wrong must not end a meeting of next year. */
-const OLDEST_MS = 7 * 24 * 60 * MINUTE_MS;
-const NEWEST_MS = 10 * MINUTE_MS;
+export interface RefoldParts {
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+}
+
+/** The room, locked by the caller. */
+interface LockedRoom {
+  readonly room: string;
+  readonly companyId: string | null;
+  readonly announcedAt: Date | null;
+}
+
+const DAY_MS = 86_400_000;
+/** A sender that was down delivers what it has stored; one whose clock is wrong must not end a meeting of next year. */
+const OLDEST_MS = 7 * DAY_MS;
+const NEWEST_MS = 10 * 60_000;
+/** Events come up to a week late; what is older than this is as it is. */
+const LOOK_BACK_MS = 10 * DAY_MS;
+/** What happened in rooms that nobody has announced. */
+const KEEP_UNANNOUNCED_MS = 30 * DAY_MS;
+const MOST_ROOMS_AT_ONCE = 500;
 
 /**
  * Writes down what the meeting server told and says which meeting it belongs to. All of it is one short transaction;
@@ -64,40 +82,6 @@ export async function receiveEvent(
     return { outcome: 'received', meetingId, isNew: added !== null };
   });
 }
-
-/** Of who is in a list beside the event only the time is dropped: what the room did is still true. */
-function withoutFarOff(occupant: Occupant, isFarOff: (ms: number) => boolean): Occupant {
-  const near = (ms: number | null) => (ms === null || isFarOff(ms) ? null : ms);
-  return { ...occupant, joinedAtMs: near(occupant.joinedAtMs), leftAtMs: near(occupant.leftAtMs) };
-}
-
-/** Makes the room known, too. Whoever else comes waits for this transaction's end. */
-export async function lockRoom(transaction: Transaction, room: string): Promise<LockedRoom> {
-  const [locked] = await transaction.query<LockedRoom>(
-    `insert into rooms (room) values ($1) on conflict (room) do update set room = excluded.room
-     returning room, company_id as "companyId", announced_at as "announcedAt"`,
-    [room],
-  );
-  if (locked === undefined) throw new Error('a room could not be locked');
-  return locked;
-}
-
-export interface RefoldParts {
-  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
-  readonly secrets: Pick<Secrets, 'newId'>;
-  readonly clock: Clock;
-}
-
-/** The room, locked by the caller. */
-interface LockedRoom {
-  readonly room: string;
-  readonly companyId: string | null;
-  readonly announcedAt: Date | null;
-}
-
-const DAY_MS = 86_400_000;
-/** Events come up to a week late; what is older than this is as it is. */
-const LOOK_BACK_MS = 10 * DAY_MS;
 
 /**
  * Brings a room's meetings into agreement with its events and announcements, and hands on those that have changed. The
@@ -143,6 +127,37 @@ export async function refoldRoom(
   await transaction.query(`delete from meetings where id = any($1::uuid[]) and origin = 'room'`, [
     [...spare.keys()],
   ]);
+}
+
+/** Makes the room known, too. Whoever else comes waits for this transaction's end. */
+export async function lockRoom(transaction: Transaction, room: string): Promise<LockedRoom> {
+  const [locked] = await transaction.query<LockedRoom>(
+    `insert into rooms (room) values ($1) on conflict (room) do update set room = excluded.room
+     returning room, company_id as "companyId", announced_at as "announcedAt"`,
+    [room],
+  );
+  if (locked === undefined) throw new Error('a room could not be locked');
+  return locked;
+}
+
+export interface MeetingRetentionParts extends RefoldParts {
+  readonly database: Database;
+  readonly log: Log;
+}
+
+/** Closes meetings whose end was lost, marks those that were not held, and deletes old ones of unannounced rooms. */
+export function createMeetingRetentionHandler(parts: MeetingRetentionParts): JobHandler {
+  return async ({ signal }) => {
+    await closeOrphans(parts, signal);
+    await noteNotHeld(parts);
+    await dropUnannounced(parts);
+  };
+}
+
+/** Of who is in a list beside the event only the time is dropped: what the room did is still true. */
+function withoutFarOff(occupant: Occupant, isFarOff: (ms: number) => boolean): Occupant {
+  const near = (ms: number | null) => (ms === null || isFarOff(ms) ? null : ms);
+  return { ...occupant, joinedAtMs: near(occupant.joinedAtMs), leftAtMs: near(occupant.leftAtMs) };
 }
 
 interface FoldedMeeting {
@@ -194,25 +209,6 @@ function sessionsText(uses: readonly KeptUse[]): string {
   );
 }
 
-export interface MeetingRetentionParts extends RefoldParts {
-  readonly database: Database;
-  readonly log: Log;
-}
-
-const ONE_DAY_MS = 86_400_000;
-/** What happened in rooms that nobody has announced. */
-const KEEP_UNANNOUNCED_MS = 30 * ONE_DAY_MS;
-const MOST_ROOMS_AT_ONCE = 500;
-
-/** Closes meetings whose end was lost, marks those that were not held, and deletes old ones of unannounced rooms. */
-export function createMeetingRetentionHandler(parts: MeetingRetentionParts): JobHandler {
-  return async ({ signal }) => {
-    await closeOrphans(parts, signal);
-    await noteNotHeld(parts);
-    await dropUnannounced(parts);
-  };
-}
-
 async function closeOrphans(parts: MeetingRetentionParts, signal: AbortSignal): Promise<void> {
   const { database, clock, log } = parts;
   const rooms = await database.query<{ room: string; firstAt: Date }>(
@@ -224,7 +220,7 @@ async function closeOrphans(parts: MeetingRetentionParts, signal: AbortSignal): 
     if (signal.aborted) return;
     await database.transaction(async (transaction) => {
       const locked = await lockRoom(transaction, room);
-      await refoldRoom(transaction, parts, locked, firstAt.getTime() - ONE_DAY_MS);
+      await refoldRoom(transaction, parts, locked, firstAt.getTime() - DAY_MS);
     });
   }
   if (rooms.length > 0) log.info('rooms whose end may be lost were looked at', { rooms: rooms.length });

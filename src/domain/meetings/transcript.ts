@@ -47,16 +47,6 @@ export function sentencesOf({ text }: Utterance): readonly string[] {
   return sentences;
 }
 
-const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
-
-function speakerOf(line: string): { speaker: string | null; text: string } {
-  const voice = VOICE.exec(line);
-  const told = voice ?? SPEAKER.exec(line);
-  const rest = told === null ? line : line.slice(told[0].length);
-  const text = rest.replace(/<\/?[a-z][^>]{0,100}>/gi, '').trim();
-  return { speaker: told?.[1]?.trim() ?? null, text };
-}
-
 interface PostedTranscript {
   readonly meetingId: string;
   /** Whose it must be; undefined where the sender is one of ours. */
@@ -97,6 +87,16 @@ export async function postTranscript(
   );
   if (changed.length > 0) await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId }, { within: transaction });
   return { outcome: 'posted', meeting };
+}
+
+const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+function speakerOf(line: string): { speaker: string | null; text: string } {
+  const voice = VOICE.exec(line);
+  const told = voice ?? SPEAKER.exec(line);
+  const rest = told === null ? line : line.slice(told[0].length);
+  const text = rest.replace(/<\/?[a-z][^>]{0,100}>/gi, '').trim();
+  return { speaker: told?.[1]?.trim() ?? null, text };
 }
 
 function problemOf(text: string): string | null {

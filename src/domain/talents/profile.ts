@@ -53,6 +53,25 @@ export function fieldsOfProfile(profile: Profile): ProfileFields {
   };
 }
 
+/**
+ * What of the evidence still holds after a profile was edited by hand: the places of values that are the same under
+ * the same path. The others were typed by a person, and stand nowhere in the text. Null where nothing is left.
+ */
+export function keptEvidence(
+  evidence: readonly unknown[] | null,
+  before: Profile | null,
+  after: Profile,
+): readonly unknown[] | null {
+  if (evidence === null || before === null) return null;
+  const kept = evidence.filter((one) => {
+    const path = pathOf(one);
+    if (path === null) return false;
+    const value = valueAt(before, path);
+    return value !== undefined && value !== null && value === valueAt(after, path);
+  });
+  return kept.length === 0 ? null : kept;
+}
+
 function emailOf(value: unknown): string | null {
   const email = lineOf(value)?.toLowerCase() ?? null;
   return email !== null && /^[^\s@]+@[^\s@]+$/.test(email) && email.length <= 254 ? email : null;
@@ -85,25 +104,6 @@ function storable(json: string): string {
     .replaceAll('\\u0000', '')
     .toWellFormed()
     .replaceAll(/\\ud[89a-f][0-9a-f]{2}/gi, '\\ufffd');
-}
-
-/**
- * What of the evidence still holds after a profile was edited by hand: the places of values that are the same under
- * the same path. The others were typed by a person, and stand nowhere in the text. Null where nothing is left.
- */
-export function keptEvidence(
-  evidence: readonly unknown[] | null,
-  before: Profile | null,
-  after: Profile,
-): readonly unknown[] | null {
-  if (evidence === null || before === null) return null;
-  const kept = evidence.filter((one) => {
-    const path = pathOf(one);
-    if (path === null) return false;
-    const value = valueAt(before, path);
-    return value !== undefined && value !== null && value === valueAt(after, path);
-  });
-  return kept.length === 0 ? null : kept;
 }
 
 function pathOf(evidence: unknown): string | null {

@@ -5,7 +5,7 @@ import { lockTalent, type Profile, type Talent, writeTalent } from './talent.ts'
 import { recognise } from './talent-changes.ts';
 
 /** A CV that waits to be read. */
-export interface WaitingCv {
+interface WaitingCv {
   readonly talentId: string;
   readonly companyId: string;
   readonly fileId: string;

@@ -62,64 +62,6 @@ export async function createTalent(
   return { outcome: 'created', talent, isNew: true };
 }
 
-/** The talent who has it already; one whose CV could not be read gets another try. */
-async function sameFileAgain(
-  transaction: Transaction,
-  { jobQueue }: CreateTalentParts,
-  talentId: string,
-  changedBy: string | null,
-  at: Date,
-): Promise<CreatedTalent> {
-  const talent = await lockTalent(transaction, null, talentId);
-  if (talent === null) throw new Error('a talent with a file is gone');
-  await writeDecision(transaction, {
-    talentId,
-    earlierId: talentId,
-    because: 'same-file',
-    effect: 'returned',
-    at,
-  });
-  if (talent.status !== 'FAILED') return { outcome: 'created', talent, isNew: false };
-  const again = { ...talent, status: 'PENDING', problem: null } as const;
-  const waiting = await writeTalent(transaction, again, { what: 'sent-again', changedBy, at });
-  await jobQueue.enqueue(CV_QUEUE.name, { talentId }, { within: transaction });
-  return { outcome: 'created', talent: waiting, isNew: false };
-}
-
-async function findByFile(
-  transaction: Transaction,
-  companyId: string,
-  bytes: Uint8Array,
-): Promise<string | null> {
-  const rows = await transaction.query<{ talentId: string }>(
-    `select talent_id as "talentId" from talent_files where company_id = $1 and sha256 = sha256($2::bytea)`,
-    [companyId, bytes],
-  );
-  return rows[0]?.talentId ?? null;
-}
-
-/** False where the company has this file. Waits for whoever is about to have it. */
-async function keepFile(
-  transaction: Transaction,
-  { secrets }: CreateTalentParts,
-  { id, companyId, createdAt }: Talent,
-  { name, bytes }: TalentFile,
-): Promise<boolean> {
-  const rows = await transaction.query(
-    `insert into talent_files (id, talent_id, company_id, name, sha256, bytes, created_at)
-     values ($1, $2, $3, $4, sha256($5::bytea), $5, $6) on conflict (company_id, sha256) do nothing returning id`,
-    [secrets.newId(), id, companyId, name, bytes, createdAt],
-  );
-  return rows.length === 1;
-}
-
-function blankTalent(id: string, companyId: string, createdBy: string | null, at: Date): Talent {
-  const unknown = { name: null, email: null, phone: null, headline: null, profile: null } as const;
-  const unread = { evidence: null, document: null, engine: null, problem: null, duplicateOf: null } as const;
-  const own = { id, companyId, version: 1, createdBy, createdAt: at, updatedAt: at } as const;
-  return { ...own, status: 'PENDING', ...unknown, ...unread };
-}
-
 interface TalentEdit {
   readonly companyId: string;
   readonly talentId: string;
@@ -190,6 +132,77 @@ export async function recognise(transaction: Transaction, talent: Talent, at: Da
   return rows[0] ?? talent;
 }
 
+/**
+ * CVs that wait to be read, each as the id of its talent and nothing else. A run may take the reader's 20 s and two
+ * calls of a model; a database or a reader that is busy is tried again for about twenty minutes.
+ */
+export const CV_QUEUE: QueueDefinition = {
+  name: 'cv',
+  retries: 8,
+  retryDelaySeconds: 5,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 30,
+};
+
+/** The talent who has it already; one whose CV could not be read gets another try. */
+async function sameFileAgain(
+  transaction: Transaction,
+  { jobQueue }: CreateTalentParts,
+  talentId: string,
+  changedBy: string | null,
+  at: Date,
+): Promise<CreatedTalent> {
+  const talent = await lockTalent(transaction, null, talentId);
+  if (talent === null) throw new Error('a talent with a file is gone');
+  await writeDecision(transaction, {
+    talentId,
+    earlierId: talentId,
+    because: 'same-file',
+    effect: 'returned',
+    at,
+  });
+  if (talent.status !== 'FAILED') return { outcome: 'created', talent, isNew: false };
+  const again = { ...talent, status: 'PENDING', problem: null } as const;
+  const waiting = await writeTalent(transaction, again, { what: 'sent-again', changedBy, at });
+  await jobQueue.enqueue(CV_QUEUE.name, { talentId }, { within: transaction });
+  return { outcome: 'created', talent: waiting, isNew: false };
+}
+
+async function findByFile(
+  transaction: Transaction,
+  companyId: string,
+  bytes: Uint8Array,
+): Promise<string | null> {
+  const rows = await transaction.query<{ talentId: string }>(
+    `select talent_id as "talentId" from talent_files where company_id = $1 and sha256 = sha256($2::bytea)`,
+    [companyId, bytes],
+  );
+  return rows[0]?.talentId ?? null;
+}
+
+/** False where the company has this file. Waits for whoever is about to have it. */
+async function keepFile(
+  transaction: Transaction,
+  { secrets }: CreateTalentParts,
+  { id, companyId, createdAt }: Talent,
+  { name, bytes }: TalentFile,
+): Promise<boolean> {
+  const rows = await transaction.query(
+    `insert into talent_files (id, talent_id, company_id, name, sha256, bytes, created_at)
+     values ($1, $2, $3, $4, sha256($5::bytea), $5, $6) on conflict (company_id, sha256) do nothing returning id`,
+    [secrets.newId(), id, companyId, name, bytes, createdAt],
+  );
+  return rows.length === 1;
+}
+
+function blankTalent(id: string, companyId: string, createdBy: string | null, at: Date): Talent {
+  const unknown = { name: null, email: null, phone: null, headline: null, profile: null } as const;
+  const unread = { evidence: null, document: null, engine: null, problem: null, duplicateOf: null } as const;
+  const own = { id, companyId, version: 1, createdBy, createdAt: at, updatedAt: at } as const;
+  return { ...own, status: 'PENDING', ...unknown, ...unread };
+}
+
 async function findEarlier(transaction: Transaction, talent: Talent): Promise<Talent | null> {
   const { id, companyId, email, name, phone } = talent;
   const rows = await transaction.query<Talent>(
@@ -225,16 +238,3 @@ async function writeDecision(transaction: Transaction, decision: Decision): Prom
     [talentId, earlierId, because, effect, at],
   );
 }
-
-/**
- * CVs that wait to be read, each as the id of its talent and nothing else. A run may take the reader's 20 s and two
- * calls of a model; a database or a reader that is busy is tried again for about twenty minutes.
- */
-export const CV_QUEUE: QueueDefinition = {
-  name: 'cv',
-  retries: 8,
-  retryDelaySeconds: 5,
-  retryDelayMaxSeconds: 600,
-  runSeconds: 600,
-  heartbeatSeconds: 30,
-};

@@ -113,7 +113,7 @@ export async function lockTalent(
   return rows[0] ?? null;
 }
 
-interface TalentWish {
+interface TalentListArgs {
   readonly limit: number;
   /** The id of the last talent of the page before. */
   readonly after: string | null;
@@ -127,7 +127,7 @@ const MOST_AT_ONCE = 1_000;
 export async function listTalents(
   statements: Statements,
   companyId: string,
-  { limit, after, status = null }: TalentWish,
+  { limit, after, status = null }: TalentListArgs,
 ): Promise<readonly Talent[]> {
   return await statements.query<Talent>(
     `select ${TALENT_COLUMNS} from talents

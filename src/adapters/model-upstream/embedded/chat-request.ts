@@ -27,7 +27,7 @@ export interface ChatMessage {
   readonly toolCallId: string | null;
 }
 
-export type AnswerFormat =
+type AnswerFormat =
   | { readonly kind: 'text' }
   | { readonly kind: 'json-object' }
   | { readonly kind: 'json-schema'; readonly schema: unknown };
@@ -38,7 +38,7 @@ export interface ChatTool {
   readonly parameters: unknown;
 }
 
-export type ToolChoice =
+type ToolChoice =
   | { readonly kind: 'none' | 'auto' | 'required' }
   | { readonly kind: 'named'; readonly name: string };
 

@@ -1,3 +1,20 @@
+/** What the main thread asks of the thread that runs the embedding model. */
+export type ToThread =
+  | { readonly kind: 'embed'; readonly id: number; readonly texts: readonly string[] }
+  /** Whoever asked has gone: what is left of it need not be done. */
+  | { readonly kind: 'forget'; readonly id: number };
+
+export type FromThread =
+  /** One vector after the other, all of unit length. */
+  | { readonly kind: 'embedded'; readonly id: number; readonly vectors: Float32Array<ArrayBuffer> }
+  /** The model failed at this request; others go on. */
+  | { readonly kind: 'failed'; readonly id: number; readonly message: string }
+  /** The thread is of no use any more. */
+  | { readonly kind: 'broken'; readonly message: string };
+
+/** The model's own. */
+export const VECTOR_LENGTH = 512;
+
 /**
  * The requests that the model works on, and which windows it takes next. A slice takes from each request in
  * turn: one sentence does not wait for the two thousand texts that came before it, and sentences of several
@@ -144,21 +161,6 @@ export function textWindows(text: string, countTokens: (words: string) => number
   return windows.length <= MAX_WINDOWS ? windows : evenlySpread(windows);
 }
 
-/** The first and the last are always among them. */
-function evenlySpread(windows: readonly TextWindow[]): TextWindow[] {
-  const step = (windows.length - 1) / (MAX_WINDOWS - 1);
-  const places = new Set(Array.from({ length: MAX_WINDOWS }, (_, place) => Math.round(place * step)));
-  return windows.filter((_, at) => places.has(at));
-}
-
-/** Line ends and tabs are unknown to the model; they separate words as a space does. */
-function* wordsOf(text: string): Generator<string> {
-  for (const [word] of text.normalize('NFKC').matchAll(/\S+/gu)) {
-    if (word.length <= LONGEST_WORD) yield word;
-    else for (const part of word.match(/.{1,32}/gsu) ?? []) yield part;
-  }
-}
-
 /** The windows' vectors, one after the other, become the text's: their weighted mean at unit length. */
 export function meanVector(
   windows: readonly TextWindow[],
@@ -183,19 +185,17 @@ export function toUnitLength(vector: Float32Array<ArrayBuffer>): Float32Array<Ar
   return vector.map((part) => part / length);
 }
 
-/** What the main thread asks of the thread that runs the embedding model. */
-export type ToThread =
-  | { readonly kind: 'embed'; readonly id: number; readonly texts: readonly string[] }
-  /** Whoever asked has gone: what is left of it need not be done. */
-  | { readonly kind: 'forget'; readonly id: number };
+/** The first and the last are always among them. */
+function evenlySpread(windows: readonly TextWindow[]): TextWindow[] {
+  const step = (windows.length - 1) / (MAX_WINDOWS - 1);
+  const places = new Set(Array.from({ length: MAX_WINDOWS }, (_, place) => Math.round(place * step)));
+  return windows.filter((_, at) => places.has(at));
+}
 
-export type FromThread =
-  /** One vector after the other, all of unit length. */
-  | { readonly kind: 'embedded'; readonly id: number; readonly vectors: Float32Array<ArrayBuffer> }
-  /** The model failed at this request; others go on. */
-  | { readonly kind: 'failed'; readonly id: number; readonly message: string }
-  /** The thread is of no use any more. */
-  | { readonly kind: 'broken'; readonly message: string };
-
-/** The model's own. */
-export const VECTOR_LENGTH = 512;
+/** Line ends and tabs are unknown to the model; they separate words as a space does. */
+function* wordsOf(text: string): Generator<string> {
+  for (const [word] of text.normalize('NFKC').matchAll(/\S+/gu)) {
+    if (word.length <= LONGEST_WORD) yield word;
+    else for (const part of word.match(/.{1,32}/gsu) ?? []) yield part;
+  }
+}

@@ -29,90 +29,6 @@ export async function answerEmbeddings(call: OpenCall, embeddings: EmbeddingMode
   return jsonAnswer(embeddingParts(embedded.vectors, read.request, model), signal);
 }
 
-interface EmbeddingRequest {
-  readonly texts: readonly string[];
-  readonly tokenCount: number;
-  readonly encoding: 'float' | 'base64';
-  readonly dimensions: number;
-}
-
-/** OpenAI's bounds, of each input and of all of them together. */
-const MAX_TOKENS = 8_192;
-const MAX_TOKENS_OF_ALL = 300_000;
-
-const embeddingBody = z.object({
-  input: z.unknown().optional(),
-  encoding_format: z.enum(['float', 'base64']).nullish(),
-  dimensions: z.int().min(1).max(VECTOR_LENGTH).nullish(),
-});
-
-async function readEmbeddingRequest(
-  body: unknown,
-  tokens: Tokens,
-  signal: AbortSignal,
-): Promise<Accepted<EmbeddingRequest>> {
-  const parsed = embeddingBody.safeParse(body);
-  if (!parsed.success) return refuseShape(parsed.error);
-  const inputs = readTextInputs(parsed.data.input, 'input');
-  if (inputs.outcome === 'refused') return inputs;
-
-  const texts: string[] = [];
-  let tokenCount = 0;
-  for (const input of inputs.request) {
-    const text = input.kind === 'text' ? input.text : tokens.decode(input.tokens);
-    if (text === null) return refuse("'input' has a number that is no token of o200k_base.", 'input');
-    if (text === '') return refuse("'input' cannot be an empty string.", 'input');
-    const count = input.kind === 'text' ? await tokens.count(text, signal) : input.tokens.length;
-    tokenCount += count;
-    if (count > MAX_TOKENS || tokenCount > MAX_TOKENS_OF_ALL) return tooLong(count, tokenCount);
-    texts.push(text);
-  }
-  return accept({
-    texts,
-    tokenCount,
-    encoding: parsed.data.encoding_format ?? 'float',
-    dimensions: parsed.data.dimensions ?? VECTOR_LENGTH,
-  });
-}
-
-function tooLong(count: number, tokenCount: number) {
-  const message =
-    count > MAX_TOKENS
-      ? `This model's maximum context length is ${MAX_TOKENS} tokens, however an input has ${count} tokens.`
-      : `All inputs together may have ${MAX_TOKENS_OF_ALL} tokens; these have at least ${tokenCount}.`;
-  return refuse(message, 'input');
-}
-
-/** In parts, one to a vector: 2,048 of them as one text would be 20 MB and a fifth of a second without a pause. */
-function* embeddingParts(
-  vectors: Float32Array<ArrayBuffer>,
-  request: EmbeddingRequest,
-  model: string,
-): Generator<string> {
-  yield '{"object":"list","data":[';
-  for (let index = 0; index < request.texts.length; index += 1) {
-    const embedding = encoded(shortened(vectors, index, request.dimensions), request.encoding);
-    yield `${index === 0 ? '' : ','}${JSON.stringify({ object: 'embedding', index, embedding })}`;
-  }
-  const usage = { prompt_tokens: request.tokenCount, total_tokens: request.tokenCount };
-  yield `],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usage)}}`;
-}
-
-/** Fewer dimensions are the first ones, at unit length again, as OpenAI does it. */
-function shortened(vectors: Float32Array<ArrayBuffer>, index: number, dimensions: number) {
-  const start = index * VECTOR_LENGTH;
-  const vector = vectors.slice(start, start + dimensions);
-  return dimensions === VECTOR_LENGTH ? vector : toUnitLength(vector);
-}
-
-function encoded(
-  vector: Float32Array<ArrayBuffer>,
-  encoding: EmbeddingRequest['encoding'],
-): string | number[] {
-  // Every machine that Bun runs on is little-endian, which is what the wire wants.
-  return encoding === 'base64' ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector);
-}
-
 /** The main thread's end of the wire to the thread that runs the embedding model. */
 interface EmbeddingModel {
   /** Rejects with the signal's reason where it aborts. */
@@ -146,9 +62,6 @@ interface EmbeddingModelOptions {
 const MAX_WAITING = 64;
 /** A thread without work is ended: it gives its 130 MB back, and starts again in about half a second. */
 const IDLE_MS = 10 * 60_000;
-
-const startEmbeddingThread = (): ThreadHandle =>
-  new Worker(new URL('./embedding-thread.ts', import.meta.url).href);
 
 export function createEmbeddingModel({
   clock,
@@ -234,4 +147,91 @@ export function createEmbeddingModel({
       return Promise.resolve();
     },
   };
+}
+
+const startEmbeddingThread = (): ThreadHandle =>
+  new Worker(new URL('./embedding-thread.ts', import.meta.url).href);
+
+interface EmbeddingRequest {
+  readonly texts: readonly string[];
+  readonly tokenCount: number;
+  readonly encoding: 'float' | 'base64';
+  readonly dimensions: number;
+}
+
+/** OpenAI's bounds, of each input and of all of them together. */
+const MAX_TOKENS = 8_192;
+const MAX_TOKENS_OF_ALL = 300_000;
+
+const embeddingBody = z.object({
+  input: z.unknown().optional(),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  dimensions: z.int().min(1).max(VECTOR_LENGTH).nullish(),
+});
+
+async function readEmbeddingRequest(
+  body: unknown,
+  tokens: Tokens,
+  signal: AbortSignal,
+): Promise<Accepted<EmbeddingRequest>> {
+  const parsed = embeddingBody.safeParse(body);
+  if (!parsed.success) return refuseShape(parsed.error);
+  const inputs = readTextInputs(parsed.data.input, 'input');
+  if (inputs.outcome === 'refused') return inputs;
+
+  const texts: string[] = [];
+  let tokenCount = 0;
+  for (const input of inputs.request) {
+    const text = input.kind === 'text' ? input.text : tokens.decode(input.tokens);
+    if (text === null) return refuse("'input' has a number that is no token of o200k_base.", 'input');
+    if (text === '') return refuse("'input' cannot be an empty string.", 'input');
+    const count = input.kind === 'text' ? await tokens.count(text, signal) : input.tokens.length;
+    tokenCount += count;
+    if (count > MAX_TOKENS || tokenCount > MAX_TOKENS_OF_ALL) return tooLong(count, tokenCount);
+    texts.push(text);
+  }
+  return accept({
+    texts,
+    tokenCount,
+    encoding: parsed.data.encoding_format ?? 'float',
+    dimensions: parsed.data.dimensions ?? VECTOR_LENGTH,
+  });
+}
+
+function tooLong(count: number, tokenCount: number) {
+  const message =
+    count > MAX_TOKENS
+      ? `This model's maximum context length is ${MAX_TOKENS} tokens, however an input has ${count} tokens.`
+      : `All inputs together may have ${MAX_TOKENS_OF_ALL} tokens; these have at least ${tokenCount}.`;
+  return refuse(message, 'input');
+}
+
+/** In parts, one to a vector: 2,048 of them as one text would be 20 MB and a fifth of a second without a pause. */
+function* embeddingParts(
+  vectors: Float32Array<ArrayBuffer>,
+  request: EmbeddingRequest,
+  model: string,
+): Generator<string> {
+  yield '{"object":"list","data":[';
+  for (let index = 0; index < request.texts.length; index += 1) {
+    const embedding = encoded(shortened(vectors, index, request.dimensions), request.encoding);
+    yield `${index === 0 ? '' : ','}${JSON.stringify({ object: 'embedding', index, embedding })}`;
+  }
+  const usage = { prompt_tokens: request.tokenCount, total_tokens: request.tokenCount };
+  yield `],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usage)}}`;
+}
+
+/** Fewer dimensions are the first ones, at unit length again, as OpenAI does it. */
+function shortened(vectors: Float32Array<ArrayBuffer>, index: number, dimensions: number) {
+  const start = index * VECTOR_LENGTH;
+  const vector = vectors.slice(start, start + dimensions);
+  return dimensions === VECTOR_LENGTH ? vector : toUnitLength(vector);
+}
+
+function encoded(
+  vector: Float32Array<ArrayBuffer>,
+  encoding: EmbeddingRequest['encoding'],
+): string | number[] {
+  // Every machine that Bun runs on is little-endian, which is what the wire wants.
+  return encoding === 'base64' ? Buffer.from(vector.buffer).toString('base64') : Array.from(vector);
 }

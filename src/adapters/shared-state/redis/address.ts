@@ -1,6 +1,8 @@
 import type { SharedStateFailure } from '../../../ports/shared-state.ts';
 import { sharedStateFailure } from '../input-checks.ts';
 
+/** Where Redis is, and what its failures say: every message names the place and never the password. */
+
 const PROTOCOLS = [
   'redis:',
   'rediss:',

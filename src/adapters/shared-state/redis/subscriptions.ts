@@ -14,12 +14,12 @@ interface Listener {
   onGap(): void;
 }
 
-export interface RedisSubscriptions {
+interface RedisSubscriptions {
   subscribe(topic: string, listener: Listener): Promise<StateSubscription>;
   close(): Promise<void>;
 }
 
-export interface SubscriptionNeeds {
+interface SubscriptionNeeds {
   connect(own: Pick<ConnectionNeeds, 'prepare' | 'onRestored'>): Promise<KeptConnection>;
   readonly channelPrefix: string;
   readonly log: Log;
