@@ -20,6 +20,16 @@ describe('every kind of mail', () => {
     expect(MAIL_KINDS.toSorted()).toEqual(Object.keys(TEMPLATES).toSorted() as typeof MAIL_KINDS);
   });
 
+  test('each has a sender: its kind is named outside of this capability', async () => {
+    const source = new URL('../../', import.meta.url).pathname;
+    const texts: string[] = [];
+    for await (const path of new Bun.Glob('**/*.ts').scan(source)) {
+      if (path.startsWith('domain/mail/') || path.endsWith('.test.ts')) continue;
+      texts.push(await Bun.file(`${source}${path}`).text());
+    }
+    expect(MAIL_KINDS.filter((kind) => !texts.some((text) => text.includes(`'${kind}'`)))).toEqual([]);
+  });
+
   for (const kind of MAIL_KINDS) {
     test(`${kind} says the same in plain text and in HTML`, () => {
       const { subject, text, html } = render(kind, MAIL_SAMPLES[kind]);
