@@ -48,7 +48,13 @@ beforeEach(() => {
   ended = { ends: [], released: 0, endpoints: [] };
 });
 
-async function open(target: AliasTarget, answer: () => Promise<UpstreamAnswer>, mayAsk = true) {
+type Answer = (
+  target: { readonly id: string },
+  number: number,
+  signal: AbortSignal,
+) => Promise<UpstreamAnswer>;
+
+async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answer, mayAsk = true) {
   const { clock, breakers } = await openBreakers();
   const { log } = createRecordingLog();
   const platformCalls: PlatformCalls = {
@@ -66,10 +72,10 @@ async function open(target: AliasTarget, answer: () => Promise<UpstreamAnswer>, 
   const alias = (kind: Alias['kind']): Alias => ({
     alias: `svc/${kind}-default`,
     kind,
-    targets: [target],
+    targets: [targets].flat(),
     prices: [],
   });
-  let sent = 0;
+  const sent: string[] = [];
   const calls = createMatchModelCalls({
     database,
     clock,
@@ -77,17 +83,17 @@ async function open(target: AliasTarget, answer: () => Promise<UpstreamAnswer>, 
     breakers,
     platformCalls,
     secrets: createSystemSecrets(),
-    models: { order: ({ targets }) => targets, noteFailure() {}, noteSuccess() {} },
+    models: { order: (alias) => alias.targets, noteFailure() {}, noteSuccess() {} },
     upstream: {
-      send: () => {
-        sent += 1;
-        return answer();
+      send: (target, call) => {
+        sent.push(target.id);
+        return answer(target, sent.length, call.signal);
       },
     },
     answerTimeoutMs: 1_000,
     aliases: () => ({ embed: alias('embed'), extract: alias('extract') }),
   });
-  return { calls, breakers, sent: () => sent };
+  return { calls, breakers, sent, clock };
 }
 
 const { signal } = new AbortController();
@@ -113,7 +119,7 @@ describe('G-28 matching’s model calls', () => {
     const provider = await open(PROVIDER, async () => vectors(2), false);
     expect(await provider.calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'no-credits' });
     expect(await provider.calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'no-credits' });
-    expect(provider.sent()).toBe(0);
+    expect(provider.sent).toEqual([]);
     const own = await open(EMBEDDED, async () => vectors(2), false);
     expect(await own.calls.embed(EMBED)).toMatchObject({ outcome: 'embedded', model: 'own' });
     expect(ended.ends.every(({ tokens }) => tokens === null)).toBe(true);
@@ -129,7 +135,7 @@ describe('G-28 matching’s model calls', () => {
     expect(calls.breakerState()).toBe('open');
     expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'rejected-by-breaker' });
     expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'rejected-by-breaker' });
-    expect(sent()).toBe(5);
+    expect(sent).toHaveLength(5);
     expect(ended.ends.every(({ tokens }) => tokens === null)).toBe(true);
     expect(ended.released).toBe(7);
   });
@@ -150,7 +156,7 @@ describe('G-28 matching’s model calls', () => {
   test('A-12 reasons are never worded by the embedded models', async () => {
     const { calls, sent } = await open(EMBEDDED, async () => json({}));
     expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'no-provider' });
-    expect(sent()).toBe(0);
+    expect(sent).toEqual([]);
     expect(calls.breakerState()).toBe('closed');
   });
 
@@ -162,5 +168,72 @@ describe('G-28 matching’s model calls', () => {
     expect(await calls.answer(ASK)).toEqual({ outcome: 'answered', text: '{}' });
     expect(ended.ends).toMatchObject([{ tokens: { promptTokens: 30, completionTokens: 5 }, reason: null }]);
     expect(ended.endpoints).toEqual(['match-reasons']);
+  });
+
+  const SECOND: AliasTarget = { ...PROVIDER, id: 'second', baseUrl: 'https://second.example/v1' };
+  const words = () => json({ choices: [{ message: { content: '{}' } }] });
+
+  test('G-36 a request that is at fault is put to no other target, and does not count against the first', async () => {
+    for (const status of [400, 413, 415, 422]) {
+      const { calls, sent, breakers } = await open([PROVIDER, SECOND], async () => json({}, status));
+      for (const _ of FIVE_FAILURES) {
+        expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'failed' });
+        expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'failed' });
+      }
+      expect(sent).toEqual(Array(10).fill('p'));
+      expect(breakers.states()).toEqual({ 'models.example': 'closed' });
+      expect(ended.ends.at(-1)).toMatchObject({ tokens: null, targetId: 'p', reason: String(status) });
+    }
+  });
+
+  test('G-36 any other refusal goes on to the next target', async () => {
+    for (const status of [401, 403, 404, 408, 409, 429, 500]) {
+      const failsFirst =
+        (second: () => UpstreamAnswer): Answer =>
+        async ({ id }) =>
+          id === 'p' ? json({}, status) : second();
+      const embedding = await open(
+        [PROVIDER, SECOND],
+        failsFirst(() => vectors(2)),
+      );
+      expect((await embedding.calls.embed(EMBED)).outcome).toBe('embedded');
+      const wording = await open([PROVIDER, SECOND], failsFirst(words));
+      expect((await wording.calls.answer(ASK)).outcome).toBe('answered');
+      expect([embedding.sent, wording.sent]).toEqual([
+        ['p', 'second'],
+        ['p', 'second'],
+      ]);
+    }
+  });
+
+  test('a connection that breaks at once is tried once more on an only target', async () => {
+    const breaksFirst =
+      (then: () => UpstreamAnswer): Answer =>
+      async (_target, number) => {
+        if (number === 1) throw new Error('cut');
+        return then();
+      };
+    const embedding = await open(
+      PROVIDER,
+      breaksFirst(() => vectors(2)),
+    );
+    expect((await embedding.calls.embed(EMBED)).outcome).toBe('embedded');
+    const wording = await open(PROVIDER, breaksFirst(words));
+    expect((await wording.calls.answer(ASK)).outcome).toBe('answered');
+    expect([embedding.sent, wording.sent]).toEqual([
+      ['p', 'p'],
+      ['p', 'p'],
+    ]);
+  });
+
+  test('A-12 vectors come from the first target as listed, and where that one is late from the next', async () => {
+    const { calls, sent, clock } = await open([PROVIDER, SECOND], async ({ id }, _number, own) => {
+      if (id === 'second') return vectors(2);
+      return await new Promise((_resolve, reject) => own.addEventListener('abort', reject));
+    });
+    const embedding = calls.embed(EMBED);
+    await clock.advance(1_000);
+    expect((await embedding).outcome).toBe('embedded');
+    expect(sent).toEqual(['p', 'second']);
   });
 });

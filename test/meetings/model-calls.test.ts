@@ -12,23 +12,31 @@ const ANSWER = {
   usage: { prompt_tokens: 7, completion_tokens: 3 },
 };
 
-function modelWith({ hasProvider = true, mayAsk = true, status = 200 } = {}) {
+const SECOND = { ...TARGET, id: 't2', baseUrl: 'https://second.example/v1' };
+
+/** What the first target does; the second one, where it has one, answers. */
+function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, status = 200, breaks = 0 } = {}) {
   const ends: CallEnd[] = [];
-  const seen = { asked: 0, released: 0, endpoint: '' };
-  const target = hasProvider ? TARGET : { ...TARGET, baseUrl: null };
+  const seen = { asked: [] as string[], released: 0, endpoint: '' };
+  const targets = [hasProvider ? TARGET : { ...TARGET, baseUrl: null }, ...(hasSecond ? [SECOND] : [])];
   const model = createMeetingModel({
-    models: { order: () => [target], noteFailure() {}, noteSuccess() {} },
+    models: { order: () => targets, noteFailure() {}, noteSuccess() {} },
     upstream: {
-      async send() {
-        seen.asked += 1;
+      async send({ id }) {
+        seen.asked.push(id);
+        if (seen.asked.length <= breaks) throw new Error('cut');
         const { body } = new Response(JSON.stringify(ANSWER));
-        return { status, contentType: 'application/json', body: body as ReadableStream<Uint8Array> };
+        return {
+          status: id === SECOND.id ? 200 : status,
+          contentType: 'application/json',
+          body: body as ReadableStream<Uint8Array>,
+        };
       },
     },
     breakers: { enter: () => ({ outcome: 'enter', report() {} }) },
     ...{ secrets: createSystemSecrets(), clock: createManualClock(), log: createSilentLog() },
     answerTimeoutMs: 1_000,
-    chatAlias: () => ({ alias: 'svc/chat-default', kind: 'chat', targets: [target], prices: [] }),
+    chatAlias: () => ({ alias: 'svc/chat-default', kind: 'chat', targets, prices: [] }),
     platformCalls: {
       async begin({ endpoint }) {
         seen.endpoint = endpoint;
@@ -62,13 +70,13 @@ describe('G-28 the summary of a meeting', () => {
       { tokens: { promptTokens: 7, completionTokens: 3 }, targetId: 't1', reason: null },
       { tokens: null, targetId: 't1', reason: 'answer-unusable' },
     ]);
-    expect(seen).toEqual({ asked: 1, released: 1, endpoint: 'meeting-summary' });
+    expect(seen).toEqual({ asked: ['t1'], released: 1, endpoint: 'meeting-summary' });
   });
 
   test('G-28 without credits no provider is asked; without a provider nobody is; a failure costs nothing', async () => {
     const poor = modelWith({ mayAsk: false });
     expect((await poor.ask()).answer).toBeNull();
-    expect(poor.seen.asked).toBe(0);
+    expect(poor.seen.asked).toEqual([]);
     const alone = modelWith({ hasProvider: false });
     expect((await alone.ask()).answer).toBeNull();
     expect(alone.seen.endpoint).toBe('');
@@ -76,5 +84,26 @@ describe('G-28 the summary of a meeting', () => {
     const asked = await broken.ask();
     await asked.charge(nowhere, false);
     expect(broken.ends).toMatchObject([{ tokens: null, reason: '503' }]);
+  });
+
+  test('G-36 a request that is at fault is put to no other provider; any other refusal goes on', async () => {
+    for (const status of [400, 413, 415, 422]) {
+      const { ask, ends, seen } = modelWith({ hasSecond: true, status });
+      const asked = await ask();
+      expect([asked.answer, seen.asked]).toEqual([null, ['t1']]);
+      await asked.charge(nowhere, false);
+      expect(ends).toMatchObject([{ tokens: null, targetId: 't1', reason: String(status) }]);
+    }
+    for (const status of [401, 403, 404, 408, 409, 429, 500]) {
+      const { ask, seen } = modelWith({ hasSecond: true, status });
+      expect([(await ask()).answer, seen.asked]).toEqual(['{}', ['t1', 't2']]);
+    }
+  });
+
+  test('a connection that breaks at once is tried once more on an only provider', async () => {
+    const once = modelWith({ breaks: 1 });
+    expect([(await once.ask()).answer, once.seen.asked]).toEqual(['{}', ['t1', 't1']]);
+    const twice = modelWith({ breaks: 2 });
+    expect([(await twice.ask()).answer, twice.seen.asked]).toEqual([null, ['t1', 't1']]);
   });
 });

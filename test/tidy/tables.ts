@@ -89,15 +89,24 @@ export const domainSiblings: readonly AllowedArrow[] = [
     reason: 'the history of a talent names who changed it; log entries about a talent are erased with it',
   },
   {
-    from: 'matching',
-    to: ['accounts', 'models', 'breakers', 'documents', 'jobs', 'talents'],
-    reason: 'asks models about a company’s talents and jobs',
+    from: 'model-calls',
+    to: ['models', 'breakers', 'calls'],
+    reason: 'tries the targets of a model behind their breakers, and counts the tokens of a call',
   },
-  { from: 'documents', to: ['models', 'breakers'], reason: 'parses with models, behind a breaker' },
+  {
+    from: 'matching',
+    to: ['accounts', 'documents', 'jobs', 'talents'],
+    reason: 'reads a company’s talents and jobs, and skills in texts as documents do',
+  },
+  {
+    from: 'documents',
+    to: ['models', 'model-calls', 'calls'],
+    reason: 'parses with models; a record says which tokens are charged',
+  },
   {
     from: 'meetings',
-    to: ['models', 'breakers', 'accounts', 'jobs', 'talents', 'matching', 'retention'],
-    reason: 'summarises with models, behind a breaker; briefs and reminds people of a talent and a job',
+    to: ['accounts', 'jobs', 'talents', 'matching', 'retention'],
+    reason: 'briefs and reminds people of a talent and a job',
   },
 ];
 

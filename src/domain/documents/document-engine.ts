@@ -1,3 +1,4 @@
+import type { ModelMessage, ModelQuestion } from '../model-calls/ask-model.ts';
 import type { DocumentFacts, Evidence } from './parsed-document.ts';
 
 /** What a text is to be read as: a CV, or a job description. */
@@ -8,17 +9,6 @@ export interface ParsedText {
   readonly document: DocumentFacts;
   readonly value: Readonly<Record<string, unknown>> | null;
   readonly evidence: readonly Evidence[];
-}
-
-export interface ModelMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
-}
-
-/** What is asked of a model, but for its name. */
-export interface ModelQuestion {
-  readonly messages: readonly ModelMessage[];
-  readonly responseFormat: Readonly<Record<string, unknown>>;
 }
 
 export type CheckedAnswer =

@@ -114,6 +114,39 @@ describe('a text on its way to a record', () => {
     ]);
   });
 
+  test('G-36 a request that is at fault is put to no other provider, and does not count against the first', async () => {
+    for (const status of [400, 413, 415, 422]) {
+      const { parse, asked, reported } = open(
+        () => new Response('', { status }),
+        [target('one'), target('two')],
+      );
+      expect(await parse()).toMatchObject({
+        ...{ engine: 'embedded', tokens: null, reason: `upstream-${status}`, targetId: 'one' },
+      });
+      expect([asked, reported]).toEqual([['one'], ['one.example ignored']]);
+    }
+  });
+
+  test('G-36 any other refusal goes on to the next provider', async () => {
+    for (const status of [401, 403, 404, 408, 409, 429, 500]) {
+      const { parse, asked } = open(
+        (id) => (id === 'one' ? new Response('', { status }) : says('right')),
+        [target('one'), target('two')],
+      );
+      expect(await parse()).toMatchObject({ engine: 'model', targetId: 'two' });
+      expect(asked).toEqual(['one', 'two']);
+    }
+  });
+
+  test('a connection that breaks at once is tried once more on an only provider', async () => {
+    const { parse, asked } = open((_id, number) => {
+      if (number === 1) throw new Error('cut');
+      return says('right');
+    });
+    expect(await parse()).toMatchObject({ engine: 'model', targetId: 'one' });
+    expect(asked).toEqual(['one', 'one']);
+  });
+
   test('A-14 an open breaker: nobody is asked, and the embedded engine answers at once', async () => {
     const { parse, asked } = open(() => says('right'), [target('one')], ['one.example']);
     expect(await parse()).toMatchObject({

@@ -1,5 +1,6 @@
+import type { CallTokens } from '../calls/settlement/finished-call.ts';
+import { type AskedModel, type AskModelParts, askModel } from '../model-calls/ask-model.ts';
 import type { Alias } from '../models/aliases.ts';
-import { type AnswerTokens, type AskedModel, type AskModelParts, askModel } from './ask-model.ts';
 import type { DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
 
 /**
@@ -17,7 +18,7 @@ export interface ParsedDocument {
   readonly engine: 'model' | 'embedded';
   readonly parsed: ParsedText;
   /** What is to be paid for; null where nothing is. */
-  readonly tokens: AnswerTokens | null;
+  readonly tokens: CallTokens | null;
   readonly targetId: string | null;
   /** Why the embedded engine stood in, or why nothing is to be paid: for the record of the call. */
   readonly reason: string | null;
@@ -104,7 +105,7 @@ function failedBy({ reason, targetId }: Extract<AskedModel, { outcome: 'failed' 
 
 /** One charge for all answers. Where one of them did not tell its tokens, nobody can say what it cost (G-31). */
 function byModel(parsed: ParsedText, answers: readonly Answered[], answeredAtMs: number): ParsedDocument {
-  let sum: AnswerTokens | null = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
+  let sum: CallTokens | null = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   for (const { tokens } of answers) {
     sum = sum === null || tokens === null ? null : added(sum, tokens);
   }
@@ -113,7 +114,7 @@ function byModel(parsed: ParsedText, answers: readonly Answered[], answeredAtMs:
   return { engine: 'model', parsed, tokens: sum, targetId, reason, answeredAtMs };
 }
 
-function added(a: AnswerTokens, b: AnswerTokens): AnswerTokens {
+function added(a: CallTokens, b: CallTokens): CallTokens {
   return {
     promptTokens: a.promptTokens + b.promptTokens,
     cachedTokens: a.cachedTokens + b.cachedTokens,

@@ -1,7 +1,18 @@
-import { gatherAnswer } from '../../http/read-body.ts';
+import {
+  type CallKind,
+  type ModelRequest,
+  type Tried,
+  type TryTargetsParts,
+  tryTargets,
+} from '../../domain/model-calls/try-targets.ts';
+import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import { gatherAnswer, gatherBody } from '../../http/read-body.ts';
+import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import type { Secrets } from '../../ports/secrets.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
+import { rewriteModelBody } from '../json/request-body.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import {
   type Answering,
@@ -12,11 +23,13 @@ import {
   type ModelCallContext,
   refusalReason,
 } from './end-call.ts';
-import { type ForwardParts, forward } from './forward.ts';
 
-export interface ModelCallParts extends ForwardParts, AnswerParts {}
+export interface ModelCallParts extends TryTargetsParts, AnswerParts {
+  readonly models: ModelDirectory;
+  readonly secrets: Secrets;
+}
 
-/** One admitted call, from the upstream's first answer to the last byte, which waits for the call's commit. */
+/** One admitted call, from its first target to the last byte, which waits for the call's commit. */
 export async function answerModelCall(
   parts: ModelCallParts,
   call: AdmittedModelCall,
@@ -43,17 +56,22 @@ async function answerForwarded(
   end: EndCall,
   upstreamAbort: AbortController,
 ): Promise<Response> {
-  const forwarded = await forward(parts, call, context, upstreamAbort.signal);
-  switch (forwarded.outcome) {
-    case 'client-left':
-      await end(failure('client-left', 499, forwarded.targetId));
+  const tried = await forward(parts, call, context, upstreamAbort.signal);
+  switch (tried.outcome) {
+    case 'aborted':
+      await end(failure('client-left', 499, tried.targetId));
       return refusalResponse({ name: 'unavailable' }, context.headers);
-    case 'refused': {
-      const { refusal, targetId } = forwarded;
-      return await refuseAfterUpstream(end, refusal, targetId, context);
+    case 'request-refused': {
+      const { target, answer } = tried;
+      const refusal = await passedOn(parts, call, target, answer);
+      return await refuseAfterUpstream(end, refusal, target.id, context);
     }
+    case 'failed':
+      return await refuseAfterUpstream(end, unavailable(tried), tried.targetId, context);
+    case 'not-tried':
+      return await refuseAfterUpstream(end, unavailable(tried), null, context);
     case 'answered': {
-      const { target, answer } = forwarded;
+      const { target, answer } = tried;
       const firstByteMs = parts.clock.now() - context.startedAtMs;
       if (context.clientSignal.aborted) {
         answer.body.cancel().catch(() => {});
@@ -66,6 +84,38 @@ async function answerForwarded(
     }
   }
 }
+
+/**
+ * Tries the alias's targets before the first byte and never after: the answer is taken unread, at its status. A target
+ * receives what the client sent, but for the model's name and, on streams, include_usage. No step is added here: the
+ * loop's own promise is returned.
+ */
+function forward(
+  parts: ModelCallParts,
+  call: AdmittedModelCall,
+  context: ModelCallContext,
+  signal: AbortSignal,
+): Promise<Tried<UpstreamAnswer>> {
+  const request = { alias: call.alias, endpoint: call.route.endpoint, call, context };
+  return tryTargets(parts, FORWARDED_CALL, request, signal);
+}
+
+interface ForwardedCall extends ModelRequest {
+  readonly call: AdmittedModelCall;
+  readonly context: ModelCallContext;
+}
+
+const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
+  order: 'weighted',
+  uses: 'all',
+  bodyFor: ({ call }, { model }) => rewriteModelBody(call.bytes, call.fields, model),
+  headersFor({ call, context: { forwardedHeaders, trace = null } }, target) {
+    return trace === null ? forwardedHeaders : { ...forwardedHeaders, ...trace.trying(call, target) };
+  },
+  onFailure: ({ context }, reason) => context.trace?.failed(reason),
+  logFields: ({ call, context }) => ({ callId: call.id, requestId: context.requestId }),
+  whole: null,
+};
 
 async function refuseAfterUpstream(
   end: EndCall,
@@ -109,4 +159,58 @@ async function answerWhole(answering: Answering): Promise<Response> {
   if (!isWritten) return refusalResponse({ name: 'unavailable' }, context.headers);
   const headers = { ...context.headers, 'content-type': 'application/json' };
   return new Response(read.bytes, { status: answer.status, headers });
+}
+
+/** Where every breaker is open the client is told when to retry. Everything else that went wrong is ours (G-36). */
+function unavailable(tried: Extract<Tried<unknown>, { outcome: 'failed' | 'not-tried' }>): Refusal {
+  const retryAfterMs = tried.outcome === 'not-tried' ? tried.retryAfterMs : null;
+  return { name: 'unavailable', ...(retryAfterMs === null ? {} : { retryAfterMs }) };
+}
+
+const MOST_ERROR_BYTES = 64 * 1024;
+const ERROR_BODY_MS = 5_000;
+
+/** The upstream's own judgement of the request (G-36): its message in our envelope, provider names replaced. */
+async function passedOn(
+  { clock }: ModelCallParts,
+  { alias }: AdmittedModelCall,
+  target: UpstreamTarget,
+  answer: UpstreamAnswer,
+): Promise<Refusal> {
+  const gathered = await gatherBody(answer.body, {
+    maxBytes: MOST_ERROR_BYTES,
+    idleMs: ERROR_BODY_MS,
+    clock,
+  });
+  const found = gathered.outcome === 'whole' ? messageIn(gathered.bytes) : null;
+  const message =
+    found === null
+      ? `The model refused the request with status ${answer.status}.`
+      : withoutProviderNames(found.message, target, alias.alias);
+  return { name: 'invalidRequest', status: answer.status, message, param: found?.param ?? null };
+}
+
+const LONGEST_MESSAGE = 2_000;
+
+function messageIn(bytes: Uint8Array): { message: string; param: string | null } | null {
+  try {
+    const body = JSON.parse(new TextDecoder().decode(bytes)) as { error?: unknown; message?: unknown };
+    const error = (body.error ?? body) as { message?: unknown; param?: unknown } | string;
+    const message = typeof error === 'string' ? error : error.message;
+    if (typeof message !== 'string' || message === '') return null;
+    const param = typeof error === 'string' ? null : error.param;
+    return { message: message.slice(0, LONGEST_MESSAGE), param: typeof param === 'string' ? param : null };
+  } catch {
+    return null;
+  }
+}
+
+/** Models are addressed by alias only (G-16): the provider's model name and address do not reach a client. */
+function withoutProviderNames(text: string, target: UpstreamTarget, alias: string): string {
+  const host = target.baseUrl === null ? null : (URL.parse(target.baseUrl)?.host ?? null);
+  let clean = text.replaceAll(target.model, alias);
+  if (target.baseUrl !== null) clean = clean.replaceAll(target.baseUrl, 'the model');
+  if (host !== null) clean = clean.replaceAll(host, 'the model');
+  if (target.apiKey !== null) clean = clean.replaceAll(target.apiKey, '[redacted]');
+  return clean;
 }

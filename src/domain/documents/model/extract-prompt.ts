@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ModelMessage } from '../document-engine.ts';
+import type { ModelMessage } from '../../model-calls/ask-model.ts';
 import { EMPLOYMENT_TYPES, SALARY_UNITS } from '../parsed-document.ts';
 
 interface WantedExtract {

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { Alias } from '../models/aliases.ts';
+import { type AskModelParts, failureIn } from './ask-model.ts';
+import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
+
+export type EmbeddedTexts =
+  | {
+      readonly outcome: 'embedded';
+      /** In the order of the texts. */
+      readonly vectors: readonly (readonly number[])[];
+      /** The model's name at its provider. */
+      readonly model: string;
+      readonly promptTokens: number;
+      readonly targetId: string;
+    }
+  | { readonly outcome: 'failed'; readonly reason: string; readonly targetId: string | null };
+
+interface EmbedBounds {
+  /** The embedded models alone may be used for a company that cannot pay. */
+  readonly uses: 'all' | 'embedded';
+  readonly signal: AbortSignal;
+}
+
+const MOST_ANSWER_BYTES = 16 * 1024 * 1024;
+const LONGEST_MODEL = 300;
+
+const answerSchema = z.object({
+  data: z
+    .array(z.object({ index: z.int().nonnegative(), embedding: z.array(z.number()).max(4_096) }))
+    .max(1_000),
+  usage: z.object({ prompt_tokens: z.int().nonnegative() }).optional(),
+});
+
+/**
+ * Vectors of texts. The targets are tried as they are listed and not by weight: vectors of two models cannot be
+ * compared, so the first that answers should be the same one each time.
+ */
+export async function embedTexts(
+  parts: AskModelParts,
+  alias: Alias,
+  texts: readonly string[],
+  { uses, signal }: EmbedBounds,
+): Promise<EmbeddedTexts> {
+  const kind: CallKind<ModelRequest, Vectors> = {
+    order: 'as-listed',
+    uses,
+    bodyFor(_request, { model }) {
+      return new TextEncoder().encode(JSON.stringify({ model, input: texts, encoding_format: 'float' }));
+    },
+    whole: {
+      maxBytes: MOST_ANSWER_BYTES,
+      timeoutMs: parts.answerTimeoutMs,
+      // The embedded models have no time-out of their own.
+      timedFrom: 'send',
+      parse: (text) => vectorsIn(text, texts.length),
+    },
+  };
+  const tried = await tryTargets(parts, kind, { alias, endpoint: 'embeddings' }, signal);
+  if (tried.outcome !== 'answered') return { outcome: 'failed', ...failureIn(tried) };
+  const { answer, target } = tried;
+  return {
+    outcome: 'embedded',
+    ...answer,
+    model: target.model.slice(0, LONGEST_MODEL),
+    targetId: target.id,
+  };
+}
+
+interface Vectors {
+  readonly vectors: readonly (readonly number[])[];
+  readonly promptTokens: number;
+}
+
+function vectorsIn(text: string, count: number): Vectors | null {
+  const read = answerSchema.safeParse(JSON.parse(text));
+  if (!read.success || read.data.data.length !== count) return null;
+  const { data, usage } = read.data;
+  const inOrder = data.toSorted((one, other) => one.index - other.index);
+  return {
+    vectors: inOrder.map(({ embedding }) => embedding),
+    promptTokens: usage?.prompt_tokens ?? 0,
+  };
+}

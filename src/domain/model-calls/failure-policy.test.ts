@@ -1,0 +1,186 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
+import type { CallResult } from '../breakers/breaker.ts';
+import type { Alias, AliasTarget } from '../models/aliases.ts';
+import { FAILURE_POLICY, ruleFor, type TargetResult } from './failure-policy.ts';
+import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
+
+type Whole = NonNullable<CallKind<ModelRequest, unknown>['whole']>;
+
+const TIMEOUT_MS = 60_000;
+const WHOLE: Whole = {
+  maxBytes: 1_000,
+  timeoutMs: TIMEOUT_MS,
+  timedFrom: 'status',
+  parse: (text) => JSON.parse(text),
+};
+
+const target = (id: string): AliasTarget => ({
+  id,
+  baseUrl: `https://${id}.example/v1`,
+  model: id,
+  apiKey: null,
+  weight: 1,
+});
+
+/** Whoever is called first comes to this result; everybody after that answers. */
+function open(result: TargetResult, whole: Whole | null, ids: readonly string[]) {
+  const clock = createManualClock();
+  const { log, entries } = createRecordingLog();
+  const caller = new AbortController();
+  const seen = { asked: [] as string[], breaker: [] as CallResult[], target: [] as string[] };
+  const parts = {
+    ...{ clock, log, secrets: createSystemSecrets() },
+    models: {
+      order: ({ targets }: Alias) => targets,
+      noteSuccess: (id: string) => void seen.target.push(`${id} success`),
+      noteFailure: (id: string) => void seen.target.push(`${id} failure`),
+    },
+    breakers: {
+      enter: () => ({
+        outcome: 'enter' as const,
+        report: (reported: CallResult) => void seen.breaker.push(reported),
+      }),
+    },
+    upstream: {
+      async send({ id }: { readonly id: string }): Promise<UpstreamAnswer> {
+        seen.asked.push(id);
+        if (seen.asked.length > 1) return answerOf(Response.json({}));
+        if (result === 'aborted') caller.abort();
+        return answerWith(result);
+      },
+    },
+  };
+  const kind: CallKind<ModelRequest, unknown> = {
+    order: 'weighted',
+    uses: 'all',
+    bodyFor: () => new Uint8Array(),
+    whole,
+  };
+  const alias: Alias = { alias: 'svc/a', kind: 'chat', targets: ids.map(target), prices: [] };
+  async function run() {
+    const trying = tryTargets(parts, kind, { alias, endpoint: 'chat/completions' }, caller.signal);
+    if (result === 'late') await clock.advance(TIMEOUT_MS);
+    return await trying;
+  }
+  return { run, seen, entries };
+}
+
+function answerOf(response: Response): UpstreamAnswer {
+  const body = (response.body ?? new Response('').body) as ReadableStream<Uint8Array>;
+  return { status: response.status, contentType: '', body };
+}
+
+function answerWith(result: TargetResult): UpstreamAnswer {
+  switch (result) {
+    case 'connect':
+    case 'broken':
+    case 'first-byte-time-out':
+    case 'aborted':
+      throw Object.assign(new Error(result), { name: 'UpstreamFailure', reason: result });
+    case 'broken-off':
+      return answerOf(
+        new Response(new ReadableStream({ pull: (controller) => controller.error(new Error('cut')) })),
+      );
+    case 'late':
+      return answerOf(new Response(new ReadableStream({})));
+    case 'unreadable':
+      return answerOf(new Response('<html>'));
+    default:
+      return answerOf(new Response('{}', { status: result }));
+  }
+}
+
+interface Row {
+  readonly results: readonly TargetResult[];
+  /** Who is asked where there is a second target, and where there is none. */
+  readonly asked: readonly string[];
+  readonly askedAlone: readonly string[];
+  /** Of the first; `status` is a failure by the name of that status. */
+  readonly breaker: 'success' | 'ignored' | 'network' | 'time-out' | 'status';
+  readonly target: readonly string[];
+  readonly outcome: 'answered' | 'request-refused' | 'aborted';
+  readonly outcomeAlone: 'answered' | 'request-refused' | 'failed' | 'aborted';
+}
+
+const ALL = ['one', 'two'];
+const NEXT = { asked: ALL, askedAlone: ['one'], outcome: 'answered', outcomeAlone: 'failed' } as const;
+const STOP = { asked: ['one'], askedAlone: ['one'] } as const;
+const FAILED = ['one failure', 'two success'];
+
+const ROWS: readonly Row[] = [
+  {
+    ...{ results: [200, 201, 299], ...STOP, outcome: 'answered', outcomeAlone: 'answered' },
+    ...{ breaker: 'success', target: ['one success'] },
+  },
+  {
+    ...{ results: [400, 413, 415, 422], ...STOP },
+    ...{ outcome: 'request-refused', outcomeAlone: 'request-refused' },
+    ...{ breaker: 'ignored', target: ['one success'] },
+  },
+  { results: [401, 402, 407], ...NEXT, breaker: 'status', target: FAILED },
+  { results: [408, 425, 429], ...NEXT, breaker: 'status', target: FAILED },
+  { results: [403, 404, 409, 418, 451], ...NEXT, breaker: 'ignored', target: FAILED },
+  { results: [301, 307, 500, 502, 503, 504, 529, 599], ...NEXT, breaker: 'status', target: FAILED },
+  { results: ['connect'], ...NEXT, breaker: 'network', target: FAILED },
+  {
+    ...{ results: ['broken'], ...NEXT, breaker: 'network', target: FAILED },
+    ...{ askedAlone: ['one', 'one'], outcomeAlone: 'answered' },
+  },
+  { results: ['first-byte-time-out'], ...NEXT, breaker: 'time-out', target: FAILED },
+  { results: ['broken-off'], ...NEXT, breaker: 'network', target: FAILED },
+  { results: ['late'], ...NEXT, breaker: 'time-out', target: FAILED },
+  { results: ['unreadable'], ...NEXT, breaker: 'success', target: FAILED },
+  {
+    ...{ results: ['aborted'], ...STOP, outcome: 'aborted', outcomeAlone: 'aborted' },
+    ...{ breaker: 'ignored', target: [] },
+  },
+];
+
+const OF_THE_BODY: readonly TargetResult[] = ['broken-off', 'late', 'unreadable'];
+
+const cases = ROWS.flatMap((row) =>
+  row.results.flatMap((result) => [
+    { result, reading: 'read whole', whole: WHOLE, ...row },
+    ...(OF_THE_BODY.includes(result) ? [] : [{ result, reading: 'taken unread', whole: null, ...row }]),
+  ]),
+);
+
+describe('A-14 G-36 what the result of a try means, for every model call', () => {
+  test.each(cases)('A-14 G-36 $result, $reading', async ({ result, whole, ...row }) => {
+    const two = open(result, whole, ALL);
+    expect((await two.run()).outcome).toBe(row.outcome);
+    expect(two.seen.asked).toEqual([...row.asked]);
+    expect(two.seen.target).toEqual([...row.target]);
+    expect(two.seen.breaker[0]).toEqual(
+      row.breaker === 'success' || row.breaker === 'ignored'
+        ? row.breaker
+        : { failure: row.breaker === 'status' ? String(result) : row.breaker },
+    );
+    // Every failed target has its line.
+    expect(two.entries.map(({ message }) => message)).toEqual(
+      row.target.includes('one failure') ? ['a model target failed'] : [],
+    );
+
+    const alone = open(result, whole, ['one']);
+    expect((await alone.run()).outcome).toBe(row.outcomeAlone);
+    expect(alone.seen.asked).toEqual([...row.askedAlone]);
+    expect(alone.seen.breaker).toHaveLength(row.askedAlone.length);
+  });
+
+  test('A-14 every row of the table is tried here, and no result is in two rows', () => {
+    const tried = new Set(ROWS.flatMap(({ results }) => results.map(ruleFor)));
+    expect([...tried]).toEqual([...FAILURE_POLICY]);
+    const named = FAILURE_POLICY.flatMap(({ on }) => on);
+    expect(new Set(named).size).toBe(named.length);
+  });
+
+  test('an answer past its bound is none: the next target is asked', async () => {
+    const { run, seen } = open(200, { ...WHOLE, maxBytes: 1 }, ALL);
+    expect((await run()).outcome).toBe('failed');
+    expect(seen.asked).toEqual(ALL);
+  });
+});

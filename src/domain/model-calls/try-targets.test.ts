@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
+import type { Alias, AliasTarget } from '../models/aliases.ts';
+import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
+
+const target = (id: string, baseUrl: string | null = `https://${id}.example/v1`): AliasTarget => ({
+  ...{ id, baseUrl, model: `${id}-model`, apiKey: null, weight: 1 },
+});
+const OWN = target('own', null);
+
+const KIND: CallKind<ModelRequest, UpstreamAnswer> = {
+  order: 'weighted',
+  uses: 'all',
+  bodyFor: (_request, { model }) => new TextEncoder().encode(model),
+  whole: null,
+};
+
+/** Everybody breaks, unless a status is given; `resting`: milliseconds by the host of an open breaker. */
+function open(
+  targets: readonly AliasTarget[],
+  { status = null as number | null, resting = {} as Record<string, number>, bytes = [0, 0, 0] } = {},
+) {
+  const { log, entries } = createRecordingLog();
+  const caller = new AbortController();
+  const asked: string[] = [];
+  const draws: number[] = [];
+  const parts = {
+    ...{ clock: createManualClock(), log },
+    secrets: { randomBytes: () => new Uint8Array(bytes) },
+    models: {
+      // As if the last one had been drawn.
+      order(alias: Alias, draw: number) {
+        draws.push(draw);
+        return alias.targets.toReversed();
+      },
+      ...{ noteSuccess() {}, noteFailure() {} },
+    },
+    breakers: {
+      enter(service: string) {
+        const retryAfterMs = resting[service];
+        if (retryAfterMs !== undefined) return { outcome: 'rejected' as const, retryAfterMs };
+        return { outcome: 'enter' as const, report() {} };
+      },
+    },
+    upstream: {
+      async send(_target: unknown, { body }: { readonly body: Uint8Array }): Promise<UpstreamAnswer> {
+        asked.push(new TextDecoder().decode(body));
+        if (status === null) throw new Error('cut');
+        return { status, contentType: '', body: new Response('').body as ReadableStream<Uint8Array> };
+      },
+    },
+  };
+  const alias: Alias = { alias: 'svc/a', kind: 'chat', targets, prices: [] };
+  const run = (kind: Partial<typeof KIND> = {}) =>
+    tryTargets(parts, { ...KIND, ...kind }, { alias, endpoint: 'embeddings' }, caller.signal);
+  return { run, asked, draws, entries, caller };
+}
+
+describe('trying the targets of a model', () => {
+  test('G-15 by weight or as they are listed, each by its own name of the model', async () => {
+    const weighted = open([target('one'), target('two')]);
+    await weighted.run();
+    expect(weighted.asked).toEqual(['two-model', 'one-model']);
+    const listed = open([target('one'), target('two')]);
+    await listed.run({ order: 'as-listed' });
+    expect([listed.asked, listed.draws]).toEqual([['one-model', 'two-model'], []]);
+  });
+
+  test('G-15 a draw is a fraction of one, never one', async () => {
+    const [lowest, highest] = [open([target('one')]), open([target('one')], { bytes: [255, 255, 255] })];
+    await lowest.run();
+    await highest.run();
+    expect(lowest.draws).toEqual([0]);
+    expect(highest.draws[0]).toBeLessThan(1);
+    expect(highest.draws[0]).toBeGreaterThan(0.9999);
+  });
+
+  test('G-28 providers alone, or the embedded models alone', async () => {
+    const providers = open([OWN, target('one')], { status: 500 });
+    await providers.run({ uses: 'providers' });
+    const embedded = open([OWN, target('one')], { status: 500 });
+    await embedded.run({ uses: 'embedded' });
+    expect([providers.asked, embedded.asked]).toEqual([['one-model'], ['own-model']]);
+  });
+
+  test('A-14 open breakers are passed over; where all are open, the shortest wait is told', async () => {
+    const some = open([target('one'), target('two')], { status: 200, resting: { 'two.example': 9 } });
+    expect(await some.run()).toMatchObject({ outcome: 'answered', target: { id: 'one' } });
+    const all = open([target('one'), target('two')], { resting: { 'one.example': 5, 'two.example': 9 } });
+    expect(await all.run()).toEqual({ outcome: 'not-tried', retryAfterMs: 5 });
+    expect(all.asked).toEqual([]);
+    expect(await open([]).run()).toEqual({ outcome: 'not-tried', retryAfterMs: null });
+  });
+
+  test('an only target is asked twice at most, and an only one of its kind too', async () => {
+    const { run, asked, entries } = open([OWN, target('one')]);
+    expect(await run({ uses: 'providers' })).toEqual({
+      outcome: 'failed',
+      targetId: 'one',
+      reason: 'broken',
+    });
+    expect(asked).toEqual(['one-model', 'one-model']);
+    expect(entries).toMatchObject([
+      { message: 'a model target failed', context: { alias: 'svc/a', targetId: 'one', reason: 'broken' } },
+      { message: 'a model target failed' },
+    ]);
+  });
+
+  test('a caller that has left asks nobody', async () => {
+    const { run, asked, caller } = open([target('one')]);
+    caller.abort();
+    expect(await run()).toEqual({ outcome: 'aborted', targetId: null });
+    expect(asked).toEqual([]);
+  });
+});

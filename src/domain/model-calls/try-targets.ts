@@ -1,0 +1,252 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type {
+  ModelEndpoint,
+  ModelUpstream,
+  UpstreamAnswer,
+  UpstreamFailure,
+} from '../../ports/model-upstream.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { type Entry, serviceOf } from '../breakers/breaker.ts';
+import type { Breakers } from '../breakers/breakers.ts';
+import type { Alias, AliasTarget } from '../models/aliases.ts';
+import type { ModelDirectory } from '../models/model-directory.ts';
+import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
+
+export interface TryTargetsParts {
+  readonly models: Pick<ModelDirectory, 'order' | 'noteFailure' | 'noteSuccess'>;
+  readonly upstream: ModelUpstream;
+  /** One for each provider: a provider that keeps failing is not called for a while. */
+  readonly breakers: Pick<Breakers, 'enter'>;
+  readonly secrets: Pick<Secrets, 'randomBytes'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** One call of a model. */
+export interface ModelRequest {
+  readonly alias: Alias;
+  readonly endpoint: ModelEndpoint;
+}
+
+/** How the calls of one kind are made. The gateway's is a constant: nothing of it is built for each call. */
+export interface CallKind<Request extends ModelRequest, Answer> {
+  /** By weight, those that rest last; or in the order of the catalogue. */
+  readonly order: 'weighted' | 'as-listed';
+  readonly uses: 'all' | 'providers' | 'embedded';
+  bodyFor(request: Request, target: AliasTarget): Uint8Array<ArrayBuffer>;
+  headersFor?(request: Request, target: AliasTarget): Readonly<Record<string, string>>;
+  /** Runs when a try came to nothing. */
+  onFailure?(request: Request, reason: string): void;
+  /** What the log line of a failed target says besides. */
+  logFields?(request: Request): Readonly<Record<string, unknown>>;
+  /** Null takes the answer unread, at its status; then Answer is UpstreamAnswer. */
+  readonly whole: WholeAnswer<Answer> | null;
+}
+
+/** An answer that is read whole before it counts as one. */
+interface WholeAnswer<Answer> {
+  readonly maxBytes: number;
+  /** Until the last byte. */
+  readonly timeoutMs: number;
+  /** `status` leaves the time until then to the upstream's own time-out. */
+  readonly timedFrom: 'send' | 'status';
+  /** Null, or a throw, where it is no answer of the endpoint. */
+  parse(text: string): Answer | null;
+}
+
+export type Tried<Answer> =
+  | { readonly outcome: 'answered'; readonly target: AliasTarget; readonly answer: Answer }
+  /** The request is at fault. The body is unread where the kind takes answers unread. */
+  | { readonly outcome: 'request-refused'; readonly target: AliasTarget; readonly answer: UpstreamAnswer }
+  /** Every target that was asked has failed; these are the last one's. */
+  | { readonly outcome: 'failed'; readonly targetId: string; readonly reason: string }
+  /** No target was asked: the breakers of all are open, or there is none (null). */
+  | { readonly outcome: 'not-tried'; readonly retryAfterMs: number | null }
+  | { readonly outcome: 'aborted'; readonly targetId: string | null };
+
+/**
+ * Tries the targets of a model one after the other until one answers, by the table in failure-policy.ts. A target whose
+ * provider's breaker is open is passed over.
+ */
+export async function tryTargets<Request extends ModelRequest, Answer>(
+  parts: TryTargetsParts,
+  kind: CallKind<Request, Answer>,
+  request: Request,
+  signal: AbortSignal,
+): Promise<Tried<Answer>> {
+  const { whole } = kind;
+  const targets = targetsFor(parts, kind, request.alias);
+  let failed: Extract<Tried<Answer>, { outcome: 'failed' }> | null = null;
+  let retryAfterMs: number | null = null;
+  let isRepeated = false;
+  for (let at = 0; at < targets.length; at += 1) {
+    if (signal.aborted) return { outcome: 'aborted', targetId: failed?.targetId ?? null };
+    const target = targets[at] as AliasTarget;
+    const entry = await entered(parts, target);
+    if (entry?.outcome === 'rejected') {
+      retryAfterMs = Math.min(retryAfterMs ?? entry.retryAfterMs, entry.retryAfterMs);
+      continue;
+    }
+    const body = kind.bodyFor(request, target);
+    const headers = kind.headersFor?.(request, target) ?? NO_HEADERS;
+    const deadline = whole === null ? null : createDeadline(parts.clock, signal, whole);
+    let answer: UpstreamAnswer | null = null;
+    let read: Answer | null = null;
+    let result: TargetResult;
+    try {
+      const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
+      answer = await parts.upstream.send(target, sent);
+      result = answer.status;
+      if (whole !== null && deadline !== null && ruleFor(result).action === 'take') {
+        read = parsed(whole, await readWhole(answer, whole, deadline));
+        if (read === null) result = 'unreadable';
+      }
+    } catch (error) {
+      result = failureOf(error, answer, signal, deadline);
+    } finally {
+      deadline?.cancel();
+    }
+    const rule = ruleFor(result);
+    entry?.report(breakerResult(rule, result));
+    noteTarget(parts, rule, target);
+    // An answer that is not to be read is taken as it is.
+    if (rule.action === 'take') return { outcome: 'answered', target, answer: read ?? (answer as Answer) };
+    const reason = reasonFor(result);
+    kind.onFailure?.(request, reason);
+    if (result === 'aborted') return { outcome: 'aborted', targetId: target.id };
+    if (rule.action === 'stop' && answer !== null) {
+      if (whole !== null) discard(answer);
+      return { outcome: 'request-refused', target, answer };
+    }
+    if (answer !== null) discard(answer);
+    const alias = request.alias.alias;
+    const more = kind.logFields?.(request);
+    parts.log.warn('a model target failed', { alias, targetId: target.id, reason, ...more });
+    failed = { outcome: 'failed', targetId: target.id, reason };
+    if (rule.action === 'next-or-repeat' && targets.length === 1 && !isRepeated) {
+      isRepeated = true;
+      at -= 1;
+    }
+  }
+  return failed ?? { outcome: 'not-tried', retryAfterMs };
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
+function targetsFor<Request extends ModelRequest, Answer>(
+  { models, secrets }: TryTargetsParts,
+  { order, uses }: CallKind<Request, Answer>,
+  alias: Alias,
+): readonly AliasTarget[] {
+  const ordered = order === 'weighted' ? models.order(alias, randomFraction(secrets)) : alias.targets;
+  if (uses === 'all') return ordered;
+  return ordered.filter(({ baseUrl }) => (baseUrl === null) === (uses === 'embedded'));
+}
+
+/** From 0 up to, not including, 1. */
+function randomFraction(secrets: Pick<Secrets, 'randomBytes'>): number {
+  const [a = 0, b = 0, c = 0] = secrets.randomBytes(3);
+  return ((a << 16) | (b << 8) | c) / 2 ** 24;
+}
+
+/** Null for the embedded models, which need no breaker. A closed one answers at once, without a promise. */
+function entered({ breakers }: TryTargetsParts, target: AliasTarget): Entry | null | Promise<Entry> {
+  const service = serviceOf(target);
+  return service === null ? null : breakers.enter(service);
+}
+
+function noteTarget({ models }: TryTargetsParts, rule: FailureRule, { id }: AliasTarget): void {
+  if (rule.target === 'success') models.noteSuccess(id);
+  else if (rule.target === 'failure') models.noteFailure(id);
+}
+
+/** `answer`: of a try that failed after its status. */
+function failureOf(
+  error: unknown,
+  answer: UpstreamAnswer | null,
+  signal: AbortSignal,
+  deadline: Deadline | null,
+): TargetResult {
+  if (signal.aborted) return 'aborted';
+  if (deadline?.isPast() === true) return 'late';
+  if (answer !== null) return 'broken-off';
+  const { reason = 'broken' } = error as Partial<UpstreamFailure>;
+  return reason === 'aborted' ? 'broken' : reason;
+}
+
+function discard({ body }: UpstreamAnswer): void {
+  body.cancel().catch(() => {});
+}
+
+/** The time that an answer has. */
+interface Deadline {
+  /** Aborts when the caller's does, and when the time is up. */
+  readonly signal: AbortSignal;
+  /** Rejects when the time is up. */
+  readonly past: Promise<never>;
+  isPast(): boolean;
+  /** The status is there. */
+  noteStatus(): void;
+  cancel(): void;
+}
+
+function createDeadline(
+  clock: Clock,
+  signal: AbortSignal,
+  { timeoutMs, timedFrom }: Pick<WholeAnswer<unknown>, 'timeoutMs' | 'timedFrom'>,
+): Deadline {
+  const own = new AbortController();
+  const past = Promise.withResolvers<never>();
+  // Nobody may be waiting when it rejects.
+  past.promise.catch(() => {});
+  const start = () =>
+    clock.after(timeoutMs, () => {
+      own.abort();
+      past.reject(new Error(`no whole answer within ${timeoutMs} ms`));
+    });
+  let timer = timedFrom === 'send' ? start() : null;
+  return {
+    signal: AbortSignal.any([signal, own.signal]),
+    past: past.promise,
+    isPast: () => own.signal.aborted,
+    noteStatus() {
+      timer ??= start();
+    },
+    cancel: () => timer?.cancel(),
+  };
+}
+
+/** Null where it is larger than it may be. Rejects where the upstream breaks off, and when the time is up. */
+async function readWhole(
+  answer: UpstreamAnswer,
+  { maxBytes }: Pick<WholeAnswer<unknown>, 'maxBytes'>,
+  deadline: Deadline,
+): Promise<string | null> {
+  deadline.noteStatus();
+  const reader = answer.body.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  let size = 0;
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([reader.read(), deadline.past]);
+      if (done) return text + decoder.decode();
+      size += value.length;
+      if (size > maxBytes) return null;
+      text += decoder.decode(value, { stream: true });
+    }
+  } finally {
+    // Of an answer that has ended this does nothing.
+    reader.cancel().catch(() => {});
+  }
+}
+
+function parsed<Answer>({ parse }: WholeAnswer<Answer>, text: string | null): Answer | null {
+  if (text === null) return null;
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
