@@ -5,7 +5,6 @@ import {
   createDocumentReading,
   createDocumentWorker,
 } from '../../src/ai-service/workers/document-workers.ts';
-import { createPlatformCalls } from '../../src/ai-service/workers/platform-calls.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
@@ -13,6 +12,7 @@ import { createCreditHolds } from '../../src/domain/credits/holds/holds.ts';
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createTextParser } from '../../src/domain/documents/parse-text.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
+import { createPlatformCalls } from '../../src/domain/model-calls/platform-calls.ts';
 import type { Alias } from '../../src/domain/models/aliases.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { DocumentReader, DocumentReading } from '../../src/ports/document-reader.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createMatchModelCalls } from '../../src/ai-service/workers/match-models.ts';
-import type { CallEnd, PlatformCalls } from '../../src/ai-service/workers/platform-calls.ts';
+import type { CallUsage } from '../../src/domain/model-calls/paid-call.ts';
+import type { PlatformCalls } from '../../src/domain/model-calls/platform-calls.ts';
 import type { Alias, AliasTarget } from '../../src/domain/models/aliases.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
@@ -39,7 +40,7 @@ const vectors = (count: number) =>
   });
 
 interface Ended {
-  readonly ends: CallEnd[];
+  readonly ends: CallUsage[];
   released: number;
   readonly endpoints: string[];
 }

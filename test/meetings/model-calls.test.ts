@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createMeetingModel } from '../../src/ai-service/workers/meeting-model.ts';
-import type { CallEnd } from '../../src/ai-service/workers/platform-calls.ts';
+import type { CallUsage } from '../../src/domain/model-calls/paid-call.ts';
 import type { Transaction } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
@@ -16,7 +16,7 @@ const SECOND = { ...TARGET, id: 't2', baseUrl: 'https://second.example/v1' };
 
 /** What the first target does; the second one, where it has one, answers. */
 function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, status = 200, breaks = 0 } = {}) {
-  const ends: CallEnd[] = [];
+  const ends: CallUsage[] = [];
   const seen = { asked: [] as string[], released: 0, endpoint: '' };
   const targets = [hasProvider ? TARGET : { ...TARGET, baseUrl: null }, ...(hasSecond ? [SECOND] : [])];
   const model = createMeetingModel({

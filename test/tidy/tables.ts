@@ -90,8 +90,8 @@ export const domainSiblings: readonly AllowedArrow[] = [
   },
   {
     from: 'model-calls',
-    to: ['models', 'breakers', 'calls'],
-    reason: 'tries the targets of a model behind their breakers, and counts the tokens of a call',
+    to: ['models', 'breakers', 'limits', 'credits', 'calls'],
+    reason: 'tries the targets of a model behind their breakers; holds, records and charges the call',
   },
   {
     from: 'matching',

@@ -8,6 +8,7 @@ import {
   type PostingReading,
   type ReadPosting,
 } from '../../domain/jobs/read-posting.ts';
+import { type PlatformCalls, releasedOnFailure } from '../../domain/model-calls/platform-calls.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import { applyCvReading, CV_GAVE_UP, type CvReading, findWaitingCv } from '../../domain/talents/read-cv.ts';
 import { CV_QUEUE } from '../../domain/talents/talent-changes.ts';
@@ -16,7 +17,6 @@ import type { Database, Transaction } from '../../ports/database.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { JobHandler, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
-import type { PlatformCalls } from './platform-calls.ts';
 
 interface DocumentWorkParts extends DocumentReadingParts {
   readonly database: Database;
@@ -95,7 +95,7 @@ export function createDocumentReading(parts: DocumentReadingParts): DocumentRead
       const endpoint = `parse/${kind}`;
       const bodyBytes = text.length;
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
-      try {
+      return await releasedOnFailure(call, async () => {
         const document = await parser.parse({ kind, text, alias, signal, mayAsk: call.mayAsk });
         signal.throwIfAborted();
         const { parsed, engine } = document;
@@ -107,10 +107,7 @@ export function createDocumentReading(parts: DocumentReadingParts): DocumentRead
           charge: (transaction) => call.charge(transaction, document),
           release: call.release,
         };
-      } catch (error) {
-        await call.release();
-        throw error;
-      }
+      });
     },
   };
 }

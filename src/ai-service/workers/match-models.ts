@@ -17,10 +17,11 @@ import {
   NOT_TRIED,
 } from '../../domain/model-calls/ask-model.ts';
 import { type EmbeddedTexts, embedTexts } from '../../domain/model-calls/embed-texts.ts';
+import type { CallUsage } from '../../domain/model-calls/paid-call.ts';
+import type { PlatformCall, PlatformCalls } from '../../domain/model-calls/platform-calls.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { Database } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import type { CallEnd, PlatformCall, PlatformCalls } from './platform-calls.ts';
 
 interface MatchModelParts extends AskModelParts {
   readonly database: Database;
@@ -128,10 +129,10 @@ type Words = Exclude<Answered, Unavailable>;
 interface Worked<Result> {
   readonly result: Result | Unavailable;
   /** What is written down of the call; null where no model was called. */
-  readonly usage: CallEnd | null;
+  readonly usage: CallUsage | null;
 }
 
-const NOTHING_USED: CallEnd = { tokens: null, targetId: null, reason: null, answeredAtMs: null };
+const NOTHING_USED: CallUsage = { tokens: null, targetId: null, reason: null, answeredAtMs: null };
 const WITHOUT_CREDITS = { result: unavailable('no-credits'), usage: NOTHING_USED };
 
 function failed({ reason, targetId }: Extract<AskedModel | EmbeddedTexts, { outcome: 'failed' }>) {

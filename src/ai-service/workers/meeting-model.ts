@@ -6,8 +6,8 @@ import {
   askModel,
   jsonQuestion,
 } from '../../domain/model-calls/ask-model.ts';
+import { type PlatformCalls, releasedOnFailure } from '../../domain/model-calls/platform-calls.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
-import type { PlatformCalls } from './platform-calls.ts';
 
 export interface MeetingModelParts extends AskModelParts {
   readonly platformCalls: PlatformCalls;
@@ -31,7 +31,7 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
       const bodyBytes = question.instruction.length + question.data.length;
       const endpoint = 'meeting-summary';
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
-      try {
+      return await releasedOnFailure(call, async () => {
         const asked = call.mayAsk
           ? await askModel(parts, alias, jsonQuestion('meeting_summary', question), signal)
           : NOT_PAYABLE;
@@ -44,10 +44,7 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
             call.charge(transaction, { ...usageOf(asked, isUsable), answeredAtMs }),
           release: call.release,
         };
-      } catch (error) {
-        await call.release();
-        throw error;
-      }
+      });
     },
   };
 }

@@ -2,14 +2,15 @@ import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-
 import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
-import { type CreditHolds, estimateCost, type Payer } from '../../domain/credits/holds/holds.ts';
+import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import { estimateUsage } from '../../domain/limits/claims.ts';
 import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
-import { type Alias, priceAt } from '../../domain/models/aliases.ts';
+import { holdsFor, type PaidCall, totalTokens } from '../../domain/model-calls/paid-call.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import { bearerToken } from '../../http/client-identity.ts';
 import { type BodyBounds, readBody } from '../../http/read-body.ts';
@@ -49,18 +50,12 @@ type ModelRoute = Extract<Route, { kind: 'model-call' }>;
 type ParseRoute = Extract<Route, { kind: 'parse' }>;
 type ReadRoute = Exclude<Route, ModelRoute | ParseRoute>;
 
-/** A call that costs something. */
-interface AdmittedPaid<OwnRoute, Fields> {
-  readonly id: string;
+interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly route: OwnRoute;
   readonly key: ApiKey;
-  readonly payer: Payer;
-  readonly alias: Alias;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: Fields;
-  readonly estimatedTokens: number;
   readonly allowances: KeyAllowances;
-  readonly reservation: CallReservation;
   /** Null without an idempotency key. Ended with the call. */
   readonly claim: IdempotentClaim | null;
 }
@@ -180,9 +175,9 @@ async function admitPaidCall(
   const answers = route.endpoint === 'embeddings' ? 0 : fields.maxTokens;
   const size = 'input' in fields ? fields.estimatedBytes : bytes.length;
   const usage = estimateUsage(size, answers, fields.choices);
-  const estimatedTokens = usage.promptTokens + usage.completionTokens;
+  const estimatedTokens = totalTokens(usage);
   const payer = payerOf(key, startedAtMs);
-  const holds = parts.holds.of(payer, estimateCost(priceAt(alias, startedAtMs), usage));
+  const holds = holdsFor(parts.holds, payer, alias, usage);
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds);
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known);
   const { allowances, reservation } = limited;

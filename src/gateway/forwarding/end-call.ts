@@ -1,7 +1,8 @@
 import type { AnswerToKeep, IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
-import type { CallTokens, FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
+import type { FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
 import type { CallBook, Settled } from '../../domain/calls/settlement/settle-call.ts';
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
+import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
@@ -74,7 +75,12 @@ export interface Answering {
 }
 
 /** Ends a call: its row is committed and what it reserved is settled. True where the row is written. */
-export type EndCall = (ending: CallEnding) => Promise<boolean>;
+export type EndCall = (ending: AnsweredEnding) => Promise<boolean>;
+
+interface AnsweredEnding extends CallEnding {
+  /** Only of a call with an idempotency key. */
+  readonly answer?: AnswerToKeep;
+}
 
 /** However many ways lead to the end of a call, it ends once. */
 export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: ModelCallContext): EndCall {
@@ -88,35 +94,31 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
    * finds the hold gone and the charge not yet there, and a client that calls again finds nothing of its own held.
    * A call that waits in the journal keeps its credits held until it is in the database.
    */
-  async function endOnce(ending: CallEnding): Promise<boolean> {
-    const tokens = tokensToSettle(ending);
+  async function endOnce(ending: AnsweredEnding): Promise<boolean> {
     const { holds } = parts;
-    const { requestId, startedAtMs } = context;
-    const clock = { requestId, startedAtMs, nowMs: parts.clock.now() };
+    const { route, fields } = call;
+    const { requestId } = context;
+    const facts = { requestId, endpoint: route.endpoint, streamed: fields.stream, nowMs: parts.clock.now() };
+    const tokens = tokensToCount(ending);
     context.trace?.ended(ending);
-    const settled = await settle(recordOf(call, clock, ending), ending);
+    const settled = await settle(recordOf(call, facts, ending), ending);
     context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
     switch (settled.outcome) {
       case 'settled':
-        await call.reservation.end(tokens, holds.levelsAfter(call.payer, settled));
+        await releaseCall(holds, call, tokens, settled);
         return true;
-      case 'journaled': {
-        const { committed } = settled;
-        await call.reservation.end(
-          tokens,
-          committed.then((changed) => holds.levelsAfter(call.payer, changed)),
-        );
+      case 'journaled':
+        await releaseCall(holds, call, tokens, settled.committed);
         return true;
-      }
       case 'not-written':
         parts.log.error('a call could not be written', { callId: call.id, error: settled.error });
-        await call.reservation.end(tokens, []);
+        await releaseCall(holds, call, tokens, null);
         return false;
     }
   }
   /** With an idempotency key the answer goes with the record. */
-  async function settle(record: FinishedCall, ending: CallEnding): Promise<Settled> {
+  async function settle(record: FinishedCall, ending: AnsweredEnding): Promise<Settled> {
     const { claim } = call;
     try {
       if (claim === null) return await parts.calls.settle(record);
@@ -126,19 +128,6 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
       return { outcome: 'not-written', error };
     }
   }
-}
-
-/**
- * The tokens that a call's reservation becomes: those it used; where it reached a model that told nothing, the
- * estimate stays (G-31); where no model ran, none.
- */
-function tokensToSettle({ tokens, firstByteMs }: CallEnding): number | null {
-  if (tokens !== null) return totalTokens(tokens);
-  return firstByteMs === null ? 0 : null;
-}
-
-function totalTokens({ promptTokens, completionTokens }: CallTokens): number {
-  return promptTokens + completionTokens;
 }
 
 /** Of a call that used nothing. */
@@ -151,51 +140,10 @@ export function failure(
   return { outcome: 'FAILED', reason, httpStatus, targetId, tokens: null, firstByteMs };
 }
 
-/** What is known about a call besides how it ended. */
 interface CallClock {
   readonly requestId: string;
   readonly startedAtMs: number;
   readonly nowMs: number;
-}
-
-export interface CallEnding {
-  readonly outcome: 'SUCCEEDED' | 'FAILED';
-  readonly reason: string | null;
-  readonly httpStatus: number;
-  readonly targetId: string | null;
-  readonly tokens: CallTokens | null;
-  readonly firstByteMs: number | null;
-  /** In the place of the estimate it was admitted with. */
-  readonly estimatedTokens?: number;
-  /** Only of a call with an idempotency key. */
-  readonly answer?: AnswerToKeep;
-}
-
-export function recordOf(
-  { id, key, route, alias, fields, estimatedTokens }: AdmittedPaidCall,
-  { requestId, startedAtMs, nowMs }: CallClock,
-  ending: CallEnding,
-): FinishedCall {
-  return {
-    id,
-    companyId: key.companyId,
-    keyId: key.id,
-    requestId,
-    endpoint: route.endpoint,
-    alias: alias.alias,
-    streamed: fields.stream,
-    estimatedTokens: ending.estimatedTokens ?? estimatedTokens,
-    startedAtMs,
-    durationMs: nowMs - startedAtMs,
-    monthlyLimitMicro: key.monthlySpendingLimitMicro,
-    // One by one: this runs for every call, and copying an object whole costs several times as much.
-    outcome: ending.outcome,
-    reason: ending.reason,
-    httpStatus: ending.httpStatus,
-    targetId: ending.targetId,
-    tokens: ending.tokens,
-    firstByteMs: ending.firstByteMs,
-  };
 }
 
 /** Null where no key was known: such refusals are counted, not stored. */

@@ -34,6 +34,7 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
     fields: read.fields,
     route: { endpoint: 'chat/completions' },
     key: { id: 'key', companyId: 'company' },
+    payer: { companyId: 'company', keyId: 'key', monthlyLimitMicro: null, startedAtMs: 0 },
     alias: { alias: 'svc/chat-default' },
     estimatedTokens: 10,
     claim: null,

@@ -1,5 +1,6 @@
 import type { ParsedText, ParseKind } from '../../domain/documents/document-engine.ts';
 import type { ParsedDocument, TextParser } from '../../domain/documents/parse-text.ts';
+import { endingOf } from '../../domain/model-calls/paid-call.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { AdmittedParse } from '../admission/admit.ts';
 import type { ParseInput } from '../admission/read-parse-body.ts';
@@ -53,15 +54,8 @@ async function answerRead(
     return refusalResponse({ name: 'unavailable' }, context.headers);
   }
   const body = new TextEncoder().encode(JSON.stringify(shown(call, document, text.warnings)));
-  const { tokens, targetId, reason, answeredAtMs } = document;
   const isWritten = await end({
-    // What the embedded engine does in a failing provider's place is that provider's failure, and free (G-28).
-    outcome: tokens === null ? 'FAILED' : 'SUCCEEDED',
-    reason,
-    httpStatus: 200,
-    targetId,
-    tokens,
-    firstByteMs: answeredAtMs === null ? null : answeredAtMs - startedAtMs,
+    ...endingOf(document, startedAtMs),
     ...(call.claim === null ? {} : { answer: { contentType: 'application/json', bytes: body } }),
   });
   if (!isWritten) return refusalResponse({ name: 'unavailable' }, context.headers);

@@ -1,0 +1,140 @@
+import type { CallTokens, FinishedCall, OwnCharge } from '../calls/settlement/finished-call.ts';
+import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
+import type { CallReservation } from '../limits/call-reservation.ts';
+import type { EstimatedUsage } from '../limits/claims.ts';
+import { type Alias, priceAt } from '../models/aliases.ts';
+
+/**
+ * A model call that costs credits, by a key or by the platform for a company (G-28):
+ *
+ *   holdsFor      its estimated cost, held against the balance in one step with the key's limits (limits.reserve)
+ *   ...           targets are tried (try-targets.ts)
+ *   recordOf      what is written of it; the charge follows from the tokens
+ *   ...           the commit: the gateway's through the call book, a platform call's in the transaction of its effect
+ *   releaseCall   what it held is given back together with the levels that the commit left
+ *
+ * Always in this order: nobody finds the hold gone and the charge not yet there. Everything here runs for every call of
+ * the gateway, so none of it is async and no object is copied whole.
+ */
+export interface PaidCall {
+  readonly id: string;
+  readonly payer: Payer;
+  readonly alias: Alias;
+  readonly estimatedTokens: number;
+  readonly reservation: CallReservation;
+}
+
+/** What a record says of a call besides how it ended. */
+interface RecordedFacts {
+  readonly requestId: string;
+  readonly endpoint: string;
+  readonly streamed: boolean;
+  readonly nowMs: number;
+}
+
+export interface CallEnding {
+  readonly outcome: FinishedCall['outcome'];
+  readonly reason: string | null;
+  readonly httpStatus: number;
+  readonly targetId: string | null;
+  /** Null where nothing is to be paid. */
+  readonly tokens: CallTokens | null;
+  readonly firstByteMs: number | null;
+  /** In the place of the estimate it was admitted with. */
+  readonly estimatedTokens?: number;
+}
+
+/** What came of a call whose answer was read whole. */
+export interface CallUsage {
+  /** Null where nothing is to be paid. */
+  readonly tokens: CallTokens | null;
+  readonly targetId: string | null;
+  readonly reason: string | null;
+  readonly answeredAtMs: number | null;
+}
+
+/** What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. */
+export function holdsFor(
+  holds: Pick<CreditHolds, 'of'>,
+  payer: Payer,
+  alias: Alias,
+  usage: EstimatedUsage,
+): ReturnType<CreditHolds['of']> {
+  return holds.of(payer, estimateCost(priceAt(alias, payer.startedAtMs), usage));
+}
+
+export function totalTokens({ promptTokens, completionTokens }: EstimatedUsage): number {
+  return promptTokens + completionTokens;
+}
+
+/** What the embedded engine did in a failing provider's place is that provider's failure, and free (G-28). */
+export function endingOf(
+  { tokens, targetId, reason, answeredAtMs }: CallUsage,
+  startedAtMs: number,
+): CallEnding {
+  return {
+    outcome: tokens === null ? 'FAILED' : 'SUCCEEDED',
+    reason,
+    httpStatus: 200,
+    targetId,
+    tokens,
+    firstByteMs: answeredAtMs === null ? null : answeredAtMs - startedAtMs,
+  };
+}
+
+export function recordOf(
+  { id, payer, alias, estimatedTokens }: Omit<PaidCall, 'reservation'>,
+  { requestId, endpoint, streamed, nowMs }: RecordedFacts,
+  ending: CallEnding,
+): FinishedCall {
+  const { companyId, keyId, monthlyLimitMicro, startedAtMs } = payer;
+  return {
+    id,
+    companyId,
+    keyId,
+    requestId,
+    endpoint,
+    alias: alias.alias,
+    streamed,
+    estimatedTokens: ending.estimatedTokens ?? estimatedTokens,
+    startedAtMs,
+    durationMs: nowMs - startedAtMs,
+    monthlyLimitMicro,
+    // One by one: copying an object whole costs several times as much.
+    outcome: ending.outcome,
+    reason: ending.reason,
+    httpStatus: ending.httpStatus,
+    targetId: ending.targetId,
+    tokens: ending.tokens,
+    firstByteMs: ending.firstByteMs,
+  };
+}
+
+/**
+ * The tokens that a call counts against its key's limit in the place of the estimate: those it used; where it reached a
+ * model that reported none, the estimate stays (null, G-31); where no model ran, none.
+ */
+export function tokensToCount({ tokens, firstByteMs }: CallEnding): number | null {
+  if (tokens !== null) return totalTokens(tokens);
+  return firstByteMs === null ? 0 : null;
+}
+
+/**
+ * After the commit. `charged` is null where nothing was written. Where the commit is still to come, the credits stay
+ * held until then, and this does not wait for it.
+ */
+export function releaseCall(
+  holds: Pick<CreditHolds, 'levelsAfter'>,
+  { payer, reservation }: Pick<PaidCall, 'payer' | 'reservation'>,
+  countedTokens: number | null,
+  charged: OwnCharge | Promise<OwnCharge> | null,
+): Promise<void> {
+  if (charged === null) return reservation.end(countedTokens, []);
+  if (charged instanceof Promise) {
+    return reservation.end(
+      countedTokens,
+      charged.then((charge) => holds.levelsAfter(payer, charge)),
+    );
+  }
+  return reservation.end(countedTokens, holds.levelsAfter(payer, charged));
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Transaction } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { chargeCalls, insertCalls, type OwnCharge, ownCharges } from '../calls/settlement/finished-call.ts';
+import { type BillingStatuses, isBlocked } from '../credits/holds/billing-status.ts';
+import type { CreditHolds } from '../credits/holds/holds.ts';
+import type { CallReservation } from '../limits/call-reservation.ts';
+import { type EstimatedUsage, estimateUsage } from '../limits/claims.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { Alias } from '../models/aliases.ts';
+import {
+  type CallEnding,
+  type CallUsage,
+  endingOf,
+  holdsFor,
+  type PaidCall,
+  recordOf,
+  releaseCall,
+  totalTokens,
+} from './paid-call.ts';
+
+/**
+ * Model calls that the platform makes for a company (G-28): that company's calls, by the same credit check and the same
+ * charge, without a key and so without a key's limits.
+ */
+export interface PlatformCalls {
+  /** Rejects where it cannot be said now whether the company may pay: try again later. */
+  begin(wanted: WantedCall): Promise<PlatformCall>;
+}
+
+export interface WantedCall {
+  readonly companyId: string;
+  readonly alias: Alias;
+  readonly endpoint: string;
+  readonly requestId: string;
+  readonly bodyBytes: number;
+}
+
+export interface PlatformCall {
+  /** False where the company is out of credits or owes: then no provider may be called for it. */
+  readonly mayAsk: boolean;
+  /**
+   * Writes the call and its charge, in the transaction of the effect that it was for. At most once, and as the last
+   * statement: the account stays locked until the commit, and all the company's calls wait for it.
+   */
+  charge(transaction: Transaction, usage: CallUsage): Promise<void>;
+  /** Gives back what the call holds, whatever came of it. After the commit. */
+  release(): Promise<void>;
+}
+
+export interface PlatformCallParts {
+  readonly limits: Pick<Limits, 'reserve'>;
+  readonly holds: CreditHolds;
+  readonly standings: Pick<BillingStatuses, 'find'>;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+}
+
+/** The platform's own pace is set by its workers, not by a number of tokens. */
+const NO_LIMIT = 2 ** 40;
+
+export function createPlatformCalls({
+  limits,
+  holds,
+  standings,
+  secrets,
+  clock,
+}: PlatformCallParts): PlatformCalls {
+  async function admit(call: UnadmittedCall, usage: EstimatedUsage): Promise<Admitted> {
+    const { companyId, startedAtMs } = call.payer;
+    const standing = await standings.find(companyId);
+    if (standing === null) throw new Error('whether the company owes cannot be read at the moment');
+    if (isBlocked(standing, startedAtMs)) return { outcome: 'refused', ending: OWES };
+    const held = holdsFor(holds, call.payer, call.alias, usage);
+    const unlimited = {
+      id: `platform ${companyId}`,
+      companyId,
+      requestsPerMinute: NO_LIMIT,
+      tokensPerMinute: NO_LIMIT,
+      maxCallsInFlight: null,
+    };
+    const reserved = await limits.reserve(unlimited, call.id, 0, held);
+    if (reserved.outcome === 'admitted') return { outcome: 'admitted', reservation: reserved.reservation };
+    if (reserved.outcome === 'not-payable') return { outcome: 'refused', ending: NO_CREDITS };
+    throw new Error('whether the company may pay cannot be read at the moment');
+  }
+
+  return {
+    async begin({ companyId, alias, endpoint, requestId, bodyBytes }) {
+      const startedAtMs = clock.now();
+      const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs };
+      const usage = estimateUsage(bodyBytes, null, 1);
+      const call = { id: secrets.newId(), payer, alias, estimatedTokens: totalTokens(usage) };
+      const admitted = await admit(call, usage);
+      let charged: OwnCharge | null = null;
+      return {
+        mayAsk: admitted.outcome === 'admitted',
+        async charge(transaction, used) {
+          const ending = admitted.outcome === 'refused' ? admitted.ending : endingOf(used, startedAtMs);
+          const facts = { requestId, endpoint, streamed: false, nowMs: clock.now() };
+          const record = recordOf(call, facts, ending);
+          if (admitted.outcome === 'refused') return await insertCalls(transaction, [record]);
+          charged = ownCharges(await chargeCalls(transaction, [record]))(record);
+        },
+        async release() {
+          if (admitted.outcome === 'refused') return;
+          const { reservation } = admitted;
+          await releaseCall(holds, { payer, reservation }, 0, charged);
+        },
+      };
+    },
+  };
+}
+
+/** Does the work of a call. Where it fails, what the call holds is given back; else that is left to who charges it. */
+export async function releasedOnFailure<Result>(
+  call: Pick<PlatformCall, 'release'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    await call.release();
+    throw error;
+  }
+}
+
+type UnadmittedCall = Omit<PaidCall, 'reservation'>;
+
+type Admitted =
+  | { readonly outcome: 'admitted'; readonly reservation: CallReservation }
+  | { readonly outcome: 'refused'; readonly ending: CallEnding };
+
+const OWES = refusedWith('PLAN_LIMIT_EXCEEDED', 403);
+const NO_CREDITS = refusedWith('INSUFFICIENT_CREDITS', 402);
+
+function refusedWith(reason: string, httpStatus: number): CallEnding {
+  return { outcome: 'REFUSED', reason, httpStatus, targetId: null, tokens: null, firstByteMs: null };
+}
