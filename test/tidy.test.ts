@@ -9,6 +9,7 @@ import { checkBannedWords } from './tidy/banned-words.ts';
 import { checkContractingMigrations } from './tidy/contracting-migrations.ts';
 import { checkCycles } from './tidy/cycles.ts';
 import { checkDeadFiles, checkMigrations } from './tidy/dead-files.ts';
+import { checkDocPaths } from './tidy/doc-paths.ts';
 import { checkDomainReadmes } from './tidy/domain-readmes.ts';
 import { checkEnvironment } from './tidy/environment.ts';
 import { checkImportTable } from './tidy/import-table.ts';
@@ -219,6 +220,7 @@ describe('the real tree', () => {
     ['11 no import cycle', checkCycles(tree)],
     ['12 stored functions are only ever extended', checkStoredFunctions(tree)],
     ['13 every table is written by its owner', checkTableOwners(tree)],
+    ['14 paths in documents exist', checkDocPaths(tree)],
   ])('keeps rule %s', (_, findings) => {
     expect(findings.map(describeFinding)).toEqual([]);
   });
