@@ -28,7 +28,8 @@ const LEAST_DAYS = 45;
 const TRANSACTION_MS = 2 * 60 * 60_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
-type Retired = 'retired' | 'not-now' | 'not-proved';
+/** `already-gone`: another process was first, and this one goes on with the next partition. */
+type Retired = 'retired' | 'already-gone' | 'not-now' | 'not-proved';
 
 /**
  * Lets go of calls past their time, a whole partition at once. What they had summed up to is kept beside, in the same
@@ -44,6 +45,7 @@ export async function retireCalls(parts: RetireCallsParts, signal?: AbortSignal)
   for (const { name, beforeId } of past) {
     signal?.throwIfAborted();
     const retired = await retire(parts, name, beforeId);
+    if (retired === 'already-gone') continue;
     if (retired !== 'retired') return gone;
     gone += 1;
     log.info('calls past their time were let go of', { partition: name });
@@ -83,7 +85,10 @@ async function retire(
   const work = async (transaction: Transaction) => {
     if (!(await hasPartitionsLock(transaction))) return;
     // A late call of this partition comes before this or after it, not in between.
-    if (isWhole && !(await isThere(transaction, partition))) return;
+    if (isWhole && !(await isThere(transaction, partition))) {
+      retired = 'already-gone';
+      return;
+    }
     if (isWhole) await transaction.script(`lock table ${partition} in share row exclusive mode`);
     const [row] = await transaction.query<{ lacking: bigint }>(keepSums(gone));
     if (row?.lacking !== 0n || (await transaction.query(LACKING_USAGE)).length > 0) throw notProved;
