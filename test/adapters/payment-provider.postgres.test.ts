@@ -1,33 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import type { Database } from '../../src/ports/database.ts';
+import { beforeAll, expect, test } from 'bun:test';
 import { describePaymentBilling } from '../contracts/payment-billing.contract.ts';
 import { describePaymentSelling } from '../contracts/payment-selling.contract.ts';
 import { createShop, done, type ProviderUnderTest } from '../contracts/payment-shop.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { openSandbox, type SandboxUnderTest } from './payment-sandbox-under-test.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
+describePostgres('with a server', () => {
+  const database = usePostgres({ beforeClose: () => sandbox?.close() });
   let sandbox: SandboxUnderTest;
 
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 6, maxWaiting: 200, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
     sandbox = await openSandbox(database);
-  }, 60_000);
-
-  afterAll(async () => {
-    await sandbox?.close();
-    await database?.close();
-    await fresh?.drop();
   });
 
   const open = (): ProviderUnderTest => ({

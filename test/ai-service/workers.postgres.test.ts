@@ -1,44 +1,34 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { beforeAll, expect, test } from 'bun:test';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { listTalents } from '../../src/domain/talents/talent.ts';
 import { CV_QUEUE, createTalent } from '../../src/domain/talents/talent-changes.ts';
-import type { Database } from '../../src/ports/database.ts';
 import type { JobQueue } from '../../src/ports/job-queue.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { CV_TEXT, openWorkers, type WorkersUnderTest } from './workers-under-test.ts';
 
 const QUICK = { ...CV_QUEUE, retryDelaySeconds: 0, retryDelayMaxSeconds: 0 };
 const GOOD = 12;
 
-describe.skipIf(givenDatabase() === null)('two processes with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
+describePostgres('two processes with a server', () => {
+  const database = usePostgres({
+    beforeClose: async () => {
+      for (const queue of queues) await queue.stop(1_000);
+      await workers?.close();
+    },
+  });
   let workers: WorkersUnderTest;
   const queues: JobQueue[] = [];
 
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
     const log = createSilentLog();
-    database = await openPostgres({ ...bounds, url: fresh.url, log, applicationName: 'turnpike-test' });
-    await migrate(database);
     workers = await openWorkers({ database });
     for (const _ of [1, 2]) {
       const queue = await openJobQueue({ database, log });
       await queue.define(QUICK);
       queues.push(queue);
     }
-  }, 60_000);
-  afterAll(async () => {
-    for (const queue of queues) await queue.stop(1_000);
-    await workers?.close();
-    await database?.close();
-    await fresh?.drop();
   });
 
   test('A-13 poisoned and stumbling documents among good ones: each is done once and charged once', async () => {

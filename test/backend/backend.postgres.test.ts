@@ -1,33 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { beforeAll, expect, test } from 'bun:test';
 import { tellProcess } from '../../src/domain/processes/service-processes.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
 import type { GraphqlAnswer } from './graphql-client.ts';
 
-describe.skipIf(givenDatabase() === null)('the backend on PostgreSQL', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
+describePostgres('the backend on PostgreSQL', () => {
+  const database = usePostgres();
   let backend: BackendUnderTest;
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 200, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
-    database = await openPostgres({
-      ...bounds,
-      url: fresh.url,
-      log: createSilentLog(),
-      applicationName: 'turnpike-test',
-    });
-    await migrate(database);
     backend = await openBackend({ database });
-  }, 60_000);
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
   });
 
   async function twoAdmins(): Promise<readonly [Person, Person]> {

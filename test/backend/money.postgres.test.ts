@@ -1,26 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import type { Database } from '../../src/ports/database.ts';
 import { createAgreeingProvider } from '../doubles/agreeing-provider.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
-describe.skipIf(givenDatabase() === null)('money operations on PostgreSQL', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
+describePostgres('money operations on PostgreSQL', () => {
+  const database = usePostgres();
   let backend: BackendUnderTest;
   const prices: string[] = [];
   const asked = createAgreeingProvider();
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 200, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
-    const log = createSilentLog();
-    database = await openPostgres({ ...bounds, url: fresh.url, log, applicationName: 'turnpike-test' });
-    await migrate(database);
     const provider = createAgreeingProvider({
       createPrice(wanted, key) {
         prices.push(key);
@@ -28,10 +17,6 @@ describe.skipIf(givenDatabase() === null)('money operations on PostgreSQL', () =
       },
     });
     backend = await openBackend({ database, provider, clock: createSystemClock() });
-  }, 60_000);
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
   });
 
   test('P-19 one adjustment sent twenty times at once is posted and recorded once, and all get the same answer', async () => {

@@ -1,35 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { expect, test } from 'bun:test';
 import { createCompanyIndexes } from '../../src/domain/matching/generator/company-index.ts';
 import { workOffChanges } from '../../src/domain/matching/generator/process-changes.ts';
 import { storeResults } from '../../src/domain/matching/generator/process-pairs.ts';
 import { claimChanges, claimPairs, finishChanges } from '../../src/domain/matching/generator/work-queue.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { openMatchingWorld } from './matching-world.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
-    database = await openPostgres({
-      ...bounds,
-      url: fresh.url,
-      log: createSilentLog(),
-      applicationName: 'test',
-    });
-    await migrate(database);
-  }, 60_000);
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+describePostgres('with a server', () => {
+  const database = usePostgres();
 
   /** Runs `change` in a transaction that stays open until `beside` waits for it, or has ended. */
   async function whileOpen(change: string, values: string[], beside: () => Promise<unknown>): Promise<void> {

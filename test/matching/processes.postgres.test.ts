@@ -1,37 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { queueSize, readMetrics } from '../../src/domain/matching/generator/generator-status.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { addJob, addTalent, addTestCompany, scoresOf } from './matching-world.ts';
 
 const PROGRAM = join(import.meta.dir, 'generator-process.ts');
 const JOBS = 12;
 const TALENTS = 40;
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
-    database = await openPostgres({
-      ...bounds,
-      url: fresh.url,
-      log: createSilentLog(),
-      applicationName: 'test',
-    });
-    await migrate(database);
-  }, 60_000);
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+describePostgres('with a server', () => {
+  const database = usePostgres();
 
   const children: { kill(signal: 'SIGKILL'): void; readonly exited: Promise<number> }[] = [];
   afterEach(async () => {
@@ -43,7 +22,7 @@ describe.skipIf(givenDatabase() === null)('with a server', () => {
 
   /** A process that runs the generator; `lines` grows while it runs. */
   function startProcess(leaseMs: number, ...mode: string[]) {
-    const child = Bun.spawn([process.execPath, PROGRAM, fresh.url, String(leaseMs), ...mode], {
+    const child = Bun.spawn([process.execPath, PROGRAM, database.url(), String(leaseMs), ...mode], {
       stdout: 'pipe',
       stderr: 'inherit',
     });

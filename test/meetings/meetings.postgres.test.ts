@@ -1,26 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { expect, test } from 'bun:test';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { openMeetings, serverEvents, T0 } from './meetings-under-test.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 200, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+describePostgres('with a server', () => {
+  const database = usePostgres();
 
   test('A-7 all events of a meeting at once, each twice, and the announcement among them: one meeting', async () => {
     const world = await openMeetings(database);

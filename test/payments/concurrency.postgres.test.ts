@@ -1,42 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { beforeAll, expect, test } from 'bun:test';
 import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
-import type { Database } from '../../src/ports/database.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
-import {
-  CREDIT,
-  makeCompany,
-  makePurchase,
-  openPayments,
-  type PaymentsUnderTest,
-} from './payments-under-test.ts';
+import { CREDIT, makeCompany, makePurchase, openPayments, type PaymentsUnderTest } from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { secondId } from './recorded-events.ts';
 import { drawSchedule, refundStory, subscriptionStory } from './schedules.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
+describePostgres('with a server', () => {
+  const database = usePostgres({ poolSize: 16 });
   /** Two processes on one database. */
   let payments: PaymentsUnderTest;
   let other: PaymentsUnderTest;
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 16, maxWaiting: 5_000, connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
     payments = openPayments(database);
     other = openPayments(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
   });
 
   async function bought() {

@@ -1,6 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { migrate } from '../../src/adapters/database/migrate.ts';
-import { openPostgres } from '../../src/adapters/database/postgres.ts';
+import { beforeAll, expect, test } from 'bun:test';
 import { findPlan, syncAllPlansProviderPricing } from '../../src/domain/catalog/plan.ts';
 import { ensureCustomer } from '../../src/domain/payments/checkout.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
@@ -8,29 +6,15 @@ import {
   currentSubscription,
   deactivateStaleSubscriptions,
 } from '../../src/domain/subscriptions/subscription.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { createSilentLog } from '../doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase } from '../services/given.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, openShop, type Shop } from './shop-under-test.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
+describePostgres('with a server', () => {
+  const database = usePostgres({ beforeClose: () => shop?.sandbox.close() });
   let shop: Shop;
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
     shop = await openShop(database);
-  });
-  afterAll(async () => {
-    await shop?.sandbox.close();
-    await database?.close();
-    await fresh?.drop();
   });
 
   test('P-9 eight syncs at once make one price a plan', async () => {

@@ -1,5 +1,7 @@
 import { SQL } from 'bun';
 import { givenDatabase } from './given.ts';
+import { runName } from './run-name.ts';
+import { ensureTemplate } from './template-database.ts';
 
 export interface FreshDatabase {
   readonly url: string;
@@ -9,13 +11,26 @@ export interface FreshDatabase {
 
 /** An own, empty database on the given server, so that test files do not disturb each other. */
 export async function freshDatabase(): Promise<FreshDatabase> {
+  // template1 cannot be copied while a session is connected to it; template0 accepts none.
+  return await copyDatabase(serverForTests(), 'template0');
+}
+
+/** The same with this code's schema: a copy of the run's template, which takes a twentieth of migrating. */
+export async function migratedDatabase(): Promise<FreshDatabase> {
+  const server = serverForTests();
+  return await copyDatabase(server, await ensureTemplate(server));
+}
+
+function serverForTests(): string {
   const server = givenDatabase();
-  if (server === null) {
-    throw new Error('freshDatabase() without a server: skip where givenDatabase() is null');
-  }
-  const name = `turnpike_test_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
-  // template1 cannot be copied while anybody is connected to it; nobody ever is to template0.
-  await runOnServer(server, `CREATE DATABASE ${name} TEMPLATE template0`);
+  if (server === null) throw new Error('a database without a server: skip where givenDatabase() is null');
+  return server;
+}
+
+/** Copies files instead of writing the log, which without fsync is three times as quick. */
+async function copyDatabase(server: string, template: string): Promise<FreshDatabase> {
+  const name = `turnpike_test_${runName()}_${crypto.randomUUID().slice(0, 8)}`;
+  await runOnServer(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {

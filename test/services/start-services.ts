@@ -11,10 +11,12 @@ import { folderParents, makePrivateFolder } from './private-folder.ts';
 import { startPrivatePostgres } from './private-postgres.ts';
 import { startPrivateRedis } from './private-redis.ts';
 import type { PrivateService } from './private-service.ts';
+import { newRunName, runVariable } from './run-name.ts';
 import { sweepStaleFolders } from './sweep.ts';
+import { dropDatabasesOf, sweepStaleDatabases } from './template-database.ts';
 
 export interface TestServices {
-  /** The variables that tell the tests where the servers and the temporary folder are. */
+  /** The variables that name the servers, the temporary folder and the run. */
   readonly environment: Record<string, string>;
   /** Services that are on this machine and did not start: unlike a missing one, always a failure. */
   readonly failedStarts: number;
@@ -32,6 +34,9 @@ const starters = new Map<Wanted, (place: string, folder: string) => Promise<Priv
 /** Private services for whatever the caller has not given. One that cannot be had is said and left out. */
 export async function startServices(): Promise<TestServices> {
   sweepStaleFolders(folderParents());
+  // A server that the caller gave outlives this run, and may hold what a killed run has left.
+  const given = process.env[wantedPostgres.variable];
+  if (given) await sweepStaleDatabases(given).catch((error) => console.error(`sweeping ${error}`));
   const wanted = [...starters.keys()].filter((one) => !process.env[one.variable]);
   const places = await findOrInstall(wanted);
   const folder = makePrivateFolder();
@@ -39,7 +44,8 @@ export async function startServices(): Promise<TestServices> {
   // What tests leave in the temporary folder goes with the rest, also when a run is killed in the middle.
   const temporary = join(folder, 'temporary');
   mkdirSync(temporary);
-  const environment: Record<string, string> = { TMPDIR: temporary };
+  const run = newRunName();
+  const environment: Record<string, string> = { TMPDIR: temporary, [runVariable]: run };
   let failedStarts = 0;
 
   await Promise.all(
@@ -59,6 +65,7 @@ export async function startServices(): Promise<TestServices> {
     environment,
     failedStarts,
     async stop() {
+      if (given) await dropDatabasesOf(given, run).catch((error) => console.error(`cleaning up ${error}`));
       await Promise.all(running.map((service) => service.stop()));
       rmSync(folder, { recursive: true, force: true });
     },

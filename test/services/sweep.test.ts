@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isTestRunner, sweepStaleFolders } from './sweep.ts';
@@ -30,6 +30,15 @@ describe('sweep', () => {
     mkdirSync(join(parent, `turnpike-test-${process.pid}-aBc123`));
     sweepStaleFolders([parent], () => true);
     expect(readdirSync(parent)).toEqual([]);
+  });
+
+  test('removes what bare runs have built, once it is a day old', () => {
+    for (const name of ['turnpike-built-0-aaaaaaaa', 'turnpike-built-0-bbbbbbbb'])
+      mkdirSync(join(parent, name));
+    const yesterday = Date.now() / 1_000 - 25 * 60 * 60;
+    utimesSync(join(parent, 'turnpike-built-0-aaaaaaaa'), yesterday, yesterday);
+    sweepStaleFolders([parent], () => true);
+    expect(readdirSync(parent)).toEqual(['turnpike-built-0-bbbbbbbb']);
   });
 
   test('leaves alone whatever is named otherwise, files, links, and a parent that does not exist', () => {

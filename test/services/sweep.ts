@@ -1,10 +1,15 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { builtPrefix } from './once-per-run.ts';
 import { folderPrefix } from './private-folder.ts';
+
+/** What bare runs share is rebuilt once a day. */
+const builtForMs = 24 * 60 * 60_000;
 
 /**
  * Removes what runs that were killed with -9 have left. Their services are gone already (they die with their
- * runner), only the folders stay. Returns the paths that were removed.
+ * runner), only the folders stay. And what bare runs of `bun test` have built, once it is old. Returns the paths
+ * that were removed.
  */
 export function sweepStaleFolders(
   parents: readonly string[],
@@ -12,18 +17,29 @@ export function sweepStaleFolders(
 ): string[] {
   const removed: string[] = [];
   for (const parent of parents) {
-    for (const path of privateFoldersIn(parent)) {
+    const stale = privateFoldersIn(parent)
       // The sweep comes before this run makes a folder, so one with its own number is from an earlier life.
-      if (path.pid !== process.pid && isRunning(path.pid)) continue;
+      .filter(({ pid }) => pid === process.pid || !isRunning(pid))
+      .map(({ folder }) => folder);
+    for (const folder of [...stale, ...oldBuiltFoldersIn(parent)]) {
       try {
-        rmSync(path.folder, { recursive: true, force: true });
-        removed.push(path.folder);
+        rmSync(folder, { recursive: true, force: true });
+        removed.push(folder);
       } catch {
         // Another user's folder is theirs to sweep.
       }
     }
   }
   return removed;
+}
+
+function oldBuiltFoldersIn(parent: string): string[] {
+  if (!existsSync(parent)) return [];
+  const folders = readdirSync(parent, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return folders
+    .filter(({ name }) => name.startsWith(builtPrefix))
+    .map(({ name }) => join(parent, name))
+    .filter((folder) => Date.now() - statSync(folder).mtimeMs > builtForMs);
 }
 
 function privateFoldersIn(parent: string): { folder: string; pid: number }[] {

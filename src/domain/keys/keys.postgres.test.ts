@@ -1,32 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { keysContract } from '../../../test/contracts/keys.contract.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../test/services/given.ts';
-import { migrate } from '../../adapters/database/migrate.ts';
-import { openPostgres } from '../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { createLastUses } from './key-directory.ts';
 import { findKey } from './key-lifecycle.ts';
 import { mintKey } from './mint-key.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+describePostgres('with a server', () => {
+  const database = usePostgres();
 
   keysContract('PostgreSQL', () => database);
 

@@ -1,11 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../test/services/given.ts';
-import { migrate } from '../../adapters/database/migrate.ts';
-import { openPostgres } from '../../adapters/database/postgres.ts';
-import type { Database } from '../../ports/database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import type { LogEntry } from '../../ports/log.ts';
 import { findEntries } from './log-queries.ts';
 import { createKeptLog, createLogPruner } from './log-store.ts';
@@ -13,20 +8,8 @@ import { createKeptLog, createLogPruner } from './log-store.ts';
 const NOW = Date.UTC(2030, 0, 1);
 
 /** What the engines read differently, and what depends on locks. */
-describe.skipIf(givenDatabase() === null)('logs on PostgreSQL', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 6, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+describePostgres('logs on PostgreSQL', () => {
+  const database = usePostgres();
 
   test('entries are kept and found as they were taken', async () => {
     const clock = createManualClock(NOW);

@@ -1,30 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { mailOutboxContract, openMailUnderTest } from '../../../test/contracts/mail-outbox.contract.ts';
 import { sampleMail } from '../../../test/doubles/mail-samples.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../test/services/given.ts';
-import { migrate } from '../../adapters/database/migrate.ts';
-import { openPostgres } from '../../adapters/database/postgres.ts';
-import type { Database } from '../../ports/database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { purgeMail } from './mail-retention.ts';
 
-describe.skipIf(givenDatabase() === null)('mail with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 10, maxWaiting: 500, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+describePostgres('mail with a server', () => {
+  const database = usePostgres();
 
   mailOutboxContract('PostgreSQL', () => database);
 

@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
-import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../test/services/given.ts';
-import { migrate } from '../../adapters/database/migrate.ts';
-import { openPostgres } from '../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../ports/database.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
@@ -19,24 +14,14 @@ const ALIAS = 'svc/chat-default';
 const PROVIDER = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 0.1 };
 
 /** What the engines read differently, and what depends on locks. */
-describe.skipIf(givenDatabase() === null)('models on PostgreSQL', () => {
+describePostgres('models on PostgreSQL', () => {
   const secrets = createSystemSecrets();
   const clock = createManualClock();
   const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
-  let fresh: FreshDatabase;
-  let database: Database;
+  const database = usePostgres();
   let parts: CatalogueParts;
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
     parts = { database, sharedState: createInProcessState({ clock }), secrets, cipher, prefix: 'svc' };
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
   });
 
   test('of processes that start with the same file at once, one writes it', async () => {

@@ -1,31 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../test/services/given.ts';
-import { migrate } from '../../adapters/database/migrate.ts';
-import { openPostgres } from '../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../ports/database.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
 import { setPrice } from './prices.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+describePostgres('with a server', () => {
+  const database = usePostgres();
 
   function parts() {
     const secrets = createSystemSecrets();

@@ -1,36 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { createSilentLog } from '../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../test/services/given.ts';
-import { migrate } from '../../adapters/database/migrate.ts';
-import { openPostgres } from '../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { eraseTalent, exportTalent } from './personal-data.ts';
 import { applyCvReading, findWaitingCv } from './read-cv.ts';
 import { listTalents } from './talent.ts';
 import { createTalent, type NewTalent } from './talent-changes.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
-  let fresh: FreshDatabase;
-  let database: Database;
+describePostgres('with a server', () => {
+  const database = usePostgres();
   const clock = createManualClock();
   const secrets = createSystemSecrets();
   const jobQueue = { enqueue: async () => null };
-
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
 
   async function company(): Promise<string> {
     const id = secrets.newId();

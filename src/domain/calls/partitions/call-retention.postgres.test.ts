@@ -1,33 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { retiredCallsContract } from '../../../../test/contracts/retired-calls.contract.ts';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../../test/services/given.ts';
-import { migrate } from '../../../adapters/database/migrate.ts';
-import { openPostgres } from '../../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { chargeCalls } from '../settlement/finished-call.ts';
 import { openCallPartitions } from './call-partitions.ts';
 import { retireCalls } from './call-retention.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
+describePostgres('with a server', () => {
   const log = createSilentLog();
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
-    database = await openPostgres({ ...bounds, url: fresh.url, log, applicationName: 'turnpike-test' });
-    await migrate(database);
-  }, 60_000);
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+  const database = usePostgres();
 
   retiredCallsContract('PostgreSQL', () => database);
 

@@ -1,39 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createMemoryJournal } from '../../../../test/doubles/memory-journal.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { until } from '../../../../test/doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../../test/services/given.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemClock } from '../../../adapters/clock/system-clock.ts';
-import { migrate } from '../../../adapters/database/migrate.ts';
-import { openPostgres } from '../../../adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
 import { entryOf } from './replay-journal.ts';
 import { createCallBook } from './settle-call.ts';
 
-describe.skipIf(givenDatabase() === null)('G-33 the call book on PostgreSQL', () => {
+describePostgres('G-33 the call book on PostgreSQL', () => {
   const { newId } = createSystemSecrets();
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 8, maxWaiting: 100, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
-    database = await openPostgres({
-      ...bounds,
-      url: fresh.url,
-      log: createSilentLog(),
-      applicationName: 'test',
-    });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database.close();
-    await fresh.drop();
-  });
+  const database = usePostgres();
 
   function openBook(journal = createMemoryJournal()) {
     const parts = { database, journal, clock: createSystemClock(), log: createSilentLog() };

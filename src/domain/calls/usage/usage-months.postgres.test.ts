@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../../test/services/given.ts';
-import { migrate } from '../../../adapters/database/migrate.ts';
-import { openPostgres } from '../../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { usageMonthsCheck } from '../../reconciliation/usage-checks.ts';
@@ -14,21 +10,10 @@ import { chargeCalls } from '../settlement/finished-call.ts';
 import { addUpUsageMonths } from './usage-months.ts';
 import { usageReport } from './usage-report.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
+describePostgres('with a server', () => {
   const { newId } = createSystemSecrets();
   const log = createSilentLog();
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    database = await openPostgres({ ...bounds, url: fresh.url, log, applicationName: 'turnpike-test' });
-    await migrate(database);
-  }, 60_000);
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+  const database = usePostgres();
 
   test('G-5 late calls and adding up at once: every report has every call that was committed before it', async () => {
     const companies = [newId(), newId()];

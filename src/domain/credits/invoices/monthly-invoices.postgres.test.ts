@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { monthlyInvoicesContract, TERMS } from '../../../../test/contracts/monthly-invoices.contract.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../../test/services/given.ts';
-import { migrate } from '../../../adapters/database/migrate.ts';
-import { openPostgres } from '../../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { openJobQueue } from '../../../adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../../ports/database.ts';
 import type { JobQueue } from '../../../ports/job-queue.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
@@ -20,24 +16,14 @@ import { setCompanyBilling } from '../ledger/credit-account.ts';
 import { listInvoices, markInvoicePaid } from './invoice.ts';
 import { INVOICE_ISSUED_QUEUE, invoiceFinishedMonths } from './monthly-invoices.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
+describePostgres('with a server', () => {
   const { newId } = createSystemSecrets();
   const log = createSilentLog();
-  let fresh: FreshDatabase;
-  let database: Database;
+  const database = usePostgres({ poolSize: 16, beforeClose: () => jobQueue?.stop(0) });
   let jobQueue: JobQueue;
   beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 16, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 10_000 };
-    database = await openPostgres({ ...bounds, url: fresh.url, log, applicationName: 'turnpike-test' });
-    await migrate(database);
     jobQueue = await openJobQueue({ database, log });
     for (const queue of [INVOICE_ISSUED_QUEUE, ALERTS_QUEUE]) await jobQueue.define(queue);
-  }, 60_000);
-  afterAll(async () => {
-    await jobQueue?.stop(0);
-    await database?.close();
-    await fresh?.drop();
   });
 
   monthlyInvoicesContract('PostgreSQL', () => database);

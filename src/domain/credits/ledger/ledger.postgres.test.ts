@@ -1,32 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { alertSettingsContract } from '../../../../test/contracts/alert-settings.contract.ts';
 import { ledgerContract } from '../../../../test/contracts/ledger.contract.ts';
-import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
-import { type FreshDatabase, freshDatabase } from '../../../../test/services/fresh-database.ts';
-import { givenDatabase } from '../../../../test/services/given.ts';
-import { migrate } from '../../../adapters/database/migrate.ts';
-import { openPostgres } from '../../../adapters/database/postgres.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from './credit-account.ts';
 import { postTransaction } from './ledger.ts';
 
-describe.skipIf(givenDatabase() === null)('with a server', () => {
+describePostgres('with a server', () => {
   const { newId } = createSystemSecrets();
-  let fresh: FreshDatabase;
-  let database: Database;
-  beforeAll(async () => {
-    fresh = await freshDatabase();
-    const bounds = { poolSize: 12, maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 20_000 };
-    const names = { url: fresh.url, log: createSilentLog(), applicationName: 'turnpike-test' };
-    database = await openPostgres({ ...bounds, ...names });
-    await migrate(database);
-  });
-  afterAll(async () => {
-    await database?.close();
-    await fresh?.drop();
-  });
+  const database = usePostgres();
 
   ledgerContract('PostgreSQL', () => database);
   alertSettingsContract('PostgreSQL', () => database);
