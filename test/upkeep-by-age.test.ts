@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { purgeExpiredTokens } from '../src/domain/accounts/sessions.ts';
 import { purgePaymentEvents } from '../src/domain/payments/payment-jobs.ts';
-import type { Database } from '../src/ports/database.ts';
 import { createManualClock } from './doubles/manual-clock.ts';
-import { openMemoryDatabase } from './doubles/memory-database.ts';
 import { createSilentLog } from './doubles/silent-log.ts';
+import { useMemoryDatabase } from './setup/use-memory-database.ts';
 
 const NOW = Date.UTC(2030, 5, 1);
 const DAY_MS = 24 * 60 * 60 * 1000;
 const clock = createManualClock(NOW);
 const log = createSilentLog();
 const before = (days: number) => new Date(NOW - days * DAY_MS);
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 test('payment events go by their age once they are done with; what failed or waits stays', async () => {
   await database.query(

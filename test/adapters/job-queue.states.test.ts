@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { TestClock } from 'pg-boss';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { JobQueue, QueueWorker } from '../../src/ports/job-queue.ts';
 import { defineOwn } from '../contracts/job-queue-probes.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 
 const clock = new TestClock();
 const { log } = createRecordingLog();
 const outage = { isAway: false };
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => queue.stop(0) });
 let queue: JobQueue;
 let worker: QueueWorker;
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   // Only the look at the tables: the test's clock moves the database's time by other statements.
   const failing: Database = {
     ...database,
@@ -28,10 +27,6 @@ beforeAll(async () => {
   queue = await openJobQueue({ database: failing, log, clock });
   const name = await defineOwn(queue);
   worker = await queue.work(name, { concurrency: 2 }, async () => {});
-}, 60_000);
-afterAll(async () => {
-  await queue.stop(0);
-  await database.close();
 });
 
 test('A-2 a worker says that it fails while its queue cannot be reached, and runs when it can again', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type Migration, migrate, readSchema } from '../../src/adapters/database/migrate.ts';
 import { openPglite } from '../../src/adapters/database/pglite/pglite.ts';
@@ -10,6 +10,7 @@ import { embeddedFolder } from '../doubles/embedded-folder.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { freshDatabase } from '../services/fresh-database.ts';
 import { givenDatabase } from '../services/given.ts';
+import { useResource } from '../setup/use-resource.ts';
 
 const bounds = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 5_000 };
 
@@ -106,14 +107,12 @@ function answer(revision: number, value: number, parameters = ''): StoredFunctio
 
 function functionRules(name: string, open: typeof openEmbedded): void {
   describe(`stored functions on ${name}`, () => {
-    let opened: Awaited<ReturnType<typeof openEmbedded>>;
     let database: Database;
+    const opened = useResource(() => open());
     beforeAll(async () => {
-      opened = await open();
       database = opened.database;
-    }, 60_000);
+    });
     beforeEach(() => database.script('drop schema public cascade; create schema public'));
-    afterAll(() => opened.close());
 
     const install = (...functions: StoredFunction[]) => migrate(database, { migrations: [first], functions });
     const call = async (sql = 'select answer() as value') => (await database.query(sql))[0]?.value;

@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { pruneSandbox } from '../../src/payment-sandbox/sandbox-clock.ts';
 import { createPaymentSandbox } from '../../src/payment-sandbox/server.ts';
-import type { Database } from '../../src/ports/database.ts';
 import { createShop, done } from '../contracts/payment-shop.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { openSandbox, type SandboxUnderTest } from './payment-sandbox-under-test.ts';
 
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => sandbox.close() });
 let sandbox: SandboxUnderTest;
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   sandbox = await openSandbox(database);
-}, 60_000);
-
-afterAll(async () => {
-  await sandbox.close();
-  await database.close();
 });
 
 const pay = async (id: string) => void (await sandbox.click(`/checkout/${id}/pay`));

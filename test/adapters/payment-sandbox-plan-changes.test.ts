@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { periodEnd } from '../../src/payment-sandbox/billing/subscription-state.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { openSandbox, type SandboxUnderTest } from './payment-sandbox-under-test.ts';
 import { createSubscriber } from './payment-subscriber.ts';
 
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => sandbox.close() });
 let sandbox: SandboxUnderTest;
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   sandbox = await openSandbox(database);
-}, 60_000);
-
-afterAll(async () => {
-  await sandbox.close();
-  await database.close();
 });
 
 beforeEach(async () => {

@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { openSandbox, type SandboxUnderTest } from './payment-sandbox-under-test.ts';
 
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => sandbox.close() });
 let sandbox: SandboxUnderTest;
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   sandbox = await openSandbox(database);
-}, 60_000);
-
-afterAll(async () => {
-  await sandbox.close();
-  await database.close();
 });
 
 async function made(path: string, parameters: Record<string, string>): Promise<string> {

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { z } from 'zod';
 import { AI_SERVICE_ROUTES, aiServiceDocument } from '../../src/ai-service/api-docs.ts';
 import { DOCS_PATHS } from '../../src/http/openapi.ts';
-import { type AiServiceUnderTest, openAiService } from './ai-service-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openAiService } from './ai-service-under-test.ts';
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];
 interface Operation {
@@ -20,10 +21,9 @@ const document = aiServiceDocument() as unknown as Document;
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
-let service: AiServiceUnderTest;
 let meetingId = '';
+const service = useResource(() => openAiService());
 beforeAll(async () => {
-  service = await openAiService();
   const { database, companyId, clock } = service;
   meetingId = '019a6f0e-0000-7000-8000-000000000001';
   await database.query(`insert into rooms (room, company_id, announced_at) values ('docs', $1, $2)`, [
@@ -35,8 +35,7 @@ beforeAll(async () => {
      values ($1, 'docs', $2, 'announced', $3, $3, $3)`,
     [meetingId, companyId, new Date(clock.now())],
   );
-}, 60_000);
-afterAll(() => service.close());
+});
 
 function validated(operation: Operation, status: number, body: unknown): boolean {
   const described = operation.responses[status]?.content['application/json']?.schema;

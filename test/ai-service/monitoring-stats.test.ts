@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { metricsText } from '../../src/http/metrics.ts';
-import { type AiServiceUnderTest, openAiService, SERVICE } from './ai-service-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openAiService, SERVICE } from './ai-service-under-test.ts';
 
-let service: AiServiceUnderTest;
-beforeAll(async () => {
-  service = await openAiService();
-}, 60_000);
-afterAll(() => service.close());
+const service = useResource(() => openAiService());
 
 async function addCalls(endpoint: string, outcome: string, durations: readonly number[], hoursAgo = 0) {
   const { database, companyId, clock } = service;

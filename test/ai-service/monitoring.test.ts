@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { Hono } from 'hono';
 import { addMonitoring } from '../../src/ai-service/monitoring.ts';
 import type { ServiceVariables } from '../../src/http/service-app.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 const app = new Hono<ServiceVariables>();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   addMonitoring(app, database);
   await database.query(`insert into log_entries (timestamp, level, message, context)
     select timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', case n % 2 when 0 then 'info' else 'error' end,
       'entry ' || n, jsonb_build_object('requestId', 'req_' || n) from generate_series(1, 10) as n`);
 });
-afterAll(() => database.close());
 
 async function ask(path: string) {
   const response = await app.request(path);

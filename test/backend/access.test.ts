@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { declaredAccess } from '../../src/backend/graphql/access.ts';
 import { createSchema } from '../../src/backend/graphql/schema.ts';
-import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
 import { documentOf, operationsOf, variablesOf } from './sample-operations.ts';
 
@@ -101,11 +102,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
 };
 
 const schema = createSchema();
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 describe('access to every operation', () => {
   for (const operation of operationsOf(schema).filter(({ kind }) => kind !== 'subscription')) {

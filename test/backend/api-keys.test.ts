@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 const ALL = `id name prefix lastFour scopes models requestsPerMinute tokensPerMinute status expiresAt createdAt
@@ -15,15 +15,14 @@ type Minted = { rawKey: string; apiKey: Key };
 
 let backend: BackendUnderTest;
 const statements = { count: 0 };
+const real = useMemoryDatabase();
 beforeAll(async () => {
-  const real = await openMemoryDatabase();
   const query: typeof real.query = (text, values) => {
     statements.count += 1;
     return real.query(text, values);
   };
   backend = await openBackend({ database: { ...real, query } });
-}, 60_000);
-afterAll(() => backend.database.close());
+});
 
 async function create(input: object = {}): Promise<Minted> {
   const wanted = { name: 'A key', ...input };

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend, PASSWORD } from './backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, PASSWORD } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
 
 const LOG = `query($first: Int, $after: ID, $companyId: ID) { auditLog(first: $first, after: $after, companyId: $companyId) {
@@ -19,11 +20,7 @@ interface Log {
   };
 }
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 describe('the audit log', () => {
   test('P-15 tells who changed what, when and from where', async () => {

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createSchema } from '../../src/backend/graphql/schema.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
 import { documentOf, operationsOf, textPaths, variablesOf } from './sample-operations.ts';
 
@@ -38,12 +39,8 @@ const FORESEEN = [
   'RATE_LIMITED',
 ];
 
-let backend: BackendUnderTest;
 let calls = 0;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 /** Somebody who may call everything, in a company of their own, from an address of their own. */
 async function everybody() {

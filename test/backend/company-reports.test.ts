@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { chargeCalls, insertCalls } from '../../src/domain/calls/settlement/finished-call.ts';
 import { countFailures } from '../../src/domain/calls/usage/usage-failures.ts';
 import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
-import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, type Person } from './backend-under-test.ts';
 
 const DAY_MS = 86_400_000;
-let backend: BackendUnderTest;
 let companyId = '';
 let admin: Person;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
+const backend = useResource(() => openBackend());
 beforeEach(async () => {
   companyId = await backend.company('Own');
   admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
 });
-afterAll(() => backend.close());
 
 describe('why calls failed', () => {
   async function someFailures(): Promise<{ keyId: string; nowMs: number }> {

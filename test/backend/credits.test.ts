@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
 import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
-import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, type Person } from './backend-under-test.ts';
 
 const ADJUST = `mutation($companyId: ID!, $credits: Float!, $key: String!) {
   adjustCredits(companyId: $companyId, credits: $credits, reason: "a gift", idempotencyKey: $key) {
@@ -17,11 +18,7 @@ interface Transactions {
   };
 }
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 /** An admin of a company of their own. */
 async function admin(): Promise<Person & { readonly companyId: string }> {

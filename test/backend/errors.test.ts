@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 let backend: BackendUnderTest;
 const outage = { isAway: false };
+const real = useMemoryDatabase();
 beforeAll(async () => {
-  const real = await openMemoryDatabase();
   const away = () => Promise.reject(new Error('connection to db-7.internal refused for user turnpike'));
   backend = await openBackend({
     database: {
@@ -14,8 +14,7 @@ beforeAll(async () => {
       transaction: (work) => (outage.isAway ? away() : real.transaction(work)),
     },
   });
-}, 60_000);
-afterAll(() => backend.database.close());
+});
 
 describe('errors', () => {
   test('what nobody foresaw is told to the log, and to the client by its request id alone', async () => {

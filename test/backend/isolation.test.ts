@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { getNamedType } from 'graphql';
 import { declaredAccess } from '../../src/backend/graphql/access.ts';
 import { createSchema } from '../../src/backend/graphql/schema.ts';
-import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, type Person } from './backend-under-test.ts';
 import { type MoneyOf, makeMoneyOf } from './money-of-a-company.ts';
 import { documentOf, operationsOf, variablesOf } from './sample-operations.ts';
 
@@ -72,12 +73,11 @@ const withIds = operationsOf(createSchema()).filter(({ field }) =>
   field.args.some(({ name, type }) => name !== 'after' && getNamedType(type).name === 'ID'),
 );
 
-let backend: BackendUnderTest;
 let things: ForeignThings;
 let stranger: Person;
 
+const backend = useResource(() => openBackend());
 beforeAll(async () => {
-  backend = await openBackend();
   const { otherAdmin, admin } = backend.people;
   stranger = admin;
   type Id = { id: string };
@@ -110,8 +110,7 @@ beforeAll(async () => {
     meetingId: made.createMeeting.id,
     ...(await makeMoneyOf(backend, backend.companies.other)),
   };
-}, 60_000);
-afterAll(() => backend.close());
+});
 
 /** Everything but the attempts to get in, as one text. */
 async function everythingOfTheOthers(): Promise<string> {

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, type Person } from './backend-under-test.ts';
 
-let backend: BackendUnderTest;
 let member: Person;
+const backend = useResource(() => openBackend());
 beforeAll(async () => {
-  backend = await openBackend();
   member = backend.people.member;
-}, 60_000);
-afterAll(() => backend.close());
+});
 
 const FIELDS = `id title description status location remote employmentType mustHave niceToHave minMonthsExperience
   parsing parseProblem version createdAt updatedAt`;

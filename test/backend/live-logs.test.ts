@@ -1,19 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterEach, describe, expect, test } from 'bun:test';
 import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { until } from '../doubles/until.ts';
+import { useResource } from '../setup/use-resource.ts';
 import { JWT_SECRET } from './backend-under-test.ts';
 import { type LiveLogsUnderTest, openLiveLogs, type Watch } from './live-logs-under-test.ts';
 
-let live: LiveLogsUnderTest;
 const watches: Watch[] = [];
-beforeAll(async () => {
-  live = await openLiveLogs();
-}, 60_000);
+const live = useResource(() => openLiveLogs());
 afterEach(async () => {
   for (const { stop } of watches.splice(0)) stop();
   await live.watchers(0);
 });
-afterAll(() => live.close());
 
 function watch(...args: Parameters<LiveLogsUnderTest['watch']>): Watch {
   const watching = live.watch(...args);

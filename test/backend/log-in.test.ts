@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { decodeJwt, SignJWT } from 'jose';
-import { type BackendUnderTest, JWT_SECRET, openBackend, PASSWORD } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { JWT_SECRET, openBackend, PASSWORD } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
 
 const LOGIN =
@@ -9,12 +10,8 @@ const SIGN_UP =
   'mutation($input: SignUpInput!) { signUp(input: $input) { accessToken refreshToken expiresAt } }';
 type Session = { accessToken: string; refreshToken: string; expiresAt: string };
 
-let backend: BackendUnderTest;
 let addresses = 0;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 /** Each from an address of its own, so that tests do not use up each other's attempts. */
 function stranger(token: string | null = null, address?: string) {

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend } from './backend-under-test.ts';
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 const ask = <Data>(query: string) => backend.people.superAdmin.ask<Data>(query);
 const refusal = async (query: string) => (await backend.people.superAdmin.refusal(query)).extensions.code;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { readQueueDepths } from '../../src/adapters/job-queue/boss-tables.ts';
 import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
@@ -12,9 +12,9 @@ import {
 import type { JobQueue } from '../../src/ports/job-queue.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 const HOST = 'models.example';
@@ -32,18 +32,14 @@ const QUEUE = { name: 'mail', retries: 0, retryDelaySeconds: 0, retryDelayMaxSec
 let backend: BackendUnderTest;
 let jobQueue: JobQueue;
 let sharedState: SharedState;
+const database = useMemoryDatabase({ beforeClose: () => jobQueue?.stop(0) });
 beforeAll(async () => {
   const log = createSilentLog();
-  const database = await openMemoryDatabase();
   jobQueue = await openJobQueue({ database, log });
   await jobQueue.define({ ...QUEUE, runSeconds: 60, heartbeatSeconds: 10 });
   sharedState = createInProcessState({ clock: createManualClock(), log });
   const queues = { ...jobQueue, depths: () => readQueueDepths(database) };
   backend = await openBackend({ database, queues, sharedState });
-}, 60_000);
-afterAll(async () => {
-  await jobQueue.stop(0);
-  await backend.database.close();
 });
 
 const ask = <Data>(query: string, variables?: object) =>

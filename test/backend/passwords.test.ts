@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend, PASSWORD } from './backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, PASSWORD } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
 
 const LOGIN =
@@ -11,11 +12,7 @@ const CHANGE =
   'mutation($now: String!, $new: String!) { changePassword(currentPassword: $now, newPassword: $new) { accessToken refreshToken } }';
 const NEW = 'another good password';
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 async function mailedToken(email: string): Promise<string> {
   const before = backend.mails.length;

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { getIntrospectionQuery } from 'graphql';
 import { QUERY_LIMITS } from '../../src/backend/graphql/query-limits.ts';
-import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend } from './backend-under-test.ts';
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 const codes = async (query: string) =>
   (await backend.people.admin.answer(query)).errors?.map(({ extensions }) => extensions.code) ?? [];

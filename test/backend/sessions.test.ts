@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, PASSWORD, type Person } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
 
 const TOKENS = '{ accessToken refreshToken expiresAt }';
@@ -7,11 +8,7 @@ const REFRESH = `mutation($token: String!) { refreshSession(refreshToken: $token
 const LOGOUT = 'mutation($token: String!) { logout(refreshToken: $token) }';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 async function loggedIn(): Promise<{ person: Person; refreshToken: string }> {
   const person = await backend.person(backend.companies.acme);

@@ -1,23 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { openSandbox, type SandboxUnderTest } from '../adapters/payment-sandbox-under-test.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 let sandbox: SandboxUnderTest;
 let backend: BackendUnderTest;
-let database: Awaited<ReturnType<typeof openMemoryDatabase>>;
+const database = useMemoryDatabase({ beforeClose: () => sandbox?.close() });
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   sandbox = await openSandbox(database);
   // Whoever waits for another process does so by the machine's own clock.
   const clock = { ...sandbox.clock, sleep: createSystemClock().sleep };
   backend = await openBackend({ database, provider: sandbox.provider, clock });
-}, 60_000);
-afterAll(async () => {
-  await sandbox.close();
-  await database.close();
 });
 
 type Id = { readonly id: string };

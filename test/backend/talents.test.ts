@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
-import { type BackendUnderTest, openBackend, type Person } from './backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, type Person } from './backend-under-test.ts';
 
-let backend: BackendUnderTest;
 let admin: Person;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
+const backend = useResource(() => openBackend());
 beforeEach(async () => {
   admin = await backend.person(await backend.company('Own'), { role: 'COMPANY_ADMIN' });
 });
-afterAll(() => backend.close());
 
 const FIELDS = 'id name email headline status problem profile engine version duplicateOf { id }';
 type Talent = Record<string, unknown> & { id: string };

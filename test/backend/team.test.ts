@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openBackend, PASSWORD, type Person } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
 
 const INVITE =
@@ -10,11 +11,7 @@ const CHANGE_ROLE = 'mutation($id: ID!, $role: Role!) { changeRole(userId: $id, 
 const REMOVE = 'mutation($id: ID!) { removeMember(userId: $id) }';
 const MEMBERS = '{ members(first: 100) { nodes { email role } } }';
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 async function team(): Promise<{ admin: Person; member: Person }> {
   const company = await backend.company('Team');

@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
-import { type GatewayUnderTest, openGateway } from '../gateway/gateway-under-test.ts';
+import { openGateway } from '../gateway/gateway-under-test.ts';
 import { chatAnswer, chunk, done, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
+import { useResource } from '../setup/use-resource.ts';
 
-let gateway: GatewayUnderTest;
 let client: OpenAI;
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   const { rawKey } = await gateway.mint();
   client = new OpenAI({ baseURL: gateway.url, apiKey: rawKey });
 });
-afterAll(() => gateway.close());
 
 const question = { model: 'svc/chat-default', messages: [{ role: 'user' as const, content: 'Hi' }] };
 

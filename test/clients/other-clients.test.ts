@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { embedMany, generateText, streamText } from 'ai';
-import { type GatewayUnderTest, openGateway } from '../gateway/gateway-under-test.ts';
+import { openGateway } from '../gateway/gateway-under-test.ts';
 import { chatAnswer, chunk, done, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
+import { useResource } from '../setup/use-resource.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
 const finish = chunk('', { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   ({ rawKey } = await gateway.mint());
 });
-afterAll(() => gateway.close());
 
 function answerEmbeddings(embedding: unknown): void {
   const usage = { prompt_tokens: 1, total_tokens: 1 };

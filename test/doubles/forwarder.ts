@@ -78,3 +78,11 @@ export function startForwarder(targetPort: number): Forwarder {
     close: cut,
   };
 }
+
+/** The address of the same server by way of the forwarder. */
+export function through(url: string, forwarder: Forwarder): string {
+  const changed = new URL(url);
+  changed.hostname = '127.0.0.1';
+  changed.port = String(forwarder.port);
+  return changed.href;
+}

@@ -1,22 +1,21 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { z } from 'zod';
 import { MCP_PATH, routeOf } from '../../src/gateway/admission/routes.ts';
 import { GATEWAY_ROUTES, gatewayDocument } from '../../src/gateway/api-docs.ts';
 import { docsFiles } from '../../src/start/wiring/open-server.ts';
-import { type GatewayUnderTest, openGateway } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
+const gateway = useResource(() => openGateway({ embeddedAllowed: true }));
 beforeAll(async () => {
-  gateway = await openGateway({ embeddedAllowed: true });
   const data = [{ object: 'embedding', index: 0, embedding: [1] }];
   const vectors = { object: 'list', model: 'x', data, usage: { prompt_tokens: 3, total_tokens: 3 } };
   gateway.upstream.answer(({ path }) => Response.json(path.endsWith('/embeddings') ? vectors : chatAnswer()));
   const scopes = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
   rawKey = (await gateway.mint({ scopes })).rawKey;
-}, 60_000);
-afterAll(() => gateway.close());
+});
 
 describe('A-5 the documents of the gateway', () => {
   test('A-5 every described route is one, and every kind of route is described', () => {

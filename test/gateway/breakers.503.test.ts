@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer, startScriptedUpstream } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
+const gateway = useResource(() => openGateway({ breakerFailures: 5 }));
 beforeAll(async () => {
-  gateway = await openGateway({ breakerFailures: 5 });
   rawKey = (await gateway.mint()).rawKey;
-}, 60_000);
-afterAll(() => gateway.close());
+});
 
 const call = () =>
   post(`${gateway.url}/chat/completions`, rawKey, { model: 'svc/chat-default', messages: [] });

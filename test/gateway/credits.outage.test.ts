@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 
 const body = { model: 'svc/chat-default', messages: [], max_tokens: 100 };
 const HELD_MICRO = Math.ceil(JSON.stringify(body).length / 4) + 400;
 /** 5 prompt tokens at 1, 2 cached at 0.5, 5 completion tokens at 4. */
 const COST_MICRO = 26n;
-let gateway: GatewayUnderTest;
 
-beforeAll(async () => {
-  gateway = await openGateway({ balanceMicro: BigInt(HELD_MICRO) * 2n });
-});
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway({ balanceMicro: BigInt(HELD_MICRO) * 2n }));
 
 const send = (rawKey: string) => post(`${gateway.url}/chat/completions`, rawKey, body);
 

@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
-import { type GatewayUnderTest, openGateway } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway } from './gateway-under-test.ts';
 import { chatAnswer, chunk, done, streamOf, usageChunk } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 let client: OpenAI;
 let sent = 0;
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   const { rawKey } = await gateway.mint();
   const counted = (url: string | URL | Request, init?: RequestInit) => {
     sent += 1;
@@ -16,7 +16,6 @@ beforeAll(async () => {
   };
   client = new OpenAI({ baseURL: gateway.url, apiKey: rawKey, fetch: counted });
 });
-afterAll(() => gateway.close());
 
 const question = { model: 'svc/chat-default', messages: [{ role: 'user' as const, content: 'Hi' }] };
 const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } });

@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer, chunk, done, openStream, usageChunk } from './scripted-upstream.ts';
 
 const body = { model: 'svc/chat-default', messages: [], max_tokens: 10 };
 const COST_MICRO = 26n;
-let gateway: GatewayUnderTest;
 
-beforeAll(async () => {
-  gateway = await openGateway();
-});
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway());
 
 const balance = async () => (await gateway.credits.level()).balanceMicro;
 const asked = () => gateway.upstream.received.length;

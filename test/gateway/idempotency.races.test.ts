@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 
 const body = { model: 'svc/chat-default', messages: [], max_tokens: 10 };
 const COST_MICRO = 26n;
-let gateway: GatewayUnderTest;
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   // Everybody looks before anybody claims: the claim alone decides.
   Object.assign(gateway.idempotency, { find: async () => 'free' });
 });
-afterAll(() => gateway.close());
 
 async function opened() {
   const { rawKey, id } = await gateway.mint();

@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createJob, type NewJob } from '../../src/domain/jobs/job-changes.ts';
-import { type GatewayUnderTest, openGateway, refusalOf } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, refusalOf } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
 let keyId: string;
 const nobody = { enqueue: async () => null };
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   const minted = await gateway.mint({ scopes: ['jobs:read'] });
   rawKey = minted.rawKey;
   keyId = minted.id;
-}, 60_000);
-afterAll(() => gateway.close());
+});
 
 async function add(fields: NewJob['fields'], more: Partial<NewJob> = {}): Promise<string> {
   const { database, clock, secrets } = gateway.parts;

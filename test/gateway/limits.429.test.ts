@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 let chatUrl: string;
 const good = { model: 'svc/chat-default', messages: [] };
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   chatUrl = `${gateway.url}/chat/completions`;
 });
-afterAll(() => gateway.close());
 
 describe('429', () => {
   test('G-40 G-41 G-37 past the key’s requests: an exact time to wait, and refused calls consume nothing', async () => {

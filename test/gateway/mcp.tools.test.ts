@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createJob } from '../../src/domain/jobs/job-changes.ts';
 import type { Scope } from '../../src/domain/keys/api-key.ts';
 import { CV_TEXT, POSTING_TEXT } from '../ai-service/workers-under-test.ts';
 import { callTool, ERAS, type Era, openClient } from '../mcp/mcp-client.ts';
-import { type GatewayUnderTest, openGateway } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway } from './gateway-under-test.ts';
 import { chatAnswer, chunk, done, openStream, streamOf, USAGE, usageChunk } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 const ALL: readonly Scope[] = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
 const PRICED = { model: 'svc/chat-default' };
 
-beforeAll(async () => {
-  gateway = await openGateway();
-}, 60_000);
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway());
 
 async function open(era: Era, scopes: readonly Scope[] | undefined = ALL) {
   gateway.upstream.answer(() => Response.json(chatAnswer()));

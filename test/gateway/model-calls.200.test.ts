@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type GatewayUnderTest, openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
 import { chatAnswer, USAGE } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
 let keyId: string;
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   ({ rawKey, id: keyId } = await gateway.mint());
 });
-afterAll(() => gateway.close());
 
 describe('a chat call', () => {
   test('G-1 G-17 G-16 answers with the chat-completion object, its model being the alias', async () => {

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { CV_TEXT, POSTING_TEXT } from '../ai-service/workers-under-test.ts';
-import { type GatewayUnderTest, openGateway, post } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post } from './gateway-under-test.ts';
 import { chatAnswer, type Received, USAGE } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await openGateway({ embeddedAllowed: true });
-}, 60_000);
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway({ embeddedAllowed: true }));
 
 interface Parsed {
   readonly object: string;

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { CV_TEXT } from '../ai-service/workers-under-test.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
+const gateway = useResource(() => openGateway({ embeddedAllowed: true, maxBodyBytes: 16 * 1024 * 1024 }));
 beforeAll(async () => {
-  gateway = await openGateway({ embeddedAllowed: true, maxBodyBytes: 16 * 1024 * 1024 });
   rawKey = (await gateway.mint()).rawKey;
-}, 60_000);
-afterAll(() => gateway.close());
+});
 
 const model = 'svc/extract-fast';
 const parse = (body: unknown, key = rawKey, init: RequestInit = {}) =>

@@ -1,19 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
 let chatUrl: string;
 const good = { model: 'svc/chat-default', messages: [] };
 
+const gateway = useResource(() => openGateway({ maxBodyBytes: 10_000, bodyTimeoutMs: 300 }));
 beforeAll(async () => {
-  gateway = await openGateway({ maxBodyBytes: 10_000, bodyTimeoutMs: 300 });
   ({ rawKey } = await gateway.mint());
   chatUrl = `${gateway.url}/chat/completions`;
 });
-afterAll(() => gateway.close());
 
 test('G-35 the error table is the interface’s, row by row', () => {
   const rows = Object.values(REFUSALS).map(({ status, type, code }) => [status, type, code]);

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { until } from '../doubles/until.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 const body = { model: 'svc/chat-default', messages: [] };
 const DAY_MS = 86_400_000;
 
-beforeAll(async () => {
-  gateway = await openGateway({ billingMode: 'POSTPAID', balanceMicro: 0n });
-});
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID', balanceMicro: 0n }));
 
 const send = (rawKey: string, sent: unknown = body) => post(`${gateway.url}/chat/completions`, rawKey, sent);
 const tell = () => gateway.parts.sharedState.publish(COMPANIES_TOPIC, gateway.companyId);

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { priceOf, type TokenPrice } from '../../src/domain/models/aliases.ts';
 import { until } from '../doubles/until.ts';
 import { type RecordedStream, readRecordedStream, recordedStreams } from '../recorded/streams.ts';
-import { type GatewayUnderTest, openGateway, post } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post } from './gateway-under-test.ts';
 import { openStream, streamOf } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 /** Of chat-default, as it is when nobody has set another. */
 const price: TokenPrice = { promptMicro: 1_000_000n, cachedMicro: 500_000n, completionMicro: 4_000_000n };
 const body = { model: 'svc/chat-default', messages: [], stream: true, max_tokens: 10 };
 
-beforeAll(async () => {
-  gateway = await openGateway({ idleTimeoutMs: 400 });
-});
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway({ idleTimeoutMs: 400 }));
 
 async function start(init: RequestInit = {}) {
   const { rawKey, id } = await gateway.mint();

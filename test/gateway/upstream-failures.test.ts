@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
-import { type GatewayUnderTest, openGateway, post } from './gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post } from './gateway-under-test.ts';
 import { chatAnswer, startScriptedUpstream } from './scripted-upstream.ts';
 
-let gateway: GatewayUnderTest;
 const body = { model: 'svc/chat-default', messages: [] };
 
-beforeAll(async () => {
-  gateway = await openGateway({ firstByteTimeoutMs: 300, idleTimeoutMs: 300, journalMaxCalls: 0 });
-});
-afterAll(() => gateway.close());
+const gateway = useResource(() =>
+  openGateway({ firstByteTimeoutMs: 300, idleTimeoutMs: 300, journalMaxCalls: 0 }),
+);
 
 async function call(sent: unknown = body) {
   const { rawKey, id } = await gateway.mint();

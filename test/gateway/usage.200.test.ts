@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 
-let gateway: GatewayUnderTest;
-beforeAll(async () => {
-  gateway = await openGateway();
-}, 60_000);
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway());
 
 function get(rawKey: string, query = ''): Promise<Response> {
   return fetch(`${gateway.url}/usage${query}`, { headers: { authorization: `Bearer ${rawKey}` } });

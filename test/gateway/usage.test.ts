@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
@@ -8,25 +8,20 @@ import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts
 import type { ApiKey } from '../../src/domain/keys/api-key.ts';
 import { mintKey } from '../../src/domain/keys/mint-key.ts';
 import { answerUsage } from '../../src/gateway/reads/usage.ts';
-import type { Database } from '../../src/ports/database.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { steerStatements } from '../doubles/steered-statements.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 
 const secrets = createSystemSecrets();
 const log = createSilentLog();
 const clock = createManualClock(Date.UTC(2030, 0, 15, 12));
-let database: Database;
+const database = useMemoryDatabase();
 let sharedState: SharedState;
 let key: ApiKey;
 let companyId = '';
 
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
 beforeEach(async () => {
   sharedState = createInProcessState({ clock, log });
   companyId = secrets.newId();

@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { sweep } from '../../src/domain/matching/generator/generator.ts';
 import { NO_MODEL_CALLS, type PlatformModelCalls } from '../../src/domain/matching/generator/model-calls.ts';
 import { workOffChanges } from '../../src/domain/matching/generator/process-changes.ts';
 import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
 import { DEFAULT_WEIGHTS, setWeights } from '../../src/domain/matching/weights.ts';
-import type { Database } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { letterVectors, openMatchingWorld, scoresOf } from './matching-world.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 const rowsOf = async (table: string, id: string) => {
   const rows = await database.query<{ count: bigint }>(

@@ -1,20 +1,16 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { type Generator, startGenerator } from '../../src/domain/matching/generator/generator.ts';
 import { readMetrics, readStatus } from '../../src/domain/matching/generator/generator-status.ts';
 import { scorePair } from '../../src/domain/matching/scoring/score-pair.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { letterVectors, openMatchingWorld, scoresOf } from './matching-world.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let clock: ManualClock;
 const started: Generator[] = [];
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
 beforeEach(async () => {
   clock = createManualClock();
   await database.script(`truncate match_changes, match_pairs, match_processes;

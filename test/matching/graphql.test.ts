@@ -1,14 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend } from '../backend/backend-under-test.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { openBackend } from '../backend/backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
 import { addJob, addTalent, openMatchingWorld } from './matching-world.ts';
 
-let backend: BackendUnderTest;
 let jobId: string;
 let foreignJobId: string;
 const talentIds: string[] = [];
 
+const backend = useResource(() => openBackend());
 beforeAll(async () => {
-  backend = await openBackend();
   const { database, companies } = backend;
   const world = await openMatchingWorld(database, { clock: backend.clock });
   jobId = await addJob(database, companies.acme, { mustHave: ['Python', 'SQL'], niceToHave: ['Docker'] });
@@ -18,8 +18,7 @@ beforeAll(async () => {
   foreignJobId = await addJob(database, companies.other, {});
   await addTalent(database, companies.other, {});
   await world.workOff();
-}, 60_000);
-afterAll(() => backend.close());
+});
 
 interface Matches {
   readonly matches: {

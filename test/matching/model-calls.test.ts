@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createMatchModelCalls } from '../../src/ai-service/workers/match-models.ts';
 import type { CallUsage } from '../../src/domain/model-calls/paid-call.ts';
 import type { PlatformCalls } from '../../src/domain/model-calls/platform-calls.ts';
 import type { Alias, AliasTarget } from '../../src/domain/models/aliases.ts';
-import type { Database } from '../../src/ports/database.ts';
 import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { FIVE_FAILURES, openBreakers } from '../doubles/breakers-under-test.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 
 const PROVIDER: AliasTarget = {
   id: 'p',
@@ -19,11 +18,7 @@ const PROVIDER: AliasTarget = {
 };
 const EMBEDDED: AliasTarget = { id: 'e', baseUrl: null, model: 'own', apiKey: null, weight: 1 };
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 const json = (body: unknown, status = 200): UpstreamAnswer => ({
   status,

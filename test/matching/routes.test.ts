@@ -1,27 +1,22 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addMatchGenerator } from '../../src/ai-service/match-generator.ts';
 import { type Generator, startGenerator } from '../../src/domain/matching/generator/generator.ts';
 import { internalAccess } from '../../src/http/client-identity.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
-import type { Database } from '../../src/ports/database.ts';
 import { createManualClock, type ManualClock } from '../doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { letterVectors, openMatchingWorld, scoresOf } from './matching-world.ts';
 
 const PATH = '/api/v1/background-tasks/match-score-generator';
 const TOKEN = 'an-internal-token-of-some-length';
-let database: Database;
+const database = useMemoryDatabase();
 let clock: ManualClock;
 let generator: Generator;
 let world: Awaited<ReturnType<typeof openMatchingWorld>>;
 let ask: (method: string, name: string, token?: string) => Promise<{ status: number; body: unknown }>;
 
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
 beforeEach(async () => {
   clock = createManualClock();
   world = await openMatchingWorld(database, { clock });

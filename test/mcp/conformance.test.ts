@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { Scope } from '../../src/domain/keys/api-key.ts';
-import { type GatewayUnderTest, openGateway } from '../gateway/gateway-under-test.ts';
+import { openGateway } from '../gateway/gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
 import { REVISIONS, type Revision, runConformance } from './conformance-suite.ts';
 import { startForwardingProxy } from './forwarding-proxy.ts';
 import { openGatewayBeside } from './gateway-beside.ts';
 import { suiteServer } from './suite-server.ts';
 
-let gateway: GatewayUnderTest;
 let rawKey: string;
 const SCOPES: Scope[] = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
 
+const gateway = useResource(() => openGateway());
 beforeAll(async () => {
-  gateway = await openGateway();
   rawKey = (await gateway.mint({ scopes: SCOPES })).rawKey;
-}, 60_000);
-afterAll(() => gateway.close());
+});
 
 async function conformanceOf(
   mcp: Parameters<typeof openGatewayBeside>[1],

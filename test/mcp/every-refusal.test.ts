@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
 import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
 import { until } from '../doubles/until.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { chatAnswer } from '../gateway/scripted-upstream.ts';
+import { useResource } from '../setup/use-resource.ts';
 import { callTool, ERAS, openClient } from './mcp-client.ts';
 
-let gateway: GatewayUnderTest;
 const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 50 };
 
-beforeAll(async () => {
-  gateway = await openGateway({ billingMode: 'POSTPAID' });
-}, 60_000);
-afterAll(() => gateway.close());
+const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID' }));
 
 interface RefusedRun {
   readonly status: number;

@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend } from '../backend/backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { openBackend } from '../backend/backend-under-test.ts';
 import { addJob, addTalent } from '../matching/matching-world.ts';
+import { useResource } from '../setup/use-resource.ts';
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-}, 60_000);
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 const CREATE = `mutation($input: MeetingInput!) { createMeeting(input: $input) {
   id room startsAt plannedMinutes startedAt endedAt jobId talentId insight briefing } }`;

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { addJob, addTalent } from '../matching/matching-world.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { ADA, type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
 
 const TRANSCRIPT = `Ada: Welcome Bob. Today we look at your experience with databases and at the plan for the first months.
@@ -12,12 +11,8 @@ Bob: We compared every table of the warehouse before and after, and measured the
 Ada: We decided to offer you the second interview with the platform team.
 Ada: I will send you the exercise by Friday.`;
 
-let database: Database;
+const database = useMemoryDatabase();
 let world: MeetingsUnderTest;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
 
 async function held(room: string, until = T0 + 1_860) {
   for (const { path, body } of serverEvents(room, T0 + 60, until)) await world.post(path, body);

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let world: MeetingsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   world = await openMeetings(database);
   await world.clock.advance(3_600_000);
-}, 60_000);
-afterAll(() => database.close());
+});
 
 function* permutations<T>(items: readonly T[]): Iterable<readonly T[]> {
   if (items.length === 0) yield [];

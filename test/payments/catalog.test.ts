@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createCreditPack, findCreditPack, listCreditPacks } from '../../src/domain/catalog/credit-pack.ts';
 import {
   createPlan,
@@ -6,20 +6,15 @@ import {
   listPlans,
   syncAllPlansProviderPricing,
 } from '../../src/domain/catalog/plan.ts';
-import type { Database } from '../../src/ports/database.ts';
 import { ensureDemoCatalog } from '../../src/start/demo/demo-catalog.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { countingCalls, failing, openShop, PACK, PLAN, type Shop } from './shop-under-test.ts';
 
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   shop = await openShop(database);
-}, 60_000);
-afterAll(async () => {
-  await shop.sandbox.close();
-  await database.close();
 });
 
 const priceOf = async (id: string | null) => (await shop.sandbox.call('GET', `/v1/prices/${id}`)).body;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { findCompany } from '../../src/domain/accounts/company.ts';
 import {
   createBillingPortal,
@@ -8,20 +8,14 @@ import {
 import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, failing, openShop, type Shop } from './shop-under-test.ts';
 
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   shop = await openShop(database);
-}, 60_000);
-afterAll(async () => {
-  await shop.sandbox.close();
-  await database.close();
 });
 
 async function openedPack(companyId: string) {

@@ -2,11 +2,17 @@ import { beforeAll, expect, test } from 'bun:test';
 import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { CREDIT, makeCompany, makePurchase, openPayments, type PaymentsUnderTest } from './payments-under-test.ts';
+import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
+import {
+  CREDIT,
+  makeCompany,
+  makePurchase,
+  openPayments,
+  type PaymentsUnderTest,
+} from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { secondId } from './recorded-events.ts';
 import { drawSchedule, refundStory, subscriptionStory } from './schedules.ts';
-import { describePostgres, usePostgres } from '../setup/use-postgres.ts';
 
 describePostgres('with a server', () => {
   const database = usePostgres({ poolSize: 16 });

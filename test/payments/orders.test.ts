@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { beforeAll, expect, test } from 'bun:test';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { CREDIT, openPayments, type PaymentsUnderTest } from './payments-under-test.ts';
 import { drawSchedule, orders, refundStory, subscriptionStory } from './schedules.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   payments = openPayments(database);
-}, 60_000);
-afterAll(() => database.close());
+});
 
 const SUBSCRIBED = {
   credits: 3_000n * CREDIT,

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { findInvoiceByProviderId } from '../../src/domain/credits/invoices/invoice.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -12,13 +11,11 @@ import {
 import { madeEvent, RECORDED_AT, secondId, wireLines } from './recorded-events.ts';
 import { invoiceEvent, newSubscription } from './subscription-facts.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   payments = openPayments(database);
-}, 60_000);
-afterAll(() => database.close());
+});
 
 async function world() {
   const company = await makeCompany(database);

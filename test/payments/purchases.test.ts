@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -11,13 +10,11 @@ import {
 import { paidSession, refundOf } from './purchase-facts.ts';
 import { madeEvent, secondId } from './recorded-events.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   payments = openPayments(database);
-}, 60_000);
-afterAll(() => database.close());
+});
 
 async function bought(changes: Parameters<typeof makePurchase>[2] = {}) {
   const company = await makeCompany(database);

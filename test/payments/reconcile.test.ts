@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { findCompany } from '../../src/domain/accounts/company.ts';
 import { findInvoice } from '../../src/domain/credits/invoices/invoice.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
@@ -7,23 +7,17 @@ import { mailOverdueInvoices } from '../../src/domain/payments/postpaid-invoices
 import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
 import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
-import type { Database } from '../../src/ports/database.ts';
 import type { Job } from '../../src/ports/job-queue.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { CREDIT, GRACE_MS, makeCompany, makePlan } from './payments-under-test.ts';
 import { paidSession } from './purchase-facts.ts';
 import { failing, openShop, type Shop } from './shop-under-test.ts';
 import { newSubscription, subscriptionEvent } from './subscription-facts.ts';
 
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
 let shop: Shop;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   shop = await openShop(database);
-}, 60_000);
-afterAll(async () => {
-  await shop.sandbox.close();
-  await database.close();
 });
 
 const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEvents: shop.payments.events });

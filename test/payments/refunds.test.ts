@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import { refundStep } from '../../src/domain/payments/effects/charge-refunded.ts';
-import type { Database } from '../../src/ports/database.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -16,13 +15,11 @@ import { paidSession, refundOf } from './purchase-facts.ts';
 import { secondId } from './recorded-events.ts';
 import { orders } from './schedules.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   payments = openPayments(database);
-}, 60_000);
-afterAll(() => database.close());
+});
 
 async function world(credits = 1_000n) {
   const company = await makeCompany(database);

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { currentSubscription, findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { makeCompany, makePlan, openPayments, type PaymentsUnderTest } from './payments-under-test.ts';
 import { RECORDED_AT, secondId } from './recorded-events.ts';
 import {
@@ -12,13 +11,11 @@ import {
   wireSubscription,
 } from './subscription-facts.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   payments = openPayments(database);
-}, 60_000);
-afterAll(() => database.close());
+});
 
 async function world() {
   const company = await makeCompany(database);

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { findByProviderId } from '../../src/domain/subscriptions/subscription.ts';
-import type { Database } from '../../src/ports/database.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import {
   GRACE_MS,
   makeCompany,
@@ -12,13 +11,11 @@ import {
 import { RECORDED_AT, wireItems } from './recorded-events.ts';
 import { newSubscription, subscriptionEvent, wireSubscription } from './subscription-facts.ts';
 
-let database: Database;
+const database = useMemoryDatabase();
 let payments: PaymentsUnderTest;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   payments = openPayments(database);
-}, 60_000);
-afterAll(() => database.close());
+});
 
 const LATER = RECORDED_AT + 100;
 

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/verify-event.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
 import { EFFECTS } from '../../src/domain/payments/apply-event.ts';
 import { createServiceApp } from '../../src/http/service-app.ts';
-import type { Database } from '../../src/ports/database.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
-import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import {
   CREDIT,
   makeCompany,
@@ -18,12 +17,11 @@ import { paidSession } from './purchase-facts.ts';
 import { RECORDED_AT } from './recorded-events.ts';
 
 const SECRET = 'whsec_under_test';
-let database: Database;
+const database = useMemoryDatabase();
 let payments: PaymentsUnderTest;
 let post: (body: string | Uint8Array<ArrayBuffer>, signature: string | null) => Promise<Response>;
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   payments = openPayments(database);
   const { clock, log } = payments;
   const bounds = { maxBodyBytes: 8 * 1024 * 1024, answerTimeoutMs: 60_000 };
@@ -34,8 +32,7 @@ beforeAll(async () => {
     const headers = signature === null ? {} : { 'stripe-signature': signature };
     return await app.request('/payments/webhook', { method: 'POST', body, headers });
   };
-}, 60_000);
-afterAll(() => database.close());
+});
 
 function sign(body: string, { secret = SECRET, at = RECORDED_AT } = {}): string {
   const hash = new Bun.CryptoHasher('sha256', secret).update(`${at}.${body}`).digest('hex');

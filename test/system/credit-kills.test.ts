@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { until } from '../doubles/until.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
+import { describeServers } from '../setup/use-redis.ts';
 import { callMany, expectCharged, notWhole, type SeenCall } from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld } from './credit-world.ts';
 
-const missing = givenDatabase() === null || givenRedis() === null;
 const KILLS = 20;
 const PARALLEL = 200;
 const KILLS_IN_AN_OUTAGE = 3;
 
-describe.skipIf(missing)('G-33 kill -9 of a gateway under 200 parallel calls', () => {
+describeServers('G-33 kill -9 of a gateway under 200 parallel calls', () => {
   let world: CreditWorld;
   beforeAll(async () => {
     world = await openCreditWorld();

@@ -1,16 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
 import { post, refusalOf } from '../gateway/gateway-under-test.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
+import { describeServers } from '../setup/use-redis.ts';
 import { callMany, callOnce, expectCharged, keepCalling, notWhole, type SeenCall } from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
 
-const missing = givenDatabase() === null || givenRedis() === null;
 const CONNECTIONS = 40;
 const DEADLINE_MS = 500;
 const CHAT = { model: 'svc/chat-default', messages: [] };
 
-describe.skipIf(missing)('G-33 under load, while a part is away', () => {
+describeServers('G-33 under load, while a part is away', () => {
   let world: CreditWorld;
   let gateway: RunningGateway;
   const seen: SeenCall[] = [];

@@ -2,14 +2,13 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
-import { migrate } from '../../src/adapters/database/migrate.ts';
 import { openPostgres } from '../../src/adapters/database/postgres.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { mintKey } from '../../src/domain/keys/mint-key.ts';
 import type { Database } from '../../src/ports/database.ts';
-import { type Forwarder, startForwarder } from '../doubles/forwarder.ts';
+import { type Forwarder, startForwarder, through } from '../doubles/forwarder.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import {
   chatAnswer,
@@ -20,7 +19,7 @@ import {
   streamOf,
   usageChunk,
 } from '../gateway/scripted-upstream.ts';
-import { freshDatabase } from '../services/fresh-database.ts';
+import { migratedDatabase } from '../services/fresh-database.ts';
 import { givenRedis } from '../services/given.ts';
 import { emptyDataFolder, type RunningProcess, startProcess } from './running-system.ts';
 
@@ -57,7 +56,7 @@ export interface RunningGateway extends RunningProcess {
  * them whose connections to PostgreSQL and Redis a test can break.
  */
 export async function openCreditWorld(): Promise<CreditWorld> {
-  const [fresh, data] = await Promise.all([freshDatabase(), emptyDataFolder()]);
+  const [fresh, data] = await Promise.all([migratedDatabase(), emptyDataFolder()]);
   const { clock, secrets } = { clock: createSystemClock(), secrets: createSystemSecrets() };
   const redisUrl = givenRedis() ?? '';
   const toDatabase = startForwarder(Number(new URL(fresh.url).port || 5432));
@@ -72,7 +71,6 @@ export async function openCreditWorld(): Promise<CreditWorld> {
   const bounds = { maxWaiting: 1_000, connectTimeoutMs: 5_000, statementTimeoutMs: 30_000 };
   const named = { url: fresh.url, log: createSilentLog(), applicationName: 'credit-world', poolSize: 4 };
   const database = await openPostgres({ ...named, ...bounds });
-  await migrate(database);
   const companyId = secrets.newId();
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
   const granted = {
@@ -126,11 +124,4 @@ export async function openCreditWorld(): Promise<CreditWorld> {
       await data.remove();
     },
   };
-}
-
-function through(url: string, forwarder: Forwarder): string {
-  const changed = new URL(url);
-  changed.hostname = '127.0.0.1';
-  changed.port = String(forwarder.port);
-  return changed.href;
 }

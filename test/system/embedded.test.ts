@@ -1,32 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { jwtVerify } from 'jose';
 import { isWellFormed } from '../../src/domain/keys/api-key.ts';
-import {
-  type DemoFile,
-  preparedDataFolder,
-  type RunningSystem,
-  startProcess,
-  startSystem,
-} from './running-system.ts';
+import { useSystem } from '../setup/use-system.ts';
+import { startProcess } from './running-system.ts';
 
-let system: RunningSystem;
-let remove: () => Promise<void>;
-let demo: DemoFile;
-
-beforeAll(async () => {
-  const prepared = await preparedDataFolder();
-  remove = prepared.remove;
-  system = await startSystem(prepared.folder);
-  demo = system.demo();
-});
-
-afterAll(async () => {
-  system.signal('SIGTERM');
-  await system.exited;
-  await remove();
-});
+const running = useSystem();
 
 async function get(url: string, headers: Record<string, string> = {}) {
   const response = await fetch(url, { headers });
@@ -35,13 +15,13 @@ async function get(url: string, headers: Record<string, string> = {}) {
 }
 
 async function turnpike(...words: string[]) {
-  const running = startProcess('turnpike.ts', words, { DATA_DIR: system.dataDir });
-  return { exitCode: await running.exited, output: running.output(), errors: running.errors() };
+  const command = startProcess('turnpike.ts', words, { DATA_DIR: running.system.dataDir });
+  return { exitCode: await command.exited, output: command.output(), errors: command.errors() };
 }
 
 describe('the backend of a fresh machine', () => {
   test('P-1 /health is 200 with a status, and reports database and cache', async () => {
-    const { status, json } = await get(`${demo.backend_url}/health`);
+    const { status, json } = await get(`${running.demo.backend_url}/health`);
     expect(status).toBe(200);
     expect(json()).toEqual({
       status: 'ok',
@@ -51,26 +31,26 @@ describe('the backend of a fresh machine', () => {
   });
 
   test('P-2 /healthz is 200 with the body ok', async () => {
-    expect(await get(`${demo.backend_url}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
+    expect(await get(`${running.demo.backend_url}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
   });
 
   test('P-6 turnpike verify-deployment passes against it, the bin too', async () => {
-    const { exitCode, output } = await turnpike('verify-deployment', demo.backend_url);
-    expect(output).toContain(`${demo.backend_url}/health is up after 1 of 20 attempts`);
+    const { exitCode, output } = await turnpike('verify-deployment', running.demo.backend_url);
+    expect(output).toContain(`${running.demo.backend_url}/health is up after 1 of 20 attempts`);
     expect(exitCode).toBe(0);
-    const bin = Bun.spawn(['node', 'bin/turnpike.mjs', 'verify-deployment', demo.backend_url]);
+    const bin = Bun.spawn(['node', 'bin/turnpike.mjs', 'verify-deployment', running.demo.backend_url]);
     expect(await bin.exited).toBe(0);
   });
 });
 
 describe('the AI service of a fresh machine', () => {
   test('A-1 /health is healthy when live', async () => {
-    const { status, json } = await get(`${demo.ai_url}/health`);
+    const { status, json } = await get(`${running.demo.ai_url}/health`);
     expect([status, json()]).toEqual([200, { status: 'healthy' }]);
   });
 
   test('A-2 /health/ready has the first form with the four workers beside it', async () => {
-    const { status, json } = await get(`${demo.ai_url}/health/ready`);
+    const { status, json } = await get(`${running.demo.ai_url}/health/ready`);
     expect(status).toBe(200);
     expect(json()).toEqual({
       status: 'healthy',
@@ -88,7 +68,7 @@ describe('the AI service of a fresh machine', () => {
   });
 
   test('A-2 ?form=flat gives the second form exactly', async () => {
-    const { json } = await get(`${demo.ai_url}/health/ready?form=flat`);
+    const { json } = await get(`${running.demo.ai_url}/health/ready?form=flat`);
     expect(json()).toEqual({
       status: 'healthy',
       components: {
@@ -102,19 +82,19 @@ describe('the AI service of a fresh machine', () => {
   });
 
   test('A-3 /health/database tells connectivity and the pool', async () => {
-    const { status, json } = await get(`${demo.ai_url}/health/database`);
+    const { status, json } = await get(`${running.demo.ai_url}/health/database`);
     expect(status).toBe(200);
     expect(json()).toMatchObject({ status: 'healthy', pool: { size: 1, waiting: 0 } });
   });
 
   test('A-4 /health/live is 200', async () => {
-    expect((await get(`${demo.ai_url}/health/live`)).status).toBe(200);
+    expect((await get(`${running.demo.ai_url}/health/live`)).status).toBe(200);
   });
 
   test('A-6 its internal routes answer 401 without the token of demo.json, 200 with it', async () => {
-    const route = `${demo.ai_url}/monitoring/app-logs`;
+    const route = `${running.demo.ai_url}/monitoring/app-logs`;
     expect(await get(route)).toMatchObject({ status: 401 });
-    const { status, json } = await get(route, { authorization: `Bearer ${demo.internal_token}` });
+    const { status, json } = await get(route, { authorization: `Bearer ${running.demo.internal_token}` });
     expect(status).toBe(200);
     expect(json()).toMatchObject({ entries: expect.any(Array) });
   });
@@ -122,7 +102,7 @@ describe('the AI service of a fresh machine', () => {
 
 describe('demo.json', () => {
   test('has every agreed name and is readable by its owner only', () => {
-    expect(demo).toEqual({
+    expect(running.demo).toEqual({
       gateway_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/llm\/v1$/),
       backend_url: expect.stringMatching(/^http:/),
       ai_url: expect.stringMatching(/^http:/),
@@ -137,17 +117,23 @@ describe('demo.json', () => {
       super_admin: { email: expect.stringContaining('@'), password: expect.any(String) },
       company_admin: { email: expect.stringContaining('@'), password: expect.any(String) },
     });
-    expect(isWellFormed(demo.api_key) && isWellFormed(demo.full_key)).toBe(true);
+    expect(isWellFormed(running.demo.api_key) && isWellFormed(running.demo.full_key)).toBe(true);
     for (const file of ['demo.json', 'secrets.json', 'control.sock']) {
-      expect(statSync(join(system.dataDir, file)).mode & 0o777).toBe(0o600);
+      expect(statSync(join(running.system.dataDir, file)).mode & 0o777).toBe(0o600);
     }
   });
 
   test('no secret of it reaches the log', () => {
-    const secrets = [demo.api_key, demo.full_key, demo.internal_token, demo.webhook_secret, demo.jwt_secret];
-    const passwords = [demo.super_admin.password, demo.company_admin.password];
+    const secrets = [
+      running.demo.api_key,
+      running.demo.full_key,
+      running.demo.internal_token,
+      running.demo.webhook_secret,
+      running.demo.jwt_secret,
+    ];
+    const passwords = [running.demo.super_admin.password, running.demo.company_admin.password];
     for (const secret of [...secrets, ...passwords]) {
-      expect(system.output() + system.errors()).not.toContain(secret);
+      expect(running.system.output() + running.system.errors()).not.toContain(secret);
     }
   });
 });
@@ -161,13 +147,13 @@ describe('the command line beside the running process', () => {
   });
 
   test('P-8 issues an access token with the documented claims, signed with the secret of demo.json', async () => {
-    const { exitCode, output } = await turnpike('issue-token', demo.company_admin.email);
+    const { exitCode, output } = await turnpike('issue-token', running.demo.company_admin.email);
     expect(exitCode).toBe(0);
-    const secret = new TextEncoder().encode(demo.jwt_secret);
+    const secret = new TextEncoder().encode(running.demo.jwt_secret);
     const { payload, protectedHeader } = await jwtVerify(output.trim(), secret, { algorithms: ['HS256'] });
     expect(protectedHeader.alg).toBe('HS256');
     expect(Object.keys(payload).sort()).toEqual(['email', 'exp', 'iat', 'sub']);
-    expect(payload.email).toBe(demo.company_admin.email);
+    expect(payload.email).toBe(running.demo.company_admin.email);
     expect(await turnpike('issue-token', 'nobody@x.example')).toMatchObject({ exitCode: 1 });
   });
 
@@ -179,12 +165,12 @@ describe('the command line beside the running process', () => {
   });
 
   test('a second system on the same folder is refused in one line, and the first is unharmed', async () => {
-    const second = startProcess('everything.ts', [], { DATA_DIR: system.dataDir });
+    const second = startProcess('everything.ts', [], { DATA_DIR: running.system.dataDir });
     expect(await second.exited).toBe(1);
     expect(second.errors()).toBe(
-      `turnpike: DATA_DIR ${system.dataDir} is in use by process ${system.pid}: ` +
+      `turnpike: DATA_DIR ${running.system.dataDir} is in use by process ${running.system.pid}: ` +
         'stop it, or name another folder\n',
     );
-    expect((await get(`${demo.backend_url}/health`)).json().status).toBe('ok');
+    expect((await get(`${running.demo.backend_url}/health`)).json().status).toBe('ok');
   });
 });

@@ -1,24 +1,20 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { faultCases } from '../../faults/cases.ts';
 import { takeCase } from '../../faults/frame/take-case.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
+import { describeServers } from '../setup/use-redis.ts';
 
-const missing = givenDatabase() === null || givenRedis() === null;
 const never = new AbortController().signal;
 
 /** The quick ones of `npm run faults`, which need no server of their own; docs/faults.md tells of all. */
-describe.skipIf(missing)(
-  'faults on purpose: every answer is charged once and turnpike audit is clean',
-  () => {
-    const quick = faultCases.filter(({ isQuick }) => isQuick === true);
+describeServers('faults on purpose: every answer is charged once and turnpike audit is clean', () => {
+  const quick = faultCases.filter(({ isQuick }) => isQuick === true);
 
-    test.each(quick.map((fault) => [fault.name, fault] as const))('%s', async (_, fault) => {
-      expect((await takeCase(fault, null, never)).problems).toEqual([]);
-    });
+  test.each(quick.map((fault) => [fault.name, fault] as const))('%s', async (_, fault) => {
+    expect((await takeCase(fault, null, never)).problems).toEqual([]);
+  });
 
-    test('every case has a name of its own and says what goes wrong', () => {
-      expect(new Set(faultCases.map(({ name }) => name)).size).toBe(faultCases.length);
-      for (const { what } of faultCases) expect(what.length).toBeGreaterThan(20);
-    });
-  },
-);
+  test('every case has a name of its own and says what goes wrong', () => {
+    expect(new Set(faultCases.map(({ name }) => name)).size).toBe(faultCases.length);
+    for (const { what } of faultCases) expect(what.length).toBeGreaterThan(20);
+  });
+});

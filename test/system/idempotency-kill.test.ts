@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { done } from '../gateway/scripted-upstream.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
+import { describeServers } from '../setup/use-redis.ts';
 import { CHARGE_MICRO, type CreditWorld, GRANTED_MICRO, openCreditWorld } from './credit-world.ts';
 
-const missing = givenDatabase() === null || givenRedis() === null;
-
-describe.skipIf(missing)('G-47 kill -9 of a gateway in the middle of a call with an Idempotency-Key', () => {
+describeServers('G-47 kill -9 of a gateway in the middle of a call with an Idempotency-Key', () => {
   let world: CreditWorld;
   let asked = 0;
   beforeAll(async () => {

@@ -1,53 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { expect, test } from 'bun:test';
 import { createClient } from 'graphql-ws';
 import { until } from '../doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
-import { type DemoFile, emptyDataFolder, type RunningProcess, startProcess } from './running-system.ts';
-
-const missing = givenDatabase() === null || givenRedis() === null;
+import { describeServers } from '../setup/use-redis.ts';
+import { useProcesses } from '../setup/use-system.ts';
 
 interface Line {
   readonly message: string;
   readonly context: { readonly process?: number };
 }
 
-describe.skipIf(missing)('the live log of several processes', () => {
-  let database: FreshDatabase;
-  let data: Awaited<ReturnType<typeof emptyDataFolder>>;
-  let env: Record<string, string>;
-  const running: RunningProcess[] = [];
-
-  beforeAll(async () => {
-    [database, data] = await Promise.all([freshDatabase(), emptyDataFolder()]);
-    env = { DATA_DIR: data.folder, DATABASE_URL: database.url, REDIS_URL: givenRedis() ?? '' };
-  });
-  afterAll(async () => {
-    for (const process of running) process.signal('SIGKILL');
-    await Promise.all(running.map(({ exited }) => exited));
-    await database.drop();
-    await data.remove();
-  });
-
-  async function start(file: string): Promise<RunningProcess> {
-    const process = startProcess(file, [], env);
-    running.push(process);
-    await process.line('ready');
-    return process;
-  }
+describeServers('the live log of several processes', () => {
+  const processes = useProcesses();
 
   test('P-13 a watcher at one backend sees what a gateway and another backend log, and is told when its own goes', async () => {
-    const backend = await start('backend.ts');
-    const address = new URL(/http:\S+?(?=[,\s]|$)/.exec(await backend.line('ready'))?.[0] ?? '').origin;
-    const demo: DemoFile = JSON.parse(readFileSync(join(data.folder, 'demo.json'), 'utf8'));
+    const backend = await processes.start('backend.ts');
+    const address = backend.origin;
     const query =
       'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }';
     const answer = await fetch(`${address}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ query, variables: demo.super_admin }),
+      body: JSON.stringify({ query, variables: processes.demo.super_admin }),
     });
     const { data: session } = (await answer.json()) as { data: { login: { accessToken: string } } };
 
@@ -69,7 +42,7 @@ describe.skipIf(missing)('the live log of several processes', () => {
         complete() {},
       },
     );
-    const others = [await start('gateway.ts'), await start('backend.ts')];
+    const others = await Promise.all([processes.start('gateway.ts'), processes.start('backend.ts')]);
     for (const other of others) {
       other.signal('SIGTERM');
       expect(await other.exited).toBe(0);

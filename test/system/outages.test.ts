@@ -1,46 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Forwarder, startForwarder } from '../doubles/forwarder.ts';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { type Forwarder, startForwarder, through } from '../doubles/forwarder.ts';
 import { until } from '../doubles/until.ts';
-import { type FreshDatabase, freshDatabase } from '../services/fresh-database.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
-import { emptyDataFolder, type RunningSystem, startSystem } from './running-system.ts';
+import { describeServers } from '../setup/use-redis.ts';
+import { useProcesses } from '../setup/use-system.ts';
+import type { RunningSystem } from './running-system.ts';
 
-const missing = givenDatabase() === null || givenRedis() === null;
-
-describe.skipIf(missing)('when a dependency is away', () => {
-  let database: FreshDatabase;
-  let data: Awaited<ReturnType<typeof emptyDataFolder>>;
+describeServers('when a dependency is away', () => {
+  const processes = useProcesses();
   let toDatabase: Forwarder;
   let toRedis: Forwarder;
   let system: RunningSystem;
 
-  const through = (url: string, forwarder: Forwarder) => {
-    const changed = new URL(url);
-    changed.hostname = '127.0.0.1';
-    changed.port = String(forwarder.port);
-    return changed.href;
-  };
-
   beforeAll(async () => {
-    [database, data] = await Promise.all([freshDatabase(), emptyDataFolder()]);
-    const redisUrl = givenRedis() ?? '';
-    toDatabase = startForwarder(Number(new URL(database.url).port || 5432));
-    toRedis = startForwarder(Number(new URL(redisUrl).port || 6379));
-    system = await startSystem(data.folder, {
-      DATABASE_URL: through(database.url, toDatabase),
-      REDIS_URL: through(redisUrl, toRedis),
+    const { DATABASE_URL = '', REDIS_URL = '' } = processes.environment;
+    toDatabase = startForwarder(Number(new URL(DATABASE_URL).port || 5432));
+    toRedis = startForwarder(Number(new URL(REDIS_URL).port || 6379));
+    system = await processes.startSystem({
+      DATABASE_URL: through(DATABASE_URL, toDatabase),
+      REDIS_URL: through(REDIS_URL, toRedis),
       DATABASE_STATEMENT_TIMEOUT_MS: '1000',
       DATABASE_CONNECT_TIMEOUT_MS: '1000',
     });
   });
-
-  afterAll(async () => {
-    system.signal('SIGKILL');
-    await system.exited;
-    toDatabase.close();
-    toRedis.close();
-    await database.drop();
-    await data.remove();
+  afterAll(() => {
+    toDatabase?.close();
+    toRedis?.close();
   });
 
   async function backend() {

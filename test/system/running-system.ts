@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { embeddedFolder } from '../doubles/embedded-folder.ts';
+import { migratedFolder } from '../doubles/embedded-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** A guard against waiting for ever, far above what the slowest machine takes. */
@@ -87,9 +87,9 @@ export async function startSystem(dataDir: string, env: Record<string, string> =
   return { ...running, dataDir, demo: () => JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8')) };
 }
 
-/** A data folder with an empty embedded database in it: seconds quicker than a first start. */
+/** A data folder with a migrated embedded database in it: seconds quicker than a first start. */
 export async function preparedDataFolder(): Promise<{ folder: string; remove(): Promise<void> }> {
-  return await embeddedFolder();
+  return await migratedFolder();
 }
 
 export async function emptyDataFolder(): Promise<{ folder: string; remove(): Promise<void> }> {

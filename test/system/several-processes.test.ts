@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
@@ -10,12 +10,12 @@ import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { startScriptedUpstream } from '../gateway/scripted-upstream.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
+import { givenRedis } from '../services/given.ts';
+import { describeServers } from '../setup/use-redis.ts';
 import { callOnce, expectCharged, notWhole, type SeenCall } from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
 import { keepCallingRaw } from './raw-calls.ts';
 
-const missing = givenDatabase() === null || givenRedis() === null;
 const PROCESSES = 2;
 const AGREED_WITHIN_MS = 1_000;
 /** The chance that one of two processes gets none of them is one in eight million. */
@@ -23,7 +23,7 @@ const ASKED = 24;
 /** No target of this test has a key to encrypt. */
 const MASTER_KEY = 'x'.repeat(32);
 
-describe.skipIf(missing)('several gateway processes on one port', () => {
+describeServers('several gateway processes on one port', () => {
   let world: CreditWorld;
   let parent: RunningGateway;
   const seen: SeenCall[] = [];

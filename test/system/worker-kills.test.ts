@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { createJob } from '../../src/domain/jobs/job-changes.ts';
 import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
 import { announceMeeting } from '../../src/domain/meetings/announce-meeting.ts';
@@ -7,16 +7,15 @@ import { CV_TEXT, POSTING_TEXT } from '../ai-service/workers-under-test.ts';
 import { MAIL_SAMPLES } from '../doubles/mail-samples.ts';
 import { until } from '../doubles/until.ts';
 import { addJob, addTalent, scoresOf } from '../matching/matching-world.ts';
-import { givenDatabase, givenRedis } from '../services/given.ts';
+import { describeServers } from '../setup/use-redis.ts';
 import { expectAgreeingBooks } from './credit-clients.ts';
 import { INTERNAL_TOKEN, openWorkerWorld, type RunningAiService, type WorkerWorld } from './worker-world.ts';
 
-const missing = givenDatabase() === null || givenRedis() === null;
 /** A process takes its time on a slow machine; nothing here is about how much. */
 const eventually = (holds: () => boolean | Promise<boolean>) => until(holds, 60_000);
 const TRANSCRIPT = 'Ada: I will send the exercise by Friday.\nBob: Good, then we decide on Monday.';
 
-describe.skipIf(missing)('kill -9 of the AI service in each step of each workflow', () => {
+describeServers('kill -9 of the AI service in each step of each workflow', () => {
   let world: WorkerWorld;
   let running: RunningAiService;
   const ids = { talent: '', job: '', meeting: '', mail: '' };

@@ -11,11 +11,11 @@ import { MAIL_QUEUE } from '../../src/domain/mail/outbox.ts';
 import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
 import { CV_QUEUE } from '../../src/domain/talents/talent-changes.ts';
 import { startMailServer } from '../adapters/mail-server.ts';
-import { type Forwarder, startForwarder } from '../doubles/forwarder.ts';
+import { startForwarder, through } from '../doubles/forwarder.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { addTestCompany } from '../matching/matching-world.ts';
-import { freshDatabase } from '../services/fresh-database.ts';
+import { migratedDatabase } from '../services/fresh-database.ts';
 import { givenRedis } from '../services/given.ts';
 import { emptyDataFolder, type RunningProcess, startProcess } from './running-system.ts';
 import { startWorkerProvider } from './worker-provider.ts';
@@ -43,7 +43,7 @@ export type WorkerWorld = Awaited<ReturnType<typeof openWorkerWorld>>;
  * test holds in one of its steps and kills there: every way out of it leads over something that the test can stop.
  */
 export async function openWorkerWorld(places: WorldPlaces | null = null) {
-  const [fresh, data] = await Promise.all([places ?? freshDatabase(), emptyDataFolder()]);
+  const [fresh, data] = await Promise.all([places ?? migratedDatabase(), emptyDataFolder()]);
   const { clock, secrets, log } = {
     clock: createSystemClock(),
     secrets: createSystemSecrets(),
@@ -171,11 +171,4 @@ export async function openWorkerWorld(places: WorldPlaces | null = null) {
 
 function messageIdOf(eml: string): string {
   return /^Message-ID: <(.+)>/im.exec(eml)?.[1] ?? '';
-}
-
-function through(url: string, forwarder: Forwarder): string {
-  const changed = new URL(url);
-  changed.hostname = '127.0.0.1';
-  changed.port = String(forwarder.port);
-  return changed.href;
 }
