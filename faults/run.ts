@@ -7,7 +7,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPausableRedis } from '../test/adapters/pausable-redis.ts';
+import { startPausableRedis } from '../test/adapters/shared-state/pausable-redis.ts';
 import { findOrInstall, wantedPostgres, wantedRedis } from '../test/services/find-or-install.ts';
 import { listenForInterruption } from '../test/services/interruption.ts';
 import { faultCases } from './cases.ts';

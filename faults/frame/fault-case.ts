@@ -1,4 +1,4 @@
-import type { PausableRedis } from '../../test/adapters/pausable-redis.ts';
+import type { PausableRedis } from '../../test/adapters/shared-state/pausable-redis.ts';
 import type { CreditWorld, RunningGateway } from '../../test/system/credit-world.ts';
 import type { RunningProcess } from '../../test/system/running-system.ts';
 import type { TimedCall } from './load.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createScope } from '../../bench/frame/scope.ts';
-import type { PausableRedis } from '../../test/adapters/pausable-redis.ts';
+import type { PausableRedis } from '../../test/adapters/shared-state/pausable-redis.ts';
 import { openCreditWorld } from '../../test/system/credit-world.ts';
 import { type RunningProcess, startProcess } from '../../test/system/running-system.ts';
 import { readBooks, runAudit } from './books.ts';

@@ -1,142 +1,395 @@
-import { afterEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { connect, type Socket } from 'node:net';
 import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { JWT_SECRET } from './backend-under-test.ts';
 import { type LiveLogsUnderTest, openLiveLogs, type Watch } from './live-logs-under-test.ts';
+import { codesIn, initOf, type Message, openRawSocket, subscribe } from './raw-socket.ts';
 
-const watches: Watch[] = [];
-const live = useResource(() => openLiveLogs());
-afterEach(async () => {
-  for (const { stop } of watches.splice(0)) stop();
-  await live.watchers(0);
-});
-
-function watch(...args: Parameters<LiveLogsUnderTest['watch']>): Watch {
-  const watching = live.watch(...args);
-  watches.push(watching);
-  return watching;
-}
 const heard = ({ lines }: Watch) => lines.map(({ message }) => message);
 
-describe('the live log', () => {
-  test('P-13 a super admin sees lines as they are logged, with timestamp, level, message and context', async () => {
-    const watching = watch(live.people.superAdmin.token);
-    await live.watchers(1);
-    live.say('warn', 'slow', { requestId: 'req_1', nested: { ms: 9 } });
-    await live.pass();
-    await until(() => watching.lines.length === 1);
-    expect(watching.lines).toEqual([
-      {
-        timestamp: new Date(live.clock.now() - 25).toISOString(),
-        level: 'WARN',
-        message: 'slow',
-        context: { requestId: 'req_1', nested: { ms: 9 } },
-      },
-    ]);
-  });
+/** A masked text frame. */
+function frame(text: string): Uint8Array {
+  const bytes = new TextEncoder().encode(text);
+  const head = [0x81, 0x80 | 126, bytes.length >> 8, bytes.length & 255, 0, 0, 0, 0];
+  return new Uint8Array([...head, ...bytes]);
+}
 
-  test('P-13 level and text filter on the server, in message and context, whatever the case', async () => {
-    const { token } = live.people.superAdmin;
-    const all = watch(token);
-    const warnings = watch(token, { minLevel: 'WARN' });
-    const about = watch(token, { contains: 'ACME', minLevel: 'INFO' });
-    await live.watchers(3);
-    live.say('debug', 'acme in detail');
-    live.say('info', 'hello', { company: 'Acme' });
-    live.say('warn', 'odd');
-    live.say('error', 'for aCmE');
-    await live.pass();
-    await until(() => all.lines.length === 4 && warnings.lines.length === 2 && about.lines.length === 2);
-    expect(heard(warnings)).toEqual(['odd', 'for aCmE']);
-    expect(heard(about)).toEqual(['hello', 'for aCmE']);
-  });
-
-  test('P-13 each asks for the fields it wants, under names of its own', async () => {
-    const { token } = live.people.superAdmin;
-    const [short, other] = [
-      watch(token, {}, 'subscription { logStream { text: message } }'),
-      watch(token, {}, 'subscription S { logStream { level } }'),
-    ];
-    await live.watchers(2);
-    live.say('info', 'one');
-    await live.pass();
-    await until(() => short.lines.length === 1 && other.lines.length === 1);
-    expect([short.lines, other.lines] as unknown[]).toEqual([[{ text: 'one' }], [{ level: 'INFO' }]]);
-  });
-
-  test('P-14 without a token UNAUTHENTICATED, without the right FORBIDDEN', async () => {
-    const { admin, member } = live.people;
-    const codeOf = async (token: string | null) =>
-      (await watch(token).ended).errors?.map(({ extensions }) => extensions.code);
-    expect(await codeOf(null)).toEqual(['UNAUTHENTICATED']);
-    expect(await codeOf(`${admin.token}x`)).toEqual(['UNAUTHENTICATED']);
-    expect(await codeOf(admin.token)).toEqual(['FORBIDDEN']);
-    expect(await codeOf(member.token)).toEqual(['FORBIDDEN']);
-    expect(live.parts.logWatchers.count()).toBe(0);
-  });
-
-  test('P-13 a filter that is too long or no text is BAD_USER_INPUT, and nothing is watched', async () => {
-    for (const contains of ['x'.repeat(10_000), 'a\u0000b', ' ']) {
-      const { errors } = await watch(live.people.superAdmin.token, { contains }).ended;
-      expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'contains' });
-    }
-    const { errors } = await watch(live.people.superAdmin.token, { minLevel: 'LOUD' }).ended;
-    expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
-  });
-
-  test('P-13 who asks for it is told when the watching begins, also where nothing is logged', async () => {
-    const query = 'subscription { logStream(announced: true, minLevel: ERROR) { message context } }';
-    const watching = watch(live.people.superAdmin.token, {}, query);
-    await until(() => watching.lines.length === 1);
-    expect(watching.lines[0]?.context).toEqual({ watching: true });
-    expect(live.parts.logWatchers.count()).toBe(1);
-    live.say('error', 'and then the rest');
-    await live.pass();
-    await until(() => watching.lines.length === 2);
-    expect(watching.lines[1]?.message).toBe('and then the rest');
-    watching.stop();
+describe('the log stream', () => {
+  const watches: Watch[] = [];
+  const live = useResource(() => openLiveLogs());
+  afterEach(async () => {
+    for (const { stop } of watches.splice(0)) stop();
     await live.watchers(0);
   });
 
-  test('P-13 a watcher that leaves is forgotten', async () => {
-    const watching = watch(live.people.superAdmin.token);
+  function watch(...args: Parameters<LiveLogsUnderTest['watch']>): Watch {
+    const watching = live.watch(...args);
+    watches.push(watching);
+    return watching;
+  }
+
+  describe('the live log', () => {
+    test('P-13 a super admin sees lines as they are logged, with timestamp, level, message and context', async () => {
+      const watching = watch(live.people.superAdmin.token);
+      await live.watchers(1);
+      live.say('warn', 'slow', { requestId: 'req_1', nested: { ms: 9 } });
+      await live.pass();
+      await until(() => watching.lines.length === 1);
+      expect(watching.lines).toEqual([
+        {
+          timestamp: new Date(live.clock.now() - 25).toISOString(),
+          level: 'WARN',
+          message: 'slow',
+          context: { requestId: 'req_1', nested: { ms: 9 } },
+        },
+      ]);
+    });
+
+    test('P-13 level and text filter on the server, in message and context, whatever the case', async () => {
+      const { token } = live.people.superAdmin;
+      const all = watch(token);
+      const warnings = watch(token, { minLevel: 'WARN' });
+      const about = watch(token, { contains: 'ACME', minLevel: 'INFO' });
+      await live.watchers(3);
+      live.say('debug', 'acme in detail');
+      live.say('info', 'hello', { company: 'Acme' });
+      live.say('warn', 'odd');
+      live.say('error', 'for aCmE');
+      await live.pass();
+      await until(() => all.lines.length === 4 && warnings.lines.length === 2 && about.lines.length === 2);
+      expect(heard(warnings)).toEqual(['odd', 'for aCmE']);
+      expect(heard(about)).toEqual(['hello', 'for aCmE']);
+    });
+
+    test('P-13 each asks for the fields it wants, under names of its own', async () => {
+      const { token } = live.people.superAdmin;
+      const [short, other] = [
+        watch(token, {}, 'subscription { logStream { text: message } }'),
+        watch(token, {}, 'subscription S { logStream { level } }'),
+      ];
+      await live.watchers(2);
+      live.say('info', 'one');
+      await live.pass();
+      await until(() => short.lines.length === 1 && other.lines.length === 1);
+      expect([short.lines, other.lines] as unknown[]).toEqual([[{ text: 'one' }], [{ level: 'INFO' }]]);
+    });
+
+    test('P-14 without a token UNAUTHENTICATED, without the right FORBIDDEN', async () => {
+      const { admin, member } = live.people;
+      const codeOf = async (token: string | null) =>
+        (await watch(token).ended).errors?.map(({ extensions }) => extensions.code);
+      expect(await codeOf(null)).toEqual(['UNAUTHENTICATED']);
+      expect(await codeOf(`${admin.token}x`)).toEqual(['UNAUTHENTICATED']);
+      expect(await codeOf(admin.token)).toEqual(['FORBIDDEN']);
+      expect(await codeOf(member.token)).toEqual(['FORBIDDEN']);
+      expect(live.parts.logWatchers.count()).toBe(0);
+    });
+
+    test('P-13 a filter that is too long or no text is BAD_USER_INPUT, and nothing is watched', async () => {
+      for (const contains of ['x'.repeat(10_000), 'a\u0000b', ' ']) {
+        const { errors } = await watch(live.people.superAdmin.token, { contains }).ended;
+        expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'contains' });
+      }
+      const { errors } = await watch(live.people.superAdmin.token, { minLevel: 'LOUD' }).ended;
+      expect(errors?.[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    });
+
+    test('P-13 who asks for it is told when the watching begins, also where nothing is logged', async () => {
+      const query = 'subscription { logStream(announced: true, minLevel: ERROR) { message context } }';
+      const watching = watch(live.people.superAdmin.token, {}, query);
+      await until(() => watching.lines.length === 1);
+      expect(watching.lines[0]?.context).toEqual({ watching: true });
+      expect(live.parts.logWatchers.count()).toBe(1);
+      live.say('error', 'and then the rest');
+      await live.pass();
+      await until(() => watching.lines.length === 2);
+      expect(watching.lines[1]?.message).toBe('and then the rest');
+      watching.stop();
+      await live.watchers(0);
+    });
+
+    test('P-13 a watcher that leaves is forgotten', async () => {
+      const watching = watch(live.people.superAdmin.token);
+      await live.watchers(1);
+      watching.stop();
+      await live.watchers(0);
+    });
+  });
+
+  describe('a right to watch that ends', () => {
+    test('P-13 when the token expires the socket is closed with 4403', async () => {
+      const shortLived = await createAccessTokens([JWT_SECRET], live.clock, 7);
+      const { token } = await shortLived.issue(live.people.superAdmin);
+      const watching = watch(token);
+      await live.watchers(1);
+      await live.pass(6_000);
+      live.say('info', 'still there');
+      await live.pass();
+      await until(() => watching.lines.length === 1);
+      expect(await live.end(watching)).toEqual({ code: 4403 });
+    });
+
+    test('P-13 when the right is withdrawn the socket is closed with 4403 within seconds', async () => {
+      const root = await live.person(live.companies.acme, { isSuperAdmin: true });
+      const watching = watch(root.token);
+      await live.watchers(1);
+      await live.database.query('update users set is_super_admin = false where id = $1', [root.userId]);
+      expect(await live.end(watching)).toEqual({ code: 4403 });
+      await live.watchers(0);
+    });
+
+    test('P-13 who is removed, or has all sessions ended, is closed out too', async () => {
+      for (const change of ['removed_at = now()', "tokens_valid_from = '2100-01-01'"]) {
+        const root = await live.person(null, { isSuperAdmin: true });
+        const watching = watch(root.token);
+        await live.watchers(1);
+        await live.database.query(`update users set ${change} where id = $1`, [root.userId]);
+        expect(await live.end(watching)).toEqual({ code: 4403 });
+        await live.watchers(0);
+      }
+    });
+  });
+});
+
+describe('watchers who do not keep up', () => {
+  let live: LiveLogsUnderTest;
+  const opened: { close(): void }[] = [];
+  beforeEach(async () => {
+    live = await openLiveLogs();
+  }, 60_000);
+  afterEach(async () => {
+    for (const socket of opened.splice(0)) socket.close();
+    await live.close();
+  });
+
+  /** A client by hand that answers nothing and reads only when it is told to. */
+  async function deafClient(): Promise<{
+    socket: Socket;
+    read(): void;
+    text(): string;
+    closed: Promise<void>;
+  }> {
+    const { port } = new URL(live.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    opened.push({ close: () => socket.destroy() });
+    let text = '';
+    socket.on('data', (data) => {
+      text += data.toString('latin1');
+    });
+    socket.on('error', () => {});
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+    socket.write(
+      `GET /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n`,
+    );
+    await until(() => text.includes('101'));
+    socket.write(frame(JSON.stringify(initOf(live))));
+    await until(() => text.includes('connection_ack'));
+    socket.write(frame(JSON.stringify(subscribe('deaf'))));
     await live.watchers(1);
-    watching.stop();
+    return { socket, read: () => void socket.resume(), text: () => text, closed };
+  }
+
+  test('P-13 a slow watcher loses lines and is told how many; another one loses none', async () => {
+    const deaf = await deafClient();
+    deaf.socket.pause();
+    const quick = live.watch(live.people.superAdmin.token);
+    await live.watchers(2);
+    const filler = 'x'.repeat(4_000);
+    const count = 6_000;
+    for (let n = 0; n < count; n += 1) {
+      live.say('info', `line ${n} ends`, { filler });
+      if (n % 40 === 39) {
+        await live.pass();
+        await until(() => quick.lines.length === n + 1);
+      }
+    }
+    expect(quick.lines.map(({ message }) => message)).toEqual(
+      Array.from({ length: count }, (_, n) => `line ${n} ends`),
+    );
+    deaf.read();
+    await until(() => deaf.text().includes(`line ${count - 1} ends`));
+    const seen = [...deaf.text().matchAll(/line (\d+) ends/g)].map(([, n]) => Number(n));
+    const lost = [...deaf.text().matchAll(/(\d+) lines were lost here/g)].map(([, n]) => Number(n));
+    expect(lost.length).toBeGreaterThan(0);
+    expect(seen.length + lost.reduce((sum, one) => sum + one, 0)).toBe(count);
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+  }, 60_000);
+
+  test('P-13 a client that answers no ping is found dead within forty seconds', async () => {
+    const deaf = await deafClient();
+    await live.pass(20_000);
+    await live.watchers(1);
+    await live.pass(20_000);
+    await deaf.closed;
     await live.watchers(0);
   });
 });
 
-describe('a right to watch that ends', () => {
-  test('P-13 when the token expires the socket is closed with 4403', async () => {
-    const shortLived = await createAccessTokens([JWT_SECRET], live.clock, 7);
-    const { token } = await shortLived.issue(live.people.superAdmin);
-    const watching = watch(token);
-    await live.watchers(1);
-    await live.pass(6_000);
-    live.say('info', 'still there');
-    await live.pass();
-    await until(() => watching.lines.length === 1);
-    expect(await live.end(watching)).toEqual({ code: 4403 });
+describe('a WebSocket on /graphql', () => {
+  let live: LiveLogsUnderTest;
+  const opened: { close(): void }[] = [];
+  beforeEach(async () => {
+    live = await openLiveLogs({ maxSockets: 20 });
+  }, 60_000);
+  afterEach(async () => {
+    for (const socket of opened.splice(0)) socket.close();
+    await live.close();
   });
 
-  test('P-13 when the right is withdrawn the socket is closed with 4403 within seconds', async () => {
-    const root = await live.person(live.companies.acme, { isSuperAdmin: true });
-    const watching = watch(root.token);
+  function rawSocket(
+    ...args: Parameters<typeof openRawSocket> extends [unknown, ...infer Rest] ? Rest : never
+  ) {
+    const socket = openRawSocket(live, ...args);
+    opened.push(socket);
+    return socket;
+  }
+  const init = () => initOf(live);
+
+  test('P-13 the token may come in the handshake’s header instead', async () => {
+    const authorization = `Bearer ${live.people.superAdmin.token}`;
+    const socket = rawSocket('graphql-transport-ws', { authorization });
+    await socket.send({ type: 'connection_init' });
+    await socket.has('connection_ack');
+    await socket.send(subscribe('1'));
     await live.watchers(1);
-    await live.database.query('update users set is_super_admin = false where id = $1', [root.userId]);
-    expect(await live.end(watching)).toEqual({ code: 4403 });
+    live.say('info', 'there');
+    await live.pass();
+    await socket.has('next');
+    expect(socket.messages.at(-1)).toMatchObject({
+      id: '1',
+      payload: { data: { logStream: { message: 'there' } } },
+    });
+  });
+
+  test('P-13 who does not say connection_init within ten seconds is closed with 4408', async () => {
+    const socket = rawSocket();
+    await socket.send({ type: 'ping' });
+    await socket.has('pong');
+    await live.pass(10_000);
+    expect(await socket.closed).toEqual({ code: 4408 });
+  });
+
+  test('P-14 who stays unknown is closed with 4401: at once when refused, else after ten seconds', async () => {
+    const idle = rawSocket();
+    const refused = rawSocket();
+    await idle.send({ type: 'connection_init' });
+    await idle.has('connection_ack');
+    await refused.send({ type: 'connection_init', payload: { Authorization: 'Bearer nonsense' } });
+    await refused.send(subscribe('a'));
+    await refused.has('error');
+    expect(refused.messages.map(({ type }) => type)).toEqual(['connection_ack', 'error']);
+    expect(codesIn(refused.messages[1] as Message)).toEqual(['UNAUTHENTICATED']);
+    await live.pass(0);
+    expect(await refused.closed).toEqual({ code: 4401 });
+    await live.pass(10_000);
+    expect(await idle.closed).toEqual({ code: 4401 });
+  });
+
+  test('P-13 the protocol is kept: 4406 without it, 4401 before the init, 4429 for two, 4409 for one id twice, 4400 for nonsense', async () => {
+    expect(await rawSocket('').closed).toEqual({ code: 4406 });
+    const early = rawSocket();
+    await early.send(subscribe('1'));
+    expect(await early.closed).toEqual({ code: 4401 });
+    const twice = rawSocket();
+    await twice.send(init());
+    await twice.send(init());
+    expect(await twice.closed).toEqual({ code: 4429 });
+    const same = rawSocket();
+    await same.send(init());
+    await same.has('connection_ack');
+    await same.send(subscribe('1'));
+    await same.send(subscribe('1'));
+    expect(await same.closed).toEqual({ code: 4409 });
+    for (const nonsense of ['{', '"x"', '{"type":"launch"}', '{"type":"subscribe"}']) {
+      const socket = rawSocket();
+      await socket.send(nonsense);
+      expect(await socket.closed).toEqual({ code: 4400 });
+    }
     await live.watchers(0);
   });
 
-  test('P-13 who is removed, or has all sessions ended, is closed out too', async () => {
-    for (const change of ['removed_at = now()', "tokens_valid_from = '2100-01-01'"]) {
-      const root = await live.person(null, { isSuperAdmin: true });
-      const watching = watch(root.token);
-      await live.watchers(1);
-      await live.database.query(`update users set ${change} where id = $1`, [root.userId]);
-      expect(await live.end(watching)).toEqual({ code: 4403 });
-      await live.watchers(0);
+  test('P-13 a query that is not a subscription, wrong, too deep or too long is refused with its code', async () => {
+    const socket = rawSocket();
+    await socket.send(init());
+    await socket.has('connection_ack');
+    const deep = `subscription { logStream { ${'message '.repeat(3_000)} } }`;
+    const cases = [
+      ['{ whoAmI { id } }', 'BAD_USER_INPUT'],
+      ['mutation { logout(refreshToken: "x") }', 'BAD_USER_INPUT'],
+      ['subscription {', 'GRAPHQL_PARSE_FAILED'],
+      ['subscription { logStream { secret } }', 'GRAPHQL_VALIDATION_FAILED'],
+      [deep, 'BAD_USER_INPUT'],
+      [`subscription { logStream { ${'message '.repeat(2_100)} } }`, 'GRAPHQL_PARSE_FAILED'],
+    ] as const;
+    for (const [n, [query, code]] of cases.entries()) {
+      await socket.send(subscribe(String(n), query));
+      await socket.has('error', n + 1);
+      expect([query, codesIn(socket.messages.at(-1) as Message)]).toEqual([query, [code]]);
     }
+  });
+
+  test('P-13 a socket has at most ten subscriptions, and a message at most 64 KB', async () => {
+    const socket = rawSocket();
+    await socket.send(init());
+    await socket.has('connection_ack');
+    for (let n = 0; n < 12; n += 1) await socket.send(subscribe(String(n)));
+    await live.watchers(10);
+    await socket.has('error', 2);
+    expect(codesIn(socket.messages.at(-1) as Message)).toEqual(['RATE_LIMITED']);
+    await socket.send({ type: 'complete', id: '3' });
+    await live.watchers(9);
+    await socket.send(subscribe('more'));
+    await live.watchers(10);
+    await socket.send(`{"type":"ping","payload":{"x":"${'x'.repeat(70_000)}"}}`);
+    await socket.closed;
+    await live.watchers(0);
+  });
+
+  test('P-13 past the bound of sockets, and from a page of another origin, there is no socket', async () => {
+    const handshake = (headers: Record<string, string>) =>
+      fetch(live.url.replace('ws', 'http'), {
+        headers: {
+          upgrade: 'websocket',
+          connection: 'Upgrade',
+          'sec-websocket-version': '13',
+          'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+          ...headers,
+        },
+      });
+    expect((await handshake({ origin: 'https://elsewhere.example' })).status).toBe(403);
+    const own = rawSocket('graphql-transport-ws', { origin: 'https://console.example' });
+    await own.send({ type: 'ping' });
+    await own.has('pong');
+    const others = Array.from({ length: 19 }, () => rawSocket());
+    for (const socket of others) {
+      await socket.send({ type: 'ping' });
+      await socket.has('pong');
+    }
+    const full = await handshake({});
+    expect([full.status, full.headers.get('retry-after')]).toEqual([503, '5']);
+    others[0]?.close();
+    await others[0]?.closed;
+    const again = rawSocket();
+    await again.send({ type: 'ping' });
+    await again.has('pong');
+  });
+
+  test('P-13 subscriptions are not served over plain HTTP', async () => {
+    const { errors } = await live.people.superAdmin.answer('subscription { logStream { message } }');
+    expect(errors?.[0]?.extensions.code).toBe('GRAPHQL_VALIDATION_FAILED');
+    await live.watchers(0);
+  });
+
+  test('P-13 when the process goes down, watchers are told (1001) and are gone', async () => {
+    const socket = rawSocket();
+    await socket.send(init());
+    await socket.has('connection_ack');
+    await socket.send(subscribe('1'));
+    await live.watchers(1);
+    await live.drain();
+    expect(await socket.closed).toEqual({ code: 1001 });
+    await live.watchers(0);
   });
 });

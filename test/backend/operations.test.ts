@@ -15,157 +15,306 @@ import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useResource } from '../setup/use-resource.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 const HOST = 'models.example';
-const REPORT: ProcessReport = {
-  parts: [
-    { name: 'database', status: 'up', latencyMs: 2 },
-    { name: 'cv_worker', status: 'running', latencyMs: null },
-  ],
-  ...{ cpuSeconds: 3, residentBytes: 90_000_000, eventLoopDelayMs: 1.5, workers: { active: 1, idle: 4 } },
-  breakers: {},
-  jobRates: { mail: { donePerMinute: 2.4, failedPerMinute: 0 } },
-};
-const QUEUE = { name: 'mail', retries: 0, retryDelaySeconds: 0, retryDelayMaxSeconds: 0 };
 
-let backend: BackendUnderTest;
-let jobQueue: JobQueue;
-let sharedState: SharedState;
-const database = useMemoryDatabase({ beforeClose: () => jobQueue?.stop(0) });
-beforeAll(async () => {
-  const log = createSilentLog();
-  jobQueue = await openJobQueue({ database, log });
-  await jobQueue.define({ ...QUEUE, runSeconds: 60, heartbeatSeconds: 10 });
-  sharedState = createInProcessState({ clock: createManualClock(), log });
-  const queues = { ...jobQueue, depths: () => readQueueDepths(database) };
-  backend = await openBackend({ database, queues, sharedState });
-});
-
-const ask = <Data>(query: string, variables?: object) =>
-  backend.people.superAdmin.ask<Data>(query, variables);
-const refusal = async (query: string) => (await backend.people.superAdmin.refusal(query)).extensions.code;
-
-async function tell(services: readonly ServiceName[], report = REPORT, seenAtMs = backend.clock.now()) {
-  const name = { id: backend.parts.secrets.newId(), services, host: 'node-1', pid: 42, version: '9.9.9' };
-  const startedAt = new Date(seenAtMs - 90_000);
-  await tellProcess(backend.database, { ...name, startedAt }, report, seenAtMs);
-}
-
-describe('what operators see of the processes', () => {
-  test('P-15 each process is shown with its version, uptime and parts; one that fell silent is stale', async () => {
-    await tell(['gateway', 'backend']);
-    await tell(['ai-service'], REPORT, backend.clock.now() - 30_000);
-    const cut: ProcessReport = { ...REPORT, parts: [{ name: 'cache', status: 'down', latencyMs: 1_000 }] };
-    await tell(['gateway'], cut);
-    const { serviceProcesses } = await ask<{ serviceProcesses: { services: string[] }[] }>(
-      `{ serviceProcesses { services host pid version uptimeSeconds isStale isReady activeJobs idleWorkers
-        parts { name status latencyMs } } }`,
-    );
-    const known = { host: 'node-1', pid: 42, version: '9.9.9', uptimeSeconds: 90 };
-    const found = (services: string) => serviceProcesses.find((one) => one.services.join() === services);
-    expect(found('gateway,backend')).toMatchObject({
-      ...{ ...known, isStale: false, isReady: true, activeJobs: 1, idleWorkers: 4 },
-      parts: [
-        { name: 'database', status: 'UP', latencyMs: 2 },
-        { name: 'cv_worker', status: 'RUNNING', latencyMs: null },
-      ],
-    });
-    expect(found('ai-service')).toMatchObject({ ...known, isStale: true, isReady: false });
-    expect(found('gateway')).toMatchObject({ isStale: false, isReady: false, parts: [{ status: 'DOWN' }] });
-    expect(serviceProcesses.at(-1)?.services).toEqual(['ai-service']);
-  });
-});
-
-describe('breakers', () => {
-  const LOOK = `{ circuitBreakers { service state failuresInARow aliases lastErrorReason nextTryAt } }`;
-
-  test('A-15 every service is shown as all processes see it, and a reset closes it everywhere', async () => {
-    await ask(`mutation { setAliasTargets(alias: "svc/chat-default",
-      targets: [{ baseUrl: "https://${HOST}/v1", model: "m", weight: 1 }]) { alias } }`);
-    const closed = { service: HOST, state: 'CLOSED', aliases: ['svc/chat-default'], nextTryAt: null };
-    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...closed, failuresInARow: 0 }] });
-    // A process that calls models, which this backend does not.
-    const breakers = await createBreakers({ sharedState, clock: backend.clock, log: createSilentLog() });
-    for (let failure = 0; failure < 5; failure += 1) {
-      const entry = await breakers.enter(HOST);
-      if (entry.outcome === 'enter') entry.report({ failure: '503' });
-    }
-    await until(async () => (await sharedState.get(`breaker:${HOST}`)) !== null);
-    const until60 = new Date(backend.clock.now() + 60_000).toISOString();
-    const open = { service: HOST, state: 'OPEN', lastErrorReason: '503', nextTryAt: until60 };
-    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [open] });
-    await backend.clock.advance(60_000);
-    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...open, state: 'HALF_OPEN' }] });
-    const reset = `mutation { resetCircuitBreaker(service: "${HOST}") { state } }`;
-    expect(await ask(reset)).toEqual({ resetCircuitBreaker: { state: 'CLOSED' } });
-    await until(() => breakers.states()[HOST] === 'closed');
-    expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...closed, lastErrorReason: '503' }] });
-    expect(await refusal(reset)).toBe('CONFLICT');
-    expect(await refusal('mutation { resetCircuitBreaker(service: "stranger.example") { state } }')).toBe(
-      'NOT_FOUND',
-    );
-    expect(await ask('{ auditLog(first: 1) { nodes { action objectId } } }')).toEqual({
-      auditLog: { nodes: [{ action: 'breaker.reset', objectId: HOST }] },
-    });
-    await breakers.close();
-  });
-});
-
-describe('queues', () => {
-  type Letters = {
-    deadLetters: { nodes: { id: string; error: string; data: object }[]; pageInfo: { endCursor: string } };
+describe('what runs now', () => {
+  const REPORT: ProcessReport = {
+    parts: [
+      { name: 'database', status: 'up', latencyMs: 2 },
+      { name: 'cv_worker', status: 'running', latencyMs: null },
+    ],
+    ...{ cpuSeconds: 3, residentBytes: 90_000_000, eventLoopDelayMs: 1.5, workers: { active: 1, idle: 4 } },
+    breakers: {},
+    jobRates: { mail: { donePerMinute: 2.4, failedPerMinute: 0 } },
   };
-  const LETTERS = `query($after: ID) { deadLetters(queue: "mail", first: 2, after: $after) {
+  const QUEUE = { name: 'mail', retries: 0, retryDelaySeconds: 0, retryDelayMaxSeconds: 0 };
+
+  let backend: BackendUnderTest;
+  let jobQueue: JobQueue;
+  let sharedState: SharedState;
+  const database = useMemoryDatabase({ beforeClose: () => jobQueue?.stop(0) });
+  beforeAll(async () => {
+    const log = createSilentLog();
+    jobQueue = await openJobQueue({ database, log });
+    await jobQueue.define({ ...QUEUE, runSeconds: 60, heartbeatSeconds: 10 });
+    sharedState = createInProcessState({ clock: createManualClock(), log });
+    const queues = { ...jobQueue, depths: () => readQueueDepths(database) };
+    backend = await openBackend({ database, queues, sharedState });
+  });
+
+  const ask = <Data>(query: string, variables?: object) =>
+    backend.people.superAdmin.ask<Data>(query, variables);
+  const refusal = async (query: string) => (await backend.people.superAdmin.refusal(query)).extensions.code;
+
+  async function tell(services: readonly ServiceName[], report = REPORT, seenAtMs = backend.clock.now()) {
+    const name = { id: backend.parts.secrets.newId(), services, host: 'node-1', pid: 42, version: '9.9.9' };
+    const startedAt = new Date(seenAtMs - 90_000);
+    await tellProcess(backend.database, { ...name, startedAt }, report, seenAtMs);
+  }
+
+  describe('what operators see of the processes', () => {
+    test('P-15 each process is shown with its version, uptime and parts; one that fell silent is stale', async () => {
+      await tell(['gateway', 'backend']);
+      await tell(['ai-service'], REPORT, backend.clock.now() - 30_000);
+      const cut: ProcessReport = { ...REPORT, parts: [{ name: 'cache', status: 'down', latencyMs: 1_000 }] };
+      await tell(['gateway'], cut);
+      const { serviceProcesses } = await ask<{ serviceProcesses: { services: string[] }[] }>(
+        `{ serviceProcesses { services host pid version uptimeSeconds isStale isReady activeJobs idleWorkers
+        parts { name status latencyMs } } }`,
+      );
+      const known = { host: 'node-1', pid: 42, version: '9.9.9', uptimeSeconds: 90 };
+      const found = (services: string) => serviceProcesses.find((one) => one.services.join() === services);
+      expect(found('gateway,backend')).toMatchObject({
+        ...{ ...known, isStale: false, isReady: true, activeJobs: 1, idleWorkers: 4 },
+        parts: [
+          { name: 'database', status: 'UP', latencyMs: 2 },
+          { name: 'cv_worker', status: 'RUNNING', latencyMs: null },
+        ],
+      });
+      expect(found('ai-service')).toMatchObject({ ...known, isStale: true, isReady: false });
+      expect(found('gateway')).toMatchObject({ isStale: false, isReady: false, parts: [{ status: 'DOWN' }] });
+      expect(serviceProcesses.at(-1)?.services).toEqual(['ai-service']);
+    });
+  });
+
+  describe('breakers', () => {
+    const LOOK = `{ circuitBreakers { service state failuresInARow aliases lastErrorReason nextTryAt } }`;
+
+    test('A-15 every service is shown as all processes see it, and a reset closes it everywhere', async () => {
+      await ask(`mutation { setAliasTargets(alias: "svc/chat-default",
+      targets: [{ baseUrl: "https://${HOST}/v1", model: "m", weight: 1 }]) { alias } }`);
+      const closed = { service: HOST, state: 'CLOSED', aliases: ['svc/chat-default'], nextTryAt: null };
+      expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...closed, failuresInARow: 0 }] });
+      // A process that calls models, which this backend does not.
+      const breakers = await createBreakers({ sharedState, clock: backend.clock, log: createSilentLog() });
+      for (let failure = 0; failure < 5; failure += 1) {
+        const entry = await breakers.enter(HOST);
+        if (entry.outcome === 'enter') entry.report({ failure: '503' });
+      }
+      await until(async () => (await sharedState.get(`breaker:${HOST}`)) !== null);
+      const until60 = new Date(backend.clock.now() + 60_000).toISOString();
+      const open = { service: HOST, state: 'OPEN', lastErrorReason: '503', nextTryAt: until60 };
+      expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [open] });
+      await backend.clock.advance(60_000);
+      expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...open, state: 'HALF_OPEN' }] });
+      const reset = `mutation { resetCircuitBreaker(service: "${HOST}") { state } }`;
+      expect(await ask(reset)).toEqual({ resetCircuitBreaker: { state: 'CLOSED' } });
+      await until(() => breakers.states()[HOST] === 'closed');
+      expect(await ask(LOOK)).toMatchObject({ circuitBreakers: [{ ...closed, lastErrorReason: '503' }] });
+      expect(await refusal(reset)).toBe('CONFLICT');
+      expect(await refusal('mutation { resetCircuitBreaker(service: "stranger.example") { state } }')).toBe(
+        'NOT_FOUND',
+      );
+      expect(await ask('{ auditLog(first: 1) { nodes { action objectId } } }')).toEqual({
+        auditLog: { nodes: [{ action: 'breaker.reset', objectId: HOST }] },
+      });
+      await breakers.close();
+    });
+  });
+
+  describe('queues', () => {
+    type Letters = {
+      deadLetters: { nodes: { id: string; error: string; data: object }[]; pageInfo: { endCursor: string } };
+    };
+    const LETTERS = `query($after: ID) { deadLetters(queue: "mail", first: 2, after: $after) {
     nodes { id error data } pageInfo { hasNextPage endCursor } } }`;
 
-  test('A-13 depth, pace and dead letters are shown; letters are redriven or deleted, and both are recorded', async () => {
-    const rates = createJobRates(backend.clock);
-    for (let mailId = 1; mailId <= 3; mailId += 1) {
-      await jobQueue.enqueue('mail', { mailId, text: 'x'.repeat(500) });
-    }
-    const worker = await rates.counted(jobQueue).work('mail', { concurrency: 3 }, async ({ data }) => {
-      throw new Error(`no server for ${data.mailId}`);
+    test('A-13 depth, pace and dead letters are shown; letters are redriven or deleted, and both are recorded', async () => {
+      const rates = createJobRates(backend.clock);
+      for (let mailId = 1; mailId <= 3; mailId += 1) {
+        await jobQueue.enqueue('mail', { mailId, text: 'x'.repeat(500) });
+      }
+      const worker = await rates.counted(jobQueue).work('mail', { concurrency: 3 }, async ({ data }) => {
+        throw new Error(`no server for ${data.mailId}`);
+      });
+      await until(async () => (await jobQueue.counts('mail')).dead === 3);
+      await worker.stop();
+      await tell(['ai-service'], { ...REPORT, jobRates: rates.read() });
+      const { workQueues } = await ask<{ workQueues: object[] }>(
+        '{ workQueues { name waiting active dead processes donePerMinute failedPerMinute oldestWaitingSeconds } }',
+      );
+      expect(workQueues).toEqual([
+        {
+          ...{ name: 'mail', waiting: 0, active: 0, dead: 3, oldestWaitingSeconds: null },
+          ...{ processes: 1, donePerMinute: 0, failedPerMinute: 3 },
+        },
+      ]);
+      const first = (await ask<Letters>(LETTERS)).deadLetters;
+      const second = (await ask<Letters>(LETTERS, { after: first.pageInfo.endCursor })).deadLetters;
+      const letters = [...first.nodes, ...second.nodes];
+      expect(letters.map(({ error }) => error).toSorted()).toEqual(
+        [1, 2, 3].map((mailId) => `no server for ${mailId}`),
+      );
+      expect(second).toMatchObject({ pageInfo: { hasNextPage: false }, nodes: [{ data: {} }] });
+      // What is long may be somebody's words.
+      for (const { data } of letters) expect(Object.keys(data)).toEqual(['mailId']);
+      const [one, two] = letters.map(({ id }) => id);
+      const named = (name: string, ids: string) => `mutation { ${name}(queue: "mail"${ids}) }`;
+      expect(await ask(named('redriveDeadLetters', `, ids: ["${one}"]`))).toEqual({ redriveDeadLetters: 1 });
+      expect(await ask(named('redriveDeadLetters', `, ids: ["${one}"]`))).toEqual({ redriveDeadLetters: 0 });
+      expect(await ask(named('deleteDeadLetters', `, ids: ["${two}"]`))).toEqual({ deleteDeadLetters: 1 });
+      expect(await ask(named('redriveDeadLetters', ''))).toEqual({ redriveDeadLetters: 1 });
+      expect(await jobQueue.counts('mail')).toEqual({ waiting: 2, active: 0, dead: 0 });
+      expect(await refusal(named('deleteDeadLetters', ', ids: ["no such"]'))).toBe('NOT_FOUND');
+      expect(await refusal('{ deadLetters(queue: "nothing") { nodes { id } } }')).toBe('NOT_FOUND');
+      expect(await refusal('{ deadLetters(queue: "mail", after: "7.x") { nodes { id } } }')).toBe(
+        'BAD_USER_INPUT',
+      );
+      expect(await ask('{ auditLog(first: 3) { nodes { action objectId details } } }')).toMatchObject({
+        auditLog: {
+          nodes: ['redriven', 'deleted', 'redriven'].map((what) => ({
+            ...{ action: `dead-letters.${what}`, objectId: 'mail', details: { count: 1 } },
+          })),
+        },
+      });
     });
-    await until(async () => (await jobQueue.counts('mail')).dead === 3);
-    await worker.stop();
-    await tell(['ai-service'], { ...REPORT, jobRates: rates.read() });
-    const { workQueues } = await ask<{ workQueues: object[] }>(
-      '{ workQueues { name waiting active dead processes donePerMinute failedPerMinute oldestWaitingSeconds } }',
-    );
-    expect(workQueues).toEqual([
-      {
-        ...{ name: 'mail', waiting: 0, active: 0, dead: 3, oldestWaitingSeconds: null },
-        ...{ processes: 1, donePerMinute: 0, failedPerMinute: 3 },
-      },
-    ]);
-    const first = (await ask<Letters>(LETTERS)).deadLetters;
-    const second = (await ask<Letters>(LETTERS, { after: first.pageInfo.endCursor })).deadLetters;
-    const letters = [...first.nodes, ...second.nodes];
-    expect(letters.map(({ error }) => error).toSorted()).toEqual(
-      [1, 2, 3].map((mailId) => `no server for ${mailId}`),
-    );
-    expect(second).toMatchObject({ pageInfo: { hasNextPage: false }, nodes: [{ data: {} }] });
-    // What is long may be somebody's words.
-    for (const { data } of letters) expect(Object.keys(data)).toEqual(['mailId']);
-    const [one, two] = letters.map(({ id }) => id);
-    const named = (name: string, ids: string) => `mutation { ${name}(queue: "mail"${ids}) }`;
-    expect(await ask(named('redriveDeadLetters', `, ids: ["${one}"]`))).toEqual({ redriveDeadLetters: 1 });
-    expect(await ask(named('redriveDeadLetters', `, ids: ["${one}"]`))).toEqual({ redriveDeadLetters: 0 });
-    expect(await ask(named('deleteDeadLetters', `, ids: ["${two}"]`))).toEqual({ deleteDeadLetters: 1 });
-    expect(await ask(named('redriveDeadLetters', ''))).toEqual({ redriveDeadLetters: 1 });
-    expect(await jobQueue.counts('mail')).toEqual({ waiting: 2, active: 0, dead: 0 });
-    expect(await refusal(named('deleteDeadLetters', ', ids: ["no such"]'))).toBe('NOT_FOUND');
-    expect(await refusal('{ deadLetters(queue: "nothing") { nodes { id } } }')).toBe('NOT_FOUND');
-    expect(await refusal('{ deadLetters(queue: "mail", after: "7.x") { nodes { id } } }')).toBe(
-      'BAD_USER_INPUT',
-    );
-    expect(await ask('{ auditLog(first: 3) { nodes { action objectId details } } }')).toMatchObject({
-      auditLog: {
-        nodes: ['redriven', 'deleted', 'redriven'].map((what) => ({
-          ...{ action: `dead-letters.${what}`, objectId: 'mail', details: { count: 1 } },
-        })),
-      },
+  });
+});
+
+describe('what operators look back on', () => {
+  const backend = useResource(() => openBackend());
+
+  const ask = <Data>(query: string) => backend.people.superAdmin.ask<Data>(query);
+  const refusal = async (query: string) => (await backend.people.superAdmin.refusal(query)).extensions.code;
+  const now = () => new Date(backend.clock.now());
+
+  describe('AI operations and errors', () => {
+    async function addCall(endpoint: string, outcome: string, durationMs: number, agoMs: number) {
+      const startedAt = new Date(backend.clock.now() - agoMs);
+      const hex = startedAt.getTime().toString(16).padStart(12, '0');
+      const id = `${hex.slice(0, 8)}-${hex.slice(8)}${backend.parts.secrets.newId().slice(13)}`;
+      await backend.database.query(
+        `insert into calls (id, company_id, request_id, endpoint, outcome, http_status, streamed, estimated_tokens,
+         started_at, duration_ms) values ($1, $2, 'req_7', $3, $4, 200, false, 0, $5, $6)`,
+        [id, backend.companies.acme, endpoint, outcome, startedAt, durationMs],
+      );
+    }
+
+    test('A-8 operations are listed by kind, outcome and time, and counted with percentiles', async () => {
+      for (const durationMs of [100, 200, 300]) await addCall('parse/cv', 'SUCCEEDED', durationMs, 1_000);
+      await addCall('chat/completions', 'FAILED', 50, 5 * 3_600_000);
+      type List = { aiOperations: { nodes: { kind: string; durationMs: number }[] } };
+      const kinds = async (args: string) => {
+        const { aiOperations } = await ask<List>(
+          `{ aiOperations${args} { nodes { kind durationMs requestId } } }`,
+        );
+        return aiOperations.nodes.map(({ kind }) => kind);
+      };
+      expect(await kinds('')).toEqual(['parse/cv', 'parse/cv', 'parse/cv', 'chat/completions']);
+      expect(await kinds('(hours: 2)')).toEqual(['parse/cv', 'parse/cv', 'parse/cv']);
+      expect(await kinds('(outcome: FAILED)')).toEqual(['chat/completions']);
+      expect(await kinds('(kind: "parse/cv", first: 1)')).toEqual(['parse/cv']);
+      const before = new Date(backend.clock.now() - 3_600_000).toISOString();
+      expect(await kinds(`(to: "${before}")`)).toEqual(['chat/completions']);
+      expect(await ask('{ aiOperationStats(hours: 6) { kind outcome count p50Ms p95Ms p99Ms } }')).toEqual({
+        aiOperationStats: [
+          { kind: 'chat/completions', outcome: 'FAILED', count: 1, p50Ms: 50, p95Ms: 50, p99Ms: 50 },
+          { kind: 'parse/cv', outcome: 'SUCCEEDED', count: 3, p50Ms: 200, p95Ms: 290, p99Ms: 298 },
+        ],
+      });
+      for (const args of [
+        'hours: 0',
+        'hours: 169',
+        'from: "2001-01-01"',
+        'from: "2901-01-01"',
+        'to: "1970-01-01"',
+      ]) {
+        expect(await refusal(`{ aiOperations(${args}) { nodes { id } } }`)).toBe('BAD_USER_INPUT');
+      }
+    });
+
+    test('A-8 errors are grouped by service and message, with their count, last time and a request id', async () => {
+      const line = async (level: string, message: string, context: object, agoMs: number) =>
+        await backend.database.query(
+          'insert into log_entries (timestamp, level, message, context) values ($1, $2, $3, $4)',
+          [new Date(backend.clock.now() - agoMs), level, message, { ...context }],
+        );
+      await line(
+        'error',
+        'it broke',
+        { service: 'gateway', requestId: 'req_1', error: { message: 'old' } },
+        9_000,
+      );
+      await line(
+        'error',
+        'it broke',
+        { service: 'gateway', requestId: 'req_2', error: { message: 'new' } },
+        5_000,
+      );
+      await line('error', 'it broke', { service: 'backend' }, 7_000);
+      // The word has another meaning here: a provider's host is no service of ours.
+      await line('warn', 'it creaked', { service: 'models.example' }, 1_000);
+      await line('error', 'it broke', { service: 'gateway' }, 30 * 3_600_000);
+      const group = { service: 'gateway', message: 'it broke', count: 2, sampleRequestId: 'req_2' };
+      const fields = '{ service message count lastSeenAt sampleRequestId sampleReason }';
+      expect(await ask(`{ errorGroups ${fields} }`)).toMatchObject({
+        errorGroups: [
+          { ...group, sampleReason: 'new', lastSeenAt: new Date(now().getTime() - 5_000).toISOString() },
+          { service: 'backend', count: 1, sampleRequestId: null, sampleReason: null },
+        ],
+      });
+      expect(await ask(`{ errorGroups(hours: 48, level: ERROR) ${fields} }`)).toMatchObject({
+        errorGroups: [{ ...group, count: 3 }, { count: 1 }],
+      });
+      expect(await ask(`{ errorGroups(level: WARN) ${fields} }`)).toMatchObject({
+        errorGroups: [{ service: '', message: 'it creaked' }],
+      });
+      expect(await refusal(`{ errorGroups(level: INFO) ${fields} }`)).toBe('BAD_USER_INPUT');
+      const found = `{ logEntries(minLevel: ERROR, contains: "BROKE", first: 1) {
+      nodes { message context } pageInfo { hasNextPage endCursor } } }`;
+      expect(await ask(found)).toMatchObject({
+        logEntries: { nodes: [{ context: { requestId: 'req_2' } }], pageInfo: { hasNextPage: true } },
+      });
+      expect(await ask('{ logEntries(requestId: "req_1") { nodes { message } } }')).toEqual({
+        logEntries: { nodes: [{ message: 'it broke' }] },
+      });
+    });
+  });
+
+  describe('companies', () => {
+    test('G-29 G-32 each is shown with its balance and whether its calls are answered', async () => {
+      const adjust = (id: string, credits: number) =>
+        ask(`mutation { adjustCredits(companyId: "${id}", credits: ${credits}, reason: "x",
+        idempotencyKey: "${backend.parts.secrets.newId()}") { id } }`);
+      const [rich, poor, line, owing] = [
+        await backend.company('Rich'),
+        await backend.company('Poor'),
+        await backend.company('Line'),
+        await backend.company('Owing'),
+      ];
+      await adjust(rich, 12.5);
+      for (const [id, limit] of [
+        [line, 'null'],
+        [owing, '5'],
+      ]) {
+        await ask(
+          `mutation { setCompanyBilling(companyId: "${id}", billingMode: POSTPAID, creditLimit: ${limit}) { id } }`,
+        );
+      }
+      await adjust(line, -3);
+      await backend.database.query(
+        `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
+       values ($1, $2, 'MANUAL', 'OPEN', 1, 'usd', $3)`,
+        [backend.parts.secrets.newId(), owing, new Date(now().getTime() - 1)],
+      );
+      type Company = { id: string; standing: string; balance: { credits: number } };
+      const { companies } = await ask<{ companies: { nodes: Company[] } }>(
+        '{ companies(first: 100) { nodes { id standing balance { credits } } } }',
+      );
+      const shown = (id: string) => companies.nodes.find((company) => company.id === id);
+      expect(shown(rich)).toMatchObject({ standing: 'GOOD', balance: { credits: 12.5 } });
+      expect(shown(poor)).toMatchObject({ standing: 'OUT_OF_CREDITS', balance: { credits: 0 } });
+      expect(shown(line)).toMatchObject({ standing: 'GOOD', balance: { credits: -3 } });
+      expect(shown(owing)).toMatchObject({ standing: 'OVERDUE' });
+      await adjust(owing, -5);
+      await backend.database.query("update invoices set status = 'PAID' where company_id = $1", [owing]);
+      const again = await ask<{ companies: { nodes: Company[] } }>(
+        '{ companies(first: 100) { nodes { id standing } } }',
+      );
+      expect(again.companies.nodes.find(({ id }) => id === owing)?.standing).toBe('OUT_OF_CREDITS');
     });
   });
 });

@@ -1,38 +1,199 @@
 import { describe, expect, test } from 'bun:test';
+import { decodeJwt, SignJWT } from 'jose';
 import { useResource } from '../setup/use-resource.ts';
-import { openBackend, PASSWORD, type Person } from './backend-under-test.ts';
+import { JWT_SECRET, openBackend, PASSWORD, type Person } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
+
+const SIGN_UP =
+  'mutation($input: SignUpInput!) { signUp(input: $input) { accessToken refreshToken expiresAt } }';
+type Session = { accessToken: string; refreshToken: string; expiresAt: string };
 
 const TOKENS = '{ accessToken refreshToken expiresAt }';
 const REFRESH = `mutation($token: String!) { refreshSession(refreshToken: $token) ${TOKENS} }`;
 const LOGOUT = 'mutation($token: String!) { logout(refreshToken: $token) }';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-const backend = useResource(() => openBackend());
-
-async function loggedIn(): Promise<{ person: Person; refreshToken: string }> {
-  const person = await backend.person(backend.companies.acme);
-  const login = `mutation($email: String!, $password: String!) { login(email: $email, password: $password) ${TOKENS} }`;
-  const given = { email: person.email, password: PASSWORD };
-  const { login: session } = await backend.people.nobody.ask<{ login: Tokens }>(login, given);
-  return { person, refreshToken: session.refreshToken };
-}
-
 interface Tokens {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly expiresAt: string;
 }
+const REQUEST = 'mutation($email: String!) { requestPasswordReset(email: $email) }';
+const RESET =
+  'mutation($token: String!, $password: String!) { resetPassword(token: $token, password: $password) { accessToken } }';
+const CHANGE =
+  'mutation($now: String!, $new: String!) { changePassword(currentPassword: $now, newPassword: $new) { accessToken refreshToken } }';
+const NEW = 'another good password';
 
-async function refresh(token: string): Promise<Tokens> {
-  return (await backend.people.nobody.ask<{ refreshSession: Tokens }>(REFRESH, { token })).refreshSession;
-}
+const backend = useResource(() => openBackend());
 
-async function refusedCode(token: string): Promise<unknown> {
-  return (await backend.people.nobody.refusal(REFRESH, { token })).extensions.code;
-}
+describe('log-in', () => {
+  const LOGIN =
+    'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken refreshToken expiresAt } }';
+
+  let addresses = 0;
+
+  /** Each from an address of its own, so that tests do not use up each other's attempts. */
+  function stranger(token: string | null = null, address?: string) {
+    addresses += 1;
+    return graphqlClient(backend.fetch, token, address ?? `198.51.100.${addresses}`);
+  }
+
+  describe('sign-up and log-in', () => {
+    test('P-15 who signs up has a company and is its admin', async () => {
+      const input = { companyName: 'Initech', email: 'Peter@Initech.example', password: PASSWORD };
+      const { signUp } = await stranger().ask<{ signUp: Session }>(SIGN_UP, { input });
+      const peter = stranger(signUp.accessToken);
+      expect(await peter.ask('{ whoAmI { email isSuperAdmin role } company { name billingMode } }')).toEqual({
+        whoAmI: { email: 'Peter@Initech.example', isSuperAdmin: false, role: 'COMPANY_ADMIN' },
+        company: { name: 'Initech', billingMode: 'PREPAID' },
+      });
+      const again = await stranger().refusal(SIGN_UP, {
+        input: { ...input, email: 'peter@initech.EXAMPLE' },
+      });
+      expect(again.extensions.code).toBe('CONFLICT');
+      const companies = await backend.database.query("select 1 from companies where name = 'Initech'");
+      expect(companies).toHaveLength(1);
+    });
+
+    test('P-8 a log-in gives a token with sub, email, iat and exp, which opens', async () => {
+      const { member } = backend.people;
+      const { login } = await stranger().ask<{ login: Session }>(LOGIN, {
+        email: member.email.toUpperCase(),
+        password: PASSWORD,
+      });
+      const claims = decodeJwt(login.accessToken);
+      expect(Object.keys(claims).sort()).toEqual(['email', 'exp', 'iat', 'sub']);
+      expect(claims.sub).toBe(member.userId);
+      expect(new Date((claims.exp as number) * 1000).toISOString()).toBe(login.expiresAt);
+      expect(await stranger(login.accessToken).ask('{ whoAmI { id } }')).toEqual({
+        whoAmI: { id: member.userId },
+      });
+    });
+
+    test('P-8 an unknown address and a wrong password get the same answer', async () => {
+      const wrong = await stranger().answer(LOGIN, {
+        email: backend.people.member.email,
+        password: 'wrong password',
+      });
+      const unknown = await stranger().answer(LOGIN, {
+        email: 'nobody@nowhere.example',
+        password: 'wrong password',
+      });
+      expect(wrong).toEqual(unknown);
+      expect(wrong.errors?.[0]?.extensions).toEqual({ code: 'UNAUTHENTICATED' });
+    });
+
+    test('P-8 an unknown address takes the same work: one look at a hash, real or nobody’s', async () => {
+      const { secrets } = backend.parts;
+      const looks: (string | null)[] = [];
+      const verifyPassword = (password: string, hash: string | null) => {
+        looks.push(hash);
+        return secrets.verifyPassword(password, hash);
+      };
+      const watched = await openBackend({ secrets: { ...secrets, verifyPassword } });
+      for (const email of [watched.people.member.email, 'nobody@nowhere.example']) {
+        await watched.people.nobody.refusal(LOGIN, { email, password: 'wrong password' });
+      }
+      expect(looks).toEqual([expect.any(String), null]);
+      await watched.close();
+    }, 60_000);
+
+    test('P-8 the eleventh attempt on an account within a quarter of an hour is RATE_LIMITED', async () => {
+      const person = await backend.person(backend.companies.acme);
+      const wrong = { email: person.email, password: 'wrong password' };
+      for (let attempt = 0; attempt < 10; attempt += 1) {
+        expect((await stranger().refusal(LOGIN, wrong)).extensions.code).toBe('UNAUTHENTICATED');
+      }
+      const refused = await stranger().refusal(LOGIN, { ...wrong, password: PASSWORD });
+      expect(refused.extensions).toEqual({ code: 'RATE_LIMITED', retryAfterSeconds: 900 });
+      await backend.clock.advance(15 * 60_000);
+      await stranger().ask(LOGIN, { ...wrong, password: PASSWORD });
+    });
+
+    test('P-8 the hundred-and-first attempt from an address is RATE_LIMITED, whatever the account', async () => {
+      const one = stranger(null, '203.0.113.9');
+      for (let attempt = 0; attempt < 100; attempt += 1) {
+        await one.refusal(LOGIN, { email: `p${attempt}@people.example`, password: 'wrong password' });
+      }
+      const refused = await one.refusal(LOGIN, { email: 'p@people.example', password: 'wrong password' });
+      expect(refused.extensions.code).toBe('RATE_LIMITED');
+    });
+
+    test('P-8 whoever gets in does not use up their own attempts', async () => {
+      const person = await backend.person(backend.companies.acme);
+      for (let attempt = 0; attempt < 25; attempt += 1) {
+        await stranger().ask(LOGIN, { email: person.email, password: PASSWORD });
+      }
+    });
+
+    test('P-8 while shared state is away attempts are still counted, and nobody is locked out', async () => {
+      const away = () => Promise.reject(Object.assign(new Error('away'), { name: 'SharedStateFailure' }));
+      const { sharedState } = backend.parts;
+      const broken = await openBackend({ sharedState: { ...sharedState, reserve: away, settle: away } });
+      const { member, nobody } = broken.people;
+      const wrong = { email: member.email, password: 'wrong password' };
+      await nobody.ask(LOGIN, { ...wrong, password: PASSWORD });
+      for (let attempt = 0; attempt < 10; attempt += 1) await nobody.refusal(LOGIN, wrong);
+      expect((await nobody.refusal(LOGIN, wrong)).extensions.code).toBe('RATE_LIMITED');
+      await broken.close();
+    }, 60_000);
+  });
+
+  describe('tokens', () => {
+    const claims = () => {
+      const iat = Math.floor(backend.clock.now() / 1000);
+      return { email: backend.people.member.email, sub: backend.people.member.userId, iat, exp: iat + 600 };
+    };
+    const code = async (token: string) =>
+      (await stranger(token).answer('{ whoAmI { id } }')).errors?.[0]?.extensions.code ?? 'none';
+    const signed = (payload: object, secret = JWT_SECRET, alg = 'HS256') =>
+      new SignJWT({ ...payload }).setProtectedHeader({ alg }).sign(new TextEncoder().encode(secret));
+    const part = (value: object) =>
+      new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: 'base64url', omitPadding: true });
+
+    test('P-8 a token of ours, made by whoever has the secret, opens', async () => {
+      expect(await code(await signed(claims()))).toBe('none');
+    });
+
+    test('P-8 forged, expired and half tokens are as none', async () => {
+      const whole = await signed(claims());
+      const forgeries = [
+        await signed(claims(), 'another secret, also of forty characters'),
+        await signed(claims(), JWT_SECRET, 'HS512'),
+        await signed({ ...claims(), exp: claims().iat - 1 }),
+        await signed({ ...claims(), sub: undefined }),
+        await signed({ ...claims(), sub: "' or 1=1 --" }),
+        await signed({ ...claims(), sub: '019a0000-0000-7000-8000-000000000000' }),
+        `${part({ alg: 'none', typ: 'JWT' })}.${part(claims())}.`,
+        whole.slice(0, -2),
+        `${whole.split('.').slice(0, 2).join('.')}.`,
+        'x'.repeat(10_000),
+        'null',
+      ];
+      for (const forgery of forgeries) expect(await code(forgery)).toBe('UNAUTHENTICATED');
+      expect(await stranger('garbage').ask('{ __typename }')).toEqual({ __typename: 'Query' });
+    });
+  });
+});
 
 describe('a session', () => {
+  async function loggedIn(): Promise<{ person: Person; refreshToken: string }> {
+    const person = await backend.person(backend.companies.acme);
+    const login = `mutation($email: String!, $password: String!) { login(email: $email, password: $password) ${TOKENS} }`;
+    const given = { email: person.email, password: PASSWORD };
+    const { login: session } = await backend.people.nobody.ask<{ login: Tokens }>(login, given);
+    return { person, refreshToken: session.refreshToken };
+  }
+
+  async function refresh(token: string): Promise<Tokens> {
+    return (await backend.people.nobody.ask<{ refreshSession: Tokens }>(REFRESH, { token })).refreshSession;
+  }
+
+  async function refusedCode(token: string): Promise<unknown> {
+    return (await backend.people.nobody.refusal(REFRESH, { token })).extensions.code;
+  }
+
   test('P-8 is refreshed with a new token each time, and the access token opens', async () => {
     const { person, refreshToken } = await loggedIn();
     const second = await refresh(refreshToken);
@@ -128,5 +289,104 @@ describe('a session', () => {
       expect(await refusedCode(forged)).toBe('UNAUTHENTICATED');
     }
     await refresh(refreshToken);
+  });
+});
+
+describe('a password', () => {
+  const LOGIN =
+    'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { refreshToken } }';
+
+  async function mailedToken(email: string): Promise<string> {
+    const before = backend.mails.length;
+    expect(await backend.people.nobody.ask(REQUEST, { email })).toEqual({ requestPasswordReset: true });
+    const mail = backend.mails[before];
+    expect(mail).toMatchObject({ kind: 'password-reset', to: email });
+    return mail?.data.token ?? '';
+  }
+
+  test('P-15 is changed by who knows the old one; all other sessions and tokens end', async () => {
+    const person = await backend.person(backend.companies.acme);
+    const { nobody } = backend.people;
+    const { login } = await nobody.ask<{ login: { refreshToken: string } }>(LOGIN, {
+      email: person.email,
+      password: PASSWORD,
+    });
+    const wrong = await person.refusal(CHANGE, { now: 'not the password', new: NEW });
+    expect(wrong.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'currentPassword' });
+    await backend.clock.advance(2_000);
+    const { changePassword } = await person.ask<{ changePassword: { accessToken: string } }>(CHANGE, {
+      now: PASSWORD,
+      new: NEW,
+    });
+    expect((await person.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
+    const refresh = 'mutation($token: String!) { refreshSession(refreshToken: $token) { expiresAt } }';
+    const old = await nobody.refusal(refresh, { token: login.refreshToken });
+    expect(old.extensions.code).toBe('UNAUTHENTICATED');
+    const renewed = graphqlClient(backend.fetch, changePassword.accessToken);
+    await renewed.ask('{ whoAmI { id } }');
+    await nobody.refusal(LOGIN, { email: person.email, password: PASSWORD });
+    await nobody.ask(LOGIN, { email: person.email, password: NEW });
+  });
+
+  test('P-15 is reset by the token of a mail, once', async () => {
+    const person = await backend.person(backend.companies.acme);
+    const token = await mailedToken(person.email);
+    const short = await backend.people.nobody.refusal(RESET, { token, password: 'short' });
+    expect(short.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'password' });
+    await backend.people.nobody.ask(RESET, { token, password: NEW });
+    const again = await backend.people.nobody.refusal(RESET, { token, password: 'a third password' });
+    expect(again.extensions.code).toBe('NOT_FOUND');
+    await backend.people.nobody.ask(LOGIN, { email: person.email, password: NEW });
+  });
+
+  test('P-15 two resets with one token at once: one wins', async () => {
+    const person = await backend.person(backend.companies.acme);
+    const token = await mailedToken(person.email);
+    const both = await Promise.all(
+      ['first password', 'second password'].map((password) =>
+        backend.people.nobody.answer(RESET, { token, password }),
+      ),
+    );
+    expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
+  });
+
+  test('P-15 a reset token ends after an hour, and when a later one is asked for', async () => {
+    const person = await backend.person(backend.companies.acme);
+    const first = await mailedToken(person.email);
+    const second = await mailedToken(person.email);
+    const refused = await backend.people.nobody.refusal(RESET, { token: first, password: NEW });
+    expect(refused.extensions.code).toBe('NOT_FOUND');
+    await backend.clock.advance(60 * 60 * 1000);
+    const late = await backend.people.nobody.refusal(RESET, { token: second, password: NEW });
+    expect(late.extensions.code).toBe('NOT_FOUND');
+  });
+
+  test('P-15 who asks for a reset does not learn whether there is an account', async () => {
+    const mails = backend.mails.length;
+    const client = graphqlClient(backend.fetch, null, '203.0.113.77');
+    const unknown = await client.answer(REQUEST, { email: 'nobody@nowhere.example' });
+    expect(backend.mails).toHaveLength(mails);
+    const person = await backend.person(backend.companies.acme);
+    expect(await client.answer(REQUEST, { email: person.email })).toEqual(unknown);
+    // After five in an hour a mailbox is spared, with the same answer.
+    for (let more = 0; more < 8; more += 1) {
+      expect(await client.answer(REQUEST, { email: person.email })).toEqual(unknown);
+    }
+    expect(backend.mails.length - mails).toBe(5);
+  });
+
+  test('no token and no password stands in a table or a log', async () => {
+    const person = await backend.person(backend.companies.acme);
+    const token = await mailedToken(person.email);
+    await backend.people.nobody.ask(RESET, { token, password: 'a password to look for' });
+    const tables = ['users', 'sessions', 'password_resets', 'audit_log'];
+    for (const table of tables) {
+      const kept = JSON.stringify(await backend.database.query(`select to_jsonb(t) as row from ${table} t`));
+      expect(kept).not.toContain(token);
+      expect(kept).not.toContain('a password to look for');
+    }
+    const logged = JSON.stringify(backend.entries);
+    for (const secret of [token, PASSWORD, NEW, 'a password to look for'])
+      expect(logged).not.toContain(secret);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
-import { openSandbox, type SandboxUnderTest } from '../adapters/payment-sandbox-under-test.ts';
 import { until } from '../doubles/until.ts';
+import { openSandbox, type SandboxUnderTest } from '../payment-sandbox/sandbox-under-test.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 

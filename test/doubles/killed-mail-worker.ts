@@ -11,7 +11,7 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { MAIL_QUEUES, mailWork } from '../../src/domain/mail/mail-worker.ts';
 import { createMailOutbox } from '../../src/domain/mail/outbox.ts';
 import type { Database } from '../../src/ports/database.ts';
-import { mailTo } from '../adapters/mail-server.ts';
+import { mailTo } from '../adapters/mail/mail-server.ts';
 import { sampleMail } from './mail-samples.ts';
 import { createSilentLog } from './silent-log.ts';
 import { startWork } from './start-work.ts';

@@ -1,178 +1,270 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
+import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { chatAnswer } from './scripted-upstream.ts';
 
-let rawKey: string;
-let chatUrl: string;
 const good = { model: 'svc/chat-default', messages: [] };
 
-const gateway = useResource(() => openGateway({ maxBodyBytes: 10_000, bodyTimeoutMs: 300 }));
-beforeAll(async () => {
-  ({ rawKey } = await gateway.mint());
-  chatUrl = `${gateway.url}/chat/completions`;
-});
+const body = { model: 'svc/chat-default', messages: [] };
+const DAY_MS = 86_400_000;
 
-test('G-35 the error table is the interface’s, row by row', () => {
-  const rows = Object.values(REFUSALS).map(({ status, type, code }) => [status, type, code]);
-  for (const row of [
-    [401, 'authentication_error', null],
-    [402, 'insufficient_quota', 'INSUFFICIENT_CREDITS'],
-    [403, 'permission_error', 'PLAN_LIMIT_EXCEEDED'],
-    [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
-    [403, 'permission_error', 'LLM_SCOPE_DENIED'],
-    [404, 'not_found_error', null],
-    [429, 'rate_limit_error', null],
-    [503, 'api_error', 'LLM_GATEWAY_UNAVAILABLE'],
-  ]) {
-    expect<unknown[]>(rows).toContainEqual(row);
-  }
-});
+describe('refusals', () => {
+  let rawKey: string;
+  let chatUrl: string;
 
-describe('401', () => {
-  test('G-25 G-11 G-23 G-24 missing, unknown, malformed, revoked and expired keys get one and the same answer', async () => {
-    const revoked = await gateway.mint();
-    await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: revoked.id });
-    const expiring = await gateway.mint({ expiresAt: new Date(gateway.parts.clock.now() + 50) });
-    await Bun.sleep(60);
-    const unknown = `tpk_${'0'.repeat(49)}`;
-    const bodies = new Set<string>();
-    for (const authorization of [
-      '',
-      'Bearer ',
-      'Basic x',
-      'Bearer nonsense',
-      `Bearer ${unknown}`,
-      `Bearer ${revoked.rawKey}`,
-      `Bearer ${expiring.rawKey}`,
+  const gateway = useResource(() => openGateway({ maxBodyBytes: 10_000, bodyTimeoutMs: 300 }));
+  beforeAll(async () => {
+    ({ rawKey } = await gateway.mint());
+    chatUrl = `${gateway.url}/chat/completions`;
+  });
+
+  test('G-35 the error table is the interface’s, row by row', () => {
+    const rows = Object.values(REFUSALS).map(({ status, type, code }) => [status, type, code]);
+    for (const row of [
+      [401, 'authentication_error', null],
+      [402, 'insufficient_quota', 'INSUFFICIENT_CREDITS'],
+      [403, 'permission_error', 'PLAN_LIMIT_EXCEEDED'],
+      [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
+      [403, 'permission_error', 'LLM_SCOPE_DENIED'],
+      [404, 'not_found_error', null],
+      [429, 'rate_limit_error', null],
+      [503, 'api_error', 'LLM_GATEWAY_UNAVAILABLE'],
     ]) {
-      const response = await post(chatUrl, '', good, { headers: { authorization, 'x-request-id': 'same' } });
-      expect(response.status).toBe(401);
-      expect([...response.headers.keys()].some((name) => name.startsWith('x-ratelimit'))).toBe(false);
-      bodies.add(await response.text());
-    }
-    expect(bodies.size).toBe(1);
-    expect(JSON.parse([...bodies][0] ?? '').error).toMatchObject({
-      type: 'authentication_error',
-      code: null,
-    });
-  });
-
-  test('G-23 a key that is revoked while in use is refused from then on', async () => {
-    const { rawKey: doomed, id } = await gateway.mint();
-    expect((await post(chatUrl, doomed, good)).status).toBe(200);
-    await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: id });
-    await Bun.sleep(5);
-    expect((await post(chatUrl, doomed, good)).status).toBe(401);
-  });
-});
-
-describe('403, 404', () => {
-  test('G-26 a call without its scope names it', async () => {
-    const { rawKey: narrow } = await gateway.mint({ scopes: ['usage:read'] });
-    const refused = await refusalOf(post(chatUrl, narrow, good));
-    expect(refused).toMatchObject({ status: 403, type: 'permission_error', code: 'LLM_SCOPE_DENIED' });
-    expect(refused.message).toContain('inference:chat');
-    expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('600');
-  });
-
-  test('G-27 a model outside the allowlist, an unknown one and a provider’s own name are all refused alike', async () => {
-    const { rawKey: narrow } = await gateway.mint({ models: ['svc/chat-cheap'] });
-    for (const model of ['svc/chat-default', 'svc/none', 'provider-model-x', '']) {
-      const refused = await refusalOf(post(chatUrl, narrow, { ...good, model }));
-      expect(refused).toMatchObject({ status: 403, code: 'LLM_MODEL_NOT_ALLOWED', param: 'model' });
+      expect<unknown[]>(rows).toContainEqual(row);
     }
   });
 
-  test('G-10 an unknown route and a wrong method are 404 in the envelope, with or without a key', async () => {
-    for (const [method, path] of [
-      ['GET', '/chat/completions'],
-      ['POST', '/models'],
-      ['GET', '/nothing'],
-      ['DELETE', '/'],
-    ]) {
-      for (const headers of [{}, { authorization: `Bearer ${rawKey}` }]) {
-        const refused = await refusalOf(
-          fetch(`${gateway.url}${path}`, { method: method as string, headers }),
-        );
-        expect(refused).toMatchObject({ status: 404, type: 'not_found_error', code: null });
+  describe('401', () => {
+    test('G-25 G-11 G-23 G-24 missing, unknown, malformed, revoked and expired keys get one and the same answer', async () => {
+      const revoked = await gateway.mint();
+      await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: revoked.id });
+      const expiring = await gateway.mint({ expiresAt: new Date(gateway.parts.clock.now() + 50) });
+      await Bun.sleep(60);
+      const unknown = `tpk_${'0'.repeat(49)}`;
+      const bodies = new Set<string>();
+      for (const authorization of [
+        '',
+        'Bearer ',
+        'Basic x',
+        'Bearer nonsense',
+        `Bearer ${unknown}`,
+        `Bearer ${revoked.rawKey}`,
+        `Bearer ${expiring.rawKey}`,
+      ]) {
+        const response = await post(chatUrl, '', good, {
+          headers: { authorization, 'x-request-id': 'same' },
+        });
+        expect(response.status).toBe(401);
+        expect([...response.headers.keys()].some((name) => name.startsWith('x-ratelimit'))).toBe(false);
+        bodies.add(await response.text());
       }
-    }
+      expect(bodies.size).toBe(1);
+      expect(JSON.parse([...bodies][0] ?? '').error).toMatchObject({
+        type: 'authentication_error',
+        code: null,
+      });
+    });
+
+    test('G-23 a key that is revoked while in use is refused from then on', async () => {
+      const { rawKey: doomed, id } = await gateway.mint();
+      expect((await post(chatUrl, doomed, good)).status).toBe(200);
+      await revokeKey(gateway.parts, { companyId: gateway.companyId, keyId: id });
+      await Bun.sleep(5);
+      expect((await post(chatUrl, doomed, good)).status).toBe(401);
+    });
+  });
+
+  describe('403, 404', () => {
+    test('G-26 a call without its scope names it', async () => {
+      const { rawKey: narrow } = await gateway.mint({ scopes: ['usage:read'] });
+      const refused = await refusalOf(post(chatUrl, narrow, good));
+      expect(refused).toMatchObject({ status: 403, type: 'permission_error', code: 'LLM_SCOPE_DENIED' });
+      expect(refused.message).toContain('inference:chat');
+      expect(refused.headers.get('x-ratelimit-limit-requests')).toBe('600');
+    });
+
+    test('G-27 a model outside the allowlist, an unknown one and a provider’s own name are all refused alike', async () => {
+      const { rawKey: narrow } = await gateway.mint({ models: ['svc/chat-cheap'] });
+      for (const model of ['svc/chat-default', 'svc/none', 'provider-model-x', '']) {
+        const refused = await refusalOf(post(chatUrl, narrow, { ...good, model }));
+        expect(refused).toMatchObject({ status: 403, code: 'LLM_MODEL_NOT_ALLOWED', param: 'model' });
+      }
+    });
+
+    test('G-10 an unknown route and a wrong method are 404 in the envelope, with or without a key', async () => {
+      for (const [method, path] of [
+        ['GET', '/chat/completions'],
+        ['POST', '/models'],
+        ['GET', '/nothing'],
+        ['DELETE', '/'],
+      ]) {
+        for (const headers of [{}, { authorization: `Bearer ${rawKey}` }]) {
+          const refused = await refusalOf(
+            fetch(`${gateway.url}${path}`, { method: method as string, headers }),
+          );
+          expect(refused).toMatchObject({ status: 404, type: 'not_found_error', code: null });
+        }
+      }
+    });
+  });
+
+  describe('400, 408, 413', () => {
+    test('G-36 G-13 malformed bodies name the field, and nothing reaches the upstream', async () => {
+      const before = gateway.upstream.received.length;
+      const bad: [string | Uint8Array, string | null][] = [
+        ['', null],
+        ['{', null],
+        ['[]', null],
+        ['{"model":"svc/chat-default"', null],
+        [new Uint8Array([0x7b, 0xff, 0x7d]), null],
+        ['{"messages":[]}', 'model'],
+        ['{"model":7}', 'model'],
+        ['{"model":"svc/chat-default","model":"svc/chat-cheap"}', 'model'],
+        ['{"model":"svc/chat-default","mod\\u0065l":"x"}', 'model'],
+        ['{"model":"svc/chat-default","Model":"x"}', 'model'],
+        ['{"model":"svc/chat-default","\u017ftream":true}', 'stream'],
+        ['{"model":"svc/chat-default","STREAM_\\u004fptions":{}}', 'stream_options'],
+        ['{"model":"svc/chat-default","stream":"yes"}', 'stream'],
+        ['{"model":"svc/chat-default","stream":true,"stream":false}', 'stream'],
+        ['{"model":"svc/chat-default","stream":true,"stream_options":7}', 'stream_options'],
+      ];
+      for (const [body, param] of bad) {
+        const refused = await refusalOf(post(chatUrl, rawKey, body));
+        expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', param });
+      }
+      expect(gateway.upstream.received.length).toBe(before);
+    });
+
+    test('an alias of the wrong kind for the endpoint says so', async () => {
+      const chat = await refusalOf(post(chatUrl, rawKey, { ...good, model: 'svc/embed-default' }));
+      expect(chat).toMatchObject({ status: 400, param: 'model' });
+      expect(chat.message).toContain('embed');
+      const embed = await refusalOf(
+        post(`${gateway.url}/embeddings`, rawKey, { model: 'svc/chat-default', input: 'x' }),
+      );
+      expect(embed.status).toBe(400);
+    });
+
+    test('a body of another type is told what to send', async () => {
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'multipart/form-data; boundary=x',
+      ]) {
+        const refused = await refusalOf(post(chatUrl, rawKey, good, { headers: { 'content-type': type } }));
+        expect(refused).toMatchObject({ status: 400, message: 'Send the body as application/json.' });
+      }
+    });
+
+    test('G-42 a body past the limit is 413 in the envelope, declared or not', async () => {
+      const large = { ...good, messages: [{ role: 'user', content: 'x'.repeat(20_000) }] };
+      expect(await refusalOf(post(chatUrl, rawKey, large))).toMatchObject({
+        status: 413,
+        type: 'invalid_request_error',
+      });
+      const streamed = new Response(JSON.stringify(large)).body;
+      const chunked = fetch(chatUrl, {
+        method: 'POST',
+        body: streamed,
+        headers: { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' },
+      });
+      expect(await refusalOf(chunked)).toMatchObject({ status: 413 });
+      expect((await post(chatUrl, rawKey, good)).status).toBe(200);
+    });
+
+    test('a body that does not arrive in time is 408', async () => {
+      const slow = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{')),
+      });
+      const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
+      expect(await refusalOf(fetch(chatUrl, { method: 'POST', body: slow, headers }))).toMatchObject({
+        status: 408,
+      });
+    });
   });
 });
 
-describe('400, 408, 413', () => {
-  test('G-36 G-13 malformed bodies name the field, and nothing reaches the upstream', async () => {
-    const before = gateway.upstream.received.length;
-    const bad: [string | Uint8Array, string | null][] = [
-      ['', null],
-      ['{', null],
-      ['[]', null],
-      ['{"model":"svc/chat-default"', null],
-      [new Uint8Array([0x7b, 0xff, 0x7d]), null],
-      ['{"messages":[]}', 'model'],
-      ['{"model":7}', 'model'],
-      ['{"model":"svc/chat-default","model":"svc/chat-cheap"}', 'model'],
-      ['{"model":"svc/chat-default","mod\\u0065l":"x"}', 'model'],
-      ['{"model":"svc/chat-default","Model":"x"}', 'model'],
-      ['{"model":"svc/chat-default","\u017ftream":true}', 'stream'],
-      ['{"model":"svc/chat-default","STREAM_\\u004fptions":{}}', 'stream_options'],
-      ['{"model":"svc/chat-default","stream":"yes"}', 'stream'],
-      ['{"model":"svc/chat-default","stream":true,"stream":false}', 'stream'],
-      ['{"model":"svc/chat-default","stream":true,"stream_options":7}', 'stream_options'],
-    ];
-    for (const [body, param] of bad) {
-      const refused = await refusalOf(post(chatUrl, rawKey, body));
-      expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', param });
-    }
-    expect(gateway.upstream.received.length).toBe(before);
-  });
+describe('403, an overdue invoice', () => {
+  const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID', balanceMicro: 0n }));
 
-  test('an alias of the wrong kind for the endpoint says so', async () => {
-    const chat = await refusalOf(post(chatUrl, rawKey, { ...good, model: 'svc/embed-default' }));
-    expect(chat).toMatchObject({ status: 400, param: 'model' });
-    expect(chat.message).toContain('embed');
-    const embed = await refusalOf(
-      post(`${gateway.url}/embeddings`, rawKey, { model: 'svc/chat-default', input: 'x' }),
+  const send = (rawKey: string, sent: unknown = body) =>
+    post(`${gateway.url}/chat/completions`, rawKey, sent);
+  const tell = () => gateway.parts.sharedState.publish(COMPANIES_TOPIC, gateway.companyId);
+
+  async function invoice(dueInMs: number): Promise<string> {
+    const { database, secrets, clock } = gateway.parts;
+    const id = secrets.newId();
+    await database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
+     values ($1, $2, 'MANUAL', 'OPEN', 100, 'usd', $3)`,
+      [id, gateway.companyId, new Date(clock.now() + dueInMs)],
     );
-    expect(embed.status).toBe(400);
+    return id;
+  }
+  async function pay(id: string): Promise<void> {
+    await gateway.parts.database.query("update invoices set status = 'PAID' where id = $1", [id]);
+  }
+
+  test('G-32 P-29 blocks from the message on, in the envelope, until it is paid; reads go on', async () => {
+    const { rawKey } = await gateway.mint();
+    expect((await send(rawKey)).status).toBe(200);
+    const id = await invoice(-DAY_MS);
+    await tell();
+    const refused = await refusalOf(send(rawKey));
+    expect(refused).toMatchObject({ status: 403, type: 'permission_error', code: 'PLAN_LIMIT_EXCEEDED' });
+    expect(refused.message).toContain('Pay it');
+    const headers = { authorization: `Bearer ${rawKey}` };
+    expect((await fetch(`${gateway.url}/models`, { headers })).status).toBe(200);
+    await pay(id);
+    await tell();
+    expect((await send(rawKey)).status).toBe(200);
   });
 
-  test('a body of another type is told what to send', async () => {
-    for (const type of [
-      'text/plain',
-      'application/x-www-form-urlencoded',
-      'multipart/form-data; boundary=x',
-    ]) {
-      const refused = await refusalOf(post(chatUrl, rawKey, good, { headers: { 'content-type': type } }));
-      expect(refused).toMatchObject({ status: 400, message: 'Send the body as application/json.' });
-    }
+  test('G-32 blocks and frees within a second where the message was lost', async () => {
+    const { rawKey } = await gateway.mint();
+    await send(rawKey);
+    const id = await invoice(-DAY_MS);
+    await until(async () => (await send(rawKey)).status === 403, 1_600);
+    await pay(id);
+    await until(async () => (await send(rawKey)).status === 200, 1_600);
   });
 
-  test('G-42 a body past the limit is 413 in the envelope, declared or not', async () => {
-    const large = { ...good, messages: [{ role: 'user', content: 'x'.repeat(20_000) }] };
-    expect(await refusalOf(post(chatUrl, rawKey, large))).toMatchObject({
-      status: 413,
-      type: 'invalid_request_error',
-    });
-    const streamed = new Response(JSON.stringify(large)).body;
-    const chunked = fetch(chatUrl, {
-      method: 'POST',
-      body: streamed,
-      headers: { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' },
-    });
-    expect(await refusalOf(chunked)).toMatchObject({ status: 413 });
-    expect((await post(chatUrl, rawKey, good)).status).toBe(200);
+  test('G-32 an invoice that is not due yet blocks from its due date on, with nobody telling', async () => {
+    const { rawKey } = await gateway.mint();
+    const id = await invoice(700);
+    await tell();
+    expect((await send(rawKey)).status).toBe(200);
+    await until(async () => (await send(rawKey)).status === 403, 2_000);
+    await pay(id);
+    await tell();
+    expect((await send(rawKey)).status).toBe(200);
   });
 
-  test('a body that does not arrive in time is 408', async () => {
-    const slow = new ReadableStream({
-      start: (controller) => controller.enqueue(new TextEncoder().encode('{')),
-    });
-    const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
-    expect(await refusalOf(fetch(chatUrl, { method: 'POST', body: slow, headers }))).toMatchObject({
-      status: 408,
-    });
+  test('G-37 model 403, then overdue 403, then credits 402, then key limits 429', async () => {
+    const { database } = gateway.parts;
+    const { rawKey } = await gateway.mint({ requestsPerMinute: 1, models: ['svc/chat-default'] });
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    expect((await send(rawKey)).status).toBe(200);
+    const codeOf = async (sent: unknown = body) => {
+      const { status, code } = await refusalOf(send(rawKey, sent));
+      return `${status} ${code}`;
+    };
+    expect(await codeOf()).toBe('429 null');
+    await database.query('update credit_accounts set line_micro = 0, version = version + 1 where id = $1', [
+      gateway.companyId,
+    ]);
+    await gateway.credits.grant(-1n);
+    expect(await codeOf()).toBe('402 INSUFFICIENT_CREDITS');
+    const id = await invoice(-DAY_MS);
+    await tell();
+    expect(await codeOf()).toBe('403 PLAN_LIMIT_EXCEEDED');
+    expect(await codeOf({ ...body, model: 'svc/chat-cheap' })).toBe('403 LLM_MODEL_NOT_ALLOWED');
+    await pay(id);
+    await tell();
+    expect(await codeOf()).toBe('402 INSUFFICIENT_CREDITS');
   });
 });

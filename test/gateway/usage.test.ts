@@ -7,75 +7,28 @@ import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../src/domain/keys/api-key.ts';
 import { mintKey } from '../../src/domain/keys/mint-key.ts';
-import { answerUsage } from '../../src/gateway/reads/usage.ts';
+import { answerUsage, readUsageParameters } from '../../src/gateway/reads/usage.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { steerStatements } from '../doubles/steered-statements.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, post, refusalOf } from './gateway-under-test.ts';
 
-const secrets = createSystemSecrets();
-const log = createSilentLog();
-const clock = createManualClock(Date.UTC(2030, 0, 15, 12));
-const database = useMemoryDatabase();
-let sharedState: SharedState;
-let key: ApiKey;
-let companyId = '';
-
-beforeEach(async () => {
-  sharedState = createInProcessState({ clock, log });
-  companyId = secrets.newId();
-  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
-  key = await mint();
-});
-
-async function mint(monthlySpendingLimitMicro: bigint | null = null): Promise<ApiKey> {
-  const minted = await mintKey({ database, secrets, clock }, { companyId, name: 'k', createdBy: null });
-  if (minted.outcome !== 'minted') throw new Error(minted.outcome);
-  return { ...minted.key, monthlySpendingLimitMicro };
-}
-
-async function call(
-  alias: string,
-  at: string,
-  changes: { failed?: boolean; by?: ApiKey } = {},
-): Promise<void> {
-  const { failed = false, by = key } = changes;
-  await chargeCalls(database, [
-    {
-      id: secrets.newId(),
-      companyId,
-      keyId: by.id,
-      requestId: 'req_1',
-      endpoint: 'chat/completions',
-      alias,
-      targetId: 'embedded',
-      outcome: failed ? 'FAILED' : 'SUCCEEDED',
-      reason: null,
-      httpStatus: 200,
-      streamed: false,
-      tokens: failed ? null : { promptTokens: 1_000, cachedTokens: 200, completionTokens: 100 },
-      estimatedTokens: 1,
-      startedAtMs: Date.parse(at),
-      firstByteMs: 1,
-      durationMs: 2,
-      monthlyLimitMicro: by.monthlySpendingLimitMicro,
-    },
-  ]);
-}
+const usage = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 200 } };
+const answer = {
+  id: 'x',
+  object: 'chat.completion',
+  choices: [{ index: 0, message: { content: 'hi' } }],
+  usage,
+};
+const body = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 };
 
 const allowances = {
   requests: { limit: 600, remaining: 599, resetMs: 59_999.5 },
   tokens: { limit: 200_000, remaining: 199_000, resetMs: 60_000 },
 };
-
-async function ask(query = '', by: ApiKey = key, state = sharedState) {
-  const parts = { database, clock, heldCredits: createHeldCredits({ sharedState: state, log }) };
-  const answer = await answerUsage(parts, { key: by, allowances }, new URLSearchParams(query));
-  if (answer.outcome !== 'answered') throw new Error(answer.refusal.message);
-  // Over the wire, where a BigInt could not go.
-  return JSON.parse(JSON.stringify(answer.body));
-}
 
 // (800 × 1 + 200 × 0.5 + 100 × 4) credits for a million tokens.
 const ONE = {
@@ -95,7 +48,156 @@ const TWO = {
   credits: 0.0026,
 };
 
+const NOW_MS = Date.parse('2030-03-31T10:00:00Z');
+
+function read(query: string) {
+  return readUsageParameters(new URLSearchParams(query), NOW_MS);
+}
+
+function range(query: string): string {
+  const result = read(query);
+  return result.outcome === 'read'
+    ? `${result.parameters.from} ${result.parameters.to}`
+    : `${result.param}: ${result.message}`;
+}
+
+describe('G-5 GET /usage over a socket', () => {
+  const gateway = useResource(() => openGateway());
+
+  function get(rawKey: string, query = ''): Promise<Response> {
+    return fetch(`${gateway.url}/usage${query}`, { headers: { authorization: `Bearer ${rawKey}` } });
+  }
+
+  test('a call is in it as soon as its answer has ended, with its credits, and the balance is less by them', async () => {
+    const { rawKey } = await gateway.mint();
+    gateway.upstream.answer(() => Response.json(answer));
+    expect(await (await get(rawKey)).json()).toMatchObject({
+      totals: { calls: 0 },
+      balance: { credits: 1_000_000 },
+    });
+    expect((await post(`${gateway.url}/chat/completions`, rawKey, body)).status).toBe(200);
+    const response = await get(rawKey, '?group_by=model');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(response.headers.get('x-ratelimit-remaining-requests')).toBe('597');
+    const totals = {
+      calls: 1,
+      failures: 0,
+      prompt_tokens: 1_000,
+      cached_tokens: 200,
+      completion_tokens: 100,
+      credits: 0.0013,
+    };
+    expect(await response.json()).toMatchObject({
+      object: 'usage',
+      totals,
+      by_model: [{ model: 'svc/chat-default', ...totals }],
+      groups: [{ model: 'svc/chat-default', ...totals }],
+      balance: { credits: 999_999.9987, held: 0 },
+      limits: { requests_per_minute: { limit: 600, remaining: 597 } },
+    });
+  });
+
+  test('it needs its scope, is recorded at zero, and refuses what it cannot read', async () => {
+    const { rawKey, id } = await gateway.mint({ scopes: ['usage:read'] });
+    expect((await get(rawKey)).status).toBe(200);
+    expect(await refusalOf(get(rawKey, '?from=yesterday'))).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      param: 'from',
+    });
+    const rows = await gateway.calls(id, 2);
+    expect(rows).toMatchObject([
+      { endpoint: 'usage', http_status: 200, charge_micro: 0n },
+      { endpoint: 'usage', http_status: 400, charge_micro: 0n },
+    ]);
+    expect(((await (await get(rawKey)).json()) as { totals: unknown }).totals).toMatchObject({ calls: 0 });
+    const blind = await gateway.mint({ scopes: ['inference:chat'] });
+    expect(await refusalOf(get(blind.rawKey))).toMatchObject({ status: 403, code: 'LLM_SCOPE_DENIED' });
+    const posted = await post(`${gateway.url}/usage`, rawKey, {});
+    expect(posted.status).toBe(404);
+  });
+
+  test('without a database it is a 503, and afterwards it answers again', async () => {
+    const { rawKey } = await gateway.mint();
+    expect((await get(rawKey)).status).toBe(200);
+    gateway.outage.isAway = true;
+    expect(await refusalOf(get(rawKey))).toMatchObject({ status: 503, code: 'LLM_GATEWAY_UNAVAILABLE' });
+    gateway.outage.isAway = false;
+    expect((await get(rawKey)).status).toBe(200);
+  });
+
+  test('G-29 G-32 neither an empty balance nor an overdue invoice keeps it from answering', async () => {
+    const { rawKey } = await gateway.mint();
+    const { database } = gateway.parts;
+    await database.query('update credit_accounts set balance_micro = -1 where id = $1', [gateway.companyId]);
+    await database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, due_at)
+       values (gen_random_uuid(), $1, 'MANUAL', 'OPEN', 1, 'usd', '2020-01-01')`,
+      [gateway.companyId],
+    );
+    expect(await (await get(rawKey)).json()).toMatchObject({ balance: { credits: -0.000001 } });
+  });
+});
+
 describe('G-5 GET /usage', () => {
+  const secrets = createSystemSecrets();
+  const log = createSilentLog();
+  const clock = createManualClock(Date.UTC(2030, 0, 15, 12));
+  const database = useMemoryDatabase();
+  let sharedState: SharedState;
+  let key: ApiKey;
+  let companyId = '';
+
+  beforeEach(async () => {
+    sharedState = createInProcessState({ clock, log });
+    companyId = secrets.newId();
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    key = await mint();
+  });
+
+  async function mint(monthlySpendingLimitMicro: bigint | null = null): Promise<ApiKey> {
+    const minted = await mintKey({ database, secrets, clock }, { companyId, name: 'k', createdBy: null });
+    if (minted.outcome !== 'minted') throw new Error(minted.outcome);
+    return { ...minted.key, monthlySpendingLimitMicro };
+  }
+
+  async function call(
+    alias: string,
+    at: string,
+    changes: { failed?: boolean; by?: ApiKey } = {},
+  ): Promise<void> {
+    const { failed = false, by = key } = changes;
+    await chargeCalls(database, [
+      {
+        id: secrets.newId(),
+        companyId,
+        keyId: by.id,
+        requestId: 'req_1',
+        endpoint: 'chat/completions',
+        alias,
+        targetId: 'embedded',
+        outcome: failed ? 'FAILED' : 'SUCCEEDED',
+        reason: null,
+        httpStatus: 200,
+        streamed: false,
+        tokens: failed ? null : { promptTokens: 1_000, cachedTokens: 200, completionTokens: 100 },
+        estimatedTokens: 1,
+        startedAtMs: Date.parse(at),
+        firstByteMs: 1,
+        durationMs: 2,
+        monthlyLimitMicro: by.monthlySpendingLimitMicro,
+      },
+    ]);
+  }
+
+  async function ask(query = '', by: ApiKey = key, state = sharedState) {
+    const parts = { database, clock, heldCredits: createHeldCredits({ sharedState: state, log }) };
+    const answer = await answerUsage(parts, { key: by, allowances }, new URLSearchParams(query));
+    if (answer.outcome !== 'answered') throw new Error(answer.refusal.message);
+    // Over the wire, where a BigInt could not go.
+    return JSON.parse(JSON.stringify(answer.body));
+  }
+
   test('it has exactly the fields that were promised', async () => {
     await call('svc/chat-default', '2030-01-10T23:59:59Z');
     await call('svc/chat-default', '2030-01-11T00:00:00Z');
@@ -193,5 +295,63 @@ describe('G-5 GET /usage', () => {
     expect(steered.asked).toEqual([]);
     steered.failWith('unavailable');
     expect(await answer('')).toMatchObject({ outcome: 'refused', refusal: { name: 'unavailable' } });
+  });
+});
+
+describe('G-5 the parameters of GET /usage', () => {
+  test.each([
+    ['', '2030-03-02 2030-03-31'],
+    ['from=2030-03-30', '2030-03-30 2030-03-31'],
+    ['to=2030-01-30', '2030-01-01 2030-01-30'],
+    ['from=2030-01-01&to=2030-01-31', '2030-01-01 2030-01-31'],
+    ['from=2030-01-01&to=2030-01-01', '2030-01-01 2030-01-01'],
+    // Moments: midnight ends the day before it.
+    ['from=2030-01-01T00:00:00Z&to=2030-02-01T00:00:00Z', '2030-01-01 2030-01-31'],
+    ['from=2030-01-01T22:30:00Z&to=2030-02-01T00:00:00.001Z', '2030-01-01 2030-02-01'],
+    ['from=2030-01-01T00:30:00%2B01:00&to=2030-01-05', '2029-12-31 2030-01-05'],
+    // A forgotten escape makes the + a space.
+    ['from=2030-01-01T00:30:00+01:00&to=2030-01-05', '2029-12-31 2030-01-05'],
+    ['from=2028-02-29&to=2028-02-29', '2028-02-29 2028-02-29'],
+    ['from=2029-02-25&to=2030-03-31', '2029-02-25 2030-03-31'],
+  ])('%p is %p', (query, wanted) => {
+    expect(range(query)).toBe(wanted);
+  });
+
+  test.each([
+    ['from=yesterday', 'from'],
+    ['from=', 'from'],
+    ['from=2030-02-30', 'from'],
+    ['from=2030-13-01', 'from'],
+    ['from=1999-12-31&to=2000-01-01', 'from'],
+    ['from=2030-01-01T10:00:00', 'from'],
+    ['from=2030-01-01T25:00:00Z', 'from'],
+    ['from=1760000000', 'from'],
+    ['from=2030-01-01&from=2030-01-02', 'from'],
+    ['from=2030-04-02', 'from'],
+    ['to=9999-99-99', 'to'],
+    ['to=2030-01-01&from=2030-01-02', 'to'],
+    ['from=2030-01-01T00:00:00Z&to=2030-01-01T00:00:00Z', 'to'],
+    [`to=${'2'.repeat(10_000)}`, 'to'],
+    ['from=2029-02-24&to=2030-03-31', 'from'],
+    ['group_by=month', 'group_by'],
+    ['group_by=', 'group_by'],
+    ['group_by=model,,day', 'group_by'],
+    [`group_by=${'model,'.repeat(5_000)}`, 'group_by'],
+    ['group_by=__proto__', 'group_by'],
+  ])('%p is refused by the name of %p', (query, param) => {
+    const result = read(query);
+    expect(result).toMatchObject({ outcome: 'invalid', param });
+    if (result.outcome === 'invalid') expect(result.message.length).toBeLessThan(150);
+  });
+
+  test.each([
+    ['group_by=model', ['model']],
+    ['group_by=day,model', ['model', 'day']],
+    ['group_by=key&group_by=day', ['day', 'key']],
+    ['group_by=model,%20model', ['model']],
+  ])('%p asks for the combinations of %p', (query, wanted) => {
+    const result = read(query);
+    if (result.outcome !== 'read') throw new Error(result.message);
+    expect(result.parameters.groupBy as string[]).toEqual(wanted);
   });
 });

@@ -6,8 +6,8 @@ import { createPlan, syncAllPlansProviderPricing, type WantedPlan } from '../../
 import type { CheckoutParts } from '../../src/domain/payments/checkout.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { PaymentProvider, ProviderAnswer } from '../../src/ports/payment-provider.ts';
-import { openSandbox } from '../adapters/payment-sandbox-under-test.ts';
 import { until } from '../doubles/until.ts';
+import { openSandbox } from '../payment-sandbox/sandbox-under-test.ts';
 import { CREDIT, openPayments } from './payments-under-test.ts';
 
 export const PACK = {

@@ -10,7 +10,7 @@ import { DOCUMENT_QUEUE } from '../../src/domain/jobs/job-changes.ts';
 import { MAIL_QUEUE } from '../../src/domain/mail/outbox.ts';
 import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
 import { CV_QUEUE } from '../../src/domain/talents/talent-changes.ts';
-import { startMailServer } from '../adapters/mail-server.ts';
+import { startMailServer } from '../adapters/mail/mail-server.ts';
 import { startForwarder, through } from '../doubles/forwarder.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';

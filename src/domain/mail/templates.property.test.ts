@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import { Parser } from 'htmlparser2';
-import { message } from '../../../test/adapters/mail-server.ts';
+import { message } from '../../../test/adapters/mail/mail-server.ts';
 import { MAIL_KINDS, MAIL_SAMPLES } from '../../../test/doubles/mail-samples.ts';
 import { createSeededRandom, type SeededRandom } from '../../../test/doubles/seeded-random.ts';
 import { composeMessage } from '../../adapters/mail/mime-message.ts';

@@ -21,7 +21,7 @@ describe('every kind of mail', () => {
   });
 
   test('each has a sender: its kind is named outside of this capability', async () => {
-    const source = new URL('../../', import.meta.url).pathname;
+    const source = new URL('../..', import.meta.url).pathname;
     const texts: string[] = [];
     for await (const path of new Bun.Glob('**/*.ts').scan(source)) {
       if (path.startsWith('domain/mail/') || path.endsWith('.test.ts')) continue;

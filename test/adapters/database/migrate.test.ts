@@ -1,0 +1,217 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { type Migration, migrate, readSchema } from '../../../src/adapters/database/migrate.ts';
+import { openPglite } from '../../../src/adapters/database/pglite/pglite.ts';
+import { openPostgres } from '../../../src/adapters/database/postgres.ts';
+import { installFunctions, type StoredFunction } from '../../../src/adapters/database/stored-functions.ts';
+import type { Database } from '../../../src/ports/database.ts';
+import { failureOf } from '../../contracts/database.contract.ts';
+import { embeddedFolder } from '../../doubles/embedded-folder.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+import { freshDatabase } from '../../services/fresh-database.ts';
+import { givenDatabase } from '../../services/given.ts';
+import { useResource } from '../../setup/use-resource.ts';
+
+const bounds = { log: createSilentLog(), maxWaiting: 100, statementTimeoutMs: 5_000 };
+
+async function openEmbedded() {
+  const { folder, remove } = await embeddedFolder();
+  const database = await openPglite({ ...bounds, folder: join(folder, 'database') });
+  const close = async () => {
+    await database.close();
+    await remove();
+  };
+  return { database, another: async () => database, close };
+}
+
+async function openServer() {
+  const { url, drop } = await freshDatabase();
+  const opened: Database[] = [];
+  const another = async () => {
+    const settings = { ...bounds, url, poolSize: 2, connectTimeoutMs: 5_000, applicationName: 'test' };
+    const database = await openPostgres(settings);
+    opened.push(database);
+    return database;
+  };
+  const close = async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await drop();
+  };
+  return { database: await another(), another, close };
+}
+
+const first = {
+  number: 1,
+  name: '0001_first',
+  sql: 'create table first (n integer); insert into first values (1)',
+};
+const second = { number: 2, name: '0002_second', sql: 'alter table first add column m integer' };
+const broken = { number: 2, name: '0002_broken', sql: 'create table half (n integer); select 1 / 0' };
+
+const only = (...migrations: Migration[]) => ({ migrations, functions: [] });
+
+function migrationRules(name: string, open: typeof openEmbedded): void {
+  describe(`migrations on ${name}`, () => {
+    test('missing steps are applied in order, once, and returned', async () => {
+      const { database, close } = await open();
+      expect(await migrate(database, only(first))).toEqual(['0001_first']);
+      expect(await migrate(database, only(first, second))).toEqual(['0002_second']);
+      expect(await migrate(database, only(first, second))).toEqual([]);
+      expect(await database.query('select n, m from first')).toEqual([{ n: 1, m: null }]);
+      await close();
+    });
+
+    test('a step that fails leaves the version before it whole, and is named', async () => {
+      const { database, close } = await open();
+      const failure = await failureOf(migrate(database, only(first, broken)));
+      expect(failure.message).toStartWith('migration 0002_broken failed: division by zero');
+      const tables = "select 1 from pg_tables where schemaname = 'public'";
+      expect(await database.query(tables)).toEqual([]);
+      expect(await migrate(database, only(first))).toEqual(['0001_first']);
+      await close();
+    });
+
+    test('a newer database is refused and stays as it is', async () => {
+      const { database, close } = await open();
+      await migrate(database, only(first, second));
+      const failure = await failureOf(migrate(database, only(first)));
+      expect(failure.message).toStartWith('the database is newer than this code: it has 0002_second');
+      expect(await migrate(database, only(first, second))).toEqual([]);
+      await close();
+    });
+
+    test('ten at once migrate once', async () => {
+      const { another, close } = await open();
+      const databases = await Promise.all(Array.from({ length: 10 }, another));
+      const taken = await Promise.all(databases.map((database) => migrate(database, only(first, second))));
+      expect(taken.filter((steps) => steps.length > 0)).toEqual([['0001_first', '0002_second']]);
+      await close();
+    });
+
+    test('the real ones apply', async () => {
+      const { database, close } = await open();
+      const real = await readSchema(join(import.meta.dir, '../../../migrations'));
+      const functions = real.functions.map(({ name, revision }) => `functions/${name} revision ${revision}`);
+      expect(functions).not.toBeEmpty();
+      expect(await migrate(database)).toEqual([...real.migrations.map((step) => step.name), ...functions]);
+      expect(await migrate(database)).toEqual([]);
+      await close();
+    });
+  });
+}
+
+function answer(revision: number, value: number, parameters = ''): StoredFunction {
+  const sql = `create or replace function answer(${parameters}) returns integer language sql as $$ select ${value} $$;`;
+  return { name: 'answer', revision, sql };
+}
+
+function functionRules(name: string, open: typeof openEmbedded): void {
+  describe(`stored functions on ${name}`, () => {
+    let database: Database;
+    const opened = useResource(() => open());
+    beforeAll(async () => {
+      database = opened.database;
+    });
+    beforeEach(() => database.script('drop schema public cascade; create schema public'));
+
+    const install = (...functions: StoredFunction[]) => migrate(database, { migrations: [first], functions });
+    const call = async (sql = 'select answer() as value') => (await database.query(sql))[0]?.value;
+
+    test('an empty database gets them after its migrations', async () => {
+      await install({
+        name: 'total',
+        revision: 3,
+        sql: 'create or replace function total() returns bigint language sql as $$ select sum(n) from first $$;',
+      });
+      expect(await call('select total() as value')).toBe(1n);
+      expect(await database.query('select name, revision from stored_functions')).toEqual([
+        { name: 'total', revision: 3 },
+      ]);
+    });
+
+    test('one with a higher revision is installed, an unchanged one is not executed again', async () => {
+      await install(answer(1, 10));
+      const version = () => call("select xmin::text as value from pg_proc where proname = 'answer'");
+      const before = await version();
+      expect(await install(answer(1, 10))).toEqual([]);
+      expect(await version()).toBe(before);
+      expect(await install(answer(2, 20))).toEqual(['functions/answer revision 2']);
+      expect(await call()).toBe(20);
+      expect(await version()).not.toBe(before);
+    });
+
+    test('the same revision with another definition is refused, with what to do', async () => {
+      await install(answer(2, 20));
+      const failure = await failureOf(install(answer(2, 21)));
+      expect(failure.message).toBe(
+        'stored function answer was changed without a new revision: the database has another definition of ' +
+          'revision 2. Raise the revision in the first line of migrations/functions/answer.sql',
+      );
+      expect(await call()).toBe(20);
+    });
+
+    test('a lower revision leaves the newer function', async () => {
+      await install(answer(2, 20));
+      expect(await install(answer(1, 10))).toEqual([]);
+      expect(await call()).toBe(20);
+      expect(await install(answer(2, 20))).toEqual([]);
+    });
+
+    test('code with an older newest migration installs nothing, whatever its revisions are', async () => {
+      await install(answer(2, 20));
+      const installBy = (inCode: number, ...functions: StoredFunction[]) =>
+        database.transaction((transaction) =>
+          installFunctions(transaction, functions, { inCode, inDatabase: 2 }),
+        );
+      expect(await installBy(1, answer(3, 30))).toEqual([]);
+      expect(await installBy(1, answer(2, 21))).toEqual([]);
+      expect(await call()).toBe(20);
+      expect(await installBy(2, answer(3, 30))).toEqual(['functions/answer revision 3']);
+      expect(await call()).toBe(30);
+    });
+
+    test('an appended parameter leaves calls without it working, and other signatures alone', async () => {
+      await install(answer(1, 10, 'a integer'));
+      await database.script("create function answer(a text) returns integer language sql as 'select 5'");
+      expect(await call('select answer(1) as value')).toBe(10);
+      await install(answer(2, 20, 'a integer, b integer default 0'));
+      expect(await call('select answer(1) as value')).toBe(20);
+      expect(await call('select answer(1, 2) as value')).toBe(20);
+      expect(await call("select answer('a'::text) as value")).toBe(5);
+    });
+
+    test('one that fails is named, and leaves the version before it whole', async () => {
+      await install(answer(1, 10));
+      const failure = await failureOf(
+        install(answer(2, 20), { ...answer(1, 1), name: 'broken', sql: 'creat' }),
+      );
+      expect(failure.message).toStartWith('stored function broken failed: syntax error');
+      expect(await call()).toBe(10);
+    });
+
+    test('ten at once install once', async () => {
+      const databases = await Promise.all(Array.from({ length: 10 }, opened.another));
+      const schema = { migrations: [first], functions: [answer(1, 10)] };
+      const taken = await Promise.all(databases.map((database) => migrate(database, schema)));
+      expect(taken.filter((steps) => steps.length > 0)).toEqual([
+        ['0001_first', 'functions/answer revision 1'],
+      ]);
+    });
+  });
+}
+
+migrationRules('PGlite', openEmbedded);
+functionRules('PGlite', openEmbedded);
+describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
+  migrationRules('PostgreSQL', openServer);
+  functionRules('PostgreSQL', openServer);
+});
+
+test('a server older than 15 is refused in one sentence', async () => {
+  if (givenDatabase() === null) return;
+  const { url, drop } = await freshDatabase();
+  const settings = { ...bounds, url, poolSize: 1, connectTimeoutMs: 5_000, applicationName: 'test' };
+  const failure = await failureOf(openPostgres({ ...settings, oldestVersion: 99 }));
+  expect(failure.message).toMatch(/^PostgreSQL \d+.* is too old: version 99 or newer is needed$/);
+  await drop();
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openPglite } from '../../../src/adapters/database/pglite/pglite.ts';
+import { databaseContract, failureOf } from '../../contracts/database.contract.ts';
+import { embeddedFolder } from '../../doubles/embedded-folder.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+
+async function openTemporary(maxWaiting = 1_000) {
+  const { folder, remove } = await embeddedFolder();
+  const options = { folder: join(folder, 'database'), log: createSilentLog(), statementTimeoutMs: 2_000 };
+  const database = await openPglite({ ...options, maxWaiting });
+  const close = async () => {
+    await database.close();
+    await remove();
+  };
+  return { database, close, options };
+}
+
+databaseContract('PGlite', openTemporary);
+
+test('a long statement of the embedded database does not hold up the event loop', async () => {
+  const { database, close } = await openTemporary();
+  let turns = 0;
+  let running = true;
+  const spin = () => {
+    turns += 1;
+    if (running) setImmediate(spin);
+  };
+  spin();
+  await database.query('select count(*) from generate_series(1, 300000)');
+  running = false;
+  // On the engine's own thread the loop turned tens of thousands of times; in one thread with it, twice.
+  expect(turns).toBeGreaterThan(50);
+  await close();
+});
+
+test('rows survive closing and opening again, and the second opener finds them', async () => {
+  const { database, close, options } = await openTemporary();
+  await database.script('create table kept (n bigint); insert into kept values (7)');
+  await database.close();
+  const again = await openPglite({ ...options, maxWaiting: 10 });
+  expect(await again.query('select n from kept')).toEqual([{ n: 7n }]);
+  await again.close();
+  await close();
+});
+
+test('past the bound of waiting statements the next one is turned away at once', async () => {
+  const { database, close } = await openTemporary(3);
+  const running = Array.from({ length: 4 }, () => database.query('select pg_sleep(0.1)'));
+  expect((await failureOf(database.query('select 1'))).reason).toBe('busy');
+  await Promise.all(running);
+  expect(await database.query('select 1 as a')).toEqual([{ a: 1 }]);
+  await close();
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'bun:test';
+import { openPostgres } from '../../../src/adapters/database/postgres.ts';
+import { databaseContract, failureOf } from '../../contracts/database.contract.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+import { until } from '../../doubles/until.ts';
+import { freshDatabase } from '../../services/fresh-database.ts';
+import { givenDatabase } from '../../services/given.ts';
+
+const settings = {
+  log: createSilentLog(),
+  applicationName: 'turnpike-test',
+  poolSize: 4,
+  maxWaiting: 1_000,
+  connectTimeoutMs: 5_000,
+  statementTimeoutMs: 2_000,
+};
+
+async function openFresh(changes: Partial<typeof settings> = {}) {
+  const { url, drop } = await freshDatabase();
+  const database = await openPostgres({ ...settings, ...changes, url });
+  const close = async () => {
+    await database.close();
+    await drop();
+  };
+  return { database, close, url };
+}
+
+describe.skipIf(givenDatabase() === null)('PostgreSQL', () => {
+  databaseContract('PostgreSQL', openFresh);
+
+  test('a statement past the time-out is ended by the server', async () => {
+    const { database, close } = await openFresh({ statementTimeoutMs: 100 });
+    const failure = await failureOf(database.query('select pg_sleep(30)'));
+    expect(failure).toMatchObject({ reason: 'time-out', sqlState: '57014' });
+    await close();
+  });
+
+  test('a server that drops every connection fails the running statement only', async () => {
+    const { database, close, url } = await openFresh();
+    const other = await openPostgres({ ...settings, url });
+    const running = failureOf(database.query('select pg_sleep(30)'));
+    const drop = `select count(pg_terminate_backend(pid)) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and query like '%pg_sleep%'`;
+    await until(async () => (await other.query<{ count: bigint }>(drop))[0]?.count === 1n);
+    expect((await running).reason).toBe('unavailable');
+    expect(await database.query('select 1 as a')).toEqual([{ a: 1 }]);
+    await other.close();
+    await close();
+  });
+
+  test('a connection that answers nothing is given up and replaced', async () => {
+    const { database, close } = await openFresh({ statementTimeoutMs: 200, poolSize: 1 });
+    const [row] = await database.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const pid = row?.pid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    try {
+      expect((await failureOf(database.query('select 1'))).reason).toBe('time-out');
+      expect(await database.query('select 2 as a')).toEqual([{ a: 2 }]);
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    await close();
+  });
+
+  test('past the bound of waiting statements the next one is turned away at once', async () => {
+    const { database, close } = await openFresh({ poolSize: 2, maxWaiting: 3 });
+    const running = Array.from({ length: 5 }, () => database.query('select pg_sleep(0.1)'));
+    expect((await failureOf(database.query('select 1'))).reason).toBe('busy');
+    await Promise.all(running);
+    expect(await database.query('select 1 as a')).toEqual([{ a: 1 }]);
+    await close();
+  });
+
+  test('an unreachable server is said in one sentence without the password', async () => {
+    const url = 'postgres://someone:hunter2@127.0.0.1:1/nothing';
+    const failure = await failureOf(openPostgres({ ...settings, url }));
+    expect(failure.reason).toBe('unavailable');
+    expect(failure.message).not.toContain('hunter2');
+  });
+
+  test('two transactions that lock the same row take turns', async () => {
+    const { database, close } = await openFresh();
+    await database.script('create table sums (n bigint not null); insert into sums values (0)');
+    await Promise.all(
+      Array.from({ length: 50 }, () =>
+        database.transaction(async (transaction) => {
+          const [row] = await transaction.query<{ n: bigint }>('select n from sums for update');
+          await transaction.query('update sums set n = $1', [(row?.n ?? 0n) + 1n]);
+        }),
+      ),
+    );
+    expect(await database.query('select n from sums')).toEqual([{ n: 50n }]);
+    await close();
+  });
+});

@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'bun:test';
+import { readDocument } from '../../../src/adapters/document-reader/read-document.ts';
+import { DOCUMENT_LIMITS, type DocumentLimits } from '../../../src/ports/document-reader.ts';
+import {
+  bullet,
+  makeDocx,
+  makeEncryptedPdf,
+  makePdf,
+  makeZip,
+  paragraph,
+  table,
+} from '../../doubles/made-up-documents.ts';
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const latin = (text: string) => Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+
+const read = (bytes: Uint8Array, own: Partial<DocumentLimits> = {}) =>
+  readDocument(bytes, { ...DOCUMENT_LIMITS, ...own });
+
+async function textOf(bytes: Uint8Array): Promise<string> {
+  const reading = await read(bytes);
+  return reading.outcome === 'read' ? reading.text : `${reading.outcome}: ${reading.message}`;
+}
+
+function utf16(text: string, isLittle: boolean): Uint8Array {
+  const view = new DataView(new ArrayBuffer(text.length * 2));
+  for (let at = 0; at < text.length; at += 1) view.setUint16(at * 2, text.charCodeAt(at), isLittle);
+  return new Uint8Array(view.buffer);
+}
+
+describe('G-7 plain text', () => {
+  const words = 'Zoë Brönte\r\nCafé “Löwe”, 5 €\n\n\n\nBerlin';
+  const clean = 'Zoë Brönte\nCafé “Löwe”, 5 €\n\nBerlin';
+
+  test('G-7 is read as UTF-8 and UTF-16, with a mark at its beginning or without', async () => {
+    const mark = '\ufeff';
+    for (const bytes of [utf8(words), utf8(mark + words)]) expect(await textOf(bytes)).toBe(clean);
+    for (const isLittle of [true, false]) {
+      expect(await textOf(utf16(mark + words, isLittle))).toBe(clean);
+      expect(await textOf(utf16(words, isLittle))).toBe(clean);
+    }
+  });
+
+  test('G-7 that is no UTF-8 is Latin-1, and whoever sent it is told', async () => {
+    expect(await read(latin('Zoë Brönte, Köln \x96 Düsseldorf'))).toEqual({
+      outcome: 'read',
+      kind: 'text',
+      text: 'Zoë Brönte, Köln – Düsseldorf',
+      pages: null,
+      warnings: ['The text is not UTF-8; it was read as Latin-1. Accents may be wrong.'],
+    });
+  });
+
+  test('G-7 loses what nobody sees: controls, marks of direction, hidden letters, halves of characters', async () => {
+    const hidden =
+      'A\u0000d\u0007a\u200b Love\u00adlace\u202e \u{e0049}\u{e0067}\u{e006e}x\u2066\ufeff \ufffdend';
+    const more = 'and many more words, so that it is a text '.repeat(10).trim();
+    expect(await textOf(utf8(`${hidden} ${more}`))).toBe(`Ada Lovelace x end ${more}`);
+    expect(await textOf(utf8('ﬁrst oﬃce\u00a0\uf0b7 point\t\tcell  \n   next'))).toBe(
+      'first office • point\tcell\nnext',
+    );
+  });
+
+  test('G-7 that mentions a tag stays text, and a page is a page without an html tag too', async () => {
+    expect(await read(utf8('I use <div> and <b>bold</b> tags'))).toMatchObject({
+      kind: 'text',
+      text: 'I use <div> and <b>bold</b> tags',
+    });
+    expect(await read(utf8('\n<!-- x --><div>Ada</div>'))).toMatchObject({ kind: 'html', text: 'Ada' });
+  });
+});
+
+describe('G-7 HTML', () => {
+  test('G-7 is what a reader sees: no scripts, styles, comments or hidden parts, entities as letters', async () => {
+    const page = `<!doctype html><html><head><title>t</title><style>p{}</style></head><body>
+      <script>alert(1)</script><h1>Ada&nbsp;Lovelace</h1><!-- no --><p>Analyst &amp; <b>pro</b>grammer,<br>London</p>
+      <p style="display: none">praise me</p><div hidden>and me<div>me too</div></div><template>x</template>seen</body></html>`;
+    expect(await textOf(utf8(page))).toBe('Ada Lovelace\n\nAnalyst & programmer,\nLondon\n\nseen');
+  });
+
+  test('G-7 lists have bullets, rows have tabs, cells with several lines follow each other', async () => {
+    const list = '<ul><li>Go<ul><li>inner</li></ul></li><li><p>TS</p></li></ul>';
+    const rows = '<table><tr><th>a</th><td><p>b</p></td></tr><tr><td>c</td><td>d</td></tr></table>';
+    const layout =
+      '<table><tr><td><h2>Skills</h2><p>Go</p></td><td><h2>Work</h2><p>Acme</p></td></tr></table>';
+    expect(await textOf(utf8(`<html><p>x</p>${list}${rows}${layout}`))).toBe(
+      'x\n\n• Go\n• inner\n• TS\n\na\tb\nc\td\n\nSkills\n\nGo\nWork\n\nAcme',
+    );
+  });
+});
+
+describe('G-7 DOCX', () => {
+  test('G-7 gives paragraphs, lists, tables, and what stands in headers and footers', async () => {
+    const body = [
+      paragraph('Ada Lovelace'),
+      bullet('Engines'),
+      bullet('Numbers &amp; cards'),
+      table([
+        ['1842', 'Programmer'],
+        ['1843', 'Author'],
+      ]),
+      paragraph('End'),
+    ];
+    const bytes = makeDocx(body.join(''), {
+      header: paragraph('ada@lovelace.example'),
+      footer: paragraph('Page 1'),
+    });
+    expect(await read(bytes)).toEqual({
+      outcome: 'read',
+      kind: 'docx',
+      text: 'ada@lovelace.example\n\nAda Lovelace\n\n• Engines\n• Numbers & cards\n\n1842\tProgrammer\n1843\tAuthor\n\nEnd',
+      pages: null,
+      warnings: [],
+    });
+  });
+
+  test('G-7 the whole of a zip counts by what its directory says, pictures and all', async () => {
+    const bytes = makeDocx(paragraph('x'), { files: { 'word/media/a.bin': new Uint8Array(1_000_000) } });
+    expect(await read(bytes, { maxInflatedBytes: 900_000 })).toMatchObject({ outcome: 'too-large' });
+    expect(await read(bytes)).toMatchObject({ outcome: 'read', text: 'x' });
+  });
+
+  test('G-7 a zip that is no DOCX is called that', async () => {
+    expect(await read(makeZip({ 'a.txt': utf8('x') }))).toMatchObject({ reason: 'unknown-type' });
+    expect(
+      await read(makeZip({ '[Content_Types].xml': utf8('<Types/>'), 'xl/workbook.xml': utf8('<x/>') })),
+    ).toMatchObject({
+      reason: 'unknown-type',
+    });
+  });
+});
+
+describe('G-7 what cannot be read is told apart', () => {
+  const pdf = makePdf([[{ x: 72, y: 700, text: 'Ada Lovelace' }]]);
+
+  test('G-7 other files are named, by their content and not by their name', async () => {
+    const files: [number[], RegExp][] = [
+      [[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1], /old Office file/],
+      [[0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a], /PNG/],
+      [[0xff, 0xd8, 0xff, 0xe0], /JPEG/],
+      [[0x7b, 0x5c, 0x72, 0x74, 0x66, 0x31], /RTF/],
+      [[1, 2, 3, 4, 0, 0, 0, 7, 8, 0, 1], /no known document/],
+    ];
+    for (const [bytes, message] of files) {
+      const reading = await read(Uint8Array.from(bytes));
+      expect(reading).toMatchObject({ outcome: 'unreadable', reason: 'unknown-type' });
+      expect(reading.outcome === 'unreadable' && reading.message).toMatch(message);
+    }
+  });
+
+  test('G-7 a PDF with a password, one without text, a broken one, an empty file', async () => {
+    expect(await read(makeEncryptedPdf())).toMatchObject({ reason: 'encrypted' });
+    expect(await read(makePdf([[], []]))).toMatchObject({
+      reason: 'no-text',
+      message: expect.stringContaining('scan'),
+    });
+    expect(await read(latin('%PDF-1.7\nnothing else'))).toMatchObject({ reason: 'broken' });
+    expect(await read(new Uint8Array())).toMatchObject({ reason: 'no-text' });
+    expect(await read(utf8(' \n\t'))).toMatchObject({ reason: 'no-text' });
+  });
+
+  test('G-7 bytes before the mark of a PDF do not make it something else', async () => {
+    expect(await read(Uint8Array.from([...utf8('junk\n'), ...pdf]))).toMatchObject({
+      kind: 'pdf',
+      text: 'Ada Lovelace',
+    });
+  });
+
+  test('G-7 pages and characters have bounds in every kind', async () => {
+    const pages = Array.from({ length: 4 }, () => [{ x: 72, y: 700, text: 'one of four' }]);
+    expect(await read(makePdf(pages), { maxPages: 3 })).toMatchObject({
+      outcome: 'too-large',
+      message: 'The PDF is too large: it has 4 pages, and 3 are read at most.',
+    });
+    expect(await read(makePdf(pages), { maxPages: 4 })).toMatchObject({ outcome: 'read', pages: 4 });
+    const long = 'word '.repeat(30);
+    const kinds = [
+      utf8(long),
+      utf8(`<html><p>${long}</p>`),
+      makeDocx(paragraph(long)),
+      makePdf([Array.from({ length: 30 }, (_, at) => ({ x: 72, y: 800 - 20 * at, text: 'word' }))]),
+    ];
+    for (const bytes of kinds) {
+      expect(await read(bytes, { maxCharacters: 100 })).toMatchObject({ outcome: 'too-large' });
+      expect(await read(bytes, { maxCharacters: 200 })).toMatchObject({ outcome: 'read' });
+    }
+  });
+});

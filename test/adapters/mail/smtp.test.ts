@@ -1,0 +1,300 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { TestClock } from 'pg-boss';
+import { openPglite } from '../../../src/adapters/database/pglite/pglite.ts';
+import { openJobQueue } from '../../../src/adapters/job-queue/pg-boss.ts';
+import { readEml } from '../../../src/adapters/mail/mime-message.ts';
+import type { SmtpOptions } from '../../../src/adapters/mail/smtp.ts';
+import { MAIL_QUEUES, mailWork } from '../../../src/domain/mail/mail-worker.ts';
+import { CLAIM_MS } from '../../../src/domain/mail/outbox.ts';
+import type { Mail } from '../../../src/ports/mail.ts';
+import { embeddedFolder } from '../../doubles/embedded-folder.ts';
+import { createManualClock } from '../../doubles/manual-clock.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+import { startWork } from '../../doubles/start-work.ts';
+import { until } from '../../doubles/until.ts';
+import { TEST_CERTIFICATE, TEST_KEY } from './mail-certificate.ts';
+import {
+  type MailServerUnderTest,
+  mailTo,
+  message,
+  reply,
+  type Script,
+  startMailServer,
+} from './mail-server.ts';
+
+const encrypted = { key: TEST_KEY, cert: TEST_CERTIFICATE, hideSTARTTLS: false };
+
+const program = join(import.meta.dir, '../../doubles/killed-mail-worker.ts');
+
+describe('mail over SMTP', () => {
+  const open: { server: MailServerUnderTest; mail: Mail }[] = [];
+  afterEach(async () => {
+    for (const { server, mail } of open.splice(0)) {
+      await mail.close(0);
+      await server.close();
+    }
+  });
+
+  async function opened(script: Script = {}, options: Partial<SmtpOptions> = {}, account = '', query = '') {
+    const server = await startMailServer(script);
+    const mail = mailTo(`smtp://${account}127.0.0.1:${server.port}${query}`, options);
+    open.push({ server, mail });
+    return { server, mail };
+  }
+
+  test('A-13 a message arrives as it was written, under its Message-ID', async () => {
+    const { server, mail } = await opened();
+    const sent = message({ headers: { 'Auto-Submitted': 'auto-generated' } });
+    expect(await mail.send(sent)).toEqual({ outcome: 'accepted' });
+    const [received] = server.received;
+    expect(received).toMatchObject({
+      from: 'no-reply@mail.example',
+      to: ['ada@customer.example'],
+      user: null,
+    });
+    expect(received?.eml).toContain('Auto-Submitted: auto-generated\r\n');
+    expect(received?.eml).toContain('\r\nDate: Tue, 01 Jan 2030 00:00:00 +0000\r\n');
+    expect(readEml(received?.eml ?? '')).toEqual({
+      messageId: sent.messageId,
+      from: 'Türnpike, "the" <gateway> <no-reply@mail.example>',
+      to: sent.to,
+      subject: sent.subject,
+      text: 'Hello\n.\n..dots',
+      html: sent.html,
+    });
+  });
+
+  test('A-13 what the server puts off may be tried again, and is accepted then', async () => {
+    const { server, mail } = await opened({
+      onRecipient: (_, tries) => (tries === 1 ? reply(450, '4.2.0 greylisted') : null),
+      onMessage: (_, tries) => (tries === 1 ? reply(451, '4.3.0 try later') : null),
+    });
+    expect(await mail.send(message())).toEqual({ outcome: 'failed', reason: expect.stringContaining('450') });
+    expect(await mail.send(message())).toEqual({ outcome: 'failed', reason: expect.stringContaining('451') });
+    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+    expect(server.received).toHaveLength(1);
+    expect(server.sessions.size).toBe(1);
+  });
+
+  test('A-13 what the server refuses is refused for good, and the reason names nobody', async () => {
+    const { server, mail } = await opened({
+      onRecipient: (to) =>
+        to.startsWith('ada') ? reply(550, `5.1.1 <${to}>: no ada here, see https://x.example/t?k=1`) : null,
+      onMessage: () => reply(554, '5.7.1 spam'),
+    });
+    const refused = await mail.send(message());
+    expect(refused).toEqual({
+      outcome: 'refused',
+      reason: 'RCPT TO: 550 5.1.1 <[address]>: no [address] here, see [link]',
+    });
+    const spam = await mail.send(message({ to: 'bob@customer.example' }));
+    expect(spam).toEqual({ outcome: 'refused', reason: 'DATA: 554 5.7.1 spam' });
+    expect(server.received).toEqual([]);
+  });
+
+  test('a message that the server says is too large for it is refused for good', async () => {
+    const { mail } = await opened({ options: { size: 2_000 } });
+    expect(await mail.send(message({ text: 'x'.repeat(5_000) }))).toMatchObject({ outcome: 'refused' });
+    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+  });
+
+  test('a server that hangs up instead of answering has not accepted it, as far as anybody knows', async () => {
+    const { server, mail } = await opened({ onMessage: (_, tries) => (tries === 1 ? hangUp() : null) });
+    const hangUp = () => {
+      server.hangUp();
+      return null;
+    };
+    const outcome = await mail.send(message({ text: 'y'.repeat(200_000) }));
+    expect(outcome.outcome).toBe('failed');
+    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+  });
+
+  test('a server that hangs up while the message is on its way has not accepted it', async () => {
+    let isFirst = true;
+    const { server, mail } = await opened({
+      options: {
+        onData(stream, _session, done) {
+          stream.once('data', () => {
+            if (isFirst) server.hangUp();
+            isFirst = false;
+          });
+          stream.on('end', () => done());
+        },
+      },
+    });
+    const outcome = await mail.send(message({ text: 'y'.repeat(800_000) }));
+    expect(outcome.outcome).toBe('failed');
+    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+  });
+
+  test('a server that is not there is a failure for now', async () => {
+    const mail = mailTo('smtp://127.0.0.1:1', { connectTimeoutMs: 2_000 });
+    expect(await mail.send(message())).toEqual({
+      outcome: 'failed',
+      reason: expect.stringContaining('ECONNREFUSED'),
+    });
+    await mail.close(0);
+  });
+
+  test('a server that falls silent is given up after the time allowed', async () => {
+    const silent = Promise.withResolvers<null>();
+    const { server, mail } = await opened({ onMessage: () => silent.promise }, { silenceTimeoutMs: 150 });
+    expect(await mail.send(message())).toMatchObject({ outcome: 'failed' });
+    silent.resolve(null);
+    expect(server.sessions.size).toBe(1);
+  });
+
+  test('a server that trickles its answers is cut off at the deadline', async () => {
+    const trickling = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: {
+        open(socket) {
+          const timer = setInterval(
+            () => (socket.write('220-wait\r\n') > 0 ? null : clearInterval(timer)),
+            20,
+          );
+        },
+        data() {},
+      },
+    });
+    const mail = mailTo(`smtp://127.0.0.1:${trickling.port}`, { sendTimeoutMs: 200 });
+    expect(await mail.send(message())).toEqual({
+      outcome: 'failed',
+      reason: expect.stringContaining('it took longer than 200 ms'),
+    });
+    await mail.close(0);
+    trickling.stop(true);
+  });
+
+  test('messages share a few connections, and no more of them', async () => {
+    const { server, mail } = await opened({}, { maxConnections: 2 });
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => mail.send(message())));
+    expect(outcomes.every(({ outcome }) => outcome === 'accepted')).toBe(true);
+    expect(server.received).toHaveLength(30);
+    expect(server.sessions.size).toBeWithin(1, 3);
+  });
+
+  test('a connection that the server closed while it was kept costs no try', async () => {
+    const { server, mail } = await opened();
+    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+    server.hangUp();
+    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+    expect(server.sessions.size).toBe(2);
+  });
+
+  test('a connection carries so many messages, and no more', async () => {
+    const { server, mail } = await opened({}, { messagesPerConnection: 2, maxConnections: 1 });
+    for (let n = 0; n < 5; n += 1) expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+    expect(server.sessions.size).toBe(3);
+  });
+
+  test('a wrong password is not the message’s fault', async () => {
+    const options: Script['options'] = {
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth: ({ username, password }, _session, done) =>
+        password === 'right:@/' ? done(null, { user: username ?? '' }) : done(reply(535, '5.7.8 not you')),
+    };
+    const wrong = await opened({ options }, {}, 'turnpike:wrong@', '?tls=off');
+    const failed = await wrong.mail.send(message());
+    expect(failed).toEqual({ outcome: 'failed', reason: expect.stringContaining('535') });
+    expect(JSON.stringify(failed)).not.toContain('wrong');
+    const right = await opened({ options }, {}, 'turnpike:right%3A%40%2F@', '?tls=off');
+    expect(await right.mail.send(message())).toEqual({ outcome: 'accepted' });
+    expect(right.server.received[0]?.user).toBe('turnpike');
+    const nobody = await opened({ options });
+    expect(await nobody.mail.send(message())).toEqual({
+      outcome: 'failed',
+      reason: expect.stringContaining('530'),
+    });
+  });
+
+  test('STARTTLS is used where it is offered, and the certificate is checked', async () => {
+    const trusting = await opened({ options: encrypted }, { certificateAuthorities: TEST_CERTIFICATE });
+    expect(await trusting.mail.send(message())).toEqual({ outcome: 'accepted' });
+    expect(trusting.server.received[0]?.isEncrypted).toBe(true);
+    const doubting = await opened({ options: encrypted });
+    expect(await doubting.mail.send(message())).toMatchObject({ outcome: 'failed' });
+    expect(doubting.server.received).toEqual([]);
+  });
+
+  test('without STARTTLS where it is required nothing is sent', async () => {
+    const { server, mail } = await opened({}, {}, '', '?tls=required');
+    expect(await mail.send(message())).toMatchObject({ outcome: 'failed' });
+    expect(server.received).toEqual([]);
+  });
+
+  test('smtps:// is encrypted from the start', async () => {
+    const server = await startMailServer({ options: { ...encrypted, secure: true } });
+    const mail = mailTo(`smtps://127.0.0.1:${server.port}`, { certificateAuthorities: TEST_CERTIFICATE });
+    expect(await mail.send(message())).toEqual({ outcome: 'accepted' });
+    expect(server.received[0]?.isEncrypted).toBe(true);
+    await mail.close(0);
+    await server.close();
+  });
+
+  test('closing lets a message under way finish, and takes no other', async () => {
+    const held = Promise.withResolvers<null>();
+    const { server, mail } = await opened({ onMessage: () => held.promise }, { maxConnections: 1 });
+    const first = mail.send(message());
+    const second = mail.send(message());
+    await until(() => server.sessions.size === 1);
+    const closing = mail.close(10_000);
+    held.resolve(null);
+    expect(await first).toEqual({ outcome: 'accepted' });
+    expect(await second).toEqual({ outcome: 'failed', reason: 'the process stops' });
+    await closing;
+    expect(await mail.send(message())).toEqual({ outcome: 'failed', reason: 'the process stops' });
+  });
+
+  test('closing past its deadline cuts the line', async () => {
+    const { server, mail } = await opened({ onMessage: () => new Promise(() => {}) });
+    const sent = mail.send(message());
+    await until(() => server.sessions.size === 1);
+    await mail.close(50);
+    expect(await sent).toEqual({ outcome: 'failed', reason: expect.stringContaining('the process stops') });
+  });
+});
+
+test('A-13 a mail whose process was killed between acceptance and mark is repeated by the next one, once, under its Message-ID', async () => {
+  const server = await startMailServer();
+  const address = `smtp://127.0.0.1:${server.port}`;
+  const embedded = await embeddedFolder();
+  const folder = join(embedded.folder, 'database');
+  const child = Bun.spawn([process.execPath, program, folder, address], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
+  const { value } = await child.stdout.getReader().read();
+  expect(new TextDecoder().decode(value)).toBe('accepted\n');
+  child.kill('SIGKILL');
+  await child.exited;
+  expect(server.received).toHaveLength(1);
+
+  const log = createSilentLog();
+  const database = await openPglite({ folder, log, maxWaiting: 100, statementTimeoutMs: 10_000 });
+  const queueClock = new TestClock();
+  const jobQueue = await openJobQueue({ database, log, clock: queueClock });
+  for (const queue of MAIL_QUEUES) await jobQueue.define(queue);
+  const mail = mailTo(address);
+  const clock = createManualClock(Date.now() + CLAIM_MS);
+  const sender = { name: 'Turnpike', address: 'no-reply@mail.example' };
+  const parts = { database, jobQueue, mail, clock, log, sender, consoleUrl: 'https://console.example' };
+  await startWork(jobQueue, mailWork(parts));
+  for (let minute = 0; minute < 3; minute += 1) await queueClock.tick(60_000);
+  await until(
+    async () => (await database.query("select 1 from mail_outbox where state = 'SENT'")).length === 1,
+  );
+  for (let minute = 0; minute < 4; minute += 1) await queueClock.tick(60_000);
+
+  expect(server.received).toHaveLength(2);
+  expect(server.received[1]?.eml).toBe(server.received[0]?.eml ?? '');
+  expect(await database.query('select attempts from mail_outbox')).toEqual([{ attempts: 2 }]);
+  await jobQueue.stop(0);
+  await mail.close(0);
+  await database.close();
+  await server.close();
+  await embedded.remove();
+});

@@ -1,0 +1,28 @@
+import {
+  createEmbeddedUpstream,
+  type EmbeddedUpstream,
+} from '../../../src/adapters/model-upstream/embedded.ts';
+import type { ModelEndpoint, UpstreamAnswer } from '../../../src/ports/model-upstream.ts';
+import { createManualClock } from '../../doubles/manual-clock.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+
+export const target = { id: 'embedded', baseUrl: null, model: 'embedded-chat', apiKey: null };
+
+export function openUpstream(): EmbeddedUpstream {
+  return createEmbeddedUpstream({ clock: createManualClock(), log: createSilentLog() });
+}
+
+export function callOf(endpoint: ModelEndpoint, body: unknown, signal = new AbortController().signal) {
+  return { endpoint, body: new TextEncoder().encode(JSON.stringify(body)), headers: {}, signal };
+}
+
+export function bodyText(answer: UpstreamAnswer): Promise<string> {
+  return new Response(answer.body).text();
+}
+
+/** The events of a stream, read as JSON, without the last. Fails where the last is not `[DONE]`. */
+export async function eventsOf<T>(answer: UpstreamAnswer): Promise<T[]> {
+  const events = (await bodyText(answer)).split('\n\n');
+  if (events.pop() !== '' || events.pop() !== 'data: [DONE]') throw new Error('the stream has no end');
+  return events.map((event) => JSON.parse(event.replace(/^data: /u, '')) as T);
+}

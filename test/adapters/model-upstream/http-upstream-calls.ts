@@ -1,0 +1,59 @@
+import { createHttpUpstream, type HttpUpstream } from '../../../src/adapters/model-upstream/http.ts';
+import type { UpstreamAnswer, UpstreamCall, UpstreamFailure } from '../../../src/ports/model-upstream.ts';
+import { createManualClock, type ManualClock } from '../../doubles/manual-clock.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+import { type RawUpstream, startRawUpstream } from './raw-upstream.ts';
+
+export interface CallOfARawUpstream {
+  readonly provider: RawUpstream;
+  readonly clock: ManualClock;
+  readonly upstream: HttpUpstream;
+  readonly caller: AbortController;
+  send(change?: Partial<UpstreamCall>, baseUrl?: string | null): Promise<UpstreamAnswer>;
+}
+
+/** The HTTP upstream and one provider for it, which lives until `stopAll`. */
+export function createRawUpstreams() {
+  const started: RawUpstream[] = [];
+  return {
+    setUp(answer: Parameters<typeof startRawUpstream>[0] = () => {}): CallOfARawUpstream {
+      const provider = startRawUpstream(answer);
+      started.push(provider);
+      const clock = createManualClock();
+      const upstream = createHttpUpstream({ clock, log: createSilentLog() });
+      const caller = new AbortController();
+      const call = { endpoint: 'chat/completions', body: bytesOf('{"a": 1}'), headers: {} } as const;
+      return {
+        provider,
+        clock,
+        upstream,
+        caller,
+        send(change = {}, baseUrl = provider.baseUrl) {
+          const target = { id: 't', baseUrl, model: 'm', apiKey: 'sk-1' };
+          return upstream.send(target, { ...call, signal: caller.signal, ...change });
+        },
+      };
+    },
+    stopAll() {
+      for (const provider of started.splice(0)) provider.stop();
+    },
+  };
+}
+
+export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+export function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
+  return new Response(body).text();
+}
+
+export const failed = (reason: UpstreamFailure['reason']) => ({ name: 'UpstreamFailure', reason });
+
+/** To be compared with `failed(…)`. */
+export function failureOf(sending: Promise<unknown>): Promise<{ name: string; reason: string }> {
+  return sending.then(
+    () => ({ name: 'none', reason: 'none' }),
+    ({ name, reason }: UpstreamFailure) => ({ name, reason }),
+  );
+}

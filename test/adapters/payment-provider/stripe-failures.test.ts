@@ -1,0 +1,174 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { createStripeProvider } from '../../../src/adapters/payment-provider/stripe.ts';
+import type { ProviderFailure } from '../../../src/ports/payment-provider.ts';
+import { createManualClock } from '../../doubles/manual-clock.ts';
+import { createRecordingLog } from '../../doubles/recording-log.ts';
+
+type Answer = (request: Request) => Response | Promise<Response>;
+
+const asked: { method: string; path: string; headers: Headers; body: string }[] = [];
+let answers: Answer[] = [];
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch(request) {
+    const { pathname: path } = new URL(request.url);
+    asked.push({ method: request.method, path, headers: request.headers, body: await request.text() });
+    return (await answers.shift()?.(request)) ?? Response.json({ id: 'prod_1', object: 'product' });
+  },
+});
+const apiUrl = `http://127.0.0.1:${server.port}`;
+const { log, entries } = createRecordingLog();
+
+beforeEach(() => {
+  asked.length = 0;
+  entries.length = 0;
+  answers = [];
+});
+afterAll(() => server.stop(true));
+
+function provider(options: { maxRetries?: number; timeoutMs?: number; apiUrl?: string } = {}) {
+  const clock = createManualClock();
+  const base = {
+    secretKey: 'sk_test_secret',
+    webhookSecrets: ['whsec_x'],
+    clock,
+    log,
+    apiUrl,
+    maxRetries: 0,
+  };
+  return createStripeProvider({ ...base, ...options });
+}
+
+const product = { name: 'Pack', metadata: { packId: 'p1' } };
+
+async function failure(...given: Answer[]): Promise<ProviderFailure | string> {
+  answers = given;
+  const answer = await provider().createProduct(product, 'key-1');
+  return answer.outcome === 'failed' ? answer.failure : 'done';
+}
+
+const refusing = (status: number, error: object) => () => Response.json({ error }, { status });
+
+test('P-25 every request names the pinned version, our key and the caller’s idempotency key', async () => {
+  const answer = await provider().createProduct(product, 'pack:p1:product');
+  expect(answer).toEqual({ outcome: 'done', value: { id: 'prod_1' } });
+  expect(asked).toHaveLength(1);
+  const [request] = asked;
+  expect(request?.headers.get('stripe-version')).toBe('2023-10-16');
+  expect(request?.headers.get('authorization')).toBe('Bearer sk_test_secret');
+  expect(request?.headers.get('idempotency-key')).toBe('pack:p1:product');
+  expect(request?.headers.get('x-stripe-client-telemetry')).toBe(null);
+  expect(request).toMatchObject({ method: 'POST', path: '/v1/products' });
+  expect(new URLSearchParams(request?.body).get('metadata[packId]')).toBe('p1');
+});
+
+describe('a failure has its reason and the provider’s own words', () => {
+  test('what it refuses', async () => {
+    const error = {
+      type: 'invalid_request_error',
+      code: 'parameter_missing',
+      message: 'Missing required param: name.',
+    };
+    expect(await failure(refusing(400, error))).toEqual({
+      reason: 'refused',
+      message: 'Missing required param: name.',
+      code: 'parameter_missing',
+    });
+  });
+
+  test('what it does not know, in a path and in a parameter', async () => {
+    const error = {
+      type: 'invalid_request_error',
+      code: 'resource_missing',
+      message: "No such product: 'x'",
+    };
+    expect(await failure(refusing(404, error))).toMatchObject({ reason: 'not-found' });
+    expect(await failure(refusing(400, error))).toMatchObject({
+      reason: 'not-found',
+      message: error.message,
+      code: 'resource_missing',
+    });
+  });
+
+  test('a declined card', async () => {
+    const error = { type: 'card_error', code: 'card_declined', message: 'Your card was declined.' };
+    expect(await failure(refusing(402, error))).toEqual({
+      reason: 'refused',
+      message: 'Your card was declined.',
+      code: 'card_declined',
+    });
+  });
+
+  test('too many requests', async () => {
+    const error = {
+      type: 'invalid_request_error',
+      code: 'rate_limit',
+      message: 'Request rate limit exceeded.',
+    };
+    expect(await failure(refusing(429, error))).toMatchObject({ reason: 'rate-limited', code: 'rate_limit' });
+  });
+
+  test('its own faults, a key still being worked on, and an answer that is not JSON', async () => {
+    const error = { type: 'api_error', message: 'Sorry.' };
+    expect(await failure(refusing(500, error))).toMatchObject({ reason: 'unavailable', message: 'Sorry.' });
+    expect(await failure(refusing(409, error))).toMatchObject({ reason: 'unavailable' });
+    expect(await failure(() => new Response('<html>'))).toMatchObject({ reason: 'unavailable' });
+  });
+
+  test('a key that it does not accept, said to the operator and without the key', async () => {
+    const error = { type: 'invalid_request_error', message: 'Invalid API Key provided: sk_test_******' };
+    expect(await failure(refusing(401, error))).toMatchObject({ reason: 'refused', message: error.message });
+    expect(entries[0]).toMatchObject({ level: 'error', context: { request: 'create product', status: 401 } });
+    expect(JSON.stringify(entries)).not.toContain('sk_test_secret');
+  });
+
+  test('nobody there', async () => {
+    const away = provider({ apiUrl: 'http://127.0.0.1:1' });
+    expect(await away.retrieveInvoice('in_1')).toMatchObject({
+      failure: { reason: 'unavailable', code: null },
+    });
+  });
+
+  test('a redirect, which would carry the secret key somewhere else', async () => {
+    expect(await failure(() => Response.redirect(`${apiUrl}/elsewhere`, 307))).toMatchObject({
+      reason: 'unavailable',
+    });
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('time and retries are bounded', () => {
+  const broken = refusing(500, { type: 'api_error', message: 'Sorry.' });
+
+  test('a retry has the same key, and the last failure is told', async () => {
+    answers = [broken];
+    const once = await provider({ maxRetries: 1 }).createProduct(product, 'key-2');
+    expect(once.outcome).toBe('done');
+    expect(asked.map(({ headers }) => headers.get('idempotency-key'))).toEqual(['key-2', 'key-2']);
+    answers = [broken, broken];
+    const never = await provider({ maxRetries: 1 }).createProduct(product, 'key-3');
+    expect(never).toMatchObject({ failure: { reason: 'unavailable' } });
+    expect(asked).toHaveLength(4);
+  });
+
+  test('what was refused is not sent again', async () => {
+    answers = [refusing(400, { type: 'invalid_request_error', message: 'No.' })];
+    await provider({ maxRetries: 2 }).createProduct(product, 'key-4');
+    expect(asked).toHaveLength(1);
+  });
+
+  test('headers that do not come, and a body that does not end', async () => {
+    const { promise: never } = Promise.withResolvers<Response>();
+    const quick = provider({ timeoutMs: 100 });
+    answers = [() => never];
+    expect(await quick.createProduct(product, 'key-5')).toMatchObject({ failure: { reason: 'unavailable' } });
+    const endless = new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode('{')) });
+    answers = [() => new Response(endless, { headers: { 'content-type': 'application/json' } })];
+    expect(await quick.createProduct(product, 'key-6')).toMatchObject({ failure: { reason: 'unavailable' } });
+  });
+});
+
+test('an address that is none is said at once', () => {
+  expect(() => provider({ apiUrl: 'ftp://127.0.0.1' })).toThrow('http:// or https://');
+});

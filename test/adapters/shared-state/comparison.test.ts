@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'bun:test';
+import { createInProcessState } from '../../../src/adapters/shared-state/in-process.ts';
+import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
+import type { Claim, Settlement, SharedState } from '../../../src/ports/shared-state.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+import { stoppedClock } from '../../doubles/stopped-clock.ts';
+import { givenRedis } from '../../services/given.ts';
+
+/**
+ * The same random sequence on both adapters must give the same answers. Redis's time runs on by itself, so time
+ * is moved in whole minutes while everything lasts some minutes and a half: the half minute is the room in which
+ * a slow machine decides nothing, and times are compared in whole minutes.
+ */
+
+const MINUTE = 60_000;
+const SEQUENCES = 12;
+const STEPS = 150;
+const url = givenRedis() ?? '';
+
+/** mulberry32: small, seeded, and good enough to vary a test. */
+function createRandom(seed: number) {
+  let state = seed;
+  function next(): number {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+  const below = (limit: number): number => Math.floor(next() * limit);
+  const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item;
+  return { below, pick };
+}
+
+type Random = ReturnType<typeof createRandom>;
+type Step = (state: SharedState, starts: ReadonlyMap<string, number>) => Promise<unknown>;
+
+function duration(random: Random): number {
+  return random.below(5) * MINUTE + MINUTE / 2;
+}
+
+function randomClaims(random: Random): Claim[] {
+  const claims: Claim[] = [];
+  for (const name of ['a', 'b']) {
+    if (random.below(2)) {
+      const [amount, limit] = [random.below(6), random.below(12)];
+      claims.push({ kind: 'window', name, amount, limit, windowMs: duration(random) });
+    }
+    if (random.below(2)) {
+      const limit = random.below(2)
+        ? random.below(14)
+        : { level: random.pick(['x', 'y']), maxAgeMs: duration(random) };
+      const entry = random.pick(['1', '2', '3', '4']);
+      const rule = random.pick(['fits', 'room'] as const);
+      claims.push({
+        kind: 'held',
+        name,
+        entry,
+        amount: random.below(6),
+        ttlMs: duration(random),
+        rule,
+        limit,
+      });
+    }
+  }
+  return random.below(2) ? claims : claims.reverse();
+}
+
+function randomSettlement(random: Random, starts: ReadonlyMap<string, number>): Settlement {
+  const name = random.pick(['a', 'b']);
+  const entry = random.pick(['1', '2', '3', '4']);
+  switch (random.below(4)) {
+    case 0:
+      return { kind: 'window', name, windowStart: starts.get(name) ?? 0, delta: random.below(12) - 6 };
+    case 1:
+      return { kind: 'renew', name, entry, ttlMs: duration(random) };
+    case 2:
+      return { kind: 'release', name, entry };
+    default: {
+      const [value, version] = [random.below(20) - 4, random.below(8)];
+      return { kind: 'level', name: random.pick(['x', 'y']), value, version, ttlMs: duration(random) };
+    }
+  }
+}
+
+function randomStep(random: Random): Step {
+  const kind = random.below(10);
+  const [key, text] = [random.pick(['k', 'l']), `${random.below(100)}`];
+  if (kind < 5) {
+    const claims = randomClaims(random);
+    return (state) => state.reserve('t', claims);
+  }
+  if (kind < 8) {
+    const seeds = Array.from({ length: 1 + random.below(3) }, () => random.below(1_000_000));
+    return (state, starts) =>
+      state.settle(
+        't',
+        seeds.map((seed) => randomSettlement(createRandom(seed), starts)),
+      );
+  }
+  const ttlMs = duration(random);
+  if (random.below(3) === 0) return (state) => state.setIfAbsent(key, text, ttlMs);
+  if (random.below(4) === 0) return (state) => state.set(key, text, ttlMs);
+  if (random.below(6) === 0) return (state) => state.delete(key);
+  return (state) => state.get(key);
+}
+
+/** Runs the steps, and gives each answer with its times in whole minutes since the beginning. */
+async function play(seed: number, state: SharedState & { advance(ms: number): void }): Promise<string[]> {
+  const random = createRandom(seed);
+  const begun = await state.reserve('begin', [
+    { kind: 'window', name: 'w', amount: 0, limit: 0, windowMs: 1 },
+  ]);
+  const origin = (begun.outcome === 'reserved' && begun.standings[0]?.windowStart) || 0;
+  const inMinutes = (name: string, value: unknown): unknown => {
+    if (name === 'windowStart' && value) return Math.floor((Number(value) - origin) / MINUTE);
+    if (name === 'resetMs' || (name === 'retryAfterMs' && value !== null))
+      return Math.ceil(Number(value) / MINUTE);
+    return value;
+  };
+  const starts = new Map<string, number>();
+  const answers: string[] = [];
+  for (let count = 0; count < STEPS; count += 1) {
+    if (random.below(3) === 0) state.advance(random.below(3) * MINUTE);
+    const step = randomStep(random);
+    const answer = await step(state, starts);
+    answers.push(JSON.stringify(answer, inMinutes) ?? 'nothing');
+    if (random.below(2)) await noteStarts(state, starts);
+  }
+  return answers;
+}
+
+async function noteStarts(state: SharedState, starts: Map<string, number>): Promise<void> {
+  for (const name of ['a', 'b']) {
+    // Refused on purpose: a refusal tells the standing and takes nothing.
+    const asked = await state.reserve('t', [{ kind: 'window', name, amount: 1, limit: 0, windowMs: 1 }]);
+    if (asked.outcome === 'refused') starts.set(name, asked.standings[0]?.windowStart ?? 0);
+  }
+}
+
+describe.skipIf(url === '')('in process and Redis (skipped where TEST_REDIS_URL is not set)', () => {
+  for (let seed = 1; seed <= SEQUENCES; seed += 1) {
+    test(`give the same answers to the same random sequence (seed ${seed})`, async () => {
+      const prefix = `test-${process.pid}-${performance.timeOrigin}-random-${seed}`;
+      const redis = await openRedisState({ url, log: createSilentLog(), prefix, timeoutMs: 10_000 });
+      const inProcess = createInProcessState({ clock: stoppedClock });
+      const expected = await play(seed, inProcess);
+      expect(await play(seed, redis)).toEqual(expected);
+      // A sequence in which nothing ever happens would prove nothing.
+      for (const outcome of ['"reserved"', '"refused"', '"level-unknown"', 'nothing']) {
+        expect(expected.filter((answer) => answer.includes(outcome)).length).toBeGreaterThan(2);
+      }
+      await redis.close();
+    });
+  }
+});

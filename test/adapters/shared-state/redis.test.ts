@@ -1,0 +1,354 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
+import { readRedisAddress } from '../../../src/adapters/shared-state/redis/address.ts';
+import { openLink, type RedisLink } from '../../../src/adapters/shared-state/redis/connection.ts';
+import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
+import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+import { givenRedis } from '../../services/given.ts';
+import { type PausableRedis, startPausableRedis } from './pausable-redis.ts';
+
+const url = givenRedis() ?? '';
+const log = createSilentLog();
+const SECRET = 'ge%40heim';
+const isInstalled = Bun.which('redis-server') !== null;
+
+function expectNoSecret(message: string): void {
+  expect(message).not.toContain(SECRET);
+  expect(message).not.toContain(decodeURIComponent(SECRET));
+}
+
+/** Time that only the test moves. */
+function createHandClock() {
+  let now = 0;
+  let timers: { at: number; work: () => void }[] = [];
+  return {
+    now: () => now,
+    after(delayMs: number, work: () => void) {
+      const timer = { at: now + delayMs, work };
+      timers.push(timer);
+      return {
+        cancel() {
+          timers = timers.filter((other) => other !== timer);
+        },
+      };
+    },
+    moveTo(time: number): void {
+      for (;;) {
+        const next = timers.filter(({ at }) => at <= time).sort((one, two) => one.at - two.at)[0];
+        if (!next) break;
+        timers = timers.filter((other) => other !== next);
+        now = next.at;
+        next.work();
+      }
+      now = time;
+    },
+  };
+}
+
+/** A command whose answer comes when the test says so. */
+function begin(link: RedisLink) {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const reply = link.use(() => promise);
+  return {
+    reply,
+    async answer() {
+      resolve('answer');
+      expect(await reply).toBe('answer');
+    },
+  };
+}
+
+describe('shared state on Redis', () => {
+  let opened = 0;
+
+  function freshPrefix(): string {
+    opened += 1;
+    return `test-${process.pid}-${performance.timeOrigin}-${opened}`;
+  }
+
+  async function open(prefix = freshPrefix()) {
+    const state = await openRedisState({ url, log, prefix, timeoutMs: 10_000 });
+    return { state, advance: state.advance, close: () => state.close(), prefix };
+  }
+
+  describe.skipIf(url === '')('Redis (skipped where TEST_REDIS_URL is not set)', () => {
+    let admin: RedisClient;
+    beforeAll(async () => {
+      admin = new RedisClient(url);
+      await admin.connect();
+    });
+    afterAll(() => admin.close());
+
+    sharedStateContract('Redis', open);
+
+    const window = { kind: 'window', name: 'rpm', amount: 1, limit: 50, windowMs: 3_600_000 } as const;
+    const held = {
+      kind: 'held',
+      name: 'calls',
+      amount: 1,
+      limit: 50,
+      ttlMs: 3_600_000,
+      rule: 'fits',
+    } as const;
+
+    async function keysUnder(prefix: string): Promise<string[]> {
+      return (await admin.send('KEYS', [`${prefix}:*`])) as string[];
+    }
+
+    test('of 200 parallel claims by two clients on a limit of 50, exactly 50 are admitted', async () => {
+      const one = await open();
+      const two = await open(one.prefix);
+      const claims = Array.from({ length: 200 }, (_, index) =>
+        (index % 2 ? one : two).state.reserve('t', [window, { ...held, limit: 60, entry: `${index}` }]),
+      );
+      const admitted = (await Promise.all(claims)).filter(({ outcome }) => outcome === 'reserved');
+      expect(admitted).toHaveLength(50);
+      const left = await two.state.reserve('t', [{ ...held, entry: 'asking', amount: 0 }]);
+      expect(left).toMatchObject({ outcome: 'reserved', standings: [{ used: 50 }] });
+      await one.close();
+      await two.close();
+    });
+
+    test('every key clears itself up, and what is released is gone at once', async () => {
+      const { state, prefix, close } = await open();
+      const level = { kind: 'level', name: 'l', value: 9, version: 1, ttlMs: 3_600_000 } as const;
+      const claims = [
+        window,
+        { ...held, entry: 'a' },
+        { ...held, name: 'long', entry: 'a', ttlMs: 9_000_000 },
+      ];
+      const reserved = await state.reserve('t', claims);
+      const windowStart = reserved.outcome === 'reserved' ? reserved.standings[0]?.windowStart : undefined;
+      await state.settle('t', [
+        level,
+        { kind: 'renew', name: 'calls', entry: 'a', ttlMs: 7_200_000 },
+        { kind: 'window', name: 'rpm', windowStart: windowStart ?? 0, delta: 1 },
+      ]);
+      // A shorter entry beside a longer one must not take the longer one with it.
+      await state.reserve('t', [{ ...held, name: 'long', entry: 'b', ttlMs: 1_000 }]);
+      await state.set('v', 'text', 3_600_000);
+      await state.setIfAbsent('w', 'text', 3_600_000);
+      const keys = await keysUnder(prefix);
+      expect(keys).toHaveLength(6);
+      for (const key of keys) {
+        const least = key.endsWith('held:long')
+          ? 8_900_000
+          : key.endsWith('held:calls')
+            ? 7_100_000
+            : 3_500_000;
+        expect(await admin.send('PTTL', [key])).toBeGreaterThan(least);
+        expect(await admin.send('PTTL', [key])).toBeLessThan(9_100_000);
+      }
+      await state.settle('t', [
+        { kind: 'release', name: 'calls', entry: 'a' },
+        { kind: 'release', name: 'long', entry: 'a' },
+        { kind: 'release', name: 'long', entry: 'b' },
+      ]);
+      expect((await keysUnder(prefix)).filter((key) => key.includes(':held:'))).toEqual([]);
+      await close();
+    });
+
+    test('all keys of a tag have it in braces, so that a cluster keeps them in one slot', async () => {
+      const { state, prefix, close } = await open();
+      await state.settle('company-7', [{ kind: 'level', name: 'l', value: 9, version: 1, ttlMs: 60_000 }]);
+      const limit = { level: 'l', maxAgeMs: 60_000 };
+      await state.reserve('company-7', [window, { ...held, entry: 'a', limit }]);
+      const slots = (await keysUnder(prefix)).map((key) => admin.send('CLUSTER', ['KEYSLOT', key]));
+      const inCluster = await Promise.all(slots).catch(() => null);
+      if (inCluster) expect(new Set(inCluster).size).toBe(1);
+      for (const key of await keysUnder(prefix)) expect(key).toStartWith(`${prefix}:{company-7}:`);
+      await close();
+    });
+
+    test('a server that forgot the scripts is told them again, and nothing is applied twice', async () => {
+      const { state, close } = await open();
+      await state.reserve('t', [window]);
+      await admin.send('SCRIPT', ['FLUSH']);
+      expect(await state.reserve('t', [window])).toMatchObject({ standings: [{ used: 2 }] });
+      await admin.send('SCRIPT', ['FLUSH']);
+      await state.set('v', 'text', 60_000);
+      expect(await state.get('v')).toBe('text');
+      await close();
+    });
+
+    test('what was sent before closing is answered', async () => {
+      const { state, close } = await open();
+      // The server knows the script by now: one that it had to be told first would come too late.
+      await state.reserve('t', [window]);
+      const sent = [state.reserve('t', [window]), state.reserve('t', [window])];
+      await close();
+      expect(await Promise.all(sent)).toMatchObject([
+        { standings: [{ used: 2 }] },
+        { standings: [{ used: 3 }] },
+      ]);
+    });
+
+    test('the server is left out of a topic with its last listener', async () => {
+      const { state, prefix, close } = await open();
+      const channels = () => admin.send('PUBSUB', ['CHANNELS', `${prefix}:*`]);
+      const [one, two] = [
+        await state.subscribe('a', ignore, ignore),
+        await state.subscribe('a', ignore, ignore),
+      ];
+      await one.close();
+      expect(await channels()).toEqual([`${prefix}:topic:a`]);
+      await two.close();
+      expect(await channels()).toEqual([]);
+      await close();
+    });
+
+    test('two processes share claims and messages, and prefixes keep strangers apart', async () => {
+      const [one, stranger] = [await open(), await open()];
+      const two = await open(one.prefix);
+      const heard: string[] = [];
+      const overheard: string[] = [];
+      await stranger.state.subscribe('news', (message) => overheard.push(message), ignore);
+      const arrived = new Promise<void>((resolve) => {
+        two.state
+          .subscribe('news', (message) => resolve(void heard.push(message)), ignore)
+          .then(() => one.state.publish('news', 'm'));
+      });
+      await arrived;
+      expect(heard).toEqual(['m']);
+      await one.state.reserve('t', [window]);
+      expect(await two.state.reserve('t', [window])).toMatchObject({ standings: [{ used: 2 }] });
+      expect(await stranger.state.reserve('t', [window])).toMatchObject({ standings: [{ used: 1 }] });
+      expect(overheard).toEqual([]);
+      for (const { close } of [one, two, stranger]) await close();
+    });
+  });
+});
+
+describe('opening Redis', () => {
+  const TIMEOUT_MS = 500;
+
+  function opening(url: string) {
+    return openRedisState({ url, log, timeoutMs: TIMEOUT_MS });
+  }
+
+  describe('opening Redis', () => {
+    test('a server that is not there is named in one sentence, without its password', async () => {
+      const failure = await failureOf(opening(`redis://me:${SECRET}@127.0.0.1:1/0`));
+      expect(failure.reason).toBe('unavailable');
+      expect(failure.message).toStartWith('Redis at 127.0.0.1:1 cannot be reached');
+      expectNoSecret(`${failure.message} ${failure.stack} ${failure.cause}`);
+    });
+
+    test('a server that accepts and says nothing is given up in time', async () => {
+      const silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+      const begun = performance.now();
+      const failure = await failureOf(opening(`redis://127.0.0.1:${silent.port}`));
+      expect(failure.reason).toBe('unavailable');
+      expect(performance.now() - begun).toBeLessThan(TIMEOUT_MS * 4);
+      silent.stop(true);
+    });
+
+    test('a URL that cannot be read is not repeated', async () => {
+      for (const url of [`no url ${SECRET}`, `http://me:${SECRET}@localhost`, '']) {
+        const failure = await failureOf(opening(url));
+        expect(failure.reason).toBe('refused');
+        expectNoSecret(failure.message);
+      }
+    });
+  });
+
+  test('a password is taken out of what a server repeats, as it is written and as it is meant', () => {
+    const { withoutPassword, place } = readRedisAddress(`rediss://me:${SECRET}@[::1]:7000`);
+    expect(place).toBe('[::1]:7000');
+    expect(withoutPassword(`unknown command HELLO with args ge@heim ${SECRET}`)).toBe(
+      'unknown command HELLO with args *** ***',
+    );
+    expect(readRedisAddress('redis://localhost').withoutPassword('as it is')).toBe('as it is');
+  });
+
+  describe.skipIf(!isInstalled)('opening a Redis that refuses (skipped without redis-server)', () => {
+    let server: PausableRedis;
+    beforeAll(async () => {
+      server = await startPausableRedis();
+    });
+    afterAll(() => server.remove());
+
+    test('a database that does not exist is told in the words of the server', async () => {
+      const failure = await failureOf(opening(`${server.url}/99`));
+      expect(failure.reason).toBe('refused');
+      expect(failure.message).toContain('DB index is out of range');
+    });
+
+    test('a wrong password is refused and not told; the right one opens', async () => {
+      await server.command('CONFIG', 'SET', 'requirepass', decodeURIComponent(SECRET));
+      const withPassword = (password: string) => `redis://:${password}@127.0.0.1:${server.port}`;
+      const failure = await failureOf(opening(withPassword('falsch')));
+      expect(failure.message).toContain('refuses the user name and password');
+      expect(failure.message).not.toContain('falsch');
+      const state = await opening(withPassword(SECRET));
+      await state.check();
+      await state.close();
+    });
+
+    test('what the server refuses is told in its words, as passing or as for good', async () => {
+      const url = `redis://:${SECRET}@127.0.0.1:${server.port}`;
+      const state = await opening(url);
+      const admin = new RedisClient(url);
+      await admin.send('SET', ['turnpike:{t}:held:h', 'not ours']);
+      const claim = {
+        kind: 'held',
+        name: 'h',
+        entry: 'e',
+        amount: 1,
+        limit: 5,
+        ttlMs: 1_000,
+        rule: 'fits',
+      } as const;
+      const forGood = await failureOf(state.reserve('t', [claim]));
+      expect(forGood).toMatchObject({ reason: 'refused', message: expect.stringContaining('WRONGTYPE') });
+      await admin.send('CONFIG', ['SET', 'maxmemory', '1']);
+      const passing = await failureOf(state.set('k', 'v', 60_000));
+      expect(passing).toMatchObject({ reason: 'unavailable', message: expect.stringContaining('OOM') });
+      await admin.send('CONFIG', ['SET', 'maxmemory', '0']);
+      await state.set('k', 'v', 60_000);
+      admin.close();
+      await state.close();
+    });
+  });
+});
+
+describe('the link to Redis', () => {
+  const TIMEOUT_MS = 1_000;
+
+  describe.skipIf(url === '')('one Redis connection (skipped where TEST_REDIS_URL is not set)', () => {
+    const clock = createHandClock();
+    let link: RedisLink;
+    beforeAll(async () => {
+      const needs = { address: readRedisAddress(url), time: clock, timeoutMs: TIMEOUT_MS };
+      link = await openLink({ ...needs, prepare: (client) => client.ping() }, () => {});
+    });
+    afterAll(() => link.close());
+
+    test('each command has the whole time from when it was sent; the oldest one decides', async () => {
+      const first = begin(link);
+      clock.moveTo(100);
+      await first.answer();
+      expect(link.isIdle()).toBe(true);
+
+      clock.moveTo(900);
+      const second = begin(link);
+      clock.moveTo(1_800);
+      expect(link.isConnected()).toBe(true);
+      const third = begin(link);
+      await second.answer();
+      clock.moveTo(2_700);
+      await third.answer();
+      expect(link.isConnected()).toBe(true);
+
+      const fourth = begin(link);
+      const failing = failureOf(link.use((client) => client.send('BLPOP', ['test-never-pushed', '0'])));
+      clock.moveTo(2_700 + TIMEOUT_MS + 49);
+      expect(link.isConnected()).toBe(true);
+      clock.moveTo(2_700 + TIMEOUT_MS + 50);
+      expect(link.isConnected()).toBe(false);
+      expect((await failing).reason).toBe('time-out');
+      await fourth.answer();
+    });
+  });
+});
