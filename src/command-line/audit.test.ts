@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../test/doubles/finished-calls.ts';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { chargeCalls, insertCalls } from '../domain/calls/settlement/finished-call.ts';
@@ -13,10 +13,9 @@ import { auditCommand } from './credit-commands.ts';
 
 const { newId } = createSystemSecrets();
 const [company, other, key, call] = [newId(), newId(), newId(), newId()];
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   for (const id of [company, other]) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
   await database.transaction((transaction) =>
     postTransaction(transaction, {
@@ -41,7 +40,6 @@ beforeAll(async () => {
     finishedCall(company, { alias: null, tokens: null }),
   ]);
 });
-afterAll(() => database.close());
 
 /** What the audit says of books that somebody has damaged; the damage is undone. */
 async function auditAfter(damage: string) {

@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
 import { listTransactions } from '../domain/credits/ledger/ledger.ts';
-import type { Database } from '../ports/database.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { adjustCreditsCommand } from './credit-commands.ts';
 import { pricesCommand, setPriceCommand } from './model-commands.ts';
 
 const { newId } = createSystemSecrets();
 const company = newId();
-let database: Database;
+const database = useMemoryDatabase();
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   await addCompany(database, { id: company, name: 'Acme', billingMode: 'PREPAID' });
 });
-afterAll(() => database.close());
 const typed = (command: Command, ...words: string[]) => typedCommand({ database }, command, ...words);
 
 describe('adjust-credits', () => {

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
 import { postAt } from '../../test/doubles/posted-usage.ts';
 import { createSilentLog } from '../../test/doubles/silent-log.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { COMPANIES_TOPIC } from '../domain/credits/ledger/credit-account.ts';
-import type { Database } from '../ports/database.ts';
 import type { EnqueueOptions, JobData, JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';
 
@@ -20,21 +19,16 @@ const sharedState = createInProcessState({ clock, log: createSilentLog() });
 const enqueued: { queue: string; data: JobData; options: EnqueueOptions | undefined }[] = [];
 const told: string[] = [];
 let companyId = '';
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => rm(folder, { recursive: true, force: true }) });
 let folder = '';
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   folder = await mkdtemp(join(tmpdir(), 'statement-'));
   await sharedState.subscribe(
     COMPANIES_TOPIC,
     (id) => void told.push(id),
     () => {},
   );
-}, 60_000);
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-  await database.close();
 });
 beforeEach(async () => {
   companyId = secrets.newId();

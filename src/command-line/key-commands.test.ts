@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
 import { isWellFormed } from '../domain/keys/api-key.ts';
-import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';
 
@@ -13,13 +12,11 @@ const secrets = createSystemSecrets();
 const clock = createManualClock();
 const sharedState = createInProcessState({ clock });
 const companyId = secrets.newId();
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
 });
-afterAll(() => database.close());
 
 async function type(name: string, ...words: string[]) {
   const command = commandNamed(name);

@@ -1,14 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
 import { readCatalogue } from '../domain/models/targets.ts';
-import type { Database } from '../ports/database.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { aliasesCommand, setAliasCommand } from './model-commands.ts';
 
@@ -17,13 +16,9 @@ const clock = createManualClock();
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const ALIAS = 'acme/chat-default';
 const URL = 'https://one.example/v1';
-let database: Database;
+const database = useMemoryDatabase();
 let folder: string;
 
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnpike-keys-'));
   await database.query('delete from model_targets');

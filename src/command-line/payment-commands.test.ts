@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { describe, expect, test } from 'bun:test';
 import { type TypedParts, typedCommand } from '../../test/doubles/typed-command.ts';
 import {
   makeCompany,
@@ -9,16 +8,12 @@ import {
 } from '../../test/payments/payments-under-test.ts';
 import { paidSession } from '../../test/payments/purchase-facts.ts';
 import { newSubscription, subscriptionEvent } from '../../test/payments/subscription-facts.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { findByProviderId } from '../domain/subscriptions/subscription.ts';
-import type { Database } from '../ports/database.ts';
 import type { PaymentProvider, WebhookEndpoint } from '../ports/payment-provider.ts';
 import { commandNamed } from './commands.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 async function type(name: string, words: readonly string[], parts: object = {}) {
   const command = commandNamed(name);

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../test/doubles/memory-database.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
 import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
-import type { Database } from '../ports/database.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { resealKeysCommand } from './model-commands.ts';
 
@@ -15,12 +14,8 @@ const OLD = 'the master key that is to go, long enough';
 const NEW = 'the master key that is to stay, long enough';
 const ADDRESS = 'https://one.example/v1';
 const under = (...masterKeys: [string, ...string[]]) => createCipher({ masterKeys, secrets });
-let database: Database;
+const database = useMemoryDatabase();
 
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
 beforeEach(async () => {
   await database.query('delete from model_targets');
   const sharedState = createInProcessState({ clock });

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { describe, expect, test } from 'bun:test';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../ports/database.ts';
 import { addCompany, findCompany, hasCompanies } from './company.ts';
 import { addUser, authenticate, findUserByEmail, type NewUser } from './user.ts';
 
 const secrets = createSystemSecrets();
 const company = { id: secrets.newId(), name: 'Acme', billingMode: 'PREPAID' } as const;
-let database: Database;
+const database = useMemoryDatabase();
 
 function person(changes: Partial<NewUser>): NewUser {
   const base = {
@@ -18,11 +17,6 @@ function person(changes: Partial<NewUser>): NewUser {
   } as const;
   return { ...base, id: secrets.newId(), email: 'someone@acme.example', ...changes };
 }
-
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
 
 describe('accounts', () => {
   test('a company is added once and found as it was', async () => {

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../ports/database.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { addCompany } from '../accounts/company.ts';
 import { isWellFormed, keyStatus } from './api-key.ts';
@@ -15,15 +14,13 @@ const clock = createManualClock();
 const sharedState = createInProcessState({ clock });
 const companyId = secrets.newId();
 const otherCompanyId = secrets.newId();
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   for (const id of [companyId, otherCompanyId]) {
     await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
   }
 });
-afterAll(() => database.close());
 
 async function mint(wanted: Partial<KeyToMint> = {}) {
   const whole = { name: 'A key', companyId, createdBy: null, ...wanted };

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../test/doubles/steered-statements.ts';
 import { until } from '../../../test/doubles/until.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { createLastUses } from './key-directory.ts';
 import { findKey } from './key-lifecycle.ts';
@@ -13,13 +12,11 @@ import { mintKey } from './mint-key.ts';
 
 const secrets = createSystemSecrets();
 const companyId = secrets.newId();
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
 });
-afterAll(() => database.close());
 
 async function open() {
   const clock = createManualClock();

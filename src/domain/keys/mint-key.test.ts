@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { addUser } from '../accounts/user.ts';
 import { isWellFormed, keyStatus } from './api-key.ts';
@@ -13,15 +12,13 @@ const secrets = createSystemSecrets();
 const clock = createManualClock();
 const companyId = secrets.newId();
 const adminId = secrets.newId();
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
   const admin = { id: adminId, companyId, email: 'a@acme.example', password: 'correct horse' };
   await addUser(database, secrets, { ...admin, role: 'COMPANY_ADMIN', isSuperAdmin: false });
 });
-afterAll(() => database.close());
 
 function mint(wanted: Partial<KeyToMint>) {
   const whole = { name: 'A key', companyId, createdBy: adminId, ...wanted };

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
-import type { Database } from '../../ports/database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import type { LogEntry, LogLevel } from '../../ports/log.ts';
 import { type EntryFilter, findEntries } from './log-queries.ts';
 import { createKeptLog } from './log-store.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 const at = (ms: number) => new Date(Date.UTC(2030, 0, 1) + ms).toISOString();
 const entry = (ms: number, level: LogLevel, message: string, context = {}): LogEntry => ({

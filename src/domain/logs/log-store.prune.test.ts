@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeEach, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
-import type { Database } from '../../ports/database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createLogPruner } from './log-store.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 beforeEach(() => database.script('truncate log_entries'));
 
 /** Rows numbered from 1, one a second, the last of them at NOW. */

@@ -1,12 +1,6 @@
-import { afterAll, beforeAll } from 'bun:test';
 import { mailOutboxContract } from '../../../test/contracts/mail-outbox.contract.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
-import type { Database } from '../../ports/database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 mailOutboxContract('the embedded database', () => database);

@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { openMailUnderTest } from '../../../test/contracts/mail-outbox.contract.ts';
 import { sampleMail } from '../../../test/doubles/mail-samples.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { until } from '../../../test/doubles/until.ts';
-import type { Database } from '../../ports/database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { createMailOutbox, MAIL_QUEUE, type MailToSend } from './outbox.ts';
 
-let database: Database;
+const database = useMemoryDatabase({ beforeClose: () => under.close() });
 let under: Awaited<ReturnType<typeof openMailUnderTest>>;
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   under = await openMailUnderTest(database);
-}, 60_000);
-afterAll(async () => {
-  await under.close();
-  await database.close();
 });
 beforeEach(async () => {
   await database.script('truncate mail_outbox; delete from pgboss.job');

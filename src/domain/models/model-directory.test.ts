@@ -1,12 +1,11 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../test/doubles/steered-statements.ts';
 import { until } from '../../../test/doubles/until.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../ports/database.ts';
 import { serviceOf } from '../breakers/breaker.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
@@ -25,11 +24,7 @@ const PROVIDER = {
   weight: 1,
 };
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 beforeEach(async () => void (await database.query('delete from model_targets')));
 
 const opened: ModelDirectory[] = [];

@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../ports/database.ts';
 import { priceAt } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
@@ -18,12 +17,8 @@ const clock = createManualClock();
 const sharedState = createInProcessState({ clock });
 const ALIAS = 'svc/chat-default';
 const PRICE = { prompt: '2', cached: '0.5', completion: '8.000001' };
-let database: Database;
+const database = useMemoryDatabase();
 
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
 beforeEach(async () => {
   await database.script(`alter table model_prices disable trigger model_prices_append_only;
     delete from model_prices where in_force_from > '1970-01-01T00:00:00Z';

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../ports/database.ts';
 import { ALIAS_NAMES } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
@@ -21,18 +20,16 @@ const sharedState = createInProcessState({ clock: createManualClock() });
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const ALIAS = 'svc/chat-default';
 const TARGET: WantedTarget = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 1 };
-let database: Database;
+const database = useMemoryDatabase();
 let told: string[] = [];
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   await sharedState.subscribe(
     MODELS_TOPIC,
     (message) => void told.push(message),
     () => {},
   );
 });
-afterAll(() => database.close());
 beforeEach(async () => {
   await database.query('delete from model_targets');
   told = [];

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { until } from '../../../test/doubles/until.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import type { Database, Statements } from '../../ports/database.ts';
+import type { Statements } from '../../ports/database.ts';
 import type { Job, JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import { createJobRates } from './job-rates.ts';
 import {
@@ -15,11 +15,7 @@ import {
   startProcessHeartbeat,
 } from './service-processes.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 const WELL: ProcessReport = {
   parts: [{ name: 'database', status: 'up', latencyMs: 1 }],

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { TERMS } from '../../../test/contracts/monthly-invoices.contract.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../test/doubles/memory-database.ts';
 import { postAt } from '../../../test/doubles/posted-usage.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { listInvoices, markInvoicePaid, voidInvoice } from '../credits/invoices/invoice.ts';
 import { invoiceFinishedMonths } from '../credits/invoices/monthly-invoices.ts';
@@ -15,10 +14,9 @@ import { invoicesCheck, invoiceUsageCheck } from './ledger-checks.ts';
 
 const { newId } = createSystemSecrets();
 const companyId = newId();
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   const clock = createManualClock(Date.UTC(2030, 4, 2));
   const log = createSilentLog();
   const jobQueue = { enqueue: async () => null };
@@ -42,8 +40,7 @@ beforeAll(async () => {
   await database.transaction((transaction) =>
     voidInvoice(transaction, { invoiceId: second?.id ?? '', reason: 'a mistake' }),
   );
-}, 60_000);
-afterAll(() => database.close());
+});
 
 /** What is found while `damage` is done, which is undone again. */
 async function faultsAfter(check: AuditCheck, damage: string): Promise<readonly string[]> {

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { askedBy, endOf } from '../../../../test/contracts/idempotent-calls.contract.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
 import { until } from '../../../../test/doubles/until.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { countThatFits } from '../settlement/finished-call.ts';
 import { callOf, entryOf } from '../settlement/replay-journal.ts';
 import type { Settled } from '../settlement/settle-call.ts';
@@ -19,11 +18,7 @@ const { newId } = secrets;
 const MASTER_KEY = 'a master key of more than thirty-two characters';
 const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets });
 const bytes = (text: string) => new TextEncoder().encode(text);
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 describe('the leases of running calls', () => {
   const SETTLED: Settled = { outcome: 'settled', level: null, spending: null };

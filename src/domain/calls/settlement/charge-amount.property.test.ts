@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { priceOf, type TokenPrice } from '../../models/aliases.ts';
 import { chargeCalls } from './finished-call.ts';
 
 const { newId } = createSystemSecrets();
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 test('G-28 the statement charges what priceOf says, for any price and any tokens, rounded up once', async () => {
   const random = createSeededRandom(28);

@@ -1,12 +1,6 @@
-import { afterAll, beforeAll } from 'bun:test';
 import { chargeCallsContract } from '../../../../test/contracts/charge-calls.contract.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
-import type { Database } from '../../../ports/database.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 chargeCallsContract('PGlite', () => database);

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
 import { createMemoryJournal } from '../../../../test/doubles/memory-journal.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -12,11 +12,7 @@ import type { FinishedCall } from './finished-call.ts';
 import { callOf, entryOf, isAway, replayJournal } from './replay-journal.ts';
 
 const { newId } = createSystemSecrets();
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-});
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 async function given() {
   const companyId = newId();

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
 import { createMemoryJournal } from '../../../../test/doubles/memory-journal.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database, SqlValue } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -12,13 +12,11 @@ import { createCallBook } from './settle-call.ts';
 
 const { newId } = createSystemSecrets();
 const companyId = newId();
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
 });
-afterAll(() => database.close());
 
 const call = (changes: Partial<FinishedCall> = {}) => finishedCall(companyId, changes);
 

@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { usageMonthsCheck } from '../../reconciliation/usage-checks.ts';
@@ -24,10 +23,9 @@ const [keyA, keyB] = [newId(), newId()];
 const START_MS = Date.UTC(2020, 0, 1);
 const DAY_MS = 86_400_000;
 const calls: FinishedCall[] = [];
-let database: Database;
+const database = useMemoryDatabase();
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   const other = newId();
   for (const id of [companyId, other])
     await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
@@ -61,8 +59,7 @@ beforeAll(async () => {
     });
   }
   for (let at = 0; at < calls.length; at += 50) await chargeCalls(database, calls.slice(at, at + 50));
-}, 60_000);
-afterAll(() => database.close());
+});
 
 const day = (call: FinishedCall) => new Date(call.startedAtMs).toISOString().slice(0, 10);
 const january = { companyId, keyId: null, from: '2020-01-01', to: '2020-01-31' };

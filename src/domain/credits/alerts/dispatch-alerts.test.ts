@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database, Transaction } from '../../../ports/database.ts';
+import type { Transaction } from '../../../ports/database.ts';
 import type { JobData } from '../../../ports/job-queue.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { postTransaction } from '../ledger/ledger.ts';
@@ -17,13 +17,8 @@ import {
 const { newId } = createSystemSecrets();
 const clock = createManualClock();
 const signal = new AbortController().signal;
-let database: Database;
+const database = useMemoryDatabase();
 let companyId = '';
-
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
 
 async function addOwners(...emails: string[]): Promise<void> {
   companyId = newId();

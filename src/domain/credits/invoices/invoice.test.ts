@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { overdueSince } from '../holds/billing-status.ts';
 import { readLevel, setCompanyBilling } from '../ledger/credit-account.ts';
@@ -12,14 +11,12 @@ import { attachProviderInvoice, mayFollow, type ToldInvoice, upsertInvoice } fro
 
 const { newId } = createSystemSecrets();
 const STATUSES: readonly InvoiceStatus[] = ['DRAFT', 'OPEN', 'UNCOLLECTIBLE', 'PAID', 'VOID'];
-let database: Database;
+const database = useMemoryDatabase();
 let companyId = '';
 
 beforeAll(async () => {
-  database = await openMemoryDatabase();
   companyId = await addPostpaid();
-}, 60_000);
-afterAll(() => database.close());
+});
 
 async function addPostpaid(): Promise<string> {
   const id = newId();

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { monthlyInvoicesContract, TERMS } from '../../../../test/contracts/monthly-invoices.contract.ts';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
-import type { Database } from '../../../ports/database.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { invoiceAmountMinor, readPrice } from './monthly-invoices.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 monthlyInvoicesContract('PGlite', () => database);
 

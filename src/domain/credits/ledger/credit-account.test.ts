@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { creditsAsNumber, creditsOfMicro, setCompanyBilling } from './credit-account.ts';
 
 const { newId } = createSystemSecrets();
-let database: Database;
-
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 test('G-32 how a company pays is changed with its line and version, and said where a line is used up', async () => {
   const owner = newId();

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { describe, expect, test } from 'bun:test';
 import { postAt } from '../../../../test/doubles/posted-usage.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
@@ -9,13 +9,8 @@ import { postTransaction } from './ledger.ts';
 import { lastVersionBefore, statementLines, textField } from './statement.ts';
 
 const { newId } = createSystemSecrets();
-let database: Database;
+const database = useMemoryDatabase();
 let accountId = '';
-
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
 
 async function addAccount(): Promise<void> {
   accountId = newId();

@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { openMemoryDatabase } from '../../../../test/doubles/memory-database.ts';
+import { describe, expect, test } from 'bun:test';
 import { letterVectors, openMatchingWorld, scoresOf } from '../../../../test/matching/matching-world.ts';
-import type { Database } from '../../../ports/database.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import type { AnswerCall, Answered, PlatformModelCalls } from './model-calls.ts';
 import { workOffChanges } from './process-changes.ts';
 import { workOffPairs } from './process-pairs.ts';
 import { rerankBest } from './rerank.ts';
 
-let database: Database;
-beforeAll(async () => {
-  database = await openMemoryDatabase();
-}, 60_000);
-afterAll(() => database.close());
+const database = useMemoryDatabase();
 
 const { signal } = new AbortController();
 
