@@ -1,118 +1,353 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { finishedCall } from '../../test/doubles/finished-calls.ts';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../domain/accounts/company.ts';
+import { chargeCalls, insertCalls } from '../domain/calls/settlement/finished-call.ts';
 import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
-import { listTransactions } from '../domain/credits/ledger/ledger.ts';
+import { listTransactions, postTransaction } from '../domain/credits/ledger/ledger.ts';
+import { AUDIT_CHECKS } from '../domain/reconciliation/audit.ts';
+import type { Database } from '../ports/database.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import { adjustCreditsCommand } from './credit-commands.ts';
+import { adjustCreditsCommand, auditCommand } from './credit-commands.ts';
 import { pricesCommand, setPriceCommand } from './model-commands.ts';
 
 const { newId } = createSystemSecrets();
-const company = newId();
-const database = useMemoryDatabase();
-beforeAll(async () => {
-  await addCompany(database, { id: company, name: 'Acme', billingMode: 'PREPAID' });
+
+describe('grants and statements', () => {
+  const database = useMemoryDatabase();
+  const company = newId();
+  beforeAll(async () => {
+    await addCompany(database, { id: company, name: 'Acme', billingMode: 'PREPAID' });
+  });
+  const typed = (command: Command, ...words: string[]) => typedCommand({ database }, command, ...words);
+
+  describe('adjust-credits', () => {
+    const why = (key: string) => ['--reason', 'a gift', '--idempotency-key', key];
+
+    test('P-19 posts an ADJUSTMENT once for its key, and says what the account holds', async () => {
+      const first = await typed(adjustCreditsCommand, company, '12.5', ...why('k1'));
+      expect(first).toEqual({ exitCode: EXIT_OK, lines: [`${company} now holds 12.5 credits`] });
+      const again = await typed(adjustCreditsCommand, company, '12.5', ...why('k1'));
+      expect(again).toEqual({ exitCode: EXIT_OK, lines: [`was done before: ${company} holds 12.5 credits`] });
+      const taken = await typed(adjustCreditsCommand, company, '-20', ...why('k2'));
+      expect(taken.lines).toEqual([`${company} now holds -7.5 credits`]);
+      expect(await listTransactions(database, company, { first: 10 })).toMatchObject([
+        {
+          type: 'ADJUSTMENT',
+          amountMicro: -20_000_000n,
+          contra: 'adjustments',
+          sourceId: 'k2',
+          reason: 'a gift',
+        },
+        { type: 'ADJUSTMENT', amountMicro: 12_500_000n, sourceKind: 'adjustment', sourceId: 'k1' },
+      ]);
+    });
+
+    test('a key that was used for something else changes nothing', async () => {
+      await typed(adjustCreditsCommand, company, '1', ...why('k3'));
+      const { exitCode, lines } = await typed(adjustCreditsCommand, company, '2', ...why('k3'));
+      expect(exitCode).toBe(EXIT_FAILED);
+      expect(lines[0]).toContain(`used for 1 credits to ${company}: nothing was changed`);
+    });
+
+    test('what is no account, or no amount, is told', async () => {
+      const unknown = await typed(adjustCreditsCommand, newId(), '1', ...why('k4'));
+      expect(unknown).toMatchObject({ exitCode: EXIT_FAILED });
+      const zero = await typed(adjustCreditsCommand, company, '0', ...why('k5'));
+      expect(zero.lines).toEqual(['! an amount of zero changes nothing']);
+      const wrong = [
+        [],
+        [company],
+        [company, '1'],
+        [company, '1', '--reason', 'x'],
+        [company, '1', '--idempotency-key', 'x'],
+        [company, '1', '--reason', ' ', '--idempotency-key', 'x'],
+        [company, '1.0000001', ...why('x')],
+        [company, '1e3', ...why('x')],
+        ['acme', '1', ...why('x')],
+        [company, '1', ...why('x'), '--force'],
+        [company, '1', '--reason', 'x'.repeat(501), '--idempotency-key', 'x'],
+      ];
+      for (const words of wrong) {
+        expect((await typed(adjustCreditsCommand, ...words)).exitCode).toBe(EXIT_USAGE);
+      }
+    });
+
+    test('credits are written and read exactly', () => {
+      const amounts: [string, bigint][] = [
+        ['0', 0n],
+        ['0.000001', 1n],
+        ['-0.5', -500_000n],
+        ['1234567.000001', 1_234_567_000_001n],
+      ];
+      for (const [text, micro] of amounts) {
+        expect(microOfCredits(text)).toBe(micro);
+        expect(creditsOfMicro(micro)).toBe(text);
+      }
+      for (const text of ['', '-', '1.', '.5', '1,5', '0x1', '1.0000001'])
+        expect(microOfCredits(text)).toBeNull();
+    });
+  });
+
+  describe('prices', () => {
+    test('G-28 are listed, and one that is set is said', async () => {
+      const { lines } = await typed(pricesCommand);
+      expect(lines).toHaveLength(6);
+      expect(lines).toContain('acme/chat-default from the beginning: prompt 1, cached 0.5, completion 4');
+      const parts = ['--prompt', '2.5', '--cached', '0.25', '--completion', '10'];
+      const from = '2099-01-01T00:00Z';
+      const set = await typed(setPriceCommand, 'acme/chat-default', ...parts, '--from', from);
+      const line = 'acme/chat-default from 2099-01-01T00:00:00.000Z: prompt 2.5, cached 0.25, completion 10';
+      expect(set).toEqual({ exitCode: EXIT_OK, lines: [line] });
+      expect((await typed(pricesCommand)).lines).toContain(line);
+      expect((await typed(setPriceCommand, 'acme/embed-default', ...parts)).exitCode).toBe(EXIT_OK);
+    });
+
+    test('a price in the past, of no alias or in no number is refused', async () => {
+      const parts = ['--prompt', '1', '--cached', '1', '--completion', '1'];
+      const refused = [
+        ['acme/chat-default', ...parts, '--from', '2020-01-01'],
+        ['acme/chat-default', ...parts, '--from', 'tomorrow'],
+        ['svc/chat-default', ...parts],
+        ['acme/chat-default', '--prompt', 'x', '--cached', '1', '--completion', '1'],
+      ];
+      for (const words of refused) {
+        expect((await typed(setPriceCommand, ...words)).exitCode).toBe(EXIT_FAILED);
+      }
+      for (const words of [[], parts, ['acme/chat-default', '--prompt', '1'], ['a', 'b', ...parts]]) {
+        expect((await typed(setPriceCommand, ...words)).exitCode).toBe(EXIT_USAGE);
+      }
+      expect((await typed(pricesCommand, 'all')).exitCode).toBe(EXIT_USAGE);
+    });
+  });
 });
-const typed = (command: Command, ...words: string[]) => typedCommand({ database }, command, ...words);
 
-describe('adjust-credits', () => {
-  const why = (key: string) => ['--reason', 'a gift', '--idempotency-key', key];
-
-  test('P-19 posts an ADJUSTMENT once for its key, and says what the account holds', async () => {
-    const first = await typed(adjustCreditsCommand, company, '12.5', ...why('k1'));
-    expect(first).toEqual({ exitCode: EXIT_OK, lines: [`${company} now holds 12.5 credits`] });
-    const again = await typed(adjustCreditsCommand, company, '12.5', ...why('k1'));
-    expect(again).toEqual({ exitCode: EXIT_OK, lines: [`was done before: ${company} holds 12.5 credits`] });
-    const taken = await typed(adjustCreditsCommand, company, '-20', ...why('k2'));
-    expect(taken.lines).toEqual([`${company} now holds -7.5 credits`]);
-    expect(await listTransactions(database, company, { first: 10 })).toMatchObject([
-      {
-        type: 'ADJUSTMENT',
-        amountMicro: -20_000_000n,
-        contra: 'adjustments',
-        sourceId: 'k2',
-        reason: 'a gift',
-      },
-      { type: 'ADJUSTMENT', amountMicro: 12_500_000n, sourceKind: 'adjustment', sourceId: 'k1' },
+describe('turnpike audit', () => {
+  const database = useMemoryDatabase();
+  const [company, other, key, call] = [newId(), newId(), newId(), newId()];
+  beforeAll(async () => {
+    for (const id of [company, other])
+      await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    await database.transaction((transaction) =>
+      postTransaction(transaction, {
+        accountId: company,
+        type: 'PACK_PURCHASE',
+        amountMicro: 1_000n,
+        contra: 'sales',
+        sourceKind: 'test',
+        sourceId: 'one',
+      }),
+    );
+    const limited = { keyId: key, monthlyLimitMicro: 1_000n };
+    await chargeCalls(database, [
+      finishedCall(company, { id: call, ...limited }),
+      finishedCall(company, limited),
+      finishedCall(company),
+      finishedCall(company, { outcome: 'FAILED' }),
+      finishedCall(other),
+    ]);
+    await insertCalls(database, [
+      finishedCall(company, { outcome: 'REFUSED', tokens: null }),
+      finishedCall(company, { alias: null, tokens: null }),
     ]);
   });
 
-  test('a key that was used for something else changes nothing', async () => {
-    await typed(adjustCreditsCommand, company, '1', ...why('k3'));
-    const { exitCode, lines } = await typed(adjustCreditsCommand, company, '2', ...why('k3'));
+  /** What the audit says of books that somebody has damaged; the damage is undone. */
+  async function auditAfter(damage: string) {
+    let told: Awaited<ReturnType<typeof typedCommand>> | null = null;
+    const undone = new Error('undone');
+    await database
+      .transaction(async (transaction) => {
+        // Triggers, and what references hold, which are triggers too.
+        for (const table of ['credit_transactions', 'model_prices', 'credit_pack_purchases', 'plan_grants']) {
+          await transaction.query(`alter table ${table} disable trigger all`);
+        }
+        await transaction.query(damage);
+        const inside: Database = { ...database, ...transaction, transaction: (work) => work(transaction) };
+        told = await typedCommand({ database: inside }, auditCommand);
+        throw undone;
+      })
+      .catch((error) => {
+        if (error !== undone) throw error;
+      });
+    if (told === null) throw new Error('the audit did not run');
+    return told as Awaited<ReturnType<typeof typedCommand>>;
+  }
+
+  test('P-19 sound books are one line', async () => {
+    const lines = ['the books balance: 2 accounts, 5 transactions, 7 calls'];
+    expect(await typedCommand({ database }, auditCommand)).toEqual({ exitCode: EXIT_OK, lines });
+    const { lines: verbose } = await typedCommand({ database }, auditCommand, '--verbose');
+    expect(verbose).toHaveLength(AUDIT_CHECKS.length + 1);
+    expect(verbose[0]).toBe('checked that the balance of every account is the sum of its transactions');
+    expect((await typedCommand({ database }, auditCommand, 'all')).exitCode).toBe(EXIT_USAGE);
+  });
+
+  const at = `where account_id = '${company}' and version`;
+  const damages: readonly (readonly [string, string, readonly string[]])[] = [
+    [
+      'a balance',
+      `update credit_accounts set balance_micro = balance_micro + 1 where id = '${company}'`,
+      [
+        `account ${company} holds 773 micro-credits, but its transactions sum to 772`,
+        'all accounts hold 697 micro-credits, the contra accounts gave 696',
+      ],
+    ],
+    [
+      'a version',
+      `update credit_accounts set version = 3 where id = '${company}'`,
+      [`account ${company} is at version 3, behind its transaction 4`],
+    ],
+    [
+      'an account',
+      `delete from credit_accounts where id = '${other}'`,
+      [
+        `account ${other} has 1 transactions and no row of its own`,
+        'all accounts hold 772 micro-credits, the contra accounts gave 696',
+      ],
+    ],
+    [
+      'a balance after a transaction',
+      `update credit_transactions set balance_after_micro = 925 ${at} = 2`,
+      [
+        `transaction 2 of account ${company} leaves 925 micro-credits, which is not -76 and the 1000 before it`,
+        `transaction 3 of account ${company} leaves 848 micro-credits, which is not -76 and the 925 before it`,
+      ],
+    ],
+    [
+      'the view of both sides',
+      'create or replace view credit_entries as select account_id::text as account, amount_micro, type, ' +
+        'source_kind, source_id, created_at from credit_transactions',
+      [
+        'both sides of all transactions sum to 696 micro-credits, not to 0',
+        'all accounts hold 696 micro-credits, the contra accounts gave 0',
+      ],
+    ],
+    [
+      'the charge of a call',
+      `update calls set charge_micro = 75 where id = '${call}'`,
+      [
+        `call ${call} of company ${company} costs 75 micro-credits; transaction 2 of account ${company} has the amount -76`,
+        `call ${call} costs 75 micro-credits; its tokens cost 76`,
+      ],
+    ],
+    [
+      'a transaction without its call',
+      `update credit_transactions set source_id = 'another' where source_id = '${call}'`,
+      [
+        `transaction 2 of account ${company} charges for call another, which is not a charged one`,
+        `call ${call} of company ${company} costs 76 micro-credits and was not charged`,
+      ],
+    ],
+    [
+      'a charge on the wrong account',
+      `update calls set company_id = '${other}' where id = '${call}'`,
+      [`call ${call} of company ${other} costs 76 micro-credits; transaction 2 of account ${company} has`],
+    ],
+    [
+      'a call that succeeded without a price',
+      `update calls set price_id = null where id = '${call}'`,
+      [`call ${call} succeeded with tokens and has no price`],
+    ],
+    [
+      'a failed call with a price',
+      `update calls set outcome = 'FAILED' where id = '${call}'`,
+      [`call ${call} is not to be charged and costs 76 micro-credits`],
+    ],
+    [
+      'a price that there is not',
+      `update calls set price_id = '${other}' where id = '${call}'`,
+      [`call ${call} has the price ${other}, which there is not`],
+    ],
+    [
+      'a price that is another alias’s',
+      `update calls set alias = 'svc/chat-cheap' where id = '${call}'`,
+      [`call ${call} has the price 00000000-0000-8000-8000-000000000002, which was not in force for it`],
+    ],
+    [
+      'a price that another had replaced',
+      `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
+       values ('${newId()}', 'chat-default', 1, 1, 1, '2026-01-31T11:59:50Z')`,
+      [`call ${call} has the price 00000000-0000-8000-8000-000000000002, which was not in force for it`],
+    ],
+    [
+      'a day’s usage',
+      `update usage_days set failures = 0 where company_id = '${company}' and failures = 1`,
+      [
+        `usage of company ${company}, key 00000000-0000-0000-0000-000000000000, on 2026-01-31, svc/chat-default: ` +
+          'kept is (4,0,30,12,51,228), its calls sum to (4,1,30,12,51,228)',
+      ],
+    ],
+    [
+      'a day’s usage that is lost',
+      `delete from usage_days where key_id = '${key}'`,
+      [
+        `usage of company ${company}, key ${key}, on 2026-01-31, svc/chat-default: kept is nothing, its calls sum to`,
+      ],
+    ],
+    [
+      'a month’s spending',
+      `update key_months set charge_micro = 153 where key_id = '${key}'`,
+      [`key ${key} in 2026-01: kept is 153 micro-credits, its calls sum to 152`],
+    ],
+    [
+      'a paid invoice that gave nothing back',
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+         last_version, period_start, period_end)
+       values ('${call}', '${company}', 'POSTPAID', 'PAID', 1, 'usd', 76, 1, 2, '2026-01-01', '2026-02-01')`,
+      [`invoice ${call} of company ${company} is PAID, its 76 micro-credits are not given back`],
+    ],
+    [
+      'usage given back for no invoice',
+      `update credit_transactions set source_kind = 'invoice' where source_id = 'one'`,
+      [`transaction 1 of account ${company} is for the invoice one, which is not settled so`],
+    ],
+    [
+      'a purchase without its credits',
+      `insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor, currency,
+         created_at, completed_at, updated_at)
+       values ('${call}', '${company}', '${call}', 'COMPLETED', 500, 1, 'usd', now(), now(), now())`,
+      [
+        `the credit-pack-purchase ${call} of company ${company} is complete, its 500 micro-credits are not posted`,
+      ],
+    ],
+    [
+      'credits without their purchase',
+      `update credit_transactions set source_kind = 'credit-pack-purchase' where source_id = 'one'`,
+      [
+        `transaction 1 of account ${company} is for the credit-pack-purchase one, which is not there or not complete`,
+      ],
+    ],
+    [
+      'a plan grant that was not posted',
+      `insert into plan_grants (provider_invoice_id, company_id, plan_id, provider_subscription_id, kind, period_start,
+         credits_micro, amount_minor, currency, created_at)
+       values ('one', '${company}', '${call}', 's', 'PERIOD', now(), 999, 1, 'usd', now())`,
+      [`the plan-invoice one of company ${company} is complete, its 999 micro-credits are not posted`],
+    ],
+    [
+      'a refund that was not taken',
+      `insert into charge_refunds (charge_id, company_id, source_kind, source_id, amount_minor, currency,
+         refunded_minor, granted_micro, refunded_micro, updated_at)
+       values ('ch_1', '${company}', 'PURCHASE', 'one', 10, 'usd', 5, 1000, 500, now())`,
+      [`of the charge ch_1 of company ${company}, 500 micro-credits are to be taken; taken are 0`],
+    ],
+  ];
+
+  test.each(damages)('P-19 %s that is wrong is named', async (_, damage, expected) => {
+    const { exitCode, lines } = await auditAfter(damage);
     expect(exitCode).toBe(EXIT_FAILED);
-    expect(lines[0]).toContain(`used for 1 credits to ${company}: nothing was changed`);
+    for (const line of expected) expect(lines.join('\n')).toContain(`! ${line}`);
+    expect(lines.at(-1)).toBe(`! the books do not balance: ${lines.length - 1} faults`);
   });
 
-  test('what is no account, or no amount, is told', async () => {
-    const unknown = await typed(adjustCreditsCommand, newId(), '1', ...why('k4'));
-    expect(unknown).toMatchObject({ exitCode: EXIT_FAILED });
-    const zero = await typed(adjustCreditsCommand, company, '0', ...why('k5'));
-    expect(zero.lines).toEqual(['! an amount of zero changes nothing']);
-    const wrong = [
-      [],
-      [company],
-      [company, '1'],
-      [company, '1', '--reason', 'x'],
-      [company, '1', '--idempotency-key', 'x'],
-      [company, '1', '--reason', ' ', '--idempotency-key', 'x'],
-      [company, '1.0000001', ...why('x')],
-      [company, '1e3', ...why('x')],
-      ['acme', '1', ...why('x')],
-      [company, '1', ...why('x'), '--force'],
-      [company, '1', '--reason', 'x'.repeat(501), '--idempotency-key', 'x'],
-    ];
-    for (const words of wrong) {
-      expect((await typed(adjustCreditsCommand, ...words)).exitCode).toBe(EXIT_USAGE);
-    }
-  });
-
-  test('credits are written and read exactly', () => {
-    const amounts: [string, bigint][] = [
-      ['0', 0n],
-      ['0.000001', 1n],
-      ['-0.5', -500_000n],
-      ['1234567.000001', 1_234_567_000_001n],
-    ];
-    for (const [text, micro] of amounts) {
-      expect(microOfCredits(text)).toBe(micro);
-      expect(creditsOfMicro(micro)).toBe(text);
-    }
-    for (const text of ['', '-', '1.', '.5', '1,5', '0x1', '1.0000001'])
-      expect(microOfCredits(text)).toBeNull();
-  });
-});
-
-describe('prices', () => {
-  test('G-28 are listed, and one that is set is said', async () => {
-    const { lines } = await typed(pricesCommand);
-    expect(lines).toHaveLength(6);
-    expect(lines).toContain('acme/chat-default from the beginning: prompt 1, cached 0.5, completion 4');
-    const parts = ['--prompt', '2.5', '--cached', '0.25', '--completion', '10'];
-    const from = '2099-01-01T00:00Z';
-    const set = await typed(setPriceCommand, 'acme/chat-default', ...parts, '--from', from);
-    const line = 'acme/chat-default from 2099-01-01T00:00:00.000Z: prompt 2.5, cached 0.25, completion 10';
-    expect(set).toEqual({ exitCode: EXIT_OK, lines: [line] });
-    expect((await typed(pricesCommand)).lines).toContain(line);
-    expect((await typed(setPriceCommand, 'acme/embed-default', ...parts)).exitCode).toBe(EXIT_OK);
-  });
-
-  test('a price in the past, of no alias or in no number is refused', async () => {
-    const parts = ['--prompt', '1', '--cached', '1', '--completion', '1'];
-    const refused = [
-      ['acme/chat-default', ...parts, '--from', '2020-01-01'],
-      ['acme/chat-default', ...parts, '--from', 'tomorrow'],
-      ['svc/chat-default', ...parts],
-      ['acme/chat-default', '--prompt', 'x', '--cached', '1', '--completion', '1'],
-    ];
-    for (const words of refused) {
-      expect((await typed(setPriceCommand, ...words)).exitCode).toBe(EXIT_FAILED);
-    }
-    for (const words of [[], parts, ['acme/chat-default', '--prompt', '1'], ['a', 'b', ...parts]]) {
-      expect((await typed(setPriceCommand, ...words)).exitCode).toBe(EXIT_USAGE);
-    }
-    expect((await typed(pricesCommand, 'all')).exitCode).toBe(EXIT_USAGE);
+  test('more faults than anybody reads are cut, and it says so', async () => {
+    const { lines } = await auditAfter(
+      `insert into credit_accounts (id, owner, balance_micro)
+       select gen_random_uuid(), 'COMPANY', 1 from generate_series(1, 1200)`,
+    );
+    expect(lines).toContain('! and more faults of this kind than 1000');
   });
 });

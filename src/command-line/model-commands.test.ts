@@ -7,122 +7,181 @@ import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
-import { readCatalogue } from '../domain/models/targets.ts';
+import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import { aliasesCommand, setAliasCommand } from './model-commands.ts';
+import { aliasesCommand, resealKeysCommand, setAliasCommand } from './model-commands.ts';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 const ALIAS = 'acme/chat-default';
 const URL = 'https://one.example/v1';
+const NEW = 'the master key that is to stay, long enough';
+
 const database = useMemoryDatabase();
-let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'turnpike-keys-'));
-  await database.query('delete from model_targets');
-});
-afterEach(() => rm(folder, { recursive: true }));
+describe('models and targets', () => {
+  let folder: string;
 
-async function typed(command: Command, ...words: string[]) {
-  const lines: string[] = [];
-  const terminal = {
-    print: (line: string) => void lines.push(line),
-    complain: (line: string) => void lines.push(`! ${line}`),
-  };
-  const never = () => Promise.reject(new Error('not in this test'));
-  const exitCode = await command.run(
-    {
-      terminal,
-      clock,
-      secrets,
-      database,
-      sharedState: createInProcessState({ clock }),
-      aliasPrefix: 'acme',
-      cipher: async () => cipher,
-      accessTokens: never,
-      migrate: never,
-      jobQueue: {} as never,
-    },
-    words,
-  );
-  return { exitCode, lines };
-}
-
-const fileWith = async (text: string) => {
-  const path = join(folder, 'key');
-  await writeFile(path, text);
-  return path;
-};
-
-describe('set-alias', () => {
-  test('replaces the targets, with a key from a file', async () => {
-    await typed(setAliasCommand, ALIAS, URL, 'old');
-    const path = await fileWith('sk-secret\n');
-    const set = await typed(setAliasCommand, ALIAS, URL, 'new', '--key-file', path, '--weight', '2.5');
-    expect(set).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
-    const { targets } = await readCatalogue(database);
-    expect(targets).toMatchObject([{ alias: 'chat-default', baseUrl: URL, model: 'new', weight: 2.5 }]);
-    expect(await cipher.decrypt(targets[0]?.sealedKey ?? new Uint8Array(), URL)).toBe('sk-secret');
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'turnpike-keys-'));
+    await database.query('delete from model_targets');
   });
+  afterEach(() => rm(folder, { recursive: true }));
 
-  test('adds a target, and gives an alias back to the embedded models', async () => {
-    await typed(setAliasCommand, ALIAS, URL, 'one');
-    const added = await typed(setAliasCommand, ALIAS, URL, 'two', '--add');
-    expect(added).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} has one more target`] });
-    expect((await readCatalogue(database)).targets.map(({ model }) => model)).toEqual(['one', 'two']);
-    expect((await typed(setAliasCommand, ALIAS, '--embedded')).exitCode).toBe(EXIT_OK);
-    expect((await readCatalogue(database)).targets).toEqual([]);
-  });
-
-  test.each([
-    [],
-    [ALIAS],
-    [ALIAS, URL],
-    [ALIAS, URL, 'm', 'sk-on-the-command-line'],
-    [ALIAS, URL, 'm', '--unknown'],
-    [ALIAS, URL, 'm', '--key-file'],
-    [ALIAS, URL, 'm', '--embedded'],
-    [ALIAS, '--embedded', '--add'],
-  ])('says how it is used: %#', async (...words: string[]) => {
-    const { exitCode, lines } = await typed(setAliasCommand, ...words);
-    expect([exitCode, lines.length]).toEqual([EXIT_USAGE, 1]);
-    expect(lines[0]).toStartWith('! usage: turnpike set-alias ALIAS');
-  });
-
-  test('says what is wrong with an alias, a target or a file, and changes nothing', async () => {
-    const complaint = async (...words: string[]) => {
-      const { exitCode, lines } = await typed(setAliasCommand, ...words);
-      expect([exitCode, lines.length]).toEqual([EXIT_FAILED, 1]);
-      return lines[0] ?? '';
+  async function typed(command: Command, ...words: string[]) {
+    const lines: string[] = [];
+    const terminal = {
+      print: (line: string) => void lines.push(line),
+      complain: (line: string) => void lines.push(`! ${line}`),
     };
-    expect(await complaint('svc/chat-default', URL, 'm')).toContain('there is no alias "svc/chat-default"');
-    expect(await complaint(ALIAS, 'one.example', 'm')).toContain('its address must begin with http');
-    expect(await complaint(ALIAS, URL, 'm', '--weight', 'x')).toContain('its weight must');
-    expect(await complaint(ALIAS, URL, 'm', '--key-file', 'key')).toContain('must begin with /');
-    expect(await complaint(ALIAS, URL, 'm', '--key-file', join(folder, 'none'))).toContain('cannot be read');
-    expect(await complaint(ALIAS, URL, 'm', '--key-file', await fileWith('\n'))).toContain('is empty');
-    const large = await fileWith('k'.repeat(9_000));
-    expect(await complaint(ALIAS, URL, 'm', '--key-file', large)).toContain('is too large');
-    expect((await readCatalogue(database)).targets).toEqual([]);
+    const never = () => Promise.reject(new Error('not in this test'));
+    const exitCode = await command.run(
+      {
+        terminal,
+        clock,
+        secrets,
+        database,
+        sharedState: createInProcessState({ clock }),
+        aliasPrefix: 'acme',
+        cipher: async () => cipher,
+        accessTokens: never,
+        migrate: never,
+        jobQueue: {} as never,
+      },
+      words,
+    );
+    return { exitCode, lines };
+  }
+
+  const fileWith = async (text: string) => {
+    const path = join(folder, 'key');
+    await writeFile(path, text);
+    return path;
+  };
+
+  describe('set-alias', () => {
+    test('replaces the targets, with a key from a file', async () => {
+      await typed(setAliasCommand, ALIAS, URL, 'old');
+      const path = await fileWith('sk-secret\n');
+      const set = await typed(setAliasCommand, ALIAS, URL, 'new', '--key-file', path, '--weight', '2.5');
+      expect(set).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
+      const { targets } = await readCatalogue(database);
+      expect(targets).toMatchObject([{ alias: 'chat-default', baseUrl: URL, model: 'new', weight: 2.5 }]);
+      expect(await cipher.decrypt(targets[0]?.sealedKey ?? new Uint8Array(), URL)).toBe('sk-secret');
+    });
+
+    test('adds a target, and gives an alias back to the embedded models', async () => {
+      await typed(setAliasCommand, ALIAS, URL, 'one');
+      const added = await typed(setAliasCommand, ALIAS, URL, 'two', '--add');
+      expect(added).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} has one more target`] });
+      expect((await readCatalogue(database)).targets.map(({ model }) => model)).toEqual(['one', 'two']);
+      expect((await typed(setAliasCommand, ALIAS, '--embedded')).exitCode).toBe(EXIT_OK);
+      expect((await readCatalogue(database)).targets).toEqual([]);
+    });
+
+    test.each([
+      [],
+      [ALIAS],
+      [ALIAS, URL],
+      [ALIAS, URL, 'm', 'sk-on-the-command-line'],
+      [ALIAS, URL, 'm', '--unknown'],
+      [ALIAS, URL, 'm', '--key-file'],
+      [ALIAS, URL, 'm', '--embedded'],
+      [ALIAS, '--embedded', '--add'],
+    ])('says how it is used: %#', async (...words: string[]) => {
+      const { exitCode, lines } = await typed(setAliasCommand, ...words);
+      expect([exitCode, lines.length]).toEqual([EXIT_USAGE, 1]);
+      expect(lines[0]).toStartWith('! usage: turnpike set-alias ALIAS');
+    });
+
+    test('says what is wrong with an alias, a target or a file, and changes nothing', async () => {
+      const complaint = async (...words: string[]) => {
+        const { exitCode, lines } = await typed(setAliasCommand, ...words);
+        expect([exitCode, lines.length]).toEqual([EXIT_FAILED, 1]);
+        return lines[0] ?? '';
+      };
+      expect(await complaint('svc/chat-default', URL, 'm')).toContain('there is no alias "svc/chat-default"');
+      expect(await complaint(ALIAS, 'one.example', 'm')).toContain('its address must begin with http');
+      expect(await complaint(ALIAS, URL, 'm', '--weight', 'x')).toContain('its weight must');
+      expect(await complaint(ALIAS, URL, 'm', '--key-file', 'key')).toContain('must begin with /');
+      expect(await complaint(ALIAS, URL, 'm', '--key-file', join(folder, 'none'))).toContain(
+        'cannot be read',
+      );
+      expect(await complaint(ALIAS, URL, 'm', '--key-file', await fileWith('\n'))).toContain('is empty');
+      const large = await fileWith('k'.repeat(9_000));
+      expect(await complaint(ALIAS, URL, 'm', '--key-file', large)).toContain('is too large');
+      expect((await readCatalogue(database)).targets).toEqual([]);
+    });
+  });
+
+  test('aliases lists kinds and targets, and never a key (G-14)', async () => {
+    const path = await fileWith('sk-secret');
+    await typed(setAliasCommand, ALIAS, URL, 'one', '--key-file', path);
+    await typed(setAliasCommand, ALIAS, `${URL}/`, 'two', '--add', '--weight', '3');
+    const { exitCode, lines } = await typed(aliasesCommand);
+    expect(exitCode).toBe(EXIT_OK);
+    expect(lines.slice(0, 6)).toEqual([
+      'acme/chat-premium (chat)',
+      '  no targets: served by the embedded models',
+      'acme/chat-default (chat)',
+      '  https://one.example/v1 one, weight 1, with a key',
+      '  https://one.example/v1 two, weight 3, no key',
+      'acme/chat-cheap (chat)',
+    ]);
+    expect(lines).toHaveLength(13);
+    expect((await typed(aliasesCommand, 'x')).exitCode).toBe(EXIT_USAGE);
   });
 });
 
-test('aliases lists kinds and targets, and never a key (G-14)', async () => {
-  const path = await fileWith('sk-secret');
-  await typed(setAliasCommand, ALIAS, URL, 'one', '--key-file', path);
-  await typed(setAliasCommand, ALIAS, `${URL}/`, 'two', '--add', '--weight', '3');
-  const { exitCode, lines } = await typed(aliasesCommand);
-  expect(exitCode).toBe(EXIT_OK);
-  expect(lines.slice(0, 6)).toEqual([
-    'acme/chat-premium (chat)',
-    '  no targets: served by the embedded models',
-    'acme/chat-default (chat)',
-    '  https://one.example/v1 one, weight 1, with a key',
-    '  https://one.example/v1 two, weight 3, no key',
-    'acme/chat-cheap (chat)',
-  ]);
-  expect(lines).toHaveLength(13);
-  expect((await typed(aliasesCommand, 'x')).exitCode).toBe(EXIT_USAGE);
+describe('turnpike reseal-keys', () => {
+  const secrets = createSystemSecrets();
+  const clock = createManualClock();
+  const OLD = 'the master key that is to go, long enough';
+  const ADDRESS = 'https://one.example/v1';
+  const under = (...masterKeys: [string, ...string[]]) => createCipher({ masterKeys, secrets });
+  beforeEach(async () => {
+    await database.query('delete from model_targets');
+    const sharedState = createInProcessState({ clock });
+    const parts = { database, sharedState, secrets, prefix: 'svc', cipher: under(OLD) };
+    const target = { baseUrl: ADDRESS, model: 'm', apiKey: 'sk-kept', weight: 1 };
+    await setAliasTargets(parts, 'svc/chat-default', [target, { ...target, apiKey: null }]);
+  });
+
+  async function typed(cipher: ReturnType<typeof under>, ...words: string[]) {
+    const lines: string[] = [];
+    const terminal = {
+      print: (line: string) => void lines.push(line),
+      complain: (line: string) => void lines.push(`! ${line}`),
+    };
+    const never = () => Promise.reject(new Error('not in this test'));
+    const sharedState = createInProcessState({ clock });
+    const system = { clock, secrets, database, sharedState, aliasPrefix: 'svc', jobQueue: {} as never };
+    const context = { terminal, ...system, cipher: async () => cipher, accessTokens: never, migrate: never };
+    return { exitCode: await resealKeysCommand.run(context, words), lines };
+  }
+
+  async function sealedKeys() {
+    const { targets } = await readCatalogue(database);
+    return targets.flatMap(({ sealedKey }) => (sealedKey === null ? [] : [sealedKey]));
+  }
+
+  test('a master key is changed without an outage: all keys open under the new one alone afterwards', async () => {
+    const [before] = await sealedKeys();
+    expect(await under(NEW, OLD).decrypt(before ?? new Uint8Array(), ADDRESS)).toBe('sk-kept');
+    const { exitCode, lines } = await typed(under(NEW, OLD));
+    expect([exitCode, lines]).toEqual([EXIT_OK, ['1 provider keys are encrypted under MASTER_KEY']]);
+    const [after] = await sealedKeys();
+    expect(await under(NEW).decrypt(after ?? new Uint8Array(), ADDRESS)).toBe('sk-kept');
+    expect(lines.join()).not.toContain('sk-kept');
+  });
+
+  test('a key that opens under neither is named and stays as it is', async () => {
+    const [before] = await sealedKeys();
+    const { exitCode, lines } = await typed(under(NEW));
+    expect(exitCode).toBe(EXIT_FAILED);
+    expect(lines.at(-1)).toStartWith(`! the key of ${ADDRESS} behind svc/chat-default opens under neither`);
+    expect(await sealedKeys()).toEqual([before ?? new Uint8Array()]);
+    expect((await typed(under(NEW), 'x')).exitCode).toBe(EXIT_USAGE);
+  });
 });

@@ -1,7 +1,44 @@
-import { expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import type { LogEntry } from '../../ports/log.ts';
-import { createConsoleLines } from './console-lines.ts';
+import { createConsoleLines, createTerminalFormat, formatJsonLine } from './console-lines.ts';
+
+const entry = (parts: Partial<LogEntry>): LogEntry => ({
+  timestamp: '2030-01-02T03:04:05.678Z',
+  level: 'info',
+  message: 'call finished',
+  context: {},
+  ...parts,
+});
+
+const plain = createTerminalFormat({ colours: false });
+
+/** A process that logs 20,000 lines when told to, tells how its event loop fared, and ends when told to. */
+const PROGRAM = `
+  import { createConsoleLines } from './console-lines.ts';
+  import { createStandardOutput } from './console-lines.ts';
+  import { createSystemClock } from '../clock/system-clock.ts';
+  const output = createStandardOutput();
+  const clock = createSystemClock();
+  const lines = createConsoleLines({ output, clock, format: (entry) => entry.message });
+  process.on('message', async (told) => {
+    if (told === 'log') {
+      for (let n = 1; n <= 20_000; n += 1) lines.take({ message: 'line ' + n + ' ' + '.'.repeat(50) });
+      setTimeout(() => process.send('turned, dropped ' + lines.droppedCount()), 5);
+    } else {
+      await lines.flush(20_000);
+      process.send('flushed');
+      process.disconnect();
+    }
+  });
+  process.send('up, terminal ' + output.isTerminal);
+`;
+
+type Child = ReturnType<typeof Bun.spawn>;
 
 /** An output whose reader a test stops and starts. */
 function given(bounds: { maxLines?: number; maxCharacters?: number } = {}) {
@@ -47,6 +84,44 @@ function given(bounds: { maxLines?: number; maxCharacters?: number } = {}) {
       finish?.();
     },
   };
+}
+
+function start(stdout: { stdout: number } | { terminal: object }) {
+  const told: string[] = [];
+  let wake = () => {};
+  const options = {
+    cwd: import.meta.dir,
+    ...stdout,
+    ipc: (message: string) => {
+      told.push(message);
+      wake();
+    },
+  };
+  const child: Child = Bun.spawn(
+    [process.execPath, '-e', PROGRAM],
+    options as Parameters<typeof Bun.spawn>[1],
+  );
+  const heard = async (beginning: string): Promise<string> => {
+    for (;;) {
+      const message = told.find((candidate) => candidate.startsWith(beginning));
+      if (message !== undefined) return message;
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  return { child, heard, hasSaid: (message: string) => told.includes(message) };
+}
+
+function readAvailable(descriptor: number, bytes: Buffer): string {
+  let text = '';
+  for (;;) {
+    try {
+      text += bytes.toString('utf8', 0, readSync(descriptor, bytes));
+    } catch {
+      return text;
+    }
+  }
 }
 
 test('while somebody reads, a line is handed on before take returns', () => {
@@ -137,4 +212,130 @@ test('flush gives up after its wait when nobody reads', async () => {
   const flushing = lines.flush(500);
   await clock.advance(500);
   await flushing;
+});
+
+test('for programs an entry is one JSON object with its context beside its own fields', () => {
+  const line = formatJsonLine(entry({ context: { requestId: 'r1', status: 200 } }));
+  expect(line).toBe(
+    '{"timestamp":"2030-01-02T03:04:05.678Z","level":"info","message":"call finished","requestId":"r1","status":200}',
+  );
+});
+
+test('a field of the context does not pass for the level, the message or the time', () => {
+  const line = formatJsonLine(
+    entry({ context: { level: 'error', message: 'forged', timestamp: 'never', a: 1 } }),
+  );
+  expect(JSON.parse(line)).toEqual({
+    timestamp: '2030-01-02T03:04:05.678Z',
+    level: 'info',
+    message: 'call finished',
+    context_level: 'error',
+    context_message: 'forged',
+    context_timestamp: 'never',
+    a: 1,
+  });
+});
+
+test('for people it is time, level, message and name=value', () => {
+  const context = { model: 'svc/chat', status: 200, why: 'two words', parts: { a: [1] }, none: null };
+  expect(plain(entry({ context }))).toBe(
+    '03:04:05.678 INFO  call finished model=svc/chat status=200 why="two words" parts={"a":[1]} none=null',
+  );
+  const coloured = createTerminalFormat({ colours: true })(entry({ level: 'error' }));
+  expect(coloured).toBe('\x1b[2m03:04:05.678\x1b[0m \x1b[31mERROR\x1b[0m call finished');
+});
+
+test('the stack of an error and of its cause stand on the lines below', () => {
+  const cause = { name: 'TypeError', message: 'reset', stack: 'TypeError: reset\n    at deep (b.ts:2:2)' };
+  const error = { name: 'Error', message: 'failed', stack: 'Error: failed\n    at call (a.ts:1:1)', cause };
+  expect(plain(entry({ level: 'error', context: { error, id: 7 } }))).toBe(
+    [
+      '03:04:05.678 ERROR call finished error="Error: failed" id=7',
+      '    at call (a.ts:1:1)',
+      '    caused by TypeError: reset',
+      '    at deep (b.ts:2:2)',
+    ].join('\n'),
+  );
+});
+
+test('a text from outside neither begins a line nor steers the terminal, in both formats', () => {
+  const text = 'a\n03:04:05.678 ERROR forged\x1b[2J\u009b2J\u2028';
+  const error = { name: 'E', message: text, stack: `E\n at \x1b[2J` };
+  const forged = entry({ message: text, context: { [text]: text, error } });
+  for (const line of [formatJsonLine(forged), plain(forged).replace(/\n {4}at .*$/, '')]) {
+    expect(line).not.toContain('\n');
+    expect(line).not.toContain('\x1b');
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
+  expect(plain(forged)).not.toMatch(/[\0-\x09\x0b-\x1f\x7f-\x9f\u2028]/);
+});
+
+describe('standard output', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'turnpike-output-'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test('a pipe that nobody reads does not stall the process; later it gets the first lines and the count', async () => {
+    const path = join(folder, 'unread');
+    Bun.spawnSync(['mkfifo', path]);
+    const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+    const writer = openSync(path, constants.O_WRONLY);
+    const { child, heard, hasSaid } = start({ stdout: writer });
+    closeSync(writer);
+    expect(await heard('up')).toBe('up, terminal false');
+    child.send('log');
+    const dropped = Number((await heard('turned')).split(' ').at(-1));
+    expect(dropped).toBeGreaterThan(5_000);
+    expect(dropped).toBeLessThan(10_000);
+    child.send('end');
+    let text = '';
+    const bytes = Buffer.alloc(65_536);
+    for (let ended = false; !ended; ) {
+      ended = hasSaid('flushed');
+      text += readAvailable(reader, bytes);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await child.exited).toBe(0);
+    closeSync(reader);
+    const lines = text.trimEnd().split('\n');
+    expect(lines.at(-1)).toBe(`${dropped} log lines were dropped: standard output did not take them`);
+    const numbers = lines.slice(0, -1).map((line) => Number(line.split(' ')[1]));
+    expect(numbers).toEqual(Array.from({ length: 20_000 - dropped }, (_, n) => n + 1));
+  });
+
+  test('a pipe whose reader has gone is harmless', async () => {
+    const path = join(folder, 'gone');
+    Bun.spawnSync(['mkfifo', path]);
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writer = openSync(path, constants.O_WRONLY);
+    const { child, heard } = start({ stdout: writer });
+    closeSync(writer);
+    await heard('up');
+    closeSync(reader);
+    child.send('log');
+    expect(await heard('turned')).toBe('turned, dropped 20000');
+    child.send('end');
+    expect(await heard('flushed')).toBe('flushed');
+    expect(await child.exited).toBe(0);
+  });
+
+  test('a terminal stopped with Ctrl-S does not stall the process, and shows everything once it goes on', async () => {
+    let shown = '';
+    const data = (_terminal: unknown, bytes: Uint8Array) => {
+      shown += Buffer.from(bytes).toString();
+    };
+    const { child, heard } = start({ terminal: { cols: 80, rows: 24, data } });
+    expect(await heard('up')).toBe('up, terminal true');
+    child.terminal?.write('\x13');
+    child.send('log');
+    await heard('turned');
+    child.terminal?.write('\x11');
+    child.send('end');
+    await heard('flushed');
+    expect(await child.exited).toBe(0);
+    expect(shown).toStartWith('line 1 ');
+    expect(shown.trimEnd()).toContain(' log lines were dropped');
+  });
 });

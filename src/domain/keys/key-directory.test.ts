@@ -1,9 +1,26 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { type Forwarder, startForwarder } from '../../../test/doubles/forwarder.ts';
+import { createKeyRecords } from '../../../test/doubles/key-records.ts';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { openKeyDirectory } from '../../../test/doubles/opened-key-directory.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { steerStatements } from '../../../test/doubles/steered-statements.ts';
+import { until } from '../../../test/doubles/until.ts';
+import { givenRedis } from '../../../test/services/given.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import { drawRawKey } from './mint-key.ts';
+import { openRedisState } from '../../adapters/shared-state/redis.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import { addCompany } from '../accounts/company.ts';
+import { createKeyDirectory, createLastUses } from './key-directory.ts';
+import { findKey } from './key-lifecycle.ts';
+import { drawRawKey, mintKey } from './mint-key.ts';
 
 const secrets = createSystemSecrets();
+const MINUTE_MS = 60_000;
+
+const server = givenRedis();
 
 describe('a live key', () => {
   test('is looked up once and then answered for at once, with sets of what it may do', async () => {
@@ -138,5 +155,437 @@ describe('bounds', () => {
     await outcome(four ?? '');
     expect(directory.find(one ?? '')).toMatchObject({ outcome: 'live' });
     expect(directory.find(two ?? '')).toBeInstanceOf(Promise);
+  });
+});
+
+describe('G-23 a revoked key', () => {
+  test('G-23 is dropped at once by the message', async () => {
+    const { records, store, revoke, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    expect(await outcome(rawKey)).toBe('live');
+    await revoke(hash);
+    expect(await outcome(rawKey)).toBe('unknown');
+    expect(store.asked).toHaveLength(2);
+  });
+
+  test('G-23 is dropped within a second where the message was lost, however it was used before', async () => {
+    for (let usedMs = 0; usedMs <= 1_500; usedMs += 50) {
+      const { clock, records, outcome } = await openKeyDirectory();
+      const { rawKey, hash } = records.mint();
+      expect(await outcome(rawKey)).toBe('live');
+      for (let ms = 0; ms < usedMs; ms += 50) {
+        await clock.advance(50);
+        expect(await outcome(rawKey)).toBe('live');
+      }
+      records.revoke(hash);
+      await clock.advance(500);
+      await outcome(rawKey);
+      await clock.advance(500);
+      expect(await outcome(rawKey)).toBe('unknown');
+    }
+  });
+
+  test('G-23 a look-up under way when the message arrives does not bring it back', async () => {
+    const { records, store, revoke, directory, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    store.hold();
+    const early = directory.find(rawKey);
+    await store.held(1);
+    await revoke(hash);
+    const late = directory.find(rawKey);
+    await Promise.resolve();
+    store.release();
+    expect(await early).toEqual({ outcome: 'unknown' });
+    expect(await late).toEqual({ outcome: 'unknown' });
+    expect(await outcome(rawKey)).toBe('unknown');
+  });
+
+  test('G-23 nor does one that runs in the background', async () => {
+    const { clock, records, store, revoke, directory, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    await outcome(rawKey);
+    await clock.advance(600);
+    store.hold();
+    expect(directory.find(rawKey)).toMatchObject({ outcome: 'live' });
+    await clock.advance(25);
+    await store.held(1);
+    await revoke(hash);
+    store.release();
+    expect(await outcome(rawKey)).toBe('unknown');
+  });
+
+  test('G-23 an answer is as old as its question: the time it took counts', async () => {
+    const { clock, records, store, directory, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    store.hold();
+    const early = directory.find(rawKey);
+    await store.held(1);
+    records.revoke(hash);
+    await clock.advance(900);
+    store.release();
+    expect(await early).toMatchObject({ outcome: 'live' });
+    await clock.advance(100);
+    expect(await outcome(rawKey)).toBe('unknown');
+  });
+
+  test('G-23 an answer that is on its way for more than a second is good for nobody who asks now', async () => {
+    const { clock, records, store, directory, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    store.hold();
+    const early = directory.find(rawKey);
+    await store.held(1);
+    records.revoke(hash);
+    await clock.advance(1_001);
+    const late = directory.find(rawKey);
+    store.release();
+    expect(await late).toEqual({ outcome: 'unknown' });
+    expect(await early).toEqual({ outcome: 'unknown' });
+    expect(await outcome(rawKey)).toBe('unknown');
+  });
+});
+
+describe('a gap in the messages', () => {
+  test('drops everything, what is on its way too', async () => {
+    const { records, store, messages, directory, outcome } = await openKeyDirectory();
+    const [known, other] = [records.mint(), records.mint()];
+    expect(await outcome(known.rawKey)).toBe('live');
+    store.hold();
+    const early = directory.find(other.rawKey);
+    await store.held(1);
+    for (const { hash } of [known, other]) records.revoke(hash);
+    messages.gap();
+    store.release();
+    expect(await early).toEqual({ outcome: 'unknown' });
+    expect(await outcome(known.rawKey)).toBe('unknown');
+    expect(await outcome(other.rawKey)).toBe('unknown');
+  });
+
+  test('after gap upon gap during one look-up the store counts as unavailable, and nobody waits for ever', async () => {
+    const { records, store, messages, directory } = await openKeyDirectory();
+    const { rawKey } = records.mint();
+    store.hold();
+    const found = directory.find(rawKey);
+    for (let gaps = 0; gaps < 5; gaps += 1) {
+      await store.held(1);
+      messages.gap();
+      store.release();
+      store.hold();
+    }
+    expect(await found).toEqual({ outcome: 'unavailable' });
+  });
+});
+
+describe('while the store is away', () => {
+  for (const reason of ['unavailable', 'time-out', 'busy'] as const) {
+    test(`(${reason}) a key that was not known is unavailable, and works as soon as the store is back`, async () => {
+      const { records, store, outcome } = await openKeyDirectory();
+      const { rawKey } = records.mint();
+      store.failWith(reason);
+      expect(await outcome(rawKey)).toBe('unavailable');
+      expect(await outcome(rawKey)).toBe('unavailable');
+      store.failWith(null);
+      expect(await outcome(rawKey)).toBe('live');
+    });
+  }
+
+  test('a key that was live works on for ten minutes, without waiting, and no longer', async () => {
+    const { clock, records, store, directory, outcome } = await openKeyDirectory();
+    const { rawKey } = records.mint();
+    await outcome(rawKey);
+    const confirmedAtMs = clock.now();
+    store.failWith('unavailable');
+    await clock.advance(1_000);
+    expect(await outcome(rawKey)).toBe('live');
+    const askedBefore = store.asked.length;
+    while (clock.now() < confirmedAtMs + 10 * MINUTE_MS) {
+      expect(directory.find(rawKey)).toMatchObject({ outcome: 'live' });
+      await clock.advance(100);
+    }
+    // Twice a second is how often the store is tried.
+    expect(store.asked.length - askedBefore).toBeLessThanOrEqual(2 * 600);
+    expect(await outcome(rawKey)).toBe('unavailable');
+    store.failWith(null);
+    expect(await outcome(rawKey)).toBe('live');
+  });
+
+  test('no key works past its own expiry, or past a revocation that was heard of', async () => {
+    const { clock, records, store, messages, outcome } = await openKeyDirectory();
+    const expiring = records.mint({ expiresAt: new Date(clock.now() + MINUTE_MS) });
+    const revoked = records.mint();
+    for (const { rawKey } of [expiring, revoked]) await outcome(rawKey);
+    store.failWith('unavailable');
+    await clock.advance(2_000);
+    for (const { rawKey } of [expiring, revoked]) expect(await outcome(rawKey)).toBe('live');
+    await messages.publish('keys', revoked.hash);
+    expect(await outcome(revoked.rawKey)).toBe('unavailable');
+    await clock.advance(MINUTE_MS);
+    expect(await outcome(expiring.rawKey)).toBe('unavailable');
+  });
+
+  test('what was revoked meanwhile is found out when the store is back, by the call that finds it back', async () => {
+    const { clock, records, store, directory, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    await outcome(rawKey);
+    store.failWith('unavailable');
+    await clock.advance(2_000);
+    expect(await outcome(rawKey)).toBe('live');
+    records.revoke(hash);
+    store.failWith(null);
+    // This one is still answered by what is remembered, and has the store tried in the background.
+    expect(directory.find(rawKey)).toMatchObject({ outcome: 'live' });
+    await clock.advance(500);
+    expect(directory.find(rawKey)).toEqual({ outcome: 'unknown' });
+  });
+
+  test('messages that were lost while the store is away take no key that was live; back, it is asked first', async () => {
+    const { clock, records, store, messages, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    await outcome(rawKey);
+    store.failWith('unavailable');
+    messages.gap();
+    expect(await outcome(rawKey)).toBe('live');
+    records.revoke(hash);
+    store.failWith(null);
+    await clock.advance(1_000);
+    expect(await outcome(rawKey)).toBe('unknown');
+  });
+
+  test('G-23 a store that was away when it was last asked is asked first after a second', async () => {
+    const { clock, records, store, outcome } = await openKeyDirectory();
+    const { rawKey, hash } = records.mint();
+    await outcome(rawKey);
+    store.failWith('unavailable');
+    await clock.advance(2_000);
+    expect(await outcome(rawKey)).toBe('live');
+    store.failWith(null);
+    records.revoke(hash);
+    await clock.advance(1_000);
+    expect(await outcome(rawKey)).toBe('unknown');
+  });
+
+  test('a store that is silent counts as away after a second for keys that were live; others wait', async () => {
+    const { clock, records, store, directory, outcome } = await openKeyDirectory();
+    const [known, other] = [records.mint(), records.mint()];
+    await outcome(known.rawKey);
+    await clock.advance(1_000);
+    store.hold();
+    const answers: string[] = [];
+    const note = (name: string) => (found: { outcome: string }) =>
+      void answers.push(`${name} ${found.outcome}`);
+    void Promise.resolve(directory.find(known.rawKey)).then(note('known'));
+    void Promise.resolve(directory.find(other.rawKey)).then(note('other'));
+    await clock.advance(999);
+    expect(answers).toEqual([]);
+    await clock.advance(1);
+    expect(answers).toEqual(['known live']);
+    await clock.advance(9_000);
+    expect(directory.find(known.rawKey)).toMatchObject({ outcome: 'live' });
+    store.release();
+    await clock.advance(0);
+    expect(answers).toEqual(['known live', 'other live']);
+  });
+
+  test('it is said once when it begins and once when it ends', async () => {
+    const { clock, store, entries, outcome } = await openKeyDirectory();
+    store.failWith('unavailable');
+    for (let n = 0; n < 5; n += 1) await outcome(drawRawKey(secrets));
+    store.failWith(null);
+    for (let n = 0; n < 5; n += 1) await outcome(drawRawKey(secrets));
+    await clock.advance(10_000);
+    expect(entries.map(({ level, message }) => `${level}: ${message}`)).toEqual([
+      'warn: keys cannot be looked up; those in use go on for a while',
+      'info: keys can be looked up again',
+    ]);
+  });
+});
+
+describe('a store that refuses the statement', () => {
+  test('is a fault of ours: it is an error in the log, and no key works on', async () => {
+    const { clock, records, store, entries, outcome } = await openKeyDirectory();
+    const { rawKey } = records.mint();
+    await outcome(rawKey);
+    store.failWith('refused');
+    await clock.advance(1_000);
+    expect(await outcome(rawKey)).toBe('unavailable');
+    expect(entries).toMatchObject([{ level: 'error', message: 'the look-up of keys is refused' }]);
+    store.failWith(null);
+    expect(await outcome(rawKey)).toBe('live');
+  });
+});
+
+describe('a flood of random keys while the store is slow', () => {
+  test('is told at once, to the last in line, when the store turns out to be away', async () => {
+    const { store, outcome } = await openKeyDirectory();
+    store.hold();
+    const flood = Array.from({ length: 5_000 }, () => outcome(drawRawKey(secrets)));
+    await store.held(2);
+    store.failWith('time-out');
+    store.release();
+    expect(new Set(await Promise.all(flood))).toEqual(new Set(['unavailable']));
+    expect(store.asked).toHaveLength(2);
+  });
+
+  test('is bounded, asks two statements at a time, and keys that were live come first', async () => {
+    const { clock, records, store, outcome } = await openKeyDirectory();
+    const known = records.mint();
+    await outcome(known.rawKey);
+    await clock.advance(1_000);
+    store.hold();
+    const flood = Array.from({ length: 12_000 }, () => outcome(drawRawKey(secrets)));
+    await store.held(2);
+    expect(store.asked).toHaveLength(1 + 2);
+    const live = outcome(known.rawKey);
+    await Promise.resolve();
+    store.release();
+    expect(await live).toBe('live');
+    // The third statement after the two that were under way already holds the known key, before 499 others.
+    expect(store.asked[3]?.values[0]).toHaveProperty('0', known.hash);
+    const outcomes = await Promise.all(flood);
+    expect(outcomes.filter((one) => one === 'unknown')).toHaveLength(10_000);
+    expect(outcomes.filter((one) => one === 'unavailable')).toHaveLength(2_000);
+    for (const { values } of store.asked) expect((values[0] as string[]).length).toBeLessThanOrEqual(500);
+  });
+});
+
+test('closed, it answers unavailable, whoever waits in line is told, and no timer is left', async () => {
+  const { clock, records, store, directory } = await openKeyDirectory();
+  const keys = Array.from({ length: 1_200 }, () => records.mint());
+  store.hold();
+  const found = keys.map(({ rawKey }) => Promise.resolve(directory.find(rawKey)));
+  await store.held(2);
+  directory.noteUse(keys[0]?.key.id ?? '');
+  store.release();
+  await directory.close();
+  expect(directory.find(keys[0]?.rawKey ?? '')).toEqual({ outcome: 'unavailable' });
+  const outcomes = (await Promise.all(found)).map(({ outcome }) => outcome);
+  expect(outcomes.filter((outcome) => outcome === 'live')).toHaveLength(1_000);
+  expect(outcomes.filter((outcome) => outcome === 'unavailable')).toHaveLength(200);
+  expect(clock.pendingTimers()).toBe(0);
+});
+
+describe('G-20 when a key was last used', () => {
+  const companyId = secrets.newId();
+  const database = useMemoryDatabase();
+
+  beforeAll(async () => {
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+  });
+
+  async function open() {
+    const clock = createManualClock();
+    const store = steerStatements(database);
+    const { log, entries } = createRecordingLog();
+    const uses = createLastUses({ database: store, clock, log });
+    async function mint(): Promise<string> {
+      const wanted = { companyId, name: 'A key', createdBy: null };
+      const minted = await mintKey({ database, secrets, clock }, wanted);
+      if (minted.outcome !== 'minted') throw new Error(minted.outcome);
+      return minted.key.id;
+    }
+    const lastUse = async (id: string) => (await findKey(database, companyId, id))?.lastUsedAt ?? null;
+    return { clock, store, entries, uses, mint, lastUse };
+  }
+
+  test('is written every half a minute, all keys in one statement, each at its last use', async () => {
+    const { clock, store, uses, mint, lastUse } = await open();
+    const [one, two, unused] = [await mint(), await mint(), await mint()];
+    const start = clock.now();
+    uses.note(one);
+    await clock.advance(10_000);
+    for (let n = 0; n < 1_000; n += 1) uses.note(two);
+    await clock.advance(10_000);
+    uses.note(one);
+    await clock.advance(9_999);
+    expect(store.asked).toEqual([]);
+    await clock.advance(1);
+    await until(async () => (await lastUse(one)) !== null);
+    expect(store.asked).toHaveLength(1);
+    expect(await lastUse(one)).toEqual(new Date(start + 20_000));
+    expect(await lastUse(two)).toEqual(new Date(start + 10_000));
+    expect(await lastUse(unused)).toBeNull();
+    await clock.advance(60_000);
+    expect(store.asked).toHaveLength(1);
+    await uses.close();
+  });
+
+  test('is written when the process ends, and never goes back', async () => {
+    const { clock, uses, mint, lastUse } = await open();
+    const id = await mint();
+    const late = new Date(clock.now() + 5_000);
+    await database.query('update api_keys set last_used_at = $2 where id = $1', [id, late]);
+    uses.note(id);
+    await uses.close();
+    expect(await lastUse(id)).toEqual(late);
+    expect(clock.pendingTimers()).toBe(0);
+    uses.note(id);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
+  test('is lost where it cannot be written, which is said and hinders nobody', async () => {
+    const { clock, store, entries, uses, mint, lastUse } = await open();
+    const id = await mint();
+    store.failWith('unavailable');
+    uses.note(id);
+    await clock.advance(30_000);
+    expect(entries).toMatchObject([{ level: 'warn', context: { keys: 1 } }]);
+    store.failWith(null);
+    uses.note(id);
+    await uses.close();
+    expect(await lastUse(id)).toEqual(new Date(clock.now()));
+  });
+
+  test('of too many keys the first ten thousand are written', async () => {
+    const { store, uses } = await open();
+    for (let n = 0; n < 10_500; n += 1) uses.note(secrets.newId());
+    await uses.close();
+    expect(store.asked.map(({ values }) => (values[0] as string[]).length)).toEqual([10_000]);
+  });
+});
+
+/** The clock stands still, so no answer ever gets too old: only messages and gaps drop anything here. */
+describe.skipIf(server === null)('G-23 keys on Redis', () => {
+  let forwarder: Forwarder;
+  let backend: SharedState;
+  let gateway: SharedState;
+  beforeAll(async () => {
+    const direct = new URL(server ?? '');
+    forwarder = startForwarder(Number(direct.port || 6379));
+    const broken = new URL(direct);
+    broken.hostname = '127.0.0.1';
+    broken.port = String(forwarder.port);
+    const options = { timeoutMs: 2_000, log: createSilentLog(), prefix: 'turnpike-keys-test' };
+    backend = await openRedisState({ ...options, url: direct.href });
+    gateway = await openRedisState({ ...options, url: broken.href });
+  });
+  afterAll(async () => {
+    await Promise.all([backend?.close(), gateway?.close()]);
+    forwarder?.close();
+  });
+
+  test('G-23 a revocation in one process drops the key in another; what happened during a gap is seen after it', async () => {
+    const records = createKeyRecords();
+    const [clock, secrets, log] = [createManualClock(), createSystemSecrets(), createSilentLog()];
+    const directory = await createKeyDirectory({
+      database: records,
+      sharedState: gateway,
+      clock,
+      secrets,
+      log,
+    });
+    const outcome = async (rawKey: string) => (await directory.find(rawKey)).outcome;
+    const [told, lost] = [records.mint(), records.mint()];
+    for (const { rawKey } of [told, lost]) expect(await outcome(rawKey)).toBe('live');
+
+    records.revoke(told.hash);
+    await backend.publish('keys', told.hash);
+    await until(async () => (await outcome(told.rawKey)) === 'unknown');
+
+    forwarder.cut();
+    records.revoke(lost.hash);
+    await backend.publish('keys', lost.hash);
+    expect(await outcome(lost.rawKey)).toBe('live');
+    forwarder.restore();
+    await until(async () => (await outcome(lost.rawKey)) === 'unknown');
+    await directory.close();
   });
 });

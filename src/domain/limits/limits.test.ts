@@ -1,178 +1,450 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { estimateTokens } from './claims.ts';
-import { createLimits, type KeyLimits } from './limits.ts';
-
-const key: KeyLimits = {
-  id: 'key-1',
-  companyId: 'company-1',
-  requestsPerMinute: 3,
-  tokensPerMinute: 1_000,
-  maxCallsInFlight: null,
-};
+import { type CreditHold, createStatePlace, estimateTokens, type HeldLevel } from './claims.ts';
+import { createAddressCount, createLimits, type KeyLimits } from './limits.ts';
 
 const LEVEL = { name: 'balance', value: 1_000, version: 1, ttlMs: 60_000 };
+const TTL_MS = 600_000;
 
-function given(addressRequestsPerMinute = 5, broken?: () => boolean, ownShare = 1) {
-  const clock = createManualClock(1_000_000);
-  const { log, entries } = createRecordingLog();
-  const real = createInProcessState({ clock, log });
-  const sharedState: SharedState = {
-    ...real,
-    reserve: async (...words) => (broken?.() ? Promise.reject(new Error('away')) : real.reserve(...words)),
-  };
-  const ownState = createInProcessState({ clock, log });
-  const limits = createLimits({ sharedState, ownState, clock, log, ownShare, addressRequestsPerMinute });
-  return { limits, clock, entries };
+/** The sum of what is held, by an entry that holds nothing. */
+async function heldIn(state: SharedState): Promise<number | undefined> {
+  const look = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: 1_000_000 } as const;
+  const looked = await state.reserve('company-1', [{ kind: 'held', name: 'balance', ...look }]);
+  return looked.outcome === 'level-unknown' ? undefined : looked.standings[0]?.used;
 }
 
-describe('G-39 requests of one address', () => {
-  test('G-39 pass up to the limit; the next is refused for exactly as long as the window lasts', async () => {
-    const { limits, clock } = given(5);
-    for (let n = 0; n < 5; n += 1) expect(await limits.countAddress('a')).toEqual({ outcome: 'admitted' });
-    await clock.advance(20_000);
-    expect(await limits.countAddress('a')).toEqual({ outcome: 'refused', retryAfterMs: 40_000 });
-    expect(await limits.countAddress('b')).toEqual({ outcome: 'admitted' });
-    await clock.advance(39_999);
-    expect((await limits.countAddress('a')).outcome).toBe('refused');
-    await clock.advance(1);
-    expect((await limits.countAddress('a')).outcome).toBe('admitted');
+describe('limits of keys and addresses', () => {
+  const key: KeyLimits = {
+    id: 'key-1',
+    companyId: 'company-1',
+    requestsPerMinute: 3,
+    tokensPerMinute: 1_000,
+    maxCallsInFlight: null,
+  };
+
+  function given(addressRequestsPerMinute = 5, broken?: () => boolean, ownShare = 1) {
+    const clock = createManualClock(1_000_000);
+    const { log, entries } = createRecordingLog();
+    const real = createInProcessState({ clock, log });
+    const sharedState: SharedState = {
+      ...real,
+      reserve: async (...words) => (broken?.() ? Promise.reject(new Error('away')) : real.reserve(...words)),
+    };
+    const ownState = createInProcessState({ clock, log });
+    const limits = createLimits({ sharedState, ownState, clock, log, ownShare, addressRequestsPerMinute });
+    return { limits, clock, entries };
+  }
+
+  describe('G-39 requests of one address', () => {
+    test('G-39 pass up to the limit; the next is refused for exactly as long as the window lasts', async () => {
+      const { limits, clock } = given(5);
+      for (let n = 0; n < 5; n += 1) expect(await limits.countAddress('a')).toEqual({ outcome: 'admitted' });
+      await clock.advance(20_000);
+      expect(await limits.countAddress('a')).toEqual({ outcome: 'refused', retryAfterMs: 40_000 });
+      expect(await limits.countAddress('b')).toEqual({ outcome: 'admitted' });
+      await clock.advance(39_999);
+      expect((await limits.countAddress('a')).outcome).toBe('refused');
+      await clock.advance(1);
+      expect((await limits.countAddress('a')).outcome).toBe('admitted');
+    });
+
+    test('0 is no limit', async () => {
+      const { limits } = given(0);
+      for (let n = 0; n < 50; n += 1) expect((await limits.countAddress('a')).outcome).toBe('admitted');
+    });
   });
 
-  test('0 is no limit', async () => {
-    const { limits } = given(0);
-    for (let n = 0; n < 50; n += 1) expect((await limits.countAddress('a')).outcome).toBe('admitted');
-  });
-});
+  describe("G-40 a key's limits", () => {
+    test('G-40 requests: past the limit refused, naming it, with an exact time; nothing else is consumed', async () => {
+      const { limits, clock } = given();
+      for (let n = 0; n < 3; n += 1)
+        expect((await limits.reserve(key, `c${n}`, 10, [])).outcome).toBe('admitted');
+      await clock.advance(10_000);
+      const refused = await limits.reserve(key, 'c4', 10, []);
+      expect(refused).toMatchObject({ outcome: 'refused', by: 'requests', retryAfterMs: 50_000 });
+      if (refused.outcome !== 'refused') throw new Error('admitted');
+      expect(refused.allowances.tokens).toEqual({ limit: 1_000, remaining: 970, resetMs: 50_000 });
+    });
 
-describe("G-40 a key's limits", () => {
-  test('G-40 requests: past the limit refused, naming it, with an exact time; nothing else is consumed', async () => {
-    const { limits, clock } = given();
+    test('G-40 tokens: parallel calls cannot pass together what one alone may not', async () => {
+      const { limits } = given();
+      const outcomes = await Promise.all([1, 2, 3].map((n) => limits.reserve(key, `c${n}`, 400, [])));
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['admitted', 'admitted', 'refused']);
+      expect(outcomes[2]).toMatchObject({ by: 'tokens' });
+    });
+
+    test('G-40 a call alone in its window always passes, however large its estimate', async () => {
+      const { limits } = given();
+      const admitted = await limits.reserve(key, 'c1', 10_000_000, []);
+      expect(admitted).toMatchObject({ outcome: 'admitted', allowances: { tokens: { remaining: 0 } } });
+    });
+
+    test('G-40 real usage takes the place of the estimate, in the same window only', async () => {
+      const { limits, clock } = given();
+      const first = await limits.reserve(key, 'c1', 900, []);
+      if (first.outcome !== 'admitted') throw new Error('refused');
+      await first.reservation.end(100, []);
+      expect((await limits.look(key)).tokens.remaining).toBe(900);
+      const second = await limits.reserve(key, 'c2', 500, []);
+      if (second.outcome !== 'admitted') throw new Error('refused');
+      await clock.advance(60_000);
+      expect((await limits.reserve(key, 'c3', 200, [])).outcome).toBe('admitted');
+      await second.reservation.end(0, []);
+      expect((await limits.look(key)).tokens.remaining).toBe(800);
+    });
+
+    test('G-31 unknown usage keeps the estimate', async () => {
+      const { limits } = given();
+      const admitted = await limits.reserve(key, 'c1', 600, []);
+      if (admitted.outcome !== 'admitted') throw new Error('refused');
+      await admitted.reservation.end(null, []);
+      expect((await limits.look(key)).tokens.remaining).toBe(400);
+    });
+
+    test('calls in flight: a place is free again when a call ends, or a while after its process died', async () => {
+      const { limits, clock } = given();
+      const narrow = { ...key, requestsPerMinute: 100, maxCallsInFlight: 1 };
+      const first = await limits.reserve(narrow, 'c1', 1, []);
+      if (first.outcome !== 'admitted') throw new Error('refused');
+      expect(await limits.reserve(narrow, 'c2', 1, [])).toMatchObject({
+        outcome: 'refused',
+        by: 'calls in flight',
+      });
+      // A call that runs for long keeps its place.
+      for (let half = 0; half < 10; half += 1) await clock.advance(45_000);
+      expect((await limits.reserve(narrow, 'c2', 1, [])).outcome).toBe('refused');
+      await first.reservation.end(1, []);
+      expect((await limits.reserve(narrow, 'c3', 1, [])).outcome).toBe('admitted');
+    });
+  });
+
+  test('while shared state is away each process limits by itself, says so once, and returns', async () => {
+    let isAway = true;
+    const { limits, clock, entries } = given(5, () => isAway);
     for (let n = 0; n < 3; n += 1)
       expect((await limits.reserve(key, `c${n}`, 10, [])).outcome).toBe('admitted');
-    await clock.advance(10_000);
-    const refused = await limits.reserve(key, 'c4', 10, []);
-    expect(refused).toMatchObject({ outcome: 'refused', by: 'requests', retryAfterMs: 50_000 });
-    if (refused.outcome !== 'refused') throw new Error('admitted');
-    expect(refused.allowances.tokens).toEqual({ limit: 1_000, remaining: 970, resetMs: 50_000 });
+    expect((await limits.reserve(key, 'c4', 10, [])).outcome).toBe('refused');
+    await clock.advance(5_000);
+    await limits.look(key);
+    expect(entries.filter(({ level }) => level === 'error')).toHaveLength(1);
+    isAway = false;
+    await clock.advance(1_000);
+    expect((await limits.reserve(key, 'c5', 10, [])).outcome).toBe('admitted');
+    isAway = true;
+    await limits.look(key);
+    expect(entries.filter(({ level }) => level === 'error')).toHaveLength(2);
   });
 
-  test('G-40 tokens: parallel calls cannot pass together what one alone may not', async () => {
-    const { limits } = given();
-    const outcomes = await Promise.all([1, 2, 3].map((n) => limits.reserve(key, `c${n}`, 400, [])));
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['admitted', 'admitted', 'refused']);
-    expect(outcomes[2]).toMatchObject({ by: 'tokens' });
-  });
-
-  test('G-40 a call alone in its window always passes, however large its estimate', async () => {
-    const { limits } = given();
-    const admitted = await limits.reserve(key, 'c1', 10_000_000, []);
-    expect(admitted).toMatchObject({ outcome: 'admitted', allowances: { tokens: { remaining: 0 } } });
-  });
-
-  test('G-40 real usage takes the place of the estimate, in the same window only', async () => {
-    const { limits, clock } = given();
-    const first = await limits.reserve(key, 'c1', 900, []);
-    if (first.outcome !== 'admitted') throw new Error('refused');
-    await first.reservation.end(100, []);
-    expect((await limits.look(key)).tokens.remaining).toBe(900);
-    const second = await limits.reserve(key, 'c2', 500, []);
-    if (second.outcome !== 'admitted') throw new Error('refused');
-    await clock.advance(60_000);
-    expect((await limits.reserve(key, 'c3', 200, [])).outcome).toBe('admitted');
-    await second.reservation.end(0, []);
-    expect((await limits.look(key)).tokens.remaining).toBe(800);
-  });
-
-  test('G-31 unknown usage keeps the estimate', async () => {
-    const { limits } = given();
-    const admitted = await limits.reserve(key, 'c1', 600, []);
-    if (admitted.outcome !== 'admitted') throw new Error('refused');
-    await admitted.reservation.end(null, []);
-    expect((await limits.look(key)).tokens.remaining).toBe(400);
-  });
-
-  test('calls in flight: a place is free again when a call ends, or a while after its process died', async () => {
-    const { limits, clock } = given();
-    const narrow = { ...key, requestsPerMinute: 100, maxCallsInFlight: 1 };
-    const first = await limits.reserve(narrow, 'c1', 1, []);
-    if (first.outcome !== 'admitted') throw new Error('refused');
-    expect(await limits.reserve(narrow, 'c2', 1, [])).toMatchObject({
+  test('while shared state is away a process grants its share of the limits, at least one, and all of the credits', async () => {
+    let isAway = true;
+    const { limits, clock, entries } = given(6, () => isAway, 0.5);
+    const holds = [
+      { name: 'balance', amount: 900, maxAgeMs: 1_000, graceMs: 1_000, read: async () => LEVEL },
+    ];
+    const wide = { ...key, requestsPerMinute: 6, maxCallsInFlight: 1 };
+    expect((await limits.reserve(wide, 'c1', 10, holds)).outcome).toBe('admitted');
+    expect(await limits.reserve(wide, 'c2', 10, [])).toMatchObject({
       outcome: 'refused',
       by: 'calls in flight',
     });
-    // A call that runs for long keeps its place.
-    for (let half = 0; half < 10; half += 1) await clock.advance(45_000);
-    expect((await limits.reserve(narrow, 'c2', 1, [])).outcome).toBe('refused');
-    await first.reservation.end(1, []);
-    expect((await limits.reserve(narrow, 'c3', 1, [])).outcome).toBe('admitted');
+    const open = { ...wide, maxCallsInFlight: null };
+    for (const id of ['c3', 'c4']) expect((await limits.reserve(open, id, 10, [])).outcome).toBe('admitted');
+    expect(await limits.reserve(open, 'c5', 10, [])).toMatchObject({ outcome: 'refused', by: 'requests' });
+    for (let n = 0; n < 3; n += 1) expect((await limits.countAddress('a')).outcome).toBe('admitted');
+    expect((await limits.countAddress('a')).outcome).toBe('refused');
+    expect(limits.isAlone()).toBe(true);
+    isAway = false;
+    await clock.advance(1_000);
+    for (const id of ['c6', 'c7', 'c8', 'c9']) await limits.reserve(open, id, 10, []);
+    expect((await limits.reserve(open, 'c10', 10, [])).outcome).toBe('admitted');
+    expect(limits.isAlone()).toBe(false);
+    expect(entries.map(({ message }) => message)).toContain(
+      'limits are kept by all processes together again',
+    );
+  });
+
+  test('G-29 with shared state and the database both away, what the last commits left is held against', async () => {
+    let isAway = false;
+    const { limits } = given(0, () => isAway);
+    const unread = {
+      name: 'balance',
+      amount: 600,
+      maxAgeMs: 60_000,
+      graceMs: 60_000,
+      read: async () => LEVEL,
+    };
+    const before = await limits.reserve(key, 'c1', 10, [unread]);
+    if (before.outcome !== 'admitted') throw new Error(before.outcome);
+    await before.reservation.end(10, [{ ...LEVEL, value: 900, version: 2 }]);
+    isAway = true;
+    const holds = [{ ...unread, read: async () => null }];
+    expect((await limits.reserve(key, 'c2', 10, holds)).outcome).toBe('admitted');
+    expect((await limits.reserve(key, 'c3', 10, holds)).outcome).toBe('admitted');
+    expect(await limits.reserve(key, 'c4', 10, holds)).toMatchObject({ outcome: 'not-payable', level: 900 });
+    const other = { ...key, companyId: 'company-2' };
+    expect((await limits.reserve(other, 'c5', 10, holds)).outcome).toBe('unknown-level');
+  });
+
+  test('the estimate is cheap: bytes by four and what may be answered, for each choice', () => {
+    expect(estimateTokens(400, 50, 1)).toBe(150);
+    expect(estimateTokens(400, 50, 3)).toBe(250);
+    expect(estimateTokens(401, null, 1)).toBe(1_101);
+    expect(estimateTokens(0, 0, 0)).toBe(0);
+    expect(estimateTokens(1, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)).toBe(2 ** 40);
   });
 });
 
-test('while shared state is away each process limits by itself, says so once, and returns', async () => {
-  let isAway = true;
-  const { limits, clock, entries } = given(5, () => isAway);
-  for (let n = 0; n < 3; n += 1)
-    expect((await limits.reserve(key, `c${n}`, 10, [])).outcome).toBe('admitted');
-  expect((await limits.reserve(key, 'c4', 10, [])).outcome).toBe('refused');
-  await clock.advance(5_000);
-  await limits.look(key);
-  expect(entries.filter(({ level }) => level === 'error')).toHaveLength(1);
-  isAway = false;
-  await clock.advance(1_000);
-  expect((await limits.reserve(key, 'c5', 10, [])).outcome).toBe('admitted');
-  isAway = true;
-  await limits.look(key);
-  expect(entries.filter(({ level }) => level === 'error')).toHaveLength(2);
-});
+describe('G-39 requests of an address, counted ahead', () => {
+  function given(processes: number, requestsPerMinute = 600) {
+    const clock = createManualClock();
+    const log = createSilentLog();
+    const real = createInProcessState({ clock });
+    const steps = { reserve: 0, settle: 0 };
+    const sharedState: SharedState = {
+      ...real,
+      reserve: (...words) => {
+        steps.reserve += 1;
+        return real.reserve(...words);
+      },
+      settle: (...words) => {
+        steps.settle += 1;
+        return real.settle(...words);
+      },
+    };
+    const counts = Array.from({ length: processes }, () => {
+      const place = createStatePlace({ sharedState, ownState: real, clock, log });
+      return createAddressCount({ place, clock, requestsPerMinute });
+    });
+    const count = async (n: number, address = 'a') => (await counts[n % processes]?.(address))?.outcome;
+    return { clock, steps, count, counts };
+  }
 
-test('while shared state is away a process grants its share of the limits, at least one, and all of the credits', async () => {
-  let isAway = true;
-  const { limits, clock, entries } = given(6, () => isAway, 0.5);
-  const holds = [{ name: 'balance', amount: 900, maxAgeMs: 1_000, graceMs: 1_000, read: async () => LEVEL }];
-  const wide = { ...key, requestsPerMinute: 6, maxCallsInFlight: 1 };
-  expect((await limits.reserve(wide, 'c1', 10, holds)).outcome).toBe('admitted');
-  expect(await limits.reserve(wide, 'c2', 10, [])).toMatchObject({
-    outcome: 'refused',
-    by: 'calls in flight',
+  test('G-39 one process lets exactly the limit pass, one by one or all at once, and takes few steps for it', async () => {
+    const one = given(1);
+    for (let n = 0; n < 600; n += 1) expect(await one.count(0)).toBe('admitted');
+    expect(await one.count(0)).toBe('refused');
+    expect(one.steps.reserve).toBeLessThan(400);
+    const all = given(1);
+    const outcomes = await Promise.all(Array.from({ length: 1_000 }, () => all.count(0)));
+    expect(outcomes.filter((outcome) => outcome === 'admitted')).toHaveLength(600);
   });
-  const open = { ...wide, maxCallsInFlight: null };
-  for (const id of ['c3', 'c4']) expect((await limits.reserve(open, id, 10, [])).outcome).toBe('admitted');
-  expect(await limits.reserve(open, 'c5', 10, [])).toMatchObject({ outcome: 'refused', by: 'requests' });
-  for (let n = 0; n < 3; n += 1) expect((await limits.countAddress('a')).outcome).toBe('admitted');
-  expect((await limits.countAddress('a')).outcome).toBe('refused');
-  expect(limits.isAlone()).toBe(true);
-  isAway = false;
-  await clock.advance(1_000);
-  for (const id of ['c6', 'c7', 'c8', 'c9']) await limits.reserve(open, id, 10, []);
-  expect((await limits.reserve(open, 'c10', 10, [])).outcome).toBe('admitted');
-  expect(limits.isAlone()).toBe(false);
-  expect(entries.map(({ message }) => message)).toContain('limits are kept by all processes together again');
+
+  test('G-39 several processes never let more than the limit pass, and together all of it', async () => {
+    const { count } = given(4);
+    let admitted = 0;
+    for (let n = 0; n < 700; n += 1) if ((await count(n)) === 'admitted') admitted += 1;
+    expect(admitted).toBe(600);
+  });
+
+  test('G-39 what one process does not hand out goes back, for the others', async () => {
+    const { clock, steps, count } = given(2);
+    for (let n = 0; n < 3; n += 1) await count(0);
+    expect(steps.settle).toBe(0);
+    await clock.advance(1_000);
+    expect(steps.settle).toBe(1);
+    let admitted = 3;
+    for (let n = 0; n < 700; n += 1) if ((await count(1)) === 'admitted') admitted += 1;
+    expect(admitted).toBe(600);
+    expect(clock.pendingTimers()).toBeLessThanOrEqual(1);
+  });
+
+  test('G-39 nothing is handed out past the end of its minute, and each address counts for itself', async () => {
+    const { clock, count } = given(1);
+    for (let n = 0; n < 300; n += 1) await count(0);
+    expect(await count(0, 'b')).toBe('admitted');
+    await clock.advance(59_990);
+    for (let n = 0; n < 5; n += 1) await count(0);
+    await clock.advance(10);
+    for (let n = 0; n < 600; n += 1) expect(await count(0)).toBe('admitted');
+    expect(await count(0)).toBe('refused');
+  });
+
+  test('in steady use it answers at once', async () => {
+    const { count, counts } = given(1);
+    await count(0);
+    await count(0);
+    expect(counts[0]?.('a')).not.toBeInstanceOf(Promise);
+  });
 });
 
-test('G-29 with shared state and the database both away, what the last commits left is held against', async () => {
-  let isAway = false;
-  const { limits } = given(0, () => isAway);
-  const unread = { name: 'balance', amount: 600, maxAgeMs: 60_000, graceMs: 60_000, read: async () => LEVEL };
-  const before = await limits.reserve(key, 'c1', 10, [unread]);
-  if (before.outcome !== 'admitted') throw new Error(before.outcome);
-  await before.reservation.end(10, [{ ...LEVEL, value: 900, version: 2 }]);
-  isAway = true;
-  const holds = [{ ...unread, read: async () => null }];
-  expect((await limits.reserve(key, 'c2', 10, holds)).outcome).toBe('admitted');
-  expect((await limits.reserve(key, 'c3', 10, holds)).outcome).toBe('admitted');
-  expect(await limits.reserve(key, 'c4', 10, holds)).toMatchObject({ outcome: 'not-payable', level: 900 });
-  const other = { ...key, companyId: 'company-2' };
-  expect((await limits.reserve(other, 'c5', 10, holds)).outcome).toBe('unknown-level');
-});
+describe('credits that a call holds', () => {
+  const key: KeyLimits = {
+    id: 'key-1',
+    companyId: 'company-1',
+    requestsPerMinute: 1_000,
+    tokensPerMinute: 1_000_000,
+    maxCallsInFlight: null,
+  };
 
-test('the estimate is cheap: bytes by four and what may be answered, for each choice', () => {
-  expect(estimateTokens(400, 50, 1)).toBe(150);
-  expect(estimateTokens(400, 50, 3)).toBe(250);
-  expect(estimateTokens(401, null, 1)).toBe(1_101);
-  expect(estimateTokens(0, 0, 0)).toBe(0);
-  expect(estimateTokens(1, Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)).toBe(2 ** 40);
+  function given() {
+    const clock = createManualClock(1_000_000);
+    const { log, entries } = createRecordingLog();
+    const outage = { shared: false, settles: false, database: false };
+    const real = createInProcessState({ clock, log });
+    const away = () => Promise.reject(new Error('away'));
+    const sharedState: SharedState = {
+      ...real,
+      reserve: (...words) => (outage.shared ? away() : real.reserve(...words)),
+      settle: (...words) => (outage.shared || outage.settles ? away() : real.settle(...words)),
+    };
+    const ownState = createInProcessState({ clock, log });
+    const limits = createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute: 0 });
+    const account = { value: 100, version: 1, reads: 0 };
+    const level = (): HeldLevel => ({
+      name: 'balance',
+      value: account.value,
+      version: account.version,
+      ttlMs: TTL_MS,
+    });
+    const hold = (amount: number): CreditHold => ({
+      name: 'balance',
+      amount,
+      maxAgeMs: 5_000,
+      graceMs: TTL_MS,
+      async read() {
+        account.reads += 1;
+        return outage.database ? null : level();
+      },
+    });
+    let calls = 0;
+    const start = (amount: number) => {
+      calls += 1;
+      return limits.reserve(key, `call-${calls}`, 0, [hold(amount)]);
+    };
+    async function begin(amount: number) {
+      const started = await start(amount);
+      if (started.outcome !== 'admitted') throw new Error(`refused: ${started.outcome}`);
+      return started.reservation;
+    }
+    const charge = (amount: number) => {
+      account.value -= amount;
+      account.version += 1;
+      return [level()];
+    };
+    const held = () => heldIn(real);
+    return { limits, held, clock, entries, outage, account, level, start, begin, charge };
+  }
+
+  describe('G-29 what a call holds', () => {
+    test('a level is read once, then kept fresh by what commits say of it', async () => {
+      const { begin, charge, clock, account } = given();
+      for (let n = 0; n < 5; n += 1) {
+        const call = await begin(10);
+        await clock.advance(4_000);
+        await call.end(0, charge(1));
+      }
+      expect(account.reads).toBe(1);
+      await clock.advance(5_001);
+      await begin(10);
+      expect(account.reads).toBe(2);
+    });
+
+    test('a lone call passes on any positive level; others while the held sum is below it', async () => {
+      const { begin, start, account } = given();
+      const first = await begin(1_000_000);
+      expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 100 });
+      await first.end(0, []);
+      await begin(60);
+      await begin(60);
+      expect((await start(1)).outcome).toBe('not-payable');
+      account.value = 0;
+    });
+
+    test('G-37 credits refuse before the key’s limits do, and consume none of them', async () => {
+      const { limits, start, account } = given();
+      account.value = 0;
+      const refused = await start(1);
+      expect(refused).toMatchObject({ outcome: 'not-payable', level: 0 });
+      expect((await limits.look(key)).requests.remaining).toBe(1_000);
+    });
+
+    test('the end of a call gives its hold back and sets the level in one step', async () => {
+      const { begin, start, charge, held } = given();
+      const call = await begin(100);
+      await call.end(0, charge(100));
+      expect(await held()).toBe(0);
+      expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 0 });
+    });
+
+    test('G-33 a call that waits in the journal keeps its hold, however long, until its commit is known', async () => {
+      const { begin, start, charge, held, clock } = given();
+      const call = await begin(100);
+      const committed = Promise.withResolvers<HeldLevel[]>();
+      await call.end(0, committed.promise);
+      for (let n = 0; n < 20; n += 1) await clock.advance(30_000);
+      expect(await held()).toBe(100);
+      expect((await start(1)).outcome).toBe('not-payable');
+      committed.resolve(charge(40));
+      await clock.advance(0);
+      expect(await held()).toBe(0);
+      expect((await start(1)).outcome).toBe('admitted');
+      expect(clock.pendingTimers()).toBe(1);
+    });
+
+    test('the hold of a process that died ends by itself', async () => {
+      const { clock, held } = given();
+      const state = createInProcessState({ clock });
+      const other = createLimits({
+        sharedState: state,
+        ownState: createInProcessState({ clock }),
+        clock: { ...clock, after: () => ({ cancel() {} }) },
+        log: createRecordingLog().log,
+        addressRequestsPerMinute: 0,
+      });
+      const read = async () => ({ name: 'balance', value: 1, version: 1, ttlMs: TTL_MS });
+      const hold = { name: 'balance', amount: 5, maxAgeMs: 5_000, graceMs: TTL_MS, read };
+      await other.reserve(key, 'call', 0, [hold]);
+      await clock.advance(89_000);
+      expect(await heldIn(state)).toBe(5);
+      await clock.advance(1_001);
+      expect(await heldIn(state)).toBe(0);
+      expect(await held()).toBe(0);
+    });
+
+    test('what could not be given back is given back once shared state answers again', async () => {
+      const { begin, charge, held, clock, outage, entries } = given();
+      const call = await begin(100);
+      outage.settles = true;
+      await call.end(0, charge(1));
+      expect(entries.some(({ level }) => level === 'warn')).toBe(true);
+      outage.settles = false;
+      expect(await held()).toBe(100);
+      await clock.advance(5_000);
+      expect(await held()).toBe(0);
+    });
+  });
+
+  describe('when something is away', () => {
+    test('the database: the last level serves for the time of grace, an unknown one admits nobody', async () => {
+      const { begin, start, clock, outage } = given();
+      outage.database = true;
+      expect(await start(1)).toEqual({ outcome: 'unknown-level' });
+      outage.database = false;
+      await (await begin(1)).end(0, []);
+      outage.database = true;
+      await clock.advance(TTL_MS - 10_000);
+      expect((await start(1)).outcome).toBe('admitted');
+      await clock.advance(10_001);
+      expect(await start(1)).toEqual({ outcome: 'unknown-level' });
+    });
+
+    test('shared state: each process holds by itself, against the level it reads, and settles where it reserved', async () => {
+      const { begin, start, charge, held, clock, outage } = given();
+      const before = await begin(100);
+      outage.shared = true;
+      const during = await begin(100);
+      expect((await start(1)).outcome).toBe('not-payable');
+      await during.end(0, charge(50));
+      expect((await start(1)).outcome).toBe('admitted');
+      outage.shared = false;
+      await clock.advance(1_000);
+      expect(await held()).toBe(100);
+      await before.end(0, []);
+      expect(await held()).toBe(0);
+    });
+  });
 });

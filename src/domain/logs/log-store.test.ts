@@ -1,9 +1,15 @@
-import { expect, test } from 'bun:test';
+import { beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import type { Database, SqlValue } from '../../ports/database.ts';
-import { createKeptLog, type LogTrouble } from './log-store.ts';
+import type { LogEntry } from '../../ports/log.ts';
+import { findEntries } from './log-queries.ts';
+import { createKeptLog, createLogPruner, type LogTrouble } from './log-store.ts';
 
 type Mode = 'up' | 'down' | 'refusing' | 'hanging' | 'not pruning';
+
+const NOW = Date.UTC(2030, 0, 1);
 
 /** A database that only counts what it is given, and that a test turns off and on. */
 function given() {
@@ -217,4 +223,113 @@ test('close does not wait longer than a few seconds for a database that hangs', 
   await clock.advance(100);
   await closing;
   expect(clock.pendingTimers()).toBe(0);
+});
+
+describe('old entries', () => {
+  const database = useMemoryDatabase();
+  beforeEach(() => database.script('truncate log_entries'));
+
+  /** Rows numbered from 1, one a second, the last of them at NOW. */
+  async function rows(count: number): Promise<void> {
+    await database.query(
+      `insert into log_entries (timestamp, level, message, context)
+     select $1::timestamptz - make_interval(secs => $2::integer - n), 'info', n::text, '{}'
+     from generate_series(1, $2::integer) as series (n) order by series.n`,
+      [new Date(NOW), count],
+    );
+  }
+
+  async function kept(): Promise<number[]> {
+    const found = await database.query<{ message: string }>('select message from log_entries order by id');
+    return found.map((row) => Number(row.message));
+  }
+
+  test('entries past their age go, the others stay', async () => {
+    await rows(50);
+    await createLogPruner({ database, clock: createManualClock(NOW), keepRows: 1_000, keepMs: 10_000 })();
+    expect(await kept()).toEqual([40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50]);
+  });
+
+  test('entries past the bound on rows go, the oldest first, in as many chunks as it takes', async () => {
+    await rows(5_000);
+    await createLogPruner({ database, clock: createManualClock(NOW), keepRows: 7, keepMs: 10 ** 9 })();
+    expect(await kept()).toEqual([4_994, 4_995, 4_996, 4_997, 4_998, 4_999, 5_000]);
+  });
+
+  test('a bound of none keeps none', async () => {
+    await rows(5);
+    await createLogPruner({ database, clock: createManualClock(NOW), keepRows: 0, keepMs: 10 ** 9 })();
+    expect(await kept()).toEqual([]);
+  });
+
+  test('it looks once a minute, and again at once while it is behind', async () => {
+    const clock = createManualClock(NOW);
+    const prune = createLogPruner({ database, clock, keepRows: 100, keepMs: 10 ** 9 });
+    await rows(25_100);
+    await prune();
+    // Twenty chunks of a thousand in one go, so that nothing waits long behind it.
+    expect(await kept()).toHaveLength(5_100);
+    await prune();
+    expect(await kept()).toHaveLength(100);
+    await rows(10);
+    await clock.advance(59_999);
+    await prune();
+    expect(await kept()).toHaveLength(110);
+    await clock.advance(1);
+    await prune();
+    expect(await kept()).toHaveLength(100);
+  });
+});
+
+/** What the engines read differently, and what depends on locks. */
+describePostgres('logs on PostgreSQL', () => {
+  const database = usePostgres();
+
+  test('entries are kept and found as they were taken', async () => {
+    const clock = createManualClock(NOW);
+    const onTrouble = ({ error }: { error: unknown }) => {
+      throw error;
+    };
+    const kept = createKeptLog({ database, clock, keepRows: 10_000, keepMs: 10 ** 9, onTrouble });
+    const entries: LogEntry[] = Array.from({ length: 600 }, (_, n) => ({
+      timestamp: new Date(NOW + Math.floor(n / 7)).toISOString(),
+      level: n % 3 === 0 ? 'warn' : 'info',
+      message: `"${n}", {\\} 'é€😀' null`,
+      context: { requestId: `r${n % 10}`, nested: [{ text: 'a"b\\c\n', n, none: null }] },
+    }));
+    for (const entry of entries) kept.take(entry);
+    await kept.close();
+    const first = await findEntries(database, { limit: 400 });
+    if (first.outcome !== 'found' || first.nextCursor === null) throw new Error('one page is too few');
+    const second = await findEntries(database, { limit: 400, after: first.nextCursor });
+    if (second.outcome !== 'found') throw new Error(second.outcome);
+    expect([...first.entries, ...second.entries]).toEqual(entries.toReversed());
+    expect(
+      await findEntries(database, { level: 'warn', requestId: 'r3', contains: '€😀', limit: 1 }),
+    ).toEqual({
+      outcome: 'found',
+      entries: entries.filter((_, n) => n % 3 === 0 && n % 10 === 3).slice(-1),
+      nextCursor: expect.any(String),
+    });
+  });
+
+  test('processes that prune at once delete no row too many and do not block each other', async () => {
+    await database.script('truncate log_entries');
+    await database.query(
+      `insert into log_entries (timestamp, level, message, context)
+       select $1::timestamptz, 'info', series.n::text, '{}'
+       from generate_series(1, 15000) as series (n) order by series.n`,
+      [new Date(NOW)],
+    );
+    const clock = createManualClock(NOW);
+    const pruners = Array.from({ length: 5 }, () =>
+      createLogPruner({ database, clock, keepRows: 100, keepMs: 10 ** 9 }),
+    );
+    await Promise.all(pruners.map((prune) => prune()));
+    await createLogPruner({ database, clock, keepRows: 100, keepMs: 10 ** 9 })();
+    const [row] = await database.query(
+      'select count(*) as rows, min(message::integer) as first from log_entries',
+    );
+    expect(row).toEqual({ rows: 100n, first: 14_901 });
+  });
 });

@@ -1,20 +1,14 @@
-import { beforeAll, beforeEach, expect, test } from 'bun:test';
-import { openMailUnderTest } from '../../../test/contracts/mail-outbox.contract.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { mailOutboxContract, openMailUnderTest } from '../../../test/contracts/mail-outbox.contract.ts';
 import { sampleMail } from '../../../test/doubles/mail-samples.ts';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
 import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { addCompany } from '../accounts/company.ts';
+import { purgeMail } from './mail-retention.ts';
 import { createMailOutbox, MAIL_QUEUE, type MailToSend } from './outbox.ts';
-
-const database = useMemoryDatabase({ beforeClose: () => under.close() });
-let under: Awaited<ReturnType<typeof openMailUnderTest>>;
-beforeAll(async () => {
-  under = await openMailUnderTest(database);
-});
-beforeEach(async () => {
-  await database.script('truncate mail_outbox; delete from pgboss.job');
-  under.entries.length = 0;
-});
 
 const HOSTILE_ADDRESSES = [
   ...['', 'ada', 'ada@customer.example\r\nBcc: eve@evil.example', 'ada@customer.example, eve@evil.example'],
@@ -26,91 +20,168 @@ const HOSTILE_ADDRESSES = [
   ],
 ];
 
-test('an address that could carry more than one is refused, and the transaction goes on', async () => {
-  for (const to of HOSTILE_ADDRESSES) {
-    const outcome = await database.transaction(async (within) => {
-      const sent = await under.outbox.send(sampleMail('receipt', { to }), within);
-      await within.query('select 1');
-      return sent;
+describe('the outbox', () => {
+  const database = useMemoryDatabase({ beforeClose: () => under.close() });
+  let under: Awaited<ReturnType<typeof openMailUnderTest>>;
+  beforeAll(async () => {
+    under = await openMailUnderTest(database);
+  });
+  beforeEach(async () => {
+    await database.script('truncate mail_outbox; delete from pgboss.job');
+    under.entries.length = 0;
+  });
+
+  test('an address that could carry more than one is refused, and the transaction goes on', async () => {
+    for (const to of HOSTILE_ADDRESSES) {
+      const outcome = await database.transaction(async (within) => {
+        const sent = await under.outbox.send(sampleMail('receipt', { to }), within);
+        await within.query('select 1');
+        return sent;
+      });
+      expect(outcome).toEqual({ outcome: 'invalid', reason: 'the recipient is no mail address' });
+    }
+    expect(await database.query('select id from mail_outbox')).toEqual([]);
+    expect(under.entries).toHaveLength(HOSTILE_ADDRESSES.length);
+    expect(under.entries[0]).toEqual({
+      level: 'error',
+      message: 'a mail was not written, because what it should say is not right',
+      context: { kind: 'receipt', reason: 'the recipient is no mail address' },
     });
-    expect(outcome).toEqual({ outcome: 'invalid', reason: 'the recipient is no mail address' });
-  }
-  expect(await database.query('select id from mail_outbox')).toEqual([]);
-  expect(under.entries).toHaveLength(HOSTILE_ADDRESSES.length);
-  expect(under.entries[0]).toEqual({
-    level: 'error',
-    message: 'a mail was not written, because what it should say is not right',
-    context: { kind: 'receipt', reason: 'the recipient is no mail address' },
+  });
+
+  test('data, company and dedupe key that are not right are outcomes, and the log has nothing of what they hold', async () => {
+    const wrong: readonly Partial<MailToSend>[] = [
+      { data: { token: 'hunter2', expiresAt: new Date(Number.NaN) } } as Partial<MailToSend>,
+      { companyId: 'hunter2' },
+      { dedupeKey: '' },
+      { dedupeKey: 'hunter2'.repeat(200) },
+      { dedupeKey: 'a\ud800' },
+    ];
+    for (const changes of wrong) {
+      const mail = sampleMail('password-reset', changes);
+      const outcome = await database.transaction((within) => under.outbox.send(mail, within));
+      expect(outcome.outcome).toBe('invalid');
+      expect(JSON.stringify(outcome)).not.toContain('hunter2');
+    }
+    expect(JSON.stringify(under.entries)).not.toContain('hunter2');
+  });
+
+  test('a row keeps the company, the time and when the mail is of no use any more', async () => {
+    const { clock, secrets, send } = under;
+    const companyId = secrets.newId();
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const expiresAt = new Date(clock.now() + 60_000);
+    const data = { token: 'abcdefghijklmnopqrstuvwxyz', companyName: 'Acme', invitedBy: 'Ada', expiresAt };
+    await send({
+      kind: 'invitation',
+      to: 'ada@customer.example',
+      data,
+      companyId,
+      dedupeKey: 'invitation:1',
+    });
+    const [row] = await database.query(
+      'select company_id, to_address, expires_at, created_at, dedupe_sha256, data from mail_outbox',
+    );
+    expect(row).toEqual({
+      company_id: companyId,
+      to_address: 'ada@customer.example',
+      expires_at: expiresAt,
+      created_at: new Date(clock.now()),
+      dedupe_sha256: secrets.sha256('invitation:1'),
+      data: { ...data, expiresAt: expiresAt.toISOString() },
+    });
+  });
+
+  test('a domain that would make no Message-ID is refused when the process starts', () => {
+    const { jobQueue, secrets, clock, log } = under;
+    for (const messageIdDomain of [
+      '',
+      'a b',
+      'x>\r\nBcc: y',
+      '-a.example',
+      'a..b',
+      'a.example.',
+      'a'.repeat(200),
+    ]) {
+      expect(() => createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain })).toThrow(TypeError);
+    }
+    expect(createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'localhost' })).toBeDefined();
+  });
+
+  test('A-13 past the last retry the job is a dead letter, and a redrive sends the mail', async () => {
+    const { jobQueue, newWorker, send, row, mail } = under;
+    await jobQueue.define({ ...MAIL_QUEUE, retries: 1, retryDelaySeconds: 0, retryDelayMaxSeconds: 0 });
+    const away = { outcome: 'failed', reason: 'CONN: connect ECONNREFUSED' } as const;
+    mail.answer(away, away);
+    const mailId = await send(sampleMail('invitation'));
+    const workers = await newWorker().start();
+    await until(async () => (await jobQueue.counts('mail')).dead === 1);
+    expect(await row(mailId)).toMatchObject({ state: 'WAITING', attempts: 2, error: away.reason });
+    expect(await jobQueue.deadLetters('mail', 10)).toMatchObject([
+      { data: { mailId }, error: `mail ${mailId} was not accepted: ${away.reason}` },
+    ]);
+    expect(await jobQueue.redrive('mail')).toBe(1);
+    await until(async () => (await row(mailId))?.state === 'SENT');
+    expect(mail.sent).toHaveLength(3);
+    await Promise.all(workers.map((worker) => worker.stop()));
   });
 });
 
-test('data, company and dedupe key that are not right are outcomes, and the log has nothing of what they hold', async () => {
-  const wrong: readonly Partial<MailToSend>[] = [
-    { data: { token: 'hunter2', expiresAt: new Date(Number.NaN) } } as Partial<MailToSend>,
-    { companyId: 'hunter2' },
-    { dedupeKey: '' },
-    { dedupeKey: 'hunter2'.repeat(200) },
-    { dedupeKey: 'a\ud800' },
-  ];
-  for (const changes of wrong) {
-    const mail = sampleMail('password-reset', changes);
-    const outcome = await database.transaction((within) => under.outbox.send(mail, within));
-    expect(outcome.outcome).toBe('invalid');
-    expect(JSON.stringify(outcome)).not.toContain('hunter2');
-  }
-  expect(JSON.stringify(under.entries)).not.toContain('hunter2');
+describe('on PGlite', () => {
+  const database = useMemoryDatabase();
+
+  mailOutboxContract('the embedded database', () => database);
 });
 
-test('a row keeps the company, the time and when the mail is of no use any more', async () => {
-  const { clock, secrets, send } = under;
-  const companyId = secrets.newId();
-  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
-  const expiresAt = new Date(clock.now() + 60_000);
-  const data = { token: 'abcdefghijklmnopqrstuvwxyz', companyName: 'Acme', invitedBy: 'Ada', expiresAt };
-  await send({ kind: 'invitation', to: 'ada@customer.example', data, companyId, dedupeKey: 'invitation:1' });
-  const [row] = await database.query(
-    'select company_id, to_address, expires_at, created_at, dedupe_sha256, data from mail_outbox',
-  );
-  expect(row).toEqual({
-    company_id: companyId,
-    to_address: 'ada@customer.example',
-    expires_at: expiresAt,
-    created_at: new Date(clock.now()),
-    dedupe_sha256: secrets.sha256('invitation:1'),
-    data: { ...data, expiresAt: expiresAt.toISOString() },
+describePostgres('mail with a server', () => {
+  const database = usePostgres();
+
+  mailOutboxContract('PostgreSQL', () => database);
+
+  test('a second mail of a key waits until the first is certain, and takes its place if that comes to nothing', async () => {
+    const { outbox, close } = await openMailUnderTest(database);
+    const mail = sampleMail('low-balance', { dedupeKey: 'low-balance:acme:10:3' });
+    const inserted = Promise.withResolvers<void>();
+    const mayEnd = Promise.withResolvers<void>();
+    const first = database
+      .transaction(async (within) => {
+        await outbox.send(mail, within);
+        inserted.resolve();
+        await mayEnd.promise;
+        throw new Error('rolled back');
+      })
+      .catch(() => 'rolled back');
+    await inserted.promise;
+    const second = database.transaction((within) => outbox.send(mail, within));
+    mayEnd.resolve();
+    expect(await first).toBe('rolled back');
+    expect(await second).toMatchObject({ outcome: 'queued' });
+    await close();
   });
-});
 
-test('a domain that would make no Message-ID is refused when the process starts', () => {
-  const { jobQueue, secrets, clock, log } = under;
-  for (const messageIdDomain of [
-    '',
-    'a b',
-    'x>\r\nBcc: y',
-    '-a.example',
-    'a..b',
-    'a.example.',
-    'a'.repeat(200),
-  ]) {
-    expect(() => createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain })).toThrow(TypeError);
-  }
-  expect(createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'localhost' })).toBeDefined();
-});
+  test('A-13 many workers at once on the same mails send each once', async () => {
+    const under = await openMailUnderTest(database);
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push(await under.send(sampleMail('receipt')));
+    const workers = Array.from({ length: 4 }, () => under.newWorker());
+    await Promise.all(ids.flatMap((id) => workers.map((worker) => worker.handle(under.job(id)))));
+    expect(under.mail.sent.map(({ messageId }) => messageId).sort()).toEqual(
+      ids.map((id) => `${id}@mail.example`).sort(),
+    );
+    await until(async () => (await under.row(ids[0] ?? ''))?.state === 'SENT');
+    await under.close();
+  });
 
-test('A-13 past the last retry the job is a dead letter, and a redrive sends the mail', async () => {
-  const { jobQueue, newWorker, send, row, mail } = under;
-  await jobQueue.define({ ...MAIL_QUEUE, retries: 1, retryDelaySeconds: 0, retryDelayMaxSeconds: 0 });
-  const away = { outcome: 'failed', reason: 'CONN: connect ECONNREFUSED' } as const;
-  mail.answer(away, away);
-  const mailId = await send(sampleMail('invitation'));
-  const workers = await newWorker().start();
-  await until(async () => (await jobQueue.counts('mail')).dead === 1);
-  expect(await row(mailId)).toMatchObject({ state: 'WAITING', attempts: 2, error: away.reason });
-  expect(await jobQueue.deadLetters('mail', 10)).toMatchObject([
-    { data: { mailId }, error: `mail ${mailId} was not accepted: ${away.reason}` },
-  ]);
-  expect(await jobQueue.redrive('mail')).toBe(1);
-  await until(async () => (await row(mailId))?.state === 'SENT');
-  expect(mail.sent).toHaveLength(3);
-  await Promise.all(workers.map((worker) => worker.stop()));
+  test('processes that tidy up at once neither block each other nor do it twice', async () => {
+    await database.query(
+      `insert into mail_outbox (id, kind, to_address, data, message_id, created_at)
+       select gen_random_uuid(), 'x', 'a@b.example', '{"token":"t"}', n::text || '@tidy', $1
+       from generate_series(1, 3000) as series (n)`,
+      [new Date(Date.UTC(2029, 0, 1))],
+    );
+    const parts = { database, clock: createManualClock(), log: createSilentLog() };
+    const done = await Promise.all(Array.from({ length: 5 }, () => purgeMail(parts)));
+    const last = await purgeMail(parts);
+    expect([...done, last].reduce((sum, { givenUp }) => sum + givenUp, 0)).toBe(3_000);
+  });
 });

@@ -1,136 +1,278 @@
 import { describe, expect, test } from 'bun:test';
+import { Parser } from 'htmlparser2';
+import { message } from '../../../test/adapters/mail/mail-server.ts';
 import { MAIL_KINDS, MAIL_SAMPLES } from '../../../test/doubles/mail-samples.ts';
+import { createSeededRandom, type SeededRandom } from '../../../test/doubles/seeded-random.ts';
+import { composeMessage } from '../../adapters/mail/mime-message.ts';
 import { createConsoleLinks, renderMail } from './content.ts';
-import { atTime, inCredits, inMoney, onDay } from './fields.ts';
+import { atTime, inCredits, inMoney, mailAddress, onDay } from './fields.ts';
 import { readMailData, TEMPLATES, writeMail } from './templates.ts';
 
-const links = createConsoleLinks('https://console.example/app/');
+const HOSTILE = [
+  ...[
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='x",
+    '</title><style>*{}</style>',
+  ],
+  ...[
+    '\r\nBcc: eve@evil.example',
+    '\n\nPay here:\nhttps://evil.example',
+    '\u2028X: y',
+    '\u0000',
+    '\u0085',
+    '\u000b',
+  ],
+  ...['&lt;b&gt;', '&#x3c;script&#x3e;', '<!--', ']]>', '{{7*7}}', '%0d%0aX: y', '=?UTF-8?Q?=0D=0A?='],
+  ...[
+    '\u202egnp.exe',
+    '\u2066x',
+    '\ud800',
+    '\udc00x',
+    '\ufeff',
+    'evil.example',
+    'https://evil.example/?a=b',
+    'www.x.example',
+  ],
+  ...[
+    'a@b.example',
+    "'; drop table mail_outbox; --",
+    '-- \n',
+    '.\r\n.\r\nQUIT',
+    'x'.repeat(5_000),
+    '😀'.repeat(300),
+    '\u2060',
+  ],
+];
 
-function render(kind: string, data: unknown) {
-  const read = readMailData(kind, data);
-  if (read.outcome === 'invalid') throw new Error(read.reason);
-  // As it comes back from the database.
-  const written = writeMail(kind, JSON.parse(JSON.stringify(read.data)), links);
-  if (written.outcome === 'invalid') throw new Error(written.reason);
-  return renderMail(written.content, 'Turnpike');
+function hostile(random: SeededRandom): string {
+  return Array.from({ length: 1 + random.below(4) }, () => random.pick(HOSTILE)).join(
+    random.pick(['', ' ', 'a']),
+  );
 }
 
-describe('every kind of mail', () => {
-  test('there is a sample of each', () => {
-    expect(MAIL_KINDS.toSorted()).toEqual(Object.keys(TEMPLATES).toSorted() as typeof MAIL_KINDS);
-  });
+/** The same data with something hostile in some of its texts, at any depth. */
+function spoil(value: unknown, random: SeededRandom): unknown {
+  if (typeof value === 'string') return random.below(3) === 0 ? value : hostile(random);
+  if (value === null || typeof value !== 'object' || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, spoil(one, random)]));
+}
 
-  test('each has a sender: its kind is named outside of this capability', async () => {
-    const source = new URL('../..', import.meta.url).pathname;
-    const texts: string[] = [];
-    for await (const path of new Bun.Glob('**/*.ts').scan(source)) {
-      if (path.startsWith('domain/mail/') || path.endsWith('.test.ts')) continue;
-      texts.push(await Bun.file(`${source}${path}`).text());
-    }
-    expect(MAIL_KINDS.filter((kind) => !texts.some((text) => text.includes(`'${kind}'`)))).toEqual([]);
-  });
+/** Only the texts that people choose, so that the result is mail more often than it is refused. */
+function spoilNames(data: object, random: SeededRandom): unknown {
+  const chosen =
+    /^(?:companyName|item|invoiceNumber|reason|planName|keyName|invitedBy|role|mostly|talentName|jobTitle)$/;
+  const entries = Object.entries(data).map(([key, one]) => [
+    key,
+    chosen.test(key) ? `n${hostile(random)}` : one,
+  ]);
+  return Object.fromEntries(entries);
+}
 
-  for (const kind of MAIL_KINDS) {
-    test(`${kind} says the same in plain text and in HTML`, () => {
-      const { subject, text, html } = render(kind, MAIL_SAMPLES[kind]);
-      expect(subject).toMatch(/^\S.{4,150}\S$/);
-      const visible = html
-        .replace(/<title>.*<\/title>/s, '')
-        .replace(/<[^>]+>/g, ' ')
-        .replaceAll('&#39;', "'")
-        .replaceAll('&amp;', '&');
-      for (const line of text.split('\n').filter((one) => one !== '' && one !== '-- ')) {
-        for (const part of line.replace(/^Turnpike\. /, '').split(/: |:$/)) expect(visible).toContain(part);
+function shape(html: string) {
+  const tags: string[] = [];
+  const hrefs: string[] = [];
+  const attributes = new Set<string>();
+  const parser = new Parser({
+    onopentag(name, given) {
+      tags.push(name);
+      for (const key of Object.keys(given)) attributes.add(key);
+      if (given.href !== undefined) hrefs.push(given.href);
+    },
+  });
+  parser.end(html);
+  return { tags, hrefs, attributes: [...attributes].sort() };
+}
+
+describe('templates', () => {
+  const links = createConsoleLinks('https://console.example/app/');
+
+  function render(kind: string, data: unknown) {
+    const read = readMailData(kind, data);
+    if (read.outcome === 'invalid') throw new Error(read.reason);
+    // As it comes back from the database.
+    const written = writeMail(kind, JSON.parse(JSON.stringify(read.data)), links);
+    if (written.outcome === 'invalid') throw new Error(written.reason);
+    return renderMail(written.content, 'Turnpike');
+  }
+
+  describe('every kind of mail', () => {
+    test('there is a sample of each', () => {
+      expect(MAIL_KINDS.toSorted()).toEqual(Object.keys(TEMPLATES).toSorted() as typeof MAIL_KINDS);
+    });
+
+    test('each has a sender: its kind is named outside of this capability', async () => {
+      const source = new URL('../..', import.meta.url).pathname;
+      const texts: string[] = [];
+      for await (const path of new Bun.Glob('**/*.ts').scan(source)) {
+        if (path.startsWith('domain/mail/') || path.endsWith('.test.ts')) continue;
+        texts.push(await Bun.file(`${source}${path}`).text());
       }
-      expect(text.trimEnd().split('\n').at(-1)).toMatch(/^Turnpike\. You get this because /);
+      expect(MAIL_KINDS.filter((kind) => !texts.some((text) => text.includes(`'${kind}'`)))).toEqual([]);
     });
 
-    test(`${kind} loads nothing and runs nothing`, () => {
-      const { html } = render(kind, MAIL_SAMPLES[kind]);
-      expect(html).not.toMatch(/<(?:script|img|link|iframe|form|object|style)\b|url\(|\bon\w+=|javascript:/i);
-      expect(html).toContain('<html lang="en"');
-      expect(html.match(/<h1\b/g)).toHaveLength(1);
-    });
-  }
+    for (const kind of MAIL_KINDS) {
+      test(`${kind} says the same in plain text and in HTML`, () => {
+        const { subject, text, html } = render(kind, MAIL_SAMPLES[kind]);
+        expect(subject).toMatch(/^\S.{4,150}\S$/);
+        const visible = html
+          .replace(/<title>.*<\/title>/s, '')
+          .replace(/<[^>]+>/g, ' ')
+          .replaceAll('&#39;', "'")
+          .replaceAll('&amp;', '&');
+        for (const line of text.split('\n').filter((one) => one !== '' && one !== '-- ')) {
+          for (const part of line.replace(/^Turnpike\. /, '').split(/: |:$/)) expect(visible).toContain(part);
+        }
+        expect(text.trimEnd().split('\n').at(-1)).toMatch(/^Turnpike\. You get this because /);
+      });
 
-  test('optional facts may be missing', () => {
-    const { companyName, amount, paidAt, item } = MAIL_SAMPLES.receipt;
-    const { text } = render('receipt', { companyName, amount, paidAt, item });
-    expect(text).not.toContain('Credits added');
-    expect(text).toContain('https://console.example/app/billing');
+      test(`${kind} loads nothing and runs nothing`, () => {
+        const { html } = render(kind, MAIL_SAMPLES[kind]);
+        expect(html).not.toMatch(
+          /<(?:script|img|link|iframe|form|object|style)\b|url\(|\bon\w+=|javascript:/i,
+        );
+        expect(html).toContain('<html lang="en"');
+        expect(html.match(/<h1\b/g)).toHaveLength(1);
+      });
+    }
+
+    test('optional facts may be missing', () => {
+      const { companyName, amount, paidAt, item } = MAIL_SAMPLES.receipt;
+      const { text } = render('receipt', { companyName, amount, paidAt, item });
+      expect(text).not.toContain('Credits added');
+      expect(text).toContain('https://console.example/app/billing');
+    });
+  });
+
+  test('a key that nears its limit is not told that its calls are refused', () => {
+    const nearly = render('spending-limit', { ...MAIL_SAMPLES['spending-limit'], spentMicro: 49_999_999n });
+    expect(nearly.text).toContain('has used up most of its limit');
+    expect(nearly.subject).toContain('comes close to');
+    expect(render('spending-limit', MAIL_SAMPLES['spending-limit']).text).toContain('has used up its limit');
+  });
+
+  test('a balance that is used up is called so', () => {
+    const left = render('low-balance', MAIL_SAMPLES['low-balance']);
+    expect(left.text).toContain('is below 10 credits');
+    expect(render('low-balance', { ...MAIL_SAMPLES['low-balance'], balanceMicro: -1n }).text).toContain(
+      'used up',
+    );
+  });
+
+  test('links of invitations and resets carry their token where no server sees it', () => {
+    for (const kind of ['invitation', 'password-reset'] as const) {
+      const { text } = render(kind, MAIL_SAMPLES[kind]);
+      const { token } = MAIL_SAMPLES[kind];
+      expect(text).toMatch(new RegExp(`^https://console\\.example/app/[a-z-]+#token=${token}$`, 'm'));
+    }
+  });
+
+  test('mail with a token is of no use past the token’s time', () => {
+    const expiresAt = new Date(Date.UTC(2031, 0, 1));
+    const read = readMailData('password-reset', { ...MAIL_SAMPLES['password-reset'], expiresAt });
+    expect(read).toMatchObject({ outcome: 'read', expiresAt });
+    expect(readMailData('receipt', MAIL_SAMPLES.receipt)).toMatchObject({ expiresAt: null });
+  });
+
+  test('data that is not right is refused by the names of its fields, not by what is in them', () => {
+    const wrong = { companyName: 7, invitedBy: '  ', token: 'hunter2', expiresAt: 'soon', extra: 'hunter2' };
+    expect(readMailData('invitation', wrong)).toEqual({
+      outcome: 'invalid',
+      reason: 'missing or not as they should be: companyName, invitedBy, token, expiresAt, the whole',
+    });
+    for (const kind of ['', 'nope', 'toString', '__proto__']) {
+      expect(readMailData(kind, {})).toEqual({ outcome: 'invalid', reason: 'no mail of this kind is known' });
+    }
+  });
+
+  test('only addresses of web pages become links', () => {
+    const { payUrl: _, ...rest } = MAIL_SAMPLES['payment-action-required'];
+    for (const payUrl of [
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'https://u:p@pay.example/',
+      '//pay.example',
+      'pay',
+    ]) {
+      expect(readMailData('payment-action-required', { ...rest, payUrl }).outcome).toBe('invalid');
+    }
+    expect(
+      readMailData('payment-action-required', { ...rest, payUrl: 'http://127.0.0.1:8083/x' }).outcome,
+    ).toBe('read');
+  });
+
+  test('the console’s address must be one', () => {
+    for (const wrong of ['', 'console', 'javascript:1', 'ftp://x'])
+      expect(() => createConsoleLinks(wrong)).toThrow();
+    expect(createConsoleLinks('http://127.0.0.1:8081').billing).toBe('http://127.0.0.1:8081/billing');
+  });
+
+  test('amounts, credits, days and times are written out in full', () => {
+    expect(inMoney({ value: '1234567.80', currency: 'usd' })).toBe('USD 1,234,567.80');
+    expect(inMoney({ value: '-5', currency: 'JPY' })).toBe('JPY -5');
+    expect(inCredits('1000000')).toBe('1 credit');
+    expect(inCredits('-1234500000')).toBe('-1,234.5 credits');
+    expect(inCredits('1')).toBe('0.000001 credits');
+    expect(inCredits('0')).toBe('0 credits');
+    expect(onDay('2030-03-04T23:59:59Z')).toBe('4 March 2030');
+    expect(atTime('2030-03-04T23:30:00-02:00')).toBe('5 March 2030, 01:30 UTC');
   });
 });
 
-test('a key that nears its limit is not told that its calls are refused', () => {
-  const nearly = render('spending-limit', { ...MAIL_SAMPLES['spending-limit'], spentMicro: 49_999_999n });
-  expect(nearly.text).toContain('has used up most of its limit');
-  expect(nearly.subject).toContain('comes close to');
-  expect(render('spending-limit', MAIL_SAMPLES['spending-limit']).text).toContain('has used up its limit');
-});
+describe('generated names', () => {
+  const links = createConsoleLinks('https://console.example');
 
-test('a balance that is used up is called so', () => {
-  const left = render('low-balance', MAIL_SAMPLES['low-balance']);
-  expect(left.text).toContain('is below 10 credits');
-  expect(render('low-balance', { ...MAIL_SAMPLES['low-balance'], balanceMicro: -1n }).text).toContain(
-    'used up',
-  );
-});
-
-test('links of invitations and resets carry their token where no server sees it', () => {
-  for (const kind of ['invitation', 'password-reset'] as const) {
-    const { text } = render(kind, MAIL_SAMPLES[kind]);
-    const { token } = MAIL_SAMPLES[kind];
-    expect(text).toMatch(new RegExp(`^https://console\\.example/app/[a-z-]+#token=${token}$`, 'm'));
+  function render(kind: string, data: unknown) {
+    const read = readMailData(kind, data);
+    if (read.outcome === 'invalid') return null;
+    const written = writeMail(kind, JSON.parse(JSON.stringify(read.data)), links);
+    if (written.outcome === 'invalid') throw new Error('it was right when it was read first');
+    return renderMail(written.content, 'Turnpike');
   }
-});
 
-test('mail with a token is of no use past the token’s time', () => {
-  const expiresAt = new Date(Date.UTC(2031, 0, 1));
-  const read = readMailData('password-reset', { ...MAIL_SAMPLES['password-reset'], expiresAt });
-  expect(read).toMatchObject({ outcome: 'read', expiresAt });
-  expect(readMailData('receipt', MAIL_SAMPLES.receipt)).toMatchObject({ expiresAt: null });
-});
-
-test('data that is not right is refused by the names of its fields, not by what is in them', () => {
-  const wrong = { companyName: 7, invitedBy: '  ', token: 'hunter2', expiresAt: 'soon', extra: 'hunter2' };
-  expect(readMailData('invitation', wrong)).toEqual({
-    outcome: 'invalid',
-    reason: 'missing or not as they should be: companyName, invitedBy, token, expiresAt, the whole',
+  test('no name, whatever it is, changes the build of a mail, its links or its lines', async () => {
+    const random = createSeededRandom(20_300_101);
+    for (const kind of MAIL_KINDS) {
+      const plain = render(kind, MAIL_SAMPLES[kind]);
+      for (let n = 0; n < 60; n += 1) {
+        const spoilt = render(kind, spoilNames(MAIL_SAMPLES[kind], random));
+        if (plain === null || spoilt === null) throw new Error(`${kind}: a name must not be refused`);
+        expect({ kind, n, ...shape(spoilt.html) }).toEqual({ kind, n, ...shape(plain.html) });
+        expect(spoilt.text.split('\n')).toHaveLength(plain.text.split('\n').length);
+        expect(spoilt.subject).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u);
+        // Nothing a mail program would make a link of but what is one.
+        const ours = new Set(shape(plain.html).hrefs);
+        const linked = spoilt.text.match(/\S*\w[.:@]\w\S*/g) ?? [];
+        expect(linked.filter((one) => !ours.has(one) && !/^[\d:.,]+$/.test(one))).toEqual([]);
+        expect(await composeMessage(message(spoilt))).toMatchObject({ outcome: 'composed' });
+      }
+    }
   });
-  for (const kind of ['', 'nope', 'toString', '__proto__']) {
-    expect(readMailData(kind, {})).toEqual({ outcome: 'invalid', reason: 'no mail of this kind is known' });
-  }
-});
 
-test('only addresses of web pages become links', () => {
-  const { payUrl: _, ...rest } = MAIL_SAMPLES['payment-action-required'];
-  for (const payUrl of [
-    'javascript:alert(1)',
-    'data:text/html,x',
-    'https://u:p@pay.example/',
-    '//pay.example',
-    'pay',
-  ]) {
-    expect(readMailData('payment-action-required', { ...rest, payUrl }).outcome).toBe('invalid');
-  }
-  expect(
-    readMailData('payment-action-required', { ...rest, payUrl: 'http://127.0.0.1:8083/x' }).outcome,
-  ).toBe('read');
-});
+  test('whatever stands in any field, the mail is refused or is a whole mail', async () => {
+    const random = createSeededRandom(7);
+    let written = 0;
+    for (const kind of MAIL_KINDS) {
+      for (let n = 0; n < 60; n += 1) {
+        const mail = render(kind, spoil(MAIL_SAMPLES[kind], random));
+        if (mail === null) continue;
+        written += 1;
+        expect(shape(mail.html).hrefs.every((href) => /^https?:\/\//.test(href))).toBe(true);
+        expect(mail.html).not.toMatch(/<script|onerror=[^&]*>|<img/i);
+        expect(await composeMessage(message(mail))).toMatchObject({ outcome: 'composed' });
+      }
+    }
+    expect(written).toBeGreaterThan(30);
+  });
 
-test('the console’s address must be one', () => {
-  for (const wrong of ['', 'console', 'javascript:1', 'ftp://x'])
-    expect(() => createConsoleLinks(wrong)).toThrow();
-  expect(createConsoleLinks('http://127.0.0.1:8081').billing).toBe('http://127.0.0.1:8081/billing');
-});
-
-test('amounts, credits, days and times are written out in full', () => {
-  expect(inMoney({ value: '1234567.80', currency: 'usd' })).toBe('USD 1,234,567.80');
-  expect(inMoney({ value: '-5', currency: 'JPY' })).toBe('JPY -5');
-  expect(inCredits('1000000')).toBe('1 credit');
-  expect(inCredits('-1234500000')).toBe('-1,234.5 credits');
-  expect(inCredits('1')).toBe('0.000001 credits');
-  expect(inCredits('0')).toBe('0 credits');
-  expect(onDay('2030-03-04T23:59:59Z')).toBe('4 March 2030');
-  expect(atTime('2030-03-04T23:30:00-02:00')).toBe('5 March 2030, 01:30 UTC');
+  test('no address that holds anything hostile is one', () => {
+    for (const text of HOSTILE.filter((one) => /[\s<>,;:"]|\p{Cc}|\p{Cs}/u.test(one))) {
+      for (const address of [`a${text}@b.example`, `a@b.example${text}`, `${text}a@b.example`]) {
+        expect({ address, ok: mailAddress.safeParse(address).success }).toEqual({ address, ok: false });
+      }
+    }
+    for (const good of ['ada@customer.example', 'a+b.c@x.co', "o'neil@x.ie", 'ä@bücher.example']) {
+      expect(mailAddress.safeParse(good).success).toBe(true);
+    }
+  });
 });

@@ -7,8 +7,14 @@ import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { serviceOf } from '../breakers/breaker.ts';
+import type { AliasTarget } from './aliases.ts';
 import { createCipher } from './cipher.ts';
-import { createModelDirectory, type ModelDirectory, type ModelDirectoryParts } from './model-directory.ts';
+import {
+  createModelDirectory,
+  createTargetRest,
+  type ModelDirectory,
+  type ModelDirectoryParts,
+} from './model-directory.ts';
 import { setAliasTargets } from './targets.ts';
 
 const secrets = createSystemSecrets();
@@ -24,227 +30,327 @@ const PROVIDER = {
   weight: 1,
 };
 
-const database = useMemoryDatabase();
-beforeEach(async () => void (await database.query('delete from model_targets')));
-
-const opened: ModelDirectory[] = [];
-afterEach(async () => {
-  for (const directory of opened.splice(0)) await directory.close();
-});
-
-/** A process of its own: its clock, its log, and messages that only reach it where the shared state is one. */
-async function open(changes: Partial<ModelDirectoryParts> = {}) {
-  const clock = createManualClock();
-  const { log, entries } = createRecordingLog();
-  const sharedState = createInProcessState({ clock });
-  const steered = steerStatements(database);
-  const parts = { database: steered, sharedState, clock, log, cipher, prefix: 'svc', embeddedAllowed: true };
-  const directory = await createModelDirectory({ ...parts, ...changes });
-  opened.push(directory);
-  const setFrom = (state = sharedState, model = 'new') =>
-    setAliasTargets({ ...parts, sharedState: state, database, secrets }, ALIAS, [{ ...PROVIDER, model }]);
-  const model = (alias = ALIAS) => directory.find(alias)?.targets[0]?.model ?? null;
-  return { directory, clock, entries, sharedState, steered, setFrom, model };
-}
-
 const elsewhere = () => createInProcessState({ clock: createManualClock() });
 
-describe('the aliases (G-14, G-27)', () => {
-  test('there are six, under the configured prefix', async () => {
-    const { directory } = await open({ prefix: 'acme' });
-    expect(directory.all().map(({ alias, kind }) => [alias, kind])).toEqual([
-      ['acme/chat-premium', 'chat'],
-      ['acme/chat-default', 'chat'],
-      ['acme/chat-cheap', 'chat'],
-      ['acme/extract-default', 'extract'],
-      ['acme/extract-fast', 'extract'],
-      ['acme/embed-default', 'embed'],
-    ]);
-    for (const alias of directory.all()) expect(directory.find(alias.alias)).toBe(alias);
+const target = (id: string, weight = 1): AliasTarget => {
+  return { id, baseUrl: `https://${id}.example`, model: 'm', apiKey: null, weight };
+};
+const THREE = [target('a'), target('b'), target('c')];
+
+function restOf(targets: readonly AliasTarget[]) {
+  const clock = createManualClock();
+  const rest = createTargetRest({ clock });
+  rest.keepOnly(new Set(targets.map(({ id }) => id)));
+  const ids = (draw: number) =>
+    rest
+      .order(targets, draw)
+      .map(({ id }) => id)
+      .join('');
+  const fail = (id: string, times: number) => {
+    for (let time = 0; time < times; time += 1) rest.noteFailure(id);
+  };
+  return { clock, rest, ids, fail };
+}
+
+describe('the directory', () => {
+  const database = useMemoryDatabase();
+  beforeEach(async () => void (await database.query('delete from model_targets')));
+
+  const opened: ModelDirectory[] = [];
+  afterEach(async () => {
+    for (const directory of opened.splice(0)) await directory.close();
   });
 
-  test('nothing else is found: no provider’s model, no other prefix, no other spelling', async () => {
-    const { directory, setFrom } = await open();
-    await setFrom(undefined, PROVIDER.model);
-    await until(() => directory.find(ALIAS)?.targets[0]?.model === PROVIDER.model);
-    const others = [PROVIDER.model, 'chat-default', 'acme/chat-default', 'SVC/chat-default', `${ALIAS} `];
-    for (const alias of [...others, '', '__proto__', 'constructor']) expect(directory.find(alias)).toBeNull();
-  });
-
-  test('a target carries its host, so that a call parses no address to find its breaker', async () => {
-    await setAliasTargets(
-      { database, sharedState: elsewhere(), secrets, cipher, prefix: 'svc' },
-      ALIAS,
-      ['https://one.example/v1', 'http://two.example:8080'].map((baseUrl) => ({ ...PROVIDER, baseUrl })),
-    );
-    const { directory } = await open();
-    const targets = directory.find(ALIAS)?.targets ?? [];
-    expect(targets.map(({ host }) => host)).toEqual(['one.example', 'two.example:8080']);
-    // Not parsed again: the address is not looked at where the host is there.
-    expect(targets.map((target) => serviceOf({ ...target, baseUrl: '' }))).toEqual(targets.map(serviceOf));
-  });
-
-  test('another prefix finds the same targets', async () => {
-    const { setFrom } = await open();
-    await setFrom();
-    expect((await open({ prefix: 'acme' })).model('acme/chat-default')).toBe('new');
-  });
-});
-
-describe('an alias without targets', () => {
-  test('is served by the embedded models', async () => {
-    const { directory } = await open();
-    const target = { id: 'embedded', baseUrl: null, model: ALIAS, apiKey: null, weight: 1 };
-    expect(directory.find(ALIAS)?.targets).toEqual([target]);
-    expect(directory.all().every(({ targets }) => targets[0]?.id === 'embedded')).toBe(true);
-  });
-
-  test('has none at all in production, unless it extracts', async () => {
-    const { directory } = await open({ embeddedAllowed: false });
-    const without = directory.all().filter(({ targets }) => targets.length === 0);
-    expect(without.map(({ kind }) => kind)).toEqual(['chat', 'chat', 'chat', 'embed']);
-    expect(directory.find('svc/extract-fast')?.targets[0]?.baseUrl).toBeNull();
-  });
-});
-
-describe('a change (G-15)', () => {
-  test('arrives by message without any time passing', async () => {
-    const { directory, model, setFrom } = await open();
-    await setFrom();
-    await until(() => model() === 'new');
-    const [target] = directory.find(ALIAS)?.targets ?? [];
-    expect(target).toMatchObject({ ...PROVIDER, model: 'new' });
-  });
-
-  test('arrives within a second where the message was lost', async () => {
-    const { clock, model, setFrom } = await open();
-    await setFrom(elsewhere());
-    await clock.advance(1_000);
-    await until(() => model() === 'new');
-    await setFrom(elsewhere(), 'newer');
-    await clock.advance(1_000);
-    await until(() => model() === 'newer');
-  });
-
-  test('made by hand in the database arrives within a second', async () => {
-    const { clock, model, setFrom } = await open();
-    await setFrom();
-    await until(() => model() === 'new');
-    await database.query('update model_targets set model = $1', ['by hand']);
-    await clock.advance(1_000);
-    await until(() => model() === 'by hand');
-    await database.query('truncate model_targets');
-    await clock.advance(1_000);
-    await until(() => model() === ALIAS);
-  });
-
-  test('arrives when messages may have been lost', async () => {
-    const state = elsewhere();
-    let gap = () => {};
-    const subscribe: typeof state.subscribe = (topic, onMessage, onGap) => {
-      gap = onGap;
-      return state.subscribe(topic, onMessage, onGap);
-    };
-    const { model, setFrom } = await open({ sharedState: { ...state, subscribe } });
-    await setFrom(elsewhere());
-    gap();
-    await until(() => model() === 'new');
-  });
-
-  test('that comes while an older one is still being read is read after it', async () => {
-    const { model, setFrom, steered } = await open();
-    steered.hold();
-    await setFrom(undefined, 'first');
-    await steered.held(1);
-    await setFrom(undefined, 'second');
-    steered.release();
-    await until(() => model() === 'second');
-  });
-
-  test('nothing is read again while nothing changes: a look is one small statement', async () => {
-    const { clock, steered } = await open();
-    const before = steered.asked.length;
-    await clock.advance(3_000);
-    await until(() => steered.asked.length > before);
-    const texts = new Set(steered.asked.slice(before).map(({ text }) => text));
-    expect([...texts]).toEqual(['select version from model_catalogue']);
-  });
-});
-
-describe('when something is away or wrong', () => {
-  test('without the database the last known catalogue stays in force, and it is said once', async () => {
-    const { clock, model, setFrom, steered, entries } = await open();
-    await setFrom();
-    await until(() => model() === 'new');
-    steered.failWith('unavailable');
-    await setFrom(elsewhere(), 'newer');
-    await clock.advance(5_000);
-    expect(model()).toBe('new');
-    expect(entries.map(({ level }) => level)).toEqual(['error']);
-    expect(entries[0]?.message).toContain('the last known one stays in force');
-    steered.failWith(null);
-    await clock.advance(1_000);
-    await until(() => model() === 'newer');
-    await until(() => entries.length === 2);
-    expect(entries[1]).toMatchObject({ level: 'info', message: 'the model catalogue can be read again' });
-  });
-
-  test('at the start it does not begin without a catalogue, and leaves nothing behind', async () => {
-    const steered = steerStatements(database);
-    steered.failWith('unavailable');
+  /** A process of its own: its clock, its log, and messages that only reach it where the shared state is one. */
+  async function open(changes: Partial<ModelDirectoryParts> = {}) {
     const clock = createManualClock();
-    const opening = open({ database: steered, clock });
-    expect(await opening.catch((error: Error) => error.name)).toBe('DatabaseFailure');
-    expect(clock.pendingTimers()).toBe(0);
+    const { log, entries } = createRecordingLog();
+    const sharedState = createInProcessState({ clock });
+    const steered = steerStatements(database);
+    const parts = {
+      database: steered,
+      sharedState,
+      clock,
+      log,
+      cipher,
+      prefix: 'svc',
+      embeddedAllowed: true,
+    };
+    const directory = await createModelDirectory({ ...parts, ...changes });
+    opened.push(directory);
+    const setFrom = (state = sharedState, model = 'new') =>
+      setAliasTargets({ ...parts, sharedState: state, database, secrets }, ALIAS, [{ ...PROVIDER, model }]);
+    const model = (alias = ALIAS) => directory.find(alias)?.targets[0]?.model ?? null;
+    return { directory, clock, entries, sharedState, steered, setFrom, model };
+  }
+
+  describe('the aliases (G-14, G-27)', () => {
+    test('there are six, under the configured prefix', async () => {
+      const { directory } = await open({ prefix: 'acme' });
+      expect(directory.all().map(({ alias, kind }) => [alias, kind])).toEqual([
+        ['acme/chat-premium', 'chat'],
+        ['acme/chat-default', 'chat'],
+        ['acme/chat-cheap', 'chat'],
+        ['acme/extract-default', 'extract'],
+        ['acme/extract-fast', 'extract'],
+        ['acme/embed-default', 'embed'],
+      ]);
+      for (const alias of directory.all()) expect(directory.find(alias.alias)).toBe(alias);
+    });
+
+    test('nothing else is found: no provider’s model, no other prefix, no other spelling', async () => {
+      const { directory, setFrom } = await open();
+      await setFrom(undefined, PROVIDER.model);
+      await until(() => directory.find(ALIAS)?.targets[0]?.model === PROVIDER.model);
+      const others = [PROVIDER.model, 'chat-default', 'acme/chat-default', 'SVC/chat-default', `${ALIAS} `];
+      for (const alias of [...others, '', '__proto__', 'constructor'])
+        expect(directory.find(alias)).toBeNull();
+    });
+
+    test('a target carries its host, so that a call parses no address to find its breaker', async () => {
+      await setAliasTargets(
+        { database, sharedState: elsewhere(), secrets, cipher, prefix: 'svc' },
+        ALIAS,
+        ['https://one.example/v1', 'http://two.example:8080'].map((baseUrl) => ({ ...PROVIDER, baseUrl })),
+      );
+      const { directory } = await open();
+      const targets = directory.find(ALIAS)?.targets ?? [];
+      expect(targets.map(({ host }) => host)).toEqual(['one.example', 'two.example:8080']);
+      // Not parsed again: the address is not looked at where the host is there.
+      expect(targets.map((target) => serviceOf({ ...target, baseUrl: '' }))).toEqual(targets.map(serviceOf));
+    });
+
+    test('another prefix finds the same targets', async () => {
+      const { setFrom } = await open();
+      await setFrom();
+      expect((await open({ prefix: 'acme' })).model('acme/chat-default')).toBe('new');
+    });
   });
 
-  test('under a wrong MASTER_KEY the alias is without targets, is not handed to the embedded models, and the log says why', async () => {
-    const { setFrom } = await open();
-    await setFrom();
-    const { directory, entries } = await open({ cipher: wrongCipher });
-    expect(directory.find(ALIAS)?.targets).toEqual([]);
-    expect(directory.find('svc/chat-cheap')?.targets).toHaveLength(1);
-    expect(entries).toHaveLength(1);
-    expect(entries[0]).toMatchObject({ level: 'error', context: { alias: ALIAS } });
-    expect(String(entries[0]?.context.error)).toContain('MASTER_KEY');
+  describe('an alias without targets', () => {
+    test('is served by the embedded models', async () => {
+      const { directory } = await open();
+      const target = { id: 'embedded', baseUrl: null, model: ALIAS, apiKey: null, weight: 1 };
+      expect(directory.find(ALIAS)?.targets).toEqual([target]);
+      expect(directory.all().every(({ targets }) => targets[0]?.id === 'embedded')).toBe(true);
+    });
+
+    test('has none at all in production, unless it extracts', async () => {
+      const { directory } = await open({ embeddedAllowed: false });
+      const without = directory.all().filter(({ targets }) => targets.length === 0);
+      expect(without.map(({ kind }) => kind)).toEqual(['chat', 'chat', 'chat', 'embed']);
+      expect(directory.find('svc/extract-fast')?.targets[0]?.baseUrl).toBeNull();
+    });
   });
 
-  test('a key that does not open leaves the alias with the targets it had', async () => {
-    const { clock, directory, model, setFrom, entries } = await open();
-    await setFrom();
-    await until(() => model() === 'new');
-    await database.query('update model_targets set base_url = $1', ['https://thief.example']);
-    await clock.advance(1_000);
-    await until(() => entries.length === 1);
-    await until(async () => directory.find(ALIAS)?.targets[0]?.baseUrl === PROVIDER.baseUrl);
-    expect(JSON.stringify(entries)).not.toContain(PROVIDER.apiKey);
+  describe('a change (G-15)', () => {
+    test('arrives by message without any time passing', async () => {
+      const { directory, model, setFrom } = await open();
+      await setFrom();
+      await until(() => model() === 'new');
+      const [target] = directory.find(ALIAS)?.targets ?? [];
+      expect(target).toMatchObject({ ...PROVIDER, model: 'new' });
+    });
+
+    test('arrives within a second where the message was lost', async () => {
+      const { clock, model, setFrom } = await open();
+      await setFrom(elsewhere());
+      await clock.advance(1_000);
+      await until(() => model() === 'new');
+      await setFrom(elsewhere(), 'newer');
+      await clock.advance(1_000);
+      await until(() => model() === 'newer');
+    });
+
+    test('made by hand in the database arrives within a second', async () => {
+      const { clock, model, setFrom } = await open();
+      await setFrom();
+      await until(() => model() === 'new');
+      await database.query('update model_targets set model = $1', ['by hand']);
+      await clock.advance(1_000);
+      await until(() => model() === 'by hand');
+      await database.query('truncate model_targets');
+      await clock.advance(1_000);
+      await until(() => model() === ALIAS);
+    });
+
+    test('arrives when messages may have been lost', async () => {
+      const state = elsewhere();
+      let gap = () => {};
+      const subscribe: typeof state.subscribe = (topic, onMessage, onGap) => {
+        gap = onGap;
+        return state.subscribe(topic, onMessage, onGap);
+      };
+      const { model, setFrom } = await open({ sharedState: { ...state, subscribe } });
+      await setFrom(elsewhere());
+      gap();
+      await until(() => model() === 'new');
+    });
+
+    test('that comes while an older one is still being read is read after it', async () => {
+      const { model, setFrom, steered } = await open();
+      steered.hold();
+      await setFrom(undefined, 'first');
+      await steered.held(1);
+      await setFrom(undefined, 'second');
+      steered.release();
+      await until(() => model() === 'second');
+    });
+
+    test('nothing is read again while nothing changes: a look is one small statement', async () => {
+      const { clock, steered } = await open();
+      const before = steered.asked.length;
+      await clock.advance(3_000);
+      await until(() => steered.asked.length > before);
+      const texts = new Set(steered.asked.slice(before).map(({ text }) => text));
+      expect([...texts]).toEqual(['select version from model_catalogue']);
+    });
   });
 
-  test('a target that keeps failing is tried last, and the one that replaces it begins anew', async () => {
-    const catalogue = { database, sharedState: elsewhere(), cipher, secrets, prefix: 'svc' };
-    const two = [PROVIDER, { ...PROVIDER, model: 'second' }];
-    await setAliasTargets(catalogue, ALIAS, two);
-    const { clock, directory } = await open();
-    const order = () => directory.order(directory.find(ALIAS) ?? NOBODY, 0);
-    const id = order()[0]?.id ?? '';
-    for (let time = 0; time < 5; time += 1) directory.noteFailure(id);
-    expect(order().map(({ model }) => model)).toEqual(['second', PROVIDER.model]);
-    directory.noteSuccess(id);
-    expect(order()[0]?.id).toBe(id);
-    for (let time = 0; time < 5; time += 1) directory.noteFailure(id);
-    await setAliasTargets(catalogue, ALIAS, two);
-    await clock.advance(1_000);
-    await until(() => order().every((target) => target.id !== id));
-    expect(order().map(({ model }) => model)).toEqual([PROVIDER.model, 'second']);
+  describe('when something is away or wrong', () => {
+    test('without the database the last known catalogue stays in force, and it is said once', async () => {
+      const { clock, model, setFrom, steered, entries } = await open();
+      await setFrom();
+      await until(() => model() === 'new');
+      steered.failWith('unavailable');
+      await setFrom(elsewhere(), 'newer');
+      await clock.advance(5_000);
+      expect(model()).toBe('new');
+      expect(entries.map(({ level }) => level)).toEqual(['error']);
+      expect(entries[0]?.message).toContain('the last known one stays in force');
+      steered.failWith(null);
+      await clock.advance(1_000);
+      await until(() => model() === 'newer');
+      await until(() => entries.length === 2);
+      expect(entries[1]).toMatchObject({ level: 'info', message: 'the model catalogue can be read again' });
+    });
+
+    test('at the start it does not begin without a catalogue, and leaves nothing behind', async () => {
+      const steered = steerStatements(database);
+      steered.failWith('unavailable');
+      const clock = createManualClock();
+      const opening = open({ database: steered, clock });
+      expect(await opening.catch((error: Error) => error.name)).toBe('DatabaseFailure');
+      expect(clock.pendingTimers()).toBe(0);
+    });
+
+    test('under a wrong MASTER_KEY the alias is without targets, is not handed to the embedded models, and the log says why', async () => {
+      const { setFrom } = await open();
+      await setFrom();
+      const { directory, entries } = await open({ cipher: wrongCipher });
+      expect(directory.find(ALIAS)?.targets).toEqual([]);
+      expect(directory.find('svc/chat-cheap')?.targets).toHaveLength(1);
+      expect(entries).toHaveLength(1);
+      expect(entries[0]).toMatchObject({ level: 'error', context: { alias: ALIAS } });
+      expect(String(entries[0]?.context.error)).toContain('MASTER_KEY');
+    });
+
+    test('a key that does not open leaves the alias with the targets it had', async () => {
+      const { clock, directory, model, setFrom, entries } = await open();
+      await setFrom();
+      await until(() => model() === 'new');
+      await database.query('update model_targets set base_url = $1', ['https://thief.example']);
+      await clock.advance(1_000);
+      await until(() => entries.length === 1);
+      await until(async () => directory.find(ALIAS)?.targets[0]?.baseUrl === PROVIDER.baseUrl);
+      expect(JSON.stringify(entries)).not.toContain(PROVIDER.apiKey);
+    });
+
+    test('a target that keeps failing is tried last, and the one that replaces it begins anew', async () => {
+      const catalogue = { database, sharedState: elsewhere(), cipher, secrets, prefix: 'svc' };
+      const two = [PROVIDER, { ...PROVIDER, model: 'second' }];
+      await setAliasTargets(catalogue, ALIAS, two);
+      const { clock, directory } = await open();
+      const order = () => directory.order(directory.find(ALIAS) ?? NOBODY, 0);
+      const id = order()[0]?.id ?? '';
+      for (let time = 0; time < 5; time += 1) directory.noteFailure(id);
+      expect(order().map(({ model }) => model)).toEqual(['second', PROVIDER.model]);
+      directory.noteSuccess(id);
+      expect(order()[0]?.id).toBe(id);
+      for (let time = 0; time < 5; time += 1) directory.noteFailure(id);
+      await setAliasTargets(catalogue, ALIAS, two);
+      await clock.advance(1_000);
+      await until(() => order().every((target) => target.id !== id));
+      expect(order().map(({ model }) => model)).toEqual([PROVIDER.model, 'second']);
+    });
+
+    test('closed, it leaves no timer and hears nothing', async () => {
+      const { clock, directory, model, setFrom, steered } = await open();
+      await directory.close();
+      expect(clock.pendingTimers()).toBe(0);
+      const before = steered.asked.length;
+      await setFrom();
+      await clock.advance(5_000);
+      expect([model(), steered.asked.length]).toEqual([ALIAS, before]);
+    });
+  });
+});
+
+describe('the order of targets (G-15)', () => {
+  test('the first is drawn, the rest follow in their order', () => {
+    const { ids } = restOf(THREE);
+    expect([0, 0.32, 0.34, 0.66, 0.67, 0.999999].map(ids)).toEqual([
+      'abc',
+      'abc',
+      'bac',
+      'bac',
+      'cab',
+      'cab',
+    ]);
   });
 
-  test('closed, it leaves no timer and hears nothing', async () => {
-    const { clock, directory, model, setFrom, steered } = await open();
-    await directory.close();
-    expect(clock.pendingTimers()).toBe(0);
-    const before = steered.asked.length;
-    await setFrom();
-    await clock.advance(5_000);
-    expect([model(), steered.asked.length]).toEqual([ALIAS, before]);
+  test('draws go by weight', () => {
+    const { ids } = restOf([target('a', 6), target('b', 0.5), target('c', 3.5)]);
+    const firsts = Array.from({ length: 1_000 }, (_, n) => ids(n / 1_000)[0]);
+    const count = (id: string) => firsts.filter((first) => first === id).length;
+    expect([count('a'), count('b'), count('c')]).toEqual([600, 50, 350]);
+  });
+
+  test('one target, or none, needs no draw', () => {
+    expect(restOf([target('a')]).ids(0.9)).toBe('a');
+    expect(restOf([]).ids(0.9)).toBe('');
+  });
+});
+
+describe('resting', () => {
+  test('the fifth failure in a row puts a target last for 10 seconds', async () => {
+    const { clock, ids, fail } = restOf(THREE);
+    fail('a', 4);
+    expect(ids(0)).toBe('abc');
+    fail('a', 1);
+    expect([ids(0), ids(0.4), ids(0.6)]).toEqual(['bca', 'bca', 'cba']);
+    await clock.advance(9_999);
+    expect(ids(0)).toBe('bca');
+    await clock.advance(1);
+    expect(ids(0)).toBe('abc');
+  });
+
+  test('after its rest one more failure is enough, one answer ends it', async () => {
+    const { clock, rest, ids, fail } = restOf(THREE);
+    fail('a', 5);
+    await clock.advance(10_000);
+    fail('a', 1);
+    expect(ids(0)).toBe('bca');
+    rest.noteSuccess('a');
+    expect(ids(0)).toBe('abc');
+    fail('a', 4);
+    rest.noteSuccess('a');
+    fail('a', 4);
+    expect(ids(0)).toBe('abc');
+  });
+
+  test('where all rest, all are tried as ever', () => {
+    const { ids, fail } = restOf(THREE);
+    for (const id of ['a', 'b', 'c']) fail(id, 5);
+    expect(ids(0.4)).toBe('bac');
+  });
+
+  test('what is known of a target goes with it', () => {
+    const { rest, ids, fail } = restOf(THREE);
+    fail('a', 5);
+    rest.keepOnly(new Set(['b', 'c']));
+    fail('a', 5);
+    rest.keepOnly(new Set(['a', 'b', 'c']));
+    expect(ids(0)).toBe('abc');
   });
 });

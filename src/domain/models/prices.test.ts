@@ -3,6 +3,7 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
 import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { priceAt } from './aliases.ts';
@@ -17,132 +18,169 @@ const clock = createManualClock();
 const sharedState = createInProcessState({ clock });
 const ALIAS = 'svc/chat-default';
 const PRICE = { prompt: '2', cached: '0.5', completion: '8.000001' };
-const database = useMemoryDatabase();
-
-beforeEach(async () => {
-  await database.script(`alter table model_prices disable trigger model_prices_append_only;
-    delete from model_prices where in_force_from > '1970-01-01T00:00:00Z';
-    alter table model_prices enable trigger model_prices_append_only`);
-});
-
-const parts = () => ({ database, sharedState, secrets, cipher, prefix: 'svc' });
-const set = (changes: Partial<PriceToSet> = {}) =>
-  setPrice(parts(), { alias: ALIAS, price: PRICE, from: null, ...changes });
 const inDays = (days: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + days * 86_400_000);
-const pricesOf = async (alias: string) =>
-  (await readPrices(database)).filter((price) => price.alias === alias);
 
 describe('prices', () => {
-  test('G-28 every alias has one from the beginning', async () => {
-    expect((await readPrices(database)).map(({ alias }) => alias)).toEqual([
-      'chat-cheap',
-      'chat-default',
-      'chat-premium',
-      'embed-default',
-      'extract-default',
-      'extract-fast',
-    ]);
+  const database = useMemoryDatabase();
+
+  beforeEach(async () => {
+    await database.script(`alter table model_prices disable trigger model_prices_append_only;
+    delete from model_prices where in_force_from > '1970-01-01T00:00:00Z';
+    alter table model_prices enable trigger model_prices_append_only`);
   });
 
-  test('G-28 one that is set is in force from now on, exact to the micro-credit, and the old one stays', async () => {
-    expect(await set()).toMatchObject({
-      outcome: 'changed',
-      version: {
-        alias: 'chat-default',
-        promptMicro: 2_000_000n,
-        cachedMicro: 500_000n,
-        completionMicro: 8_000_001n,
-      },
+  const parts = () => ({ database, sharedState, secrets, cipher, prefix: 'svc' });
+  const set = (changes: Partial<PriceToSet> = {}) =>
+    setPrice(parts(), { alias: ALIAS, price: PRICE, from: null, ...changes });
+  const pricesOf = async (alias: string) =>
+    (await readPrices(database)).filter((price) => price.alias === alias);
+
+  describe('prices', () => {
+    test('G-28 every alias has one from the beginning', async () => {
+      expect((await readPrices(database)).map(({ alias }) => alias)).toEqual([
+        'chat-cheap',
+        'chat-default',
+        'chat-premium',
+        'embed-default',
+        'extract-default',
+        'extract-fast',
+      ]);
     });
-    expect(await pricesOf('chat-default')).toMatchObject([{ promptMicro: 2_000_000n }]);
-    const all = await database.query("select 1 from model_prices where alias = 'chat-default'");
-    expect(all).toHaveLength(2);
+
+    test('G-28 one that is set is in force from now on, exact to the micro-credit, and the old one stays', async () => {
+      expect(await set()).toMatchObject({
+        outcome: 'changed',
+        version: {
+          alias: 'chat-default',
+          promptMicro: 2_000_000n,
+          cachedMicro: 500_000n,
+          completionMicro: 8_000_001n,
+        },
+      });
+      expect(await pricesOf('chat-default')).toMatchObject([{ promptMicro: 2_000_000n }]);
+      const all = await database.query("select 1 from model_prices where alias = 'chat-default'");
+      expect(all).toHaveLength(2);
+    });
+
+    test('G-28 one for later waits beside the one in force', async () => {
+      const from = inDays(30);
+      await set({ from });
+      const [now, later] = await pricesOf('chat-default');
+      expect([now?.promptMicro, later?.promptMicro]).toEqual([1_000_000n, 2_000_000n]);
+      expect(later?.inForceFromMs).toBe(from.getTime());
+      const prices = { prices: await pricesOf('chat-default') };
+      expect(priceAt(prices, from.getTime() - 1)?.promptMicro).toBe(1_000_000n);
+      expect(priceAt(prices, from.getTime())?.promptMicro).toBe(2_000_000n);
+      expect(priceAt(prices, -1)?.promptMicro).toBe(1_000_000n);
+      expect(priceAt({ prices: [] }, 0)).toBeNull();
+    });
+
+    test('a price in the past, a moment that is taken, and a time that is none are refused', async () => {
+      for (const from of [inDays(-1), new Date(0), new Date(Number.NaN)]) {
+        expect(await set({ from })).toMatchObject({ outcome: 'wrong-time' });
+      }
+      await set({ from: inDays(9) });
+      const taken = await set({ from: inDays(9), price: { ...PRICE, prompt: 3 } });
+      expect(taken).toMatchObject({ outcome: 'wrong-time', problem: expect.stringContaining('already') });
+      expect(await pricesOf('chat-default')).toHaveLength(2);
+    });
+
+    test.each([
+      '-1',
+      '1.0000001',
+      '1e3',
+      '',
+      ' 1',
+      '1000000.000001',
+      'NaN',
+      0.000_000_1,
+      -1,
+      Number.NaN,
+      1_000_001,
+    ])('a price of %p is refused, not rounded', async (wrong) => {
+      for (const part of ['prompt', 'cached', 'completion']) {
+        const refused = await set({ price: { ...PRICE, [part]: wrong } });
+        expect(refused).toMatchObject({ outcome: 'wrong-price', problem: expect.stringContaining(part) });
+      }
+    });
+
+    test.each([
+      [0.1, 100_000n],
+      [0.000_001, 1n],
+      [1_000_000, 1_000_000_000_000n],
+      ['0.3', 300_000n],
+      [0, 0n],
+    ])('a price of %p is %p micro-credits', async (prompt, promptMicro) => {
+      const priced = await set({ price: { ...PRICE, prompt } });
+      expect(priced).toMatchObject({ version: { promptMicro } });
+    });
+
+    test('an alias that there is not has no price to set', async () => {
+      expect(await set({ alias: 'svc/chat-other' })).toMatchObject({ outcome: 'unknown-alias' });
+    });
+
+    test('a new price reaches the running processes', async () => {
+      const log = createSilentLog();
+      const directory = await createModelDirectory({ ...parts(), clock, log, embeddedAllowed: true });
+      const promptMicro = () => priceAt(directory.find(ALIAS) ?? { prices: [] }, Date.now())?.promptMicro;
+      expect(promptMicro()).toBe(1_000_000n);
+      await set();
+      await until(() => promptMicro() === 2_000_000n);
+      await directory.close();
+    });
   });
 
-  test('G-28 one for later waits beside the one in force', async () => {
-    const from = inDays(30);
-    await set({ from });
-    const [now, later] = await pricesOf('chat-default');
-    expect([now?.promptMicro, later?.promptMicro]).toEqual([1_000_000n, 2_000_000n]);
-    expect(later?.inForceFromMs).toBe(from.getTime());
-    const prices = { prices: await pricesOf('chat-default') };
-    expect(priceAt(prices, from.getTime() - 1)?.promptMicro).toBe(1_000_000n);
-    expect(priceAt(prices, from.getTime())?.promptMicro).toBe(2_000_000n);
-    expect(priceAt(prices, -1)?.promptMicro).toBe(1_000_000n);
-    expect(priceAt({ prices: [] }, 0)).toBeNull();
-  });
+  describe('MODEL_CONFIG’s price at a start', () => {
+    const file = { [ALIAS]: { price: { prompt: 1.5, cached: 0.75, completion: 6 } } };
 
-  test('a price in the past, a moment that is taken, and a time that is none are refused', async () => {
-    for (const from of [inDays(-1), new Date(0), new Date(Number.NaN)]) {
-      expect(await set({ from })).toMatchObject({ outcome: 'wrong-time' });
-    }
-    await set({ from: inDays(9) });
-    const taken = await set({ from: inDays(9), price: { ...PRICE, prompt: 3 } });
-    expect(taken).toMatchObject({ outcome: 'wrong-time', problem: expect.stringContaining('already') });
-    expect(await pricesOf('chat-default')).toHaveLength(2);
-  });
+    test('is in force from then on; the same file again writes nothing', async () => {
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
+      expect(await pricesOf('chat-default')).toMatchObject([
+        { promptMicro: 1_500_000n, cachedMicro: 750_000n },
+      ]);
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
+      await set();
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
+    });
 
-  test.each([
-    '-1',
-    '1.0000001',
-    '1e3',
-    '',
-    ' 1',
-    '1000000.000001',
-    'NaN',
-    0.000_000_1,
-    -1,
-    Number.NaN,
-    1_000_001,
-  ])('a price of %p is refused, not rounded', async (wrong) => {
-    for (const part of ['prompt', 'cached', 'completion']) {
-      const refused = await set({ price: { ...PRICE, [part]: wrong } });
-      expect(refused).toMatchObject({ outcome: 'wrong-price', problem: expect.stringContaining(part) });
-    }
-  });
-
-  test.each([
-    [0.1, 100_000n],
-    [0.000_001, 1n],
-    [1_000_000, 1_000_000_000_000n],
-    ['0.3', 300_000n],
-    [0, 0n],
-  ])('a price of %p is %p micro-credits', async (prompt, promptMicro) => {
-    const priced = await set({ price: { ...PRICE, prompt } });
-    expect(priced).toMatchObject({ version: { promptMicro } });
-  });
-
-  test('an alias that there is not has no price to set', async () => {
-    expect(await set({ alias: 'svc/chat-other' })).toMatchObject({ outcome: 'unknown-alias' });
-  });
-
-  test('a new price reaches the running processes', async () => {
-    const log = createSilentLog();
-    const directory = await createModelDirectory({ ...parts(), clock, log, embeddedAllowed: true });
-    const promptMicro = () => priceAt(directory.find(ALIAS) ?? { prices: [] }, Date.now())?.promptMicro;
-    expect(promptMicro()).toBe(1_000_000n);
-    await set();
-    await until(() => promptMicro() === 2_000_000n);
-    await directory.close();
+    test('with more than six decimals the whole file is refused', async () => {
+      const wrong = { ...file, 'svc/embed-default': { price: { prompt: 1e-7, cached: 0, completion: 0 } } };
+      expect(await applyModelConfig(parts(), wrong)).toMatchObject({ outcome: 'refused' });
+      expect(await pricesOf('chat-default')).toMatchObject([{ promptMicro: 1_000_000n }]);
+    });
   });
 });
 
-describe('MODEL_CONFIG’s price at a start', () => {
-  const file = { [ALIAS]: { price: { prompt: 1.5, cached: 0.75, completion: 6 } } };
+describePostgres('with a server', () => {
+  const database = usePostgres();
 
-  test('is in force from then on; the same file again writes nothing', async () => {
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
-    expect(await pricesOf('chat-default')).toMatchObject([
-      { promptMicro: 1_500_000n, cachedMicro: 750_000n },
-    ]);
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
-    await set();
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
+  function parts() {
+    const secrets = createSystemSecrets();
+    const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
+    const sharedState = createInProcessState({ clock: createManualClock() });
+    return { database, sharedState, secrets, cipher, prefix: 'svc' };
+  }
+  const versions = async (alias: string) =>
+    (await database.query('select 1 from model_prices where alias = $1', [alias])).length;
+
+  test('G-28 eight processes that start at once with the same price set it once', async () => {
+    const file = { 'svc/chat-cheap': { price: { prompt: 0.5, cached: 0.25, completion: 2 } } };
+    const applied = await Promise.all(Array.from({ length: 8 }, () => applyModelConfig(parts(), file)));
+    expect(applied.filter(({ outcome }) => outcome === 'changed')).toHaveLength(1);
+    expect(await versions('chat-cheap')).toBe(2);
   });
 
-  test('with more than six decimals the whole file is refused', async () => {
-    const wrong = { ...file, 'svc/embed-default': { price: { prompt: 1e-7, cached: 0, completion: 0 } } };
-    expect(await applyModelConfig(parts(), wrong)).toMatchObject({ outcome: 'refused' });
-    expect(await pricesOf('chat-default')).toMatchObject([{ promptMicro: 1_000_000n }]);
+  test('prices that are set at once follow each other, none is lost', async () => {
+    const set = await Promise.all(
+      Array.from({ length: 8 }, (_, at) =>
+        setPrice(parts(), {
+          alias: 'svc/chat-default',
+          price: { prompt: at, cached: at, completion: at },
+          from: null,
+        }),
+      ),
+    );
+    expect(set.map(({ outcome }) => outcome)).toEqual(Array(8).fill('changed'));
+    expect(await versions('chat-default')).toBe(9);
   });
 });

@@ -1,13 +1,18 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { until } from '../../../test/doubles/until.ts';
 import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { ALIAS_NAMES } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
+import { createModelDirectory } from './model-directory.ts';
 import {
   addAliasTarget,
+  type CatalogueParts,
   MODELS_TOPIC,
   readCatalogue,
   readVersion,
@@ -16,198 +21,247 @@ import {
 } from './targets.ts';
 
 const secrets = createSystemSecrets();
-const sharedState = createInProcessState({ clock: createManualClock() });
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
+
 const ALIAS = 'svc/chat-default';
 const TARGET: WantedTarget = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 1 };
-const database = useMemoryDatabase();
-let told: string[] = [];
+const PROVIDER = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 0.1 };
 
-beforeAll(async () => {
-  await sharedState.subscribe(
-    MODELS_TOPIC,
-    (message) => void told.push(message),
-    () => {},
-  );
-});
-beforeEach(async () => {
-  await database.query('delete from model_targets');
-  told = [];
-});
+describe('targets', () => {
+  const sharedState = createInProcessState({ clock: createManualClock() });
+  const database = useMemoryDatabase();
+  let told: string[] = [];
 
-const parts = () => ({ database, sharedState, cipher, secrets, prefix: 'svc' });
-
-async function targetsNow() {
-  const { targets } = await readCatalogue(database);
-  return await Promise.all(
-    targets.map(async ({ alias, baseUrl, model, sealedKey, weight }) => {
-      const apiKey = sealedKey === null ? null : await cipher.decrypt(sealedKey, baseUrl);
-      return { alias, baseUrl, model, apiKey, weight };
-    }),
-  );
-}
-
-describe('changing targets', () => {
-  test('an alias gets exactly these targets, in their order, and everybody is told once', async () => {
-    const before = await readVersion(database);
-    const two = [
-      TARGET,
-      { ...TARGET, baseUrl: 'HTTP://Two.example:80/', model: 'two', apiKey: null, weight: 2.5 },
-    ];
-    expect(await setAliasTargets(parts(), ALIAS, two)).toEqual({ outcome: 'changed' });
-    expect(await targetsNow()).toEqual([
-      { ...TARGET, alias: 'chat-default' },
-      { alias: 'chat-default', baseUrl: 'http://two.example', model: 'two', apiKey: null, weight: 2.5 },
-    ]);
-    await setAliasTargets(parts(), ALIAS, [{ ...TARGET, model: 'three' }]);
-    expect((await targetsNow()).map(({ model }) => model)).toEqual(['three']);
-    expect(told).toEqual(['changed', 'changed']);
-    expect(await readVersion(database)).toBeGreaterThan(before ?? 0n);
-  });
-
-  test('one more target leaves the others and their keys as they are, up to 32', async () => {
-    await setAliasTargets(parts(), ALIAS, [TARGET]);
-    const { targets: before } = await readCatalogue(database);
-    expect(await addAliasTarget(parts(), ALIAS, { ...TARGET, model: 'two' })).toEqual({ outcome: 'changed' });
-    const { targets: after } = await readCatalogue(database);
-    expect(after.map(({ model }) => model)).toEqual(['one', 'two']);
-    expect([after[0]?.id, after[0]?.sealedKey]).toEqual([before[0]?.id, before[0]?.sealedKey]);
-    await setAliasTargets(
-      parts(),
-      ALIAS,
-      Array.from({ length: 32 }, () => TARGET),
-    );
-    const refused = { outcome: 'wrong-target', problem: 'an alias has at most 32 targets' } as const;
-    expect(await addAliasTarget(parts(), ALIAS, TARGET)).toEqual(refused);
-    expect((await readCatalogue(database)).targets).toHaveLength(32);
-  });
-
-  test('all six aliases have a place in the database', async () => {
-    for (const { name } of ALIAS_NAMES) await setAliasTargets(parts(), `svc/${name}`, [TARGET]);
-    expect((await targetsNow()).map(({ alias }) => alias)).toEqual(
-      ALIAS_NAMES.map(({ name }) => name).sort(),
+  beforeAll(async () => {
+    await sharedState.subscribe(
+      MODELS_TOPIC,
+      (message) => void told.push(message),
+      () => {},
     );
   });
-
-  test('the database holds no key that can be read', async () => {
-    await setAliasTargets(parts(), ALIAS, [{ ...TARGET, apiKey: 'sk-very-secret' }]);
-    const rows = await database.query('select model_targets::text as line, sealed_key from model_targets');
-    const bytes = rows[0]?.sealed_key as Uint8Array;
-    expect(String(rows[0]?.line)).not.toContain('secret');
-    expect(new TextDecoder().decode(bytes)).not.toContain('secret');
-    expect(bytes.length).toBeGreaterThan('sk-very-secret'.length);
-  });
-
-  test('no other alias can be set, and nobody is told', async () => {
-    for (const alias of [
-      'chat-default',
-      'acme/chat-default',
-      'svc/chat',
-      'svc/chat-default ',
-      '__proto__',
-      '',
-    ]) {
-      const refused = await setAliasTargets(parts(), alias, [TARGET]);
-      expect(refused).toMatchObject({ outcome: 'unknown-alias' });
-      expect(refused.outcome !== 'changed' && refused.problem).toContain('svc/embed-default');
-    }
-    expect([await targetsNow(), told]).toEqual([[], []]);
-  });
-
-  test.each<[string, Partial<WantedTarget>]>([
-    ['address', { baseUrl: 'one.example' }],
-    ['address', { baseUrl: 'ftp://one.example' }],
-    ['address', { baseUrl: 'https://me:secret@one.example' }],
-    ['address', { baseUrl: 'https://one.example/v1?key=secret' }],
-    ['address', { baseUrl: 'https://one.example/v1#' }],
-    ['address', { baseUrl: `https://one.example/${'v'.repeat(2_000)}` }],
-    ['model', { model: ' ' }],
-    ['model', { model: 'm'.repeat(201) }],
-    ['key', { apiKey: '' }],
-    ['key', { apiKey: 'sk-secret\r\nhost: elsewhere' }],
-    ['key', { apiKey: 'secret'.repeat(1_000) }],
-    ['weight', { weight: 0 }],
-    ['weight', { weight: Number.NaN }],
-    ['weight', { weight: Number.POSITIVE_INFINITY }],
-  ])('a wrong %s is refused without repeating it: %#', async (word, change) => {
-    const refused = await setAliasTargets(parts(), ALIAS, [TARGET, { ...TARGET, ...change }]);
-    if (refused.outcome !== 'wrong-target') throw new Error(refused.outcome);
-    expect(refused.problem).toStartWith(`target 2: its ${word} `);
-    expect(refused.problem).not.toContain('secret');
-    expect([await targetsNow(), told]).toEqual([[], []]);
-  });
-});
-
-describe('MODEL_CONFIG at a start', () => {
-  const listed = (model: string, more: object = {}) => {
-    return { base_url: 'https://one.example/v1/', model, weight: 1, ...more };
-  };
-
-  test('aliases of the file get exactly its targets, others keep theirs', async () => {
-    await setAliasTargets(parts(), 'svc/chat-cheap', [TARGET]);
-    await setAliasTargets(parts(), 'svc/chat-premium', [TARGET]);
-    await setAliasTargets(parts(), 'svc/extract-fast', [TARGET]);
-    const applied = await applyModelConfig(parts(), {
-      [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' }), listed('b', { weight: 3 })] },
-      'svc/chat-premium': { targets: [] },
-      'svc/extract-fast': {},
-    });
-    expect(applied).toEqual({ outcome: 'changed', aliases: [ALIAS, 'svc/chat-premium'] });
-    const base = { baseUrl: 'https://one.example/v1', apiKey: null, weight: 1 };
-    expect(await targetsNow()).toEqual([
-      { ...TARGET, alias: 'chat-cheap' },
-      { ...base, alias: 'chat-default', model: 'a', apiKey: 'sk-a' },
-      { ...base, alias: 'chat-default', model: 'b', weight: 3 },
-      { ...TARGET, alias: 'extract-fast' },
-    ]);
-  });
-
-  test('the same file again writes nothing and tells nobody', async () => {
-    const file = {
-      [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] },
-      'svc/chat-cheap': { targets: [] },
-    };
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
-    const version = await readVersion(database);
+  beforeEach(async () => {
+    await database.query('delete from model_targets');
     told = [];
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
-    expect(await applyModelConfig(parts(), {})).toEqual({ outcome: 'unchanged' });
-    expect([await readVersion(database), told]).toEqual([version, []]);
   });
 
-  test.each<[string, object]>([
-    ['a key', { api_key: 'sk-b' }],
-    ['no key', { api_key: undefined }],
-    ['a weight', { weight: 2 }],
-    ['an address', { base_url: 'https://two.example' }],
-    ['a model', { model: 'b' }],
-  ])('%s that differs is written', async (_, change) => {
-    await applyModelConfig(parts(), { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] } });
-    const file = { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a', ...change })] } };
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
-  });
+  const parts = () => ({ database, sharedState, cipher, secrets, prefix: 'svc' });
 
-  test('keys of another master key are replaced by those of the file', async () => {
-    const old = createCipher({ masterKeys: ['the master key that was lost, just as long'], secrets });
-    const file = { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] } };
-    await applyModelConfig({ ...parts(), cipher: old }, file);
-    expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
-    expect(await targetsNow()).toMatchObject([{ apiKey: 'sk-a' }]);
-  });
+  async function targetsNow() {
+    const { targets } = await readCatalogue(database);
+    return await Promise.all(
+      targets.map(async ({ alias, baseUrl, model, sealedKey, weight }) => {
+        const apiKey = sealedKey === null ? null : await cipher.decrypt(sealedKey, baseUrl);
+        return { alias, baseUrl, model, apiKey, weight };
+      }),
+    );
+  }
 
-  test('a name that is no alias, or a wrong target, refuses the whole file', async () => {
-    const unknown = await applyModelConfig(parts(), {
-      [ALIAS]: { targets: [listed('a')] },
-      'svc/gpt-9': { targets: [] },
+  describe('changing targets', () => {
+    test('an alias gets exactly these targets, in their order, and everybody is told once', async () => {
+      const before = await readVersion(database);
+      const two = [
+        TARGET,
+        { ...TARGET, baseUrl: 'HTTP://Two.example:80/', model: 'two', apiKey: null, weight: 2.5 },
+      ];
+      expect(await setAliasTargets(parts(), ALIAS, two)).toEqual({ outcome: 'changed' });
+      expect(await targetsNow()).toEqual([
+        { ...TARGET, alias: 'chat-default' },
+        { alias: 'chat-default', baseUrl: 'http://two.example', model: 'two', apiKey: null, weight: 2.5 },
+      ]);
+      await setAliasTargets(parts(), ALIAS, [{ ...TARGET, model: 'three' }]);
+      expect((await targetsNow()).map(({ model }) => model)).toEqual(['three']);
+      expect(told).toEqual(['changed', 'changed']);
+      expect(await readVersion(database)).toBeGreaterThan(before ?? 0n);
     });
-    expect(unknown).toMatchObject({ outcome: 'refused' });
-    expect(JSON.stringify(unknown)).toContain('there is no alias \\"svc/gpt-9\\"; the aliases are svc/');
-    const wrong = await applyModelConfig(parts(), {
-      [ALIAS]: { targets: [listed('a', { base_url: 'https://x:secret@y.example' })] },
+
+    test('one more target leaves the others and their keys as they are, up to 32', async () => {
+      await setAliasTargets(parts(), ALIAS, [TARGET]);
+      const { targets: before } = await readCatalogue(database);
+      expect(await addAliasTarget(parts(), ALIAS, { ...TARGET, model: 'two' })).toEqual({
+        outcome: 'changed',
+      });
+      const { targets: after } = await readCatalogue(database);
+      expect(after.map(({ model }) => model)).toEqual(['one', 'two']);
+      expect([after[0]?.id, after[0]?.sealedKey]).toEqual([before[0]?.id, before[0]?.sealedKey]);
+      await setAliasTargets(
+        parts(),
+        ALIAS,
+        Array.from({ length: 32 }, () => TARGET),
+      );
+      const refused = { outcome: 'wrong-target', problem: 'an alias has at most 32 targets' } as const;
+      expect(await addAliasTarget(parts(), ALIAS, TARGET)).toEqual(refused);
+      expect((await readCatalogue(database)).targets).toHaveLength(32);
     });
-    expect(JSON.stringify(wrong)).toContain('svc/chat-default, target 1: its address must');
-    expect(JSON.stringify(wrong)).not.toContain('secret');
-    expect([await targetsNow(), told]).toEqual([[], []]);
+
+    test('all six aliases have a place in the database', async () => {
+      for (const { name } of ALIAS_NAMES) await setAliasTargets(parts(), `svc/${name}`, [TARGET]);
+      expect((await targetsNow()).map(({ alias }) => alias)).toEqual(
+        ALIAS_NAMES.map(({ name }) => name).sort(),
+      );
+    });
+
+    test('the database holds no key that can be read', async () => {
+      await setAliasTargets(parts(), ALIAS, [{ ...TARGET, apiKey: 'sk-very-secret' }]);
+      const rows = await database.query('select model_targets::text as line, sealed_key from model_targets');
+      const bytes = rows[0]?.sealed_key as Uint8Array;
+      expect(String(rows[0]?.line)).not.toContain('secret');
+      expect(new TextDecoder().decode(bytes)).not.toContain('secret');
+      expect(bytes.length).toBeGreaterThan('sk-very-secret'.length);
+    });
+
+    test('no other alias can be set, and nobody is told', async () => {
+      for (const alias of [
+        'chat-default',
+        'acme/chat-default',
+        'svc/chat',
+        'svc/chat-default ',
+        '__proto__',
+        '',
+      ]) {
+        const refused = await setAliasTargets(parts(), alias, [TARGET]);
+        expect(refused).toMatchObject({ outcome: 'unknown-alias' });
+        expect(refused.outcome !== 'changed' && refused.problem).toContain('svc/embed-default');
+      }
+      expect([await targetsNow(), told]).toEqual([[], []]);
+    });
+
+    test.each<[string, Partial<WantedTarget>]>([
+      ['address', { baseUrl: 'one.example' }],
+      ['address', { baseUrl: 'ftp://one.example' }],
+      ['address', { baseUrl: 'https://me:secret@one.example' }],
+      ['address', { baseUrl: 'https://one.example/v1?key=secret' }],
+      ['address', { baseUrl: 'https://one.example/v1#' }],
+      ['address', { baseUrl: `https://one.example/${'v'.repeat(2_000)}` }],
+      ['model', { model: ' ' }],
+      ['model', { model: 'm'.repeat(201) }],
+      ['key', { apiKey: '' }],
+      ['key', { apiKey: 'sk-secret\r\nhost: elsewhere' }],
+      ['key', { apiKey: 'secret'.repeat(1_000) }],
+      ['weight', { weight: 0 }],
+      ['weight', { weight: Number.NaN }],
+      ['weight', { weight: Number.POSITIVE_INFINITY }],
+    ])('a wrong %s is refused without repeating it: %#', async (word, change) => {
+      const refused = await setAliasTargets(parts(), ALIAS, [TARGET, { ...TARGET, ...change }]);
+      if (refused.outcome !== 'wrong-target') throw new Error(refused.outcome);
+      expect(refused.problem).toStartWith(`target 2: its ${word} `);
+      expect(refused.problem).not.toContain('secret');
+      expect([await targetsNow(), told]).toEqual([[], []]);
+    });
+  });
+
+  describe('MODEL_CONFIG at a start', () => {
+    const listed = (model: string, more: object = {}) => {
+      return { base_url: 'https://one.example/v1/', model, weight: 1, ...more };
+    };
+
+    test('aliases of the file get exactly its targets, others keep theirs', async () => {
+      await setAliasTargets(parts(), 'svc/chat-cheap', [TARGET]);
+      await setAliasTargets(parts(), 'svc/chat-premium', [TARGET]);
+      await setAliasTargets(parts(), 'svc/extract-fast', [TARGET]);
+      const applied = await applyModelConfig(parts(), {
+        [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' }), listed('b', { weight: 3 })] },
+        'svc/chat-premium': { targets: [] },
+        'svc/extract-fast': {},
+      });
+      expect(applied).toEqual({ outcome: 'changed', aliases: [ALIAS, 'svc/chat-premium'] });
+      const base = { baseUrl: 'https://one.example/v1', apiKey: null, weight: 1 };
+      expect(await targetsNow()).toEqual([
+        { ...TARGET, alias: 'chat-cheap' },
+        { ...base, alias: 'chat-default', model: 'a', apiKey: 'sk-a' },
+        { ...base, alias: 'chat-default', model: 'b', weight: 3 },
+        { ...TARGET, alias: 'extract-fast' },
+      ]);
+    });
+
+    test('the same file again writes nothing and tells nobody', async () => {
+      const file = {
+        [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] },
+        'svc/chat-cheap': { targets: [] },
+      };
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
+      const version = await readVersion(database);
+      told = [];
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
+      expect(await applyModelConfig(parts(), {})).toEqual({ outcome: 'unchanged' });
+      expect([await readVersion(database), told]).toEqual([version, []]);
+    });
+
+    test.each<[string, object]>([
+      ['a key', { api_key: 'sk-b' }],
+      ['no key', { api_key: undefined }],
+      ['a weight', { weight: 2 }],
+      ['an address', { base_url: 'https://two.example' }],
+      ['a model', { model: 'b' }],
+    ])('%s that differs is written', async (_, change) => {
+      await applyModelConfig(parts(), { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] } });
+      const file = { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a', ...change })] } };
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
+    });
+
+    test('keys of another master key are replaced by those of the file', async () => {
+      const old = createCipher({ masterKeys: ['the master key that was lost, just as long'], secrets });
+      const file = { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a' })] } };
+      await applyModelConfig({ ...parts(), cipher: old }, file);
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
+      expect(await targetsNow()).toMatchObject([{ apiKey: 'sk-a' }]);
+    });
+
+    test('a name that is no alias, or a wrong target, refuses the whole file', async () => {
+      const unknown = await applyModelConfig(parts(), {
+        [ALIAS]: { targets: [listed('a')] },
+        'svc/gpt-9': { targets: [] },
+      });
+      expect(unknown).toMatchObject({ outcome: 'refused' });
+      expect(JSON.stringify(unknown)).toContain('there is no alias \\"svc/gpt-9\\"; the aliases are svc/');
+      const wrong = await applyModelConfig(parts(), {
+        [ALIAS]: { targets: [listed('a', { base_url: 'https://x:secret@y.example' })] },
+      });
+      expect(JSON.stringify(wrong)).toContain('svc/chat-default, target 1: its address must');
+      expect(JSON.stringify(wrong)).not.toContain('secret');
+      expect([await targetsNow(), told]).toEqual([[], []]);
+    });
+  });
+});
+
+/** What the engines read differently, and what depends on locks. */
+describePostgres('models on PostgreSQL', () => {
+  const secrets = createSystemSecrets();
+  const clock = createManualClock();
+  const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
+  const database = usePostgres();
+  let parts: CatalogueParts;
+  beforeAll(async () => {
+    parts = { database, sharedState: createInProcessState({ clock }), secrets, cipher, prefix: 'svc' };
+  });
+
+  test('of processes that start with the same file at once, one writes it', async () => {
+    const targets = [{ base_url: PROVIDER.baseUrl, model: 'one', api_key: 'sk-one', weight: 0.1 }];
+    const starts = Array.from({ length: 8 }, () => applyModelConfig(parts, { [ALIAS]: { targets } }));
+    const outcomes: string[] = (await Promise.all(starts)).map(({ outcome }) => outcome).sort();
+    expect(outcomes).toEqual(['changed', ...Array.from({ length: 7 }, () => 'unchanged')]);
+    expect((await readCatalogue(database)).targets).toHaveLength(1);
+  });
+
+  test('targets added at once are all there, in an order of their own', async () => {
+    await setAliasTargets(parts, ALIAS, []);
+    const models = Array.from({ length: 8 }, (_, n) => `model ${n}`);
+    await Promise.all(models.map((model) => addAliasTarget(parts, ALIAS, { ...PROVIDER, model })));
+    const { targets } = await readCatalogue(database);
+    expect(targets.map(({ model }) => model).sort()).toEqual(models);
+  });
+
+  test('a directory reads what was written, and a change by hand within a second (G-15)', async () => {
+    await setAliasTargets(parts, ALIAS, [PROVIDER]);
+    const { log, entries } = createRecordingLog();
+    const directory = await createModelDirectory({ ...parts, clock, log, embeddedAllowed: false });
+    const target = () => directory.find(ALIAS)?.targets[0];
+    expect(target()).toMatchObject(PROVIDER);
+    await database.query('update model_targets set weight = 7');
+    await clock.advance(1_000);
+    await until(() => target()?.weight === 7);
+    expect(target()).toMatchObject({ ...PROVIDER, weight: 7 });
+    expect(entries).toEqual([]);
+    await directory.close();
   });
 });

@@ -1,167 +1,351 @@
 import { describe, expect, test } from 'bun:test';
+import { createSeededRandom, type SeededRandom } from '../../../test/doubles/seeded-random.ts';
 import { readRecordedAnswer } from '../../../test/recorded/streams.ts';
-import { createRestampedBytes, readWholeAnswer } from './answer-body.ts';
+import {
+  createRestampedBytes,
+  isErrorAt,
+  readInnerUsageAt,
+  readUsage,
+  readUsageAt,
+  readWholeAnswer,
+} from './answer-body.ts';
 
-const ALIAS = 'svc/chat-default';
+const usage = (promptTokens: number, cachedTokens: number, completionTokens: number) => ({
+  promptTokens,
+  cachedTokens,
+  completionTokens,
+});
+const MOST = Number.MAX_SAFE_INTEGER;
 
-function read(text: string, alias = ALIAS) {
-  const { bytes, ...rest } = readWholeAnswer(new TextEncoder().encode(text), alias);
-  return { ...rest, text: new TextDecoder().decode(bytes) };
+const space = (random: SeededRandom) => random.pick(['', '', '', ' ', '\n', '\t \r\n']);
+
+const NAMES = ['model', 'provider', 'usage', 'error', 'choices', 'content', 'id', 'x_groq', '', 'modem'];
+
+function at<T>(read: (bytes: Uint8Array, start: number, end: number) => T, text: string): T {
+  const before = '{"ü":';
+  const bytes = new TextEncoder().encode(`${before}${text}}`);
+  return read(bytes, new TextEncoder().encode(before).length, bytes.length - 1);
 }
 
-describe('G-16 the names of the provider become the alias, and nothing else changes', () => {
-  test.each([
-    ['{"model":"a"}', '{"model":"svc/chat-default"}'],
-    ['{ "x" : 1 ,\r\n\t"model" : "a" , "y":2}\n', '{ "x" : 1 ,\r\n\t"model" : "svc/chat-default" , "y":2}\n'],
-    ['{"model":""}', '{"model":"svc/chat-default"}'],
-    ['{"model":null}', '{"model":"svc/chat-default"}'],
-    ['{"model":{"name":["a"]},"y":"}"}', '{"model":"svc/chat-default","y":"}"}'],
-    ['{"model":"a\\"b\\\\","y":"\\u00e4"}', '{"model":"svc/chat-default","y":"\\u00e4"}'],
-    ['{"model":"a","model":"b"}', '{"model":"svc/chat-default","model":"svc/chat-default"}'],
-    ['{"mod\\u0065l":"a"}', '{"mod\\u0065l":"svc/chat-default"}'],
-    [
-      '{"\\u006D\\u006F\\u0064\\u0065\\u006C":"a"}',
-      '{"\\u006D\\u006F\\u0064\\u0065\\u006C":"svc/chat-default"}',
-    ],
-    ['{"provider":"P","model":"a"}', '{"provider":"svc/chat-default","model":"svc/chat-default"}'],
-    ['{"provid\\u0065r":"P"}', '{"provid\\u0065r":"svc/chat-default"}'],
-  ])('%s', (text, expected) => {
-    expect(read(text).text).toBe(expected);
+function anyText(random: SeededRandom): string {
+  const parts = ['model', '"usage"', '\\', '"', '\n', 'ü', '🚏', '{', '}', '[', ']', ':', ',', ' '];
+  const length = random.pick([0, 1, 3, 10, 40]);
+  return JSON.stringify(Array.from({ length }, () => random.pick(parts)).join(''));
+}
+
+/** Some of its letters escaped, so that a name must be read and not compared. */
+function escapedName(random: SeededRandom, name: string): string {
+  if (random.below(3) > 0) return JSON.stringify(name);
+  const escaped = Array.from(name, (letter) =>
+    random.below(2) === 0 ? letter : `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `"${escaped.join('')}"`;
+}
+
+function anyValue(random: SeededRandom, depth: number): string {
+  const scalars = ['null', 'true', 'false', '0', '-1.5e+10', '9007199254740993', '1E2'];
+  const kinds: (() => string)[] = [() => random.pick(scalars), () => anyText(random)];
+  if (depth > 0) {
+    kinds.push(
+      () => `[${anyList(random, () => anyValue(random, depth - 1))}]`,
+      () => `{${anyList(random, () => anyField(random, random.pick(NAMES), anyValue(random, depth - 1)))}}`,
+    );
+  }
+  return random.pick(kinds)();
+}
+
+function anyList(random: SeededRandom, make: () => string): string {
+  return Array.from({ length: random.below(4) }, () => `${space(random)}${make()}${space(random)}`).join(',');
+}
+
+function anyField(random: SeededRandom, name: string, value: string): string {
+  return `${escapedName(random, name)}${space(random)}:${space(random)}${value}`;
+}
+
+describe('whole answers', () => {
+  const ALIAS = 'svc/chat-default';
+
+  function read(text: string, alias = ALIAS) {
+    const { bytes, ...rest } = readWholeAnswer(new TextEncoder().encode(text), alias);
+    return { ...rest, text: new TextDecoder().decode(bytes) };
+  }
+
+  describe('G-16 the names of the provider become the alias, and nothing else changes', () => {
+    test.each([
+      ['{"model":"a"}', '{"model":"svc/chat-default"}'],
+      [
+        '{ "x" : 1 ,\r\n\t"model" : "a" , "y":2}\n',
+        '{ "x" : 1 ,\r\n\t"model" : "svc/chat-default" , "y":2}\n',
+      ],
+      ['{"model":""}', '{"model":"svc/chat-default"}'],
+      ['{"model":null}', '{"model":"svc/chat-default"}'],
+      ['{"model":{"name":["a"]},"y":"}"}', '{"model":"svc/chat-default","y":"}"}'],
+      ['{"model":"a\\"b\\\\","y":"\\u00e4"}', '{"model":"svc/chat-default","y":"\\u00e4"}'],
+      ['{"model":"a","model":"b"}', '{"model":"svc/chat-default","model":"svc/chat-default"}'],
+      ['{"mod\\u0065l":"a"}', '{"mod\\u0065l":"svc/chat-default"}'],
+      [
+        '{"\\u006D\\u006F\\u0064\\u0065\\u006C":"a"}',
+        '{"\\u006D\\u006F\\u0064\\u0065\\u006C":"svc/chat-default"}',
+      ],
+      ['{"provider":"P","model":"a"}', '{"provider":"svc/chat-default","model":"svc/chat-default"}'],
+      ['{"provid\\u0065r":"P"}', '{"provid\\u0065r":"svc/chat-default"}'],
+    ])('%s', (text, expected) => {
+      expect(read(text).text).toBe(expected);
+    });
+
+    test.each([
+      ['no model', '{"id":"a"}'],
+      ['an empty object', ' { } '],
+      ['a nested one', '{"choices":[{"model":"a","provider":"P"}],"x":{"model":"b"}}'],
+      ['one in a text', '{"content":"\\"model\\":\\"a\\"","y":"{\\"model\\":1}"}'],
+      [
+        'another name',
+        '{"Model":"a","model_name":"b","models":"c","\\\\u006dodel":"d","\\u00":"e","mo\\ndel":"f"}',
+      ],
+      ['a provider that is no text', '{"provider":{"name":"P"}}'],
+      ['numbers past 2^53 and unknown fields', '{"seed":9007199254740993,"x":-1.50e+10,"y":[[],{}]}'],
+    ])('%s stays as it is', (_, text) => {
+      expect(read(text).text).toBe(text);
+      expect(read(text).isJsonObject).toBe(true);
+    });
+
+    test('an alias with characters of JSON is escaped', () => {
+      expect(JSON.parse(read('{"model":"a"}', 'svc/"ü"\\').text)).toEqual({ model: 'svc/"ü"\\' });
+    });
+
+    test('an answer that needs no stamp is not copied', () => {
+      const bytes = new TextEncoder().encode('{"id":"a"}');
+      expect(readWholeAnswer(bytes, ALIAS).bytes).toBe(bytes);
+    });
+  });
+
+  describe('what is no object of JSON is known as such', () => {
+    test.each([
+      '',
+      ' ',
+      '[]',
+      '[{"model":"a"}]',
+      '"model"',
+      'null',
+      '<html>',
+      '{',
+      '{"',
+      '{"a',
+      '{"a"',
+      '{"a":',
+      '{"a":1',
+      '{"a":1,',
+      '{"a":1,}',
+      '{,}',
+      '{"a" 12}',
+      '{"a"x"b"}',
+      '{"a":}',
+      '{"a":[1}',
+      '{"a":"b',
+      '{"a":"b\\"}',
+      '{a:1}',
+      '{"a":1 2}',
+      '{"a":1}}',
+      '{"a":1} {"b":2}',
+      '{"a":1}x',
+      '{"a":{"b":"c}',
+      '{"a":[',
+      '{"a":tr"ue"}',
+      '{"a":1"b":2}',
+      '}',
+    ])('%j', (text) => {
+      expect(read(text).isJsonObject).toBe(false);
+    });
+
+    test('a name that is cut itself stays', () => {
+      expect(read('{"id":1,"model":"gp').text).toBe('{"id":1,"model":"gp');
+    });
+
+    test('what it names of the provider is stamped all the same, but its usage does not count', () => {
+      const cut = read('{"model":"a","usage":{"prompt_tokens":1},"choices":[{');
+      expect(cut).toEqual({
+        text: '{"model":"svc/chat-default","usage":{"prompt_tokens":1},"choices":[{',
+        usage: null,
+        isError: false,
+        isJsonObject: false,
+      });
+    });
+  });
+
+  describe('recorded answers', () => {
+    const names = (name: string) => new TextDecoder().decode(readRecordedAnswer(name));
+
+    test.each([
+      ['openai-chat', ['gpt-4.1-mini-2025-04-14'], [1117, 1024, 46]],
+      ['openrouter-chat', ['google/gemini-2.5-flash', 'Google'], [63, 0, 12]],
+      ['openai-completions', ['gpt-3.5-turbo-instruct:20230824-v2'], [5, 0, 7]],
+      ['openai-embeddings', ['text-embedding-3-small'], [8, 0, 0]],
+    ])('G-16 G-17 %s', (name, providerNames, [promptTokens, cachedTokens, completionTokens]) => {
+      const text = names(name);
+      let expected = text;
+      for (const provider of providerNames) expected = expected.replace(`"${provider}"`, `"${ALIAS}"`);
+      expect(expected).not.toBe(text);
+      expect(read(text)).toEqual({
+        text: expected,
+        usage: { promptTokens, cachedTokens, completionTokens } as never,
+        isError: false,
+        isJsonObject: true,
+      });
+    });
+
+    test('an error that came with status 200 is known as one', () => {
+      expect(read(names('error-with-status-200'))).toMatchObject({ isError: true, isJsonObject: true });
+      expect(read('{"error":null,"model":"a"}').isError).toBe(false);
+    });
   });
 
   test.each([
-    ['no model', '{"id":"a"}'],
-    ['an empty object', ' { } '],
-    ['a nested one', '{"choices":[{"model":"a","provider":"P"}],"x":{"model":"b"}}'],
-    ['one in a text', '{"content":"\\"model\\":\\"a\\"","y":"{\\"model\\":1}"}'],
-    [
-      'another name',
-      '{"Model":"a","model_name":"b","models":"c","\\\\u006dodel":"d","\\u00":"e","mo\\ndel":"f"}',
-    ],
-    ['a provider that is no text', '{"provider":{"name":"P"}}'],
-    ['numbers past 2^53 and unknown fields', '{"seed":9007199254740993,"x":-1.50e+10,"y":[[],{}]}'],
-  ])('%s stays as it is', (_, text) => {
-    expect(read(text).text).toBe(text);
-    expect(read(text).isJsonObject).toBe(true);
+    ['{"usage":null}', null],
+    ['{"choices":[]}', null],
+    ['{"choices":[{"usage":{"prompt_tokens":1}}]}', null],
+    ['{"usage":{"prompt_tokens":1},"usage":{"prompt_tokens":2}}', 2],
+    ['{"us\\u0061ge":{"prompt_tokens":3}}', 3],
+    ['{"usage":{"prompt_tokens":0}}', 0],
+    ['{"usage":{"prompt_tokens":4},"usage":null}', 4],
+  ])('G-31 an answer without usage at its top has none: %s', (text, promptTokens) => {
+    expect(read(text).usage?.promptTokens ?? null).toBe(promptTokens);
   });
 
-  test('an alias with characters of JSON is escaped', () => {
-    expect(JSON.parse(read('{"model":"a"}', 'svc/"ü"\\').text)).toEqual({ model: 'svc/"ü"\\' });
-  });
-
-  test('an answer that needs no stamp is not copied', () => {
-    const bytes = new TextEncoder().encode('{"id":"a"}');
-    expect(readWholeAnswer(bytes, ALIAS).bytes).toBe(bytes);
-  });
-});
-
-describe('what is no object of JSON is known as such', () => {
-  test.each([
-    '',
-    ' ',
-    '[]',
-    '[{"model":"a"}]',
-    '"model"',
-    'null',
-    '<html>',
-    '{',
-    '{"',
-    '{"a',
-    '{"a"',
-    '{"a":',
-    '{"a":1',
-    '{"a":1,',
-    '{"a":1,}',
-    '{,}',
-    '{"a" 12}',
-    '{"a"x"b"}',
-    '{"a":}',
-    '{"a":[1}',
-    '{"a":"b',
-    '{"a":"b\\"}',
-    '{a:1}',
-    '{"a":1 2}',
-    '{"a":1}}',
-    '{"a":1} {"b":2}',
-    '{"a":1}x',
-    '{"a":{"b":"c}',
-    '{"a":[',
-    '{"a":tr"ue"}',
-    '{"a":1"b":2}',
-    '}',
-  ])('%j', (text) => {
-    expect(read(text).isJsonObject).toBe(false);
-  });
-
-  test('a name that is cut itself stays', () => {
-    expect(read('{"id":1,"model":"gp').text).toBe('{"id":1,"model":"gp');
-  });
-
-  test('what it names of the provider is stamped all the same, but its usage does not count', () => {
-    const cut = read('{"model":"a","usage":{"prompt_tokens":1},"choices":[{');
-    expect(cut).toEqual({
-      text: '{"model":"svc/chat-default","usage":{"prompt_tokens":1},"choices":[{',
-      usage: null,
-      isError: false,
-      isJsonObject: false,
+  describe('pieces', () => {
+    test('what stands side by side is passed on uncopied, the rest is joined in order', () => {
+      const output = createRestampedBytes('b');
+      const source = new TextEncoder().encode('0123456789');
+      expect(output.take()).toBeNull();
+      output.keep(source, 0, 4);
+      output.keep(source, 4, 10);
+      expect(output.take()).toBe(source);
+      output.keep(source, 0, 2);
+      output.keep(source, 2, 2);
+      output.stamp();
+      output.keep(source, 5, 5);
+      output.keep(source, 8, 10);
+      output.keep(source, 0, 1);
+      expect(new TextDecoder().decode(output.take() ?? undefined)).toBe('01"b"890');
+      expect(output.take()).toBeNull();
     });
   });
 });
 
-describe('recorded answers', () => {
-  const names = (name: string) => new TextDecoder().decode(readRecordedAnswer(name));
-
+describe('G-30 what is usage', () => {
   test.each([
-    ['openai-chat', ['gpt-4.1-mini-2025-04-14'], [1117, 1024, 46]],
-    ['openrouter-chat', ['google/gemini-2.5-flash', 'Google'], [63, 0, 12]],
-    ['openai-completions', ['gpt-3.5-turbo-instruct:20230824-v2'], [5, 0, 7]],
-    ['openai-embeddings', ['text-embedding-3-small'], [8, 0, 0]],
-  ])('G-16 G-17 %s', (name, providerNames, [promptTokens, cachedTokens, completionTokens]) => {
-    const text = names(name);
-    let expected = text;
-    for (const provider of providerNames) expected = expected.replace(`"${provider}"`, `"${ALIAS}"`);
-    expect(expected).not.toBe(text);
-    expect(read(text)).toEqual({
-      text: expected,
-      usage: { promptTokens, cachedTokens, completionTokens } as never,
-      isError: false,
-      isJsonObject: true,
-    });
-  });
-
-  test('an error that came with status 200 is known as one', () => {
-    expect(read(names('error-with-status-200'))).toMatchObject({ isError: true, isJsonObject: true });
-    expect(read('{"error":null,"model":"a"}').isError).toBe(false);
+    ['both counts', { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }, usage(7, 0, 3)],
+    ['explicit zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, usage(0, 0, 0)],
+    ['of an embedding', { prompt_tokens: 8, total_tokens: 8 }, usage(8, 0, 0)],
+    ['null as a missing part', { prompt_tokens: 8, completion_tokens: null }, usage(8, 0, 0)],
+    ['only the completion', { completion_tokens: 3 }, usage(0, 0, 3)],
+    ['the largest', { prompt_tokens: MOST, completion_tokens: MOST }, usage(MOST, 0, MOST)],
+    ['cached by OpenAI', { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4 } }, usage(9, 4, 0)],
+    ['cached by DeepSeek', { prompt_tokens: 9, prompt_cache_hit_tokens: 5 }, usage(9, 5, 0)],
+    ['cached by Moonshot', { prompt_tokens: 9, cached_tokens: 6 }, usage(9, 6, 0)],
+    [
+      'details first, zero too',
+      { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 0 }, prompt_cache_hit_tokens: 5 },
+      usage(9, 0, 0),
+    ],
+    ['no details', { prompt_tokens: 9, prompt_tokens_details: null }, usage(9, 0, 0)],
+    ['empty details', { prompt_tokens: 9, prompt_tokens_details: {} }, usage(9, 0, 0)],
+    ['more cached than sent', { prompt_tokens: 9, cached_tokens: 10 }, usage(9, 9, 0)],
+  ])('%s', (_, block, expected) => {
+    expect(readUsage(block)).toEqual(expected);
   });
 });
 
-test.each([
-  ['{"usage":null}', null],
-  ['{"choices":[]}', null],
-  ['{"choices":[{"usage":{"prompt_tokens":1}}]}', null],
-  ['{"usage":{"prompt_tokens":1},"usage":{"prompt_tokens":2}}', 2],
-  ['{"us\\u0061ge":{"prompt_tokens":3}}', 3],
-  ['{"usage":{"prompt_tokens":0}}', 0],
-  ['{"usage":{"prompt_tokens":4},"usage":null}', 4],
-])('G-31 an answer without usage at its top has none: %s', (text, promptTokens) => {
-  expect(read(text).usage?.promptTokens ?? null).toBe(promptTokens);
+describe('G-31 what is none', () => {
+  test.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a text', 'prompt_tokens'],
+    ['a list', [{ prompt_tokens: 1 }]],
+    ['an empty block', {}],
+    ['a total alone', { total_tokens: 10 }],
+    ['a count as text', { prompt_tokens: '7', completion_tokens: 3 }],
+    ['a negative count', { prompt_tokens: 7, completion_tokens: -1 }],
+    ['half a token', { prompt_tokens: 7.5, completion_tokens: 3 }],
+    ['past 2^53', { prompt_tokens: 7, completion_tokens: MOST + 1 }],
+    ['without end', { prompt_tokens: Number.POSITIVE_INFINITY }],
+    ['a wrong cached count', { prompt_tokens: 7, prompt_tokens_details: { cached_tokens: -4 } }],
+  ])('%s', (_, block) => {
+    expect(readUsage(block)).toBeNull();
+  });
 });
 
-describe('pieces', () => {
-  test('what stands side by side is passed on uncopied, the rest is joined in order', () => {
-    const output = createRestampedBytes('b');
-    const source = new TextEncoder().encode('0123456789');
-    expect(output.take()).toBeNull();
-    output.keep(source, 0, 4);
-    output.keep(source, 4, 10);
-    expect(output.take()).toBe(source);
-    output.keep(source, 0, 2);
-    output.keep(source, 2, 2);
-    output.stamp();
-    output.keep(source, 5, 5);
-    output.keep(source, 8, 10);
-    output.keep(source, 0, 1);
-    expect(new TextDecoder().decode(output.take() ?? undefined)).toBe('01"b"890');
-    expect(output.take()).toBeNull();
+test('it is read where it stands, and what is no JSON is no usage', () => {
+  expect(at(readUsageAt, '{ "prompt_tokens": 12 }')).toEqual(usage(12, 0, 0));
+  expect(at(readUsageAt, '{"prompt_tokens":1e400}')).toBeNull();
+  expect(at(readUsageAt, '{"prompt_tokens":9007199254740993}')).toBeNull();
+  expect(at(readUsageAt, '{"prompt_tokens":}')).toBeNull();
+});
+
+test('usage inside a choice or x_groq is found, and nowhere else', () => {
+  const block = '{"prompt_tokens":3,"completion_tokens":4}';
+  expect(at(readInnerUsageAt, `{"choices":[{"delta":{}},{"usage":${block}}]}`)).toEqual(usage(3, 0, 4));
+  expect(at(readInnerUsageAt, `{"x_groq":{"usage":${block}}}`)).toEqual(usage(3, 0, 4));
+  for (const other of [
+    `{"choices":[{"delta":{"usage":${block}}}]}`,
+    `{"choices":{"usage":${block}}}`,
+    `{"choices":[null,"usage"],"x_groq":null}`,
+    `{"extra":{"usage":${block}}}`,
+    `[{"usage":${block}}]`,
+  ]) {
+    expect(at(readInnerUsageAt, other)).toBeNull();
+  }
+});
+
+test('an error is one that says something', () => {
+  for (const text of ['{"message":"a"}', '{}', '[]', '"a"', 'true', '1', 'NaN']) {
+    expect(at(isErrorAt, text)).toBe(true);
+  }
+  for (const text of ['null', 'false', '0', '""', ' "" ']) expect(at(isErrorAt, text)).toBe(false);
+  expect(isErrorAt(new Uint8Array(4), 0, 0)).toBe(false);
+});
+
+describe('generated answers', () => {
+  /** Found in no made-up answer, so that the stamps can be counted. */
+  const ALIAS = 'svc/\u2605';
+  const STAMP = JSON.stringify(ALIAS);
+
+  test('G-16 without its stamps an answer is byte for byte what came, and read it is the same but for them', () => {
+    for (let seed = 1; seed <= 5_000; seed += 1) {
+      const random = createSeededRandom(seed);
+      const replaced: string[] = [];
+      let lastError = 'null';
+      const fields = Array.from({ length: random.below(8) }, () => {
+        const name = random.pick(NAMES);
+        const value = anyValue(random, random.below(5));
+        if (name === 'model' || (name === 'provider' && value.startsWith('"'))) replaced.push(value);
+        if (name === 'error' && value !== 'null') lastError = value;
+        return `${space(random)}${anyField(random, name, value)}${space(random)}`;
+      });
+      const text = `${space(random)}{${fields.join(',')}}${space(random)}`;
+      const answer = readWholeAnswer(new TextEncoder().encode(text), ALIAS);
+      const stamped = new TextDecoder().decode(answer.bytes);
+
+      const pieces = stamped.split(STAMP);
+      const unstamped = pieces
+        .map((piece, at) => piece + (at < pieces.length - 1 ? replaced[at] : ''))
+        .join('');
+      expect({ seed, stamps: pieces.length - 1, text: unstamped }).toEqual({
+        seed,
+        stamps: replaced.length,
+        text,
+      });
+
+      const before = JSON.parse(text);
+      const after = JSON.parse(stamped);
+      if ('model' in before) before.model = ALIAS;
+      if (typeof before.provider === 'string') before.provider = ALIAS;
+      if (!Bun.deepEquals(after, before)) expect<unknown>({ seed, after }).toEqual({ seed, after: before });
+      expect(answer.isJsonObject).toBe(true);
+      expect(answer.isError).toBe(Boolean(JSON.parse(lastError)));
+
+      // Any cut makes it no object, and breaks nothing.
+      const cut = text.slice(0, random.below(text.trimEnd().length));
+      expect(readWholeAnswer(new TextEncoder().encode(cut), ALIAS).isJsonObject).toBe(false);
+    }
   });
 });

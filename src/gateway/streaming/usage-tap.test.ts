@@ -1,29 +1,9 @@
 import { describe, expect, test } from 'bun:test';
-import { createUsageTap, type UsageTap } from './usage-tap.ts';
-
-const ALIAS = 'svc/chat-default';
-
-function openTap(maxEventBytes = 10_000): UsageTap & {
-  say(text: string): { text: string | null; done: boolean; broken: string | null };
-  finish(): { text: string | null; done: string | null; broken: string | null };
-} {
-  const tap = createUsageTap({ alias: ALIAS, maxEventBytes });
-  const textOf = (bytes: Uint8Array | null) => (bytes === null ? null : new TextDecoder().decode(bytes));
-  return {
-    ...tap,
-    say(text) {
-      const { bytes, done, broken } = tap.push(new TextEncoder().encode(text));
-      return { text: textOf(bytes), done, broken };
-    },
-    finish() {
-      const { bytes, doneBytes, broken } = tap.end();
-      return { text: textOf(bytes), done: textOf(doneBytes), broken };
-    },
-  };
-}
+import { createSeededRandom, type SeededRandom } from '../../../test/doubles/seeded-random.ts';
+import { type RecordedStream, readRecordedStream, recordedStreams } from '../../../test/recorded/streams.ts';
+import { createUsageTap, type TapEnd, type TapOutput, type UsageTap } from './usage-tap.ts';
 
 const chunk = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`;
-const content = (text: string) => chunk({ model: ALIAS, choices: [{ index: 0, delta: { content: text } }] });
 const used = (prompt_tokens: number, completion_tokens = 1) => ({ prompt_tokens, completion_tokens });
 const counted = (promptTokens: number, completionTokens = 1) => ({
   promptTokens,
@@ -32,199 +12,440 @@ const counted = (promptTokens: number, completionTokens = 1) => ({
 });
 const passed = (text: string | null) => ({ text, done: false, broken: null });
 const DONE = 'data: [DONE]\n\n';
+const LINE_ENDS = { '\\n': '\n', '\\r\\n': '\r\n', '\\r': '\r' };
 
-describe('an event passes as soon as it is whole', () => {
-  test('whole ones at once, several together, a half one never', () => {
-    const tap = openTap();
-    expect(tap.say(content('a'))).toEqual(passed(content('a')));
-    expect(tap.say(content('b') + content('c') + content('d').slice(0, 9))).toEqual(
-      passed(content('b') + content('c')),
-    );
-    expect(tap.say(content('d').slice(9, -1))).toEqual(passed(null));
-    expect(tap.say('\n')).toEqual(passed(content('d')));
-  });
+interface Heard {
+  readonly text: string;
+  readonly done: string | null;
+  readonly broken: TapEnd['broken'];
+  readonly usage: unknown;
+  readonly contentBytes: number;
+}
 
-  test.each([
-    ['a comment', ': ping\n\n'],
-    ['a comment before data', ': ping\ndata: {"a":1}\n\n'],
-    ['other fields', 'event: message\nid: 7\nretry: 10\ndata: {"a":1}\n\n'],
-    ['data that are no JSON', 'data: hello "usage" {\n\n'],
-    ['data that are no object', 'data: [1,{"model":"a"}]\n\n'],
-    ['no data at all', 'data:\n\n'],
-    ['an error that is none', 'data: {"error":null,"choices":[]}\n\n'],
-    ['an empty line', '\n'],
-  ])('%s as it is', (_, event) => {
-    expect(openTap().say(event)).toEqual(passed(event));
-  });
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+const textOf = (bytes: Uint8Array | null) => (bytes === null ? null : utf8.decode(bytes));
 
-  test('data of several lines are read as one and stamped where they stand', () => {
-    const tap = openTap();
-    const event = (model: string, provider: string) =>
-      `data: {"id":"ü",\ndata: "model":\nid: 4\ndata:${model},"provider":${provider},\ndata: "usage":{"prompt_tokens":\ndata: 5}}\n\n`;
-    const stamp = JSON.stringify(ALIAS);
-    expect(tap.say(event('"gpt-x"', '"P"'))).toEqual(passed(event(stamp, stamp)));
-    expect(tap.usage()).toEqual(counted(5, 0));
-  });
+const WRITTEN = ['content', 'text', 'arguments', 'reasoning', 'reasoning_content', 'refusal'];
+const MODEL = '"gpt-\\"x\\"-ü"';
 
-  test('an object that is cut short names no provider', () => {
-    const tap = openTap();
-    expect(tap.say('data: {"model":"gpt-x","usage":{"prompt_tokens":5},"choices":[\n\n')).toEqual(
-      passed(`data: {"model":"${ALIAS}","usage":{"prompt_tokens":5},"choices":[\n\n`),
-    );
-    expect(tap.usage()).toBeNull();
-  });
-});
+interface MadeUp {
+  readonly text: string;
+  readonly isDone?: boolean;
+  readonly promptTokens?: number;
+}
 
-describe('G-30 usage counts wherever it stands', () => {
-  test.each([
-    ['without choices', [content('a'), chunk({ choices: [], usage: used(7) }), DONE]],
-    ['with a choice', [content('a'), chunk({ usage: used(7), choices: [{ delta: {} }] }), DONE]],
-    ['without [DONE]', [content('a'), chunk({ choices: [], usage: used(7) })]],
-    ['after [DONE]', [content('a'), DONE, chunk({ choices: [], usage: used(7) })]],
-    ['before more content', [chunk({ usage: used(7) }), content('a'), DONE]],
-    ['the last one', [chunk({ usage: used(5) }), chunk({ usage: used(7) }), DONE]],
-    ['null after it', [chunk({ usage: used(7) }), chunk({ usage: null }), DONE]],
-    ['what is none after it', [chunk({ usage: used(7) }), chunk({ usage: { total_tokens: 9 } }), DONE]],
-    ['the top before a choice', [chunk({ usage: used(7) }), chunk({ choices: [{ usage: used(9) }] }), DONE]],
-    ['in a choice alone', [content('a'), chunk({ choices: [{ usage: used(7) }] }), DONE]],
-    [
-      'in a choice, and there nonsense after it',
-      [chunk({ choices: [{ usage: used(7) }] }), chunk({ choices: [{ usage: used(-1) }] }), DONE],
-    ],
-    ['in an event that lacks its blank line', [content('a'), chunk({ usage: used(7) }).trimEnd()]],
-  ])('%s', (_, events) => {
-    const tap = openTap();
-    for (const event of events) expect(tap.say(event).broken).toBeNull();
-    expect(tap.finish().broken).toBeNull();
-    expect(tap.usage()).toEqual(counted(7));
-  });
-
-  test('explicit zeros are usage', () => {
-    const tap = openTap();
-    tap.say(chunk({ usage: used(0, 0) }));
-    expect(tap.usage()).toEqual(counted(0, 0));
-  });
-
-  test('it is known before the stream has ended, for a client that leaves then', () => {
-    const tap = openTap();
-    tap.say(chunk({ usage: used(7) }) + content('a').slice(0, 20));
-    expect(tap.usage()).toEqual(counted(7));
-  });
-});
-
-describe('G-31 a stream without usage has none', () => {
-  test.each([
-    ['only null', chunk({ usage: null })],
-    ['only in a text', content('"usage":{"prompt_tokens":7}')],
-    ['only in a tool call', chunk({ choices: [{ delta: { usage: used(7) } }] })],
-    ['a total alone', chunk({ usage: { total_tokens: 7 } })],
-    ['negative', chunk({ usage: used(-7) })],
-    ['in a comment', `: ${chunk({ usage: used(7) })}`],
-  ])('%s', (_, event) => {
-    const tap = openTap();
-    tap.say(event + DONE);
-    expect(tap.finish()).toEqual({ text: null, done: DONE, broken: null });
-    expect(tap.usage()).toBeNull();
-  });
-
-  test('what the model wrote until then is counted, for an estimate', () => {
-    const tap = openTap();
-    tap.say(
-      content('ü"') + chunk({ choices: [{ delta: { tool_calls: [{ function: { arguments: '{}' } }] } }] }),
-    );
-    tap.say(chunk({ choices: [{ text: 'abc', finish_reason: 'stop' }], id: 'content' }));
-    tap.say(content('not whole yet').slice(0, -1));
-    expect(tap.contentBytes()).toBe(4 + 2 + 3);
-  });
-});
-
-describe('[DONE] is held back until the end', () => {
-  test('what comes after it goes out before it', () => {
-    const tap = openTap();
-    expect(tap.say(content('a') + DONE)).toEqual({ text: content('a'), done: true, broken: null });
-    const usage = chunk({ model: ALIAS, choices: [], usage: used(7) });
-    expect(tap.say(`: bye\n\n${usage}`)).toEqual({ text: `: bye\n\n${usage}`, done: true, broken: null });
-    expect(tap.finish()).toEqual({ text: null, done: DONE, broken: null });
-  });
-
-  test.each([
-    ['its line end cut in two', ['data: [DONE]\r\n\r', '\n'], 'data: [DONE]\r\n\r\n'],
-    ['without its blank line', ['data: [DONE]\n'], DONE],
-    ['without any line end', ['data: [DONE]'], DONE],
-    ['twice', [DONE, DONE], DONE + DONE],
-    ['never', [content('a')], null],
-  ])('%s', (_, chunks, done) => {
-    const tap = openTap();
-    for (const text of chunks) tap.say(text);
-    expect(tap.finish()).toEqual({ text: null, done, broken: null });
-  });
-});
-
-describe('G-30 G-38 an upstream that breaks the stream', () => {
-  test.each([
-    ['an error', chunk({ error: { message: 'The engine stopped', code: 500 } })],
-    ['an error as text', chunk({ error: 'overloaded' })],
-    ['an error beside choices', chunk({ model: 'gpt-x', choices: [{ finish_reason: 'error' }], error: {} })],
-    ['an event of that name', 'event: error\ndata: {"message":"The engine stopped"}\n\n'],
-  ])('%s: it and what follows it do not pass', (_, event) => {
-    const tap = openTap();
-    const before = chunk({ model: ALIAS, usage: used(7) });
-    expect(tap.say(before + event + content('b'))).toEqual({
-      text: before,
-      done: false,
-      broken: 'error-event',
+/** The bytes of all texts by those names, as they stand in JSON. */
+function writtenIn(events: readonly string[]): number {
+  let written = 0;
+  for (const line of events.join('\n').split('\n')) {
+    const object = /^data: ?(\{.*)/.exec(line)?.[1];
+    if (object === undefined) continue;
+    JSON.parse(object, (name, value) => {
+      if (WRITTEN.includes(name) && typeof value === 'string') {
+        written += new TextEncoder().encode(JSON.stringify(value)).length - 2;
+      }
+      return value;
     });
-    expect(tap.say(content('c') + DONE)).toEqual({ text: null, done: false, broken: 'error-event' });
-    expect(tap.finish()).toEqual({ text: null, done: null, broken: 'error-event' });
-  });
+  }
+  return written;
+}
 
-  test('an error after [DONE], or without its blank line, is one too', () => {
-    const tap = openTap();
-    tap.say(DONE);
-    tap.say(chunk({ error: 'late' }).trimEnd());
-    expect(tap.finish()).toEqual({ text: null, done: null, broken: 'error-event' });
-  });
+function bytesOf(stream: RecordedStream, lineEnd: string): Uint8Array {
+  const text = readRecordedStream(stream.name).replaceAll('\r\n', '\n').replaceAll('\n', lineEnd);
+  return new TextEncoder().encode(text);
+}
 
-  test.each([
-    ['half an object', 'data: {"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":9}'],
-    ['half a name', 'dat'],
-    ['half of [DONE]', 'data: [DON'],
-    ['half a text', 'data: {"choices":[{"delta":{"content":"a'],
-    ['a comment and half a name', ': ping\nda'],
-  ])('a body that ends within an event is cut off, and that half does not pass: %s', (_, half) => {
-    const tap = openTap();
-    tap.say(chunk({ usage: used(7) }) + half);
-    expect(tap.finish()).toEqual({ text: null, done: null, broken: 'cut-off' });
-  });
+function anyEvent(random: SeededRandom, lineEnd: () => string): MadeUp {
+  const word = () => JSON.stringify(random.text(random.below(40), 'ab"\\{}[]:,\n ü🚏'));
+  const spread = (json: string) => json.split('\n').join(`${lineEnd()}data:`);
+  const framed = (json: string) => `data:${random.pick(['', ' '])}${json}${lineEnd()}${lineEnd()}`;
+  const promptTokens = random.below(100);
+  const usage = `{"prompt_tokens":${promptTokens},"completion_tokens":1}`;
+  return random.pick<() => MadeUp>([
+    () => ({ text: framed(`{"model":${MODEL},"choices":[{"delta":{"content":${word()}}}],"usage":null}`) }),
+    () => ({ text: framed(`{"choices":[{"text":${word()}}],"model":${MODEL}}`) }),
+    () => ({ text: framed(`{"usage":${usage},"model":${MODEL},"choices":[]}`), promptTokens }),
+    () => ({
+      text: framed(spread(`{\n"model"\n: ${MODEL},\n"usage":\n${usage},\n"x":${word()}}`)),
+      promptTokens,
+    }),
+    () => ({ text: `: ${random.text(5)}${lineEnd()}${lineEnd()}` }),
+    () => ({ text: `id: 1${lineEnd()}event: message${lineEnd()}${framed(`{"model":${MODEL}}`)}` }),
+    () => ({ text: `retry: 5${lineEnd()}${lineEnd()}` }),
+    () => ({ text: framed(`not JSON, "usage" ${random.text(5)}`) }),
+    () => ({ text: framed('[DONE]'), isDone: true }),
+  ])();
+}
 
-  test('after [DONE], and of a comment, a missing half is not missed', () => {
-    for (const end of [`${DONE}data: {"ch`, `${DONE}: pi`]) {
+function cutAnywhere(random: SeededRandom, bytes: Uint8Array): Uint8Array[] {
+  const most = random.pick([1, 3, 20, 200, 2_000]);
+  const chunks: Uint8Array[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const size = random.below(most + 1);
+    chunks.push(bytes.slice(at, at + size));
+    at += size;
+  }
+  return chunks;
+}
+
+describe('the tap', () => {
+  const ALIAS = 'svc/chat-default';
+
+  function openTap(maxEventBytes = 10_000): UsageTap & {
+    say(text: string): { text: string | null; done: boolean; broken: string | null };
+    finish(): { text: string | null; done: string | null; broken: string | null };
+  } {
+    const tap = createUsageTap({ alias: ALIAS, maxEventBytes });
+    const textOf = (bytes: Uint8Array | null) => (bytes === null ? null : new TextDecoder().decode(bytes));
+    return {
+      ...tap,
+      say(text) {
+        const { bytes, done, broken } = tap.push(new TextEncoder().encode(text));
+        return { text: textOf(bytes), done, broken };
+      },
+      finish() {
+        const { bytes, doneBytes, broken } = tap.end();
+        return { text: textOf(bytes), done: textOf(doneBytes), broken };
+      },
+    };
+  }
+  const content = (text: string) =>
+    chunk({ model: ALIAS, choices: [{ index: 0, delta: { content: text } }] });
+
+  describe('an event passes as soon as it is whole', () => {
+    test('whole ones at once, several together, a half one never', () => {
       const tap = openTap();
-      tap.say(end);
+      expect(tap.say(content('a'))).toEqual(passed(content('a')));
+      expect(tap.say(content('b') + content('c') + content('d').slice(0, 9))).toEqual(
+        passed(content('b') + content('c')),
+      );
+      expect(tap.say(content('d').slice(9, -1))).toEqual(passed(null));
+      expect(tap.say('\n')).toEqual(passed(content('d')));
+    });
+
+    test.each([
+      ['a comment', ': ping\n\n'],
+      ['a comment before data', ': ping\ndata: {"a":1}\n\n'],
+      ['other fields', 'event: message\nid: 7\nretry: 10\ndata: {"a":1}\n\n'],
+      ['data that are no JSON', 'data: hello "usage" {\n\n'],
+      ['data that are no object', 'data: [1,{"model":"a"}]\n\n'],
+      ['no data at all', 'data:\n\n'],
+      ['an error that is none', 'data: {"error":null,"choices":[]}\n\n'],
+      ['an empty line', '\n'],
+    ])('%s as it is', (_, event) => {
+      expect(openTap().say(event)).toEqual(passed(event));
+    });
+
+    test('data of several lines are read as one and stamped where they stand', () => {
+      const tap = openTap();
+      const event = (model: string, provider: string) =>
+        `data: {"id":"ü",\ndata: "model":\nid: 4\ndata:${model},"provider":${provider},\ndata: "usage":{"prompt_tokens":\ndata: 5}}\n\n`;
+      const stamp = JSON.stringify(ALIAS);
+      expect(tap.say(event('"gpt-x"', '"P"'))).toEqual(passed(event(stamp, stamp)));
+      expect(tap.usage()).toEqual(counted(5, 0));
+    });
+
+    test('an object that is cut short names no provider', () => {
+      const tap = openTap();
+      expect(tap.say('data: {"model":"gpt-x","usage":{"prompt_tokens":5},"choices":[\n\n')).toEqual(
+        passed(`data: {"model":"${ALIAS}","usage":{"prompt_tokens":5},"choices":[\n\n`),
+      );
+      expect(tap.usage()).toBeNull();
+    });
+  });
+
+  describe('G-30 usage counts wherever it stands', () => {
+    test.each([
+      ['without choices', [content('a'), chunk({ choices: [], usage: used(7) }), DONE]],
+      ['with a choice', [content('a'), chunk({ usage: used(7), choices: [{ delta: {} }] }), DONE]],
+      ['without [DONE]', [content('a'), chunk({ choices: [], usage: used(7) })]],
+      ['after [DONE]', [content('a'), DONE, chunk({ choices: [], usage: used(7) })]],
+      ['before more content', [chunk({ usage: used(7) }), content('a'), DONE]],
+      ['the last one', [chunk({ usage: used(5) }), chunk({ usage: used(7) }), DONE]],
+      ['null after it', [chunk({ usage: used(7) }), chunk({ usage: null }), DONE]],
+      ['what is none after it', [chunk({ usage: used(7) }), chunk({ usage: { total_tokens: 9 } }), DONE]],
+      [
+        'the top before a choice',
+        [chunk({ usage: used(7) }), chunk({ choices: [{ usage: used(9) }] }), DONE],
+      ],
+      ['in a choice alone', [content('a'), chunk({ choices: [{ usage: used(7) }] }), DONE]],
+      [
+        'in a choice, and there nonsense after it',
+        [chunk({ choices: [{ usage: used(7) }] }), chunk({ choices: [{ usage: used(-1) }] }), DONE],
+      ],
+      ['in an event that lacks its blank line', [content('a'), chunk({ usage: used(7) }).trimEnd()]],
+    ])('%s', (_, events) => {
+      const tap = openTap();
+      for (const event of events) expect(tap.say(event).broken).toBeNull();
+      expect(tap.finish().broken).toBeNull();
+      expect(tap.usage()).toEqual(counted(7));
+    });
+
+    test('explicit zeros are usage', () => {
+      const tap = openTap();
+      tap.say(chunk({ usage: used(0, 0) }));
+      expect(tap.usage()).toEqual(counted(0, 0));
+    });
+
+    test('it is known before the stream has ended, for a client that leaves then', () => {
+      const tap = openTap();
+      tap.say(chunk({ usage: used(7) }) + content('a').slice(0, 20));
+      expect(tap.usage()).toEqual(counted(7));
+    });
+  });
+
+  describe('G-31 a stream without usage has none', () => {
+    test.each([
+      ['only null', chunk({ usage: null })],
+      ['only in a text', content('"usage":{"prompt_tokens":7}')],
+      ['only in a tool call', chunk({ choices: [{ delta: { usage: used(7) } }] })],
+      ['a total alone', chunk({ usage: { total_tokens: 7 } })],
+      ['negative', chunk({ usage: used(-7) })],
+      ['in a comment', `: ${chunk({ usage: used(7) })}`],
+    ])('%s', (_, event) => {
+      const tap = openTap();
+      tap.say(event + DONE);
       expect(tap.finish()).toEqual({ text: null, done: DONE, broken: null });
-    }
-    const tap = openTap();
-    tap.say(`${content('a')}: pi`);
-    expect(tap.finish()).toEqual({ text: null, done: null, broken: null });
+      expect(tap.usage()).toBeNull();
+    });
+
+    test('what the model wrote until then is counted, for an estimate', () => {
+      const tap = openTap();
+      tap.say(
+        content('ü"') + chunk({ choices: [{ delta: { tool_calls: [{ function: { arguments: '{}' } }] } }] }),
+      );
+      tap.say(chunk({ choices: [{ text: 'abc', finish_reason: 'stop' }], id: 'content' }));
+      tap.say(content('not whole yet').slice(0, -1));
+      expect(tap.contentBytes()).toBe(4 + 2 + 3);
+    });
   });
 
-  test('a whole event that lacks only its blank line is given one', () => {
-    const tap = openTap();
-    tap.say(DONE + content('a').trimEnd());
-    expect(tap.finish()).toEqual({ text: content('a'), done: DONE, broken: null });
+  describe('[DONE] is held back until the end', () => {
+    test('what comes after it goes out before it', () => {
+      const tap = openTap();
+      expect(tap.say(content('a') + DONE)).toEqual({ text: content('a'), done: true, broken: null });
+      const usage = chunk({ model: ALIAS, choices: [], usage: used(7) });
+      expect(tap.say(`: bye\n\n${usage}`)).toEqual({ text: `: bye\n\n${usage}`, done: true, broken: null });
+      expect(tap.finish()).toEqual({ text: null, done: DONE, broken: null });
+    });
+
+    test.each([
+      ['its line end cut in two', ['data: [DONE]\r\n\r', '\n'], 'data: [DONE]\r\n\r\n'],
+      ['without its blank line', ['data: [DONE]\n'], DONE],
+      ['without any line end', ['data: [DONE]'], DONE],
+      ['twice', [DONE, DONE], DONE + DONE],
+      ['never', [content('a')], null],
+    ])('%s', (_, chunks, done) => {
+      const tap = openTap();
+      for (const text of chunks) tap.say(text);
+      expect(tap.finish()).toEqual({ text: null, done, broken: null });
+    });
   });
 
-  test('an event past the bound breaks the stream, whole or not', () => {
-    for (const large of [content('x'.repeat(200)), content('x'.repeat(200)).slice(0, -2)]) {
+  describe('G-30 G-38 an upstream that breaks the stream', () => {
+    test.each([
+      ['an error', chunk({ error: { message: 'The engine stopped', code: 500 } })],
+      ['an error as text', chunk({ error: 'overloaded' })],
+      [
+        'an error beside choices',
+        chunk({ model: 'gpt-x', choices: [{ finish_reason: 'error' }], error: {} }),
+      ],
+      ['an event of that name', 'event: error\ndata: {"message":"The engine stopped"}\n\n'],
+    ])('%s: it and what follows it do not pass', (_, event) => {
+      const tap = openTap();
+      const before = chunk({ model: ALIAS, usage: used(7) });
+      expect(tap.say(before + event + content('b'))).toEqual({
+        text: before,
+        done: false,
+        broken: 'error-event',
+      });
+      expect(tap.say(content('c') + DONE)).toEqual({ text: null, done: false, broken: 'error-event' });
+      expect(tap.finish()).toEqual({ text: null, done: null, broken: 'error-event' });
+    });
+
+    test('an error after [DONE], or without its blank line, is one too', () => {
+      const tap = openTap();
+      tap.say(DONE);
+      tap.say(chunk({ error: 'late' }).trimEnd());
+      expect(tap.finish()).toEqual({ text: null, done: null, broken: 'error-event' });
+    });
+
+    test.each([
+      ['half an object', 'data: {"choices":[{"delta":{"content":"a"}}],"usage":{"prompt_tokens":9}'],
+      ['half a name', 'dat'],
+      ['half of [DONE]', 'data: [DON'],
+      ['half a text', 'data: {"choices":[{"delta":{"content":"a'],
+      ['a comment and half a name', ': ping\nda'],
+    ])('a body that ends within an event is cut off, and that half does not pass: %s', (_, half) => {
+      const tap = openTap();
+      tap.say(chunk({ usage: used(7) }) + half);
+      expect(tap.finish()).toEqual({ text: null, done: null, broken: 'cut-off' });
+    });
+
+    test('after [DONE], and of a comment, a missing half is not missed', () => {
+      for (const end of [`${DONE}data: {"ch`, `${DONE}: pi`]) {
+        const tap = openTap();
+        tap.say(end);
+        expect(tap.finish()).toEqual({ text: null, done: DONE, broken: null });
+      }
+      const tap = openTap();
+      tap.say(`${content('a')}: pi`);
+      expect(tap.finish()).toEqual({ text: null, done: null, broken: null });
+    });
+
+    test('a whole event that lacks only its blank line is given one', () => {
+      const tap = openTap();
+      tap.say(DONE + content('a').trimEnd());
+      expect(tap.finish()).toEqual({ text: content('a'), done: DONE, broken: null });
+    });
+
+    test('an event past the bound breaks the stream, whole or not', () => {
+      for (const large of [content('x'.repeat(200)), content('x'.repeat(200)).slice(0, -2)]) {
+        const tap = openTap(200);
+        expect(tap.say(content('a') + large)).toEqual({
+          text: content('a'),
+          done: false,
+          broken: 'too-large',
+        });
+        expect(tap.say(content('b')).text).toBeNull();
+        expect(tap.finish()).toEqual({ text: null, done: null, broken: 'too-large' });
+      }
       const tap = openTap(200);
-      expect(tap.say(content('a') + large)).toEqual({ text: content('a'), done: false, broken: 'too-large' });
-      expect(tap.say(content('b')).text).toBeNull();
+      const large = content('x'.repeat(200));
+      expect(tap.say(large.slice(0, 150)).broken).toBeNull();
+      expect(tap.say(large.slice(150)).broken).toBe('too-large');
       expect(tap.finish()).toEqual({ text: null, done: null, broken: 'too-large' });
+    });
+  });
+});
+
+describe('recorded streams', () => {
+  /** Every recorded stream, with each kind of line end, cut at every byte. */
+
+  const ALIAS = 'svc/chat-"default"';
+
+  function listen(chunks: Iterable<Uint8Array>): Heard {
+    const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 4_096 });
+    let text = '';
+    let last: TapOutput | null = null;
+    for (const chunk of chunks) {
+      last = tap.push(chunk);
+      // Decoded piece by piece and strictly: half a character would throw.
+      text += textOf(last.bytes) ?? '';
     }
-    const tap = openTap(200);
-    const large = content('x'.repeat(200));
-    expect(tap.say(large.slice(0, 150)).broken).toBeNull();
-    expect(tap.say(large.slice(150)).broken).toBe('too-large');
-    expect(tap.finish()).toEqual({ text: null, done: null, broken: 'too-large' });
+    const end = tap.end();
+    text += textOf(end.bytes) ?? '';
+    expect(last?.done).toBe(end.doneBytes !== null);
+    return {
+      text,
+      done: textOf(end.doneBytes),
+      broken: end.broken,
+      usage: tap.usage(),
+      contentBytes: tap.contentBytes(),
+    };
+  }
+
+  /** What must come out, made in another way: by names in the text. */
+  function expectedOf(stream: RecordedStream, lineEnd: string): Heard {
+    const blank = '\n\n';
+    const events = readRecordedStream(stream.name).replaceAll('\r\n', '\n').split(blank).slice(0, -1);
+    const passing = stream.errorAt === null ? events : events.slice(0, stream.errorAt);
+    const isDone = (event: string) => /^data: ?\[DONE]$/.test(event);
+    const framed = (list: readonly string[]) =>
+      list.map((event) => `${event}${blank}`.replaceAll('\n', lineEnd)).join('');
+    let text = framed(passing.filter((event) => !isDone(event)));
+    for (const name of stream.providerNames) {
+      for (const field of ['model', 'provider']) {
+        for (const colon of [':', ': ']) {
+          text = text.replaceAll(
+            `"${field}"${colon}${JSON.stringify(name)}`,
+            `"${field}"${colon}${JSON.stringify(ALIAS)}`,
+          );
+        }
+      }
+    }
+    return {
+      text,
+      done: stream.hasDone ? framed(passing.filter(isDone)) : null,
+      broken: stream.errorAt === null ? null : 'error-event',
+      usage: stream.usage,
+      contentBytes: writtenIn(passing),
+    };
+  }
+
+  describe.each(recordedStreams)('$name', (stream) => {
+    test.each(Object.entries(LINE_ENDS))(
+      'G-13 G-16 G-30 all in one chunk, lines ending in %s',
+      (_, lineEnd) => {
+        expect(listen([bytesOf(stream, lineEnd)])).toEqual(expectedOf(stream, lineEnd));
+      },
+    );
+
+    test.each(Object.entries(LINE_ENDS))('cut in two at every byte, lines ending in %s', (_, lineEnd) => {
+      const bytes = bytesOf(stream, lineEnd);
+      const expected = expectedOf(stream, lineEnd);
+      for (let cut = 0; cut <= bytes.length; cut += 1) {
+        const heard = listen([bytes.subarray(0, cut), bytes.subarray(cut)]);
+        if (!Bun.deepEquals(heard, expected)) expect({ cut, ...heard }).toEqual({ cut, ...expected });
+      }
+    });
+
+    test.each(Object.entries(LINE_ENDS))('byte by byte, lines ending in %s', (_, lineEnd) => {
+      const bytes = bytesOf(stream, lineEnd);
+      const each = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+      expect(listen(each)).toEqual(expectedOf(stream, lineEnd));
+    });
+
+    test('G-16 no value that names the provider is left', () => {
+      const { text } = listen([bytesOf(stream, '\n')]);
+      for (const line of text.split('\n')) {
+        if (!line.startsWith('data:')) continue;
+        const chunk = JSON.parse(line.slice('data:'.length));
+        expect(chunk.model).toBe(ALIAS);
+        expect([undefined, ALIAS]).toContain(chunk.provider);
+      }
+    });
+  });
+});
+
+describe('generated streams', () => {
+  /** In no made-up event, so that the stamps can be found. */
+  const ALIAS = 'svc/\u2605';
+  const STAMP = JSON.stringify(ALIAS);
+
+  test('G-13 G-16 G-30 any stream in any chunks: every event, in its order, with its line ends, stamped', () => {
+    for (let seed = 1; seed <= 1_500; seed += 1) {
+      const random = createSeededRandom(seed);
+      const kinds = random.pick([['\n'], ['\r\n'], ['\r'], ['\n', '\r\n'], ['\r\n', '\r']]);
+      // Never \r and \n as line ends of their own in one stream: side by side they would be a single one.
+      const lineEnd = () => random.pick(kinds);
+      const events = Array.from({ length: random.below(12) }, () => anyEvent(random, lineEnd));
+      const bytes = new TextEncoder().encode(events.map(({ text }) => text).join(''));
+
+      const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 10_000 });
+      const strict = new TextDecoder('utf-8', { fatal: true });
+      let text = '';
+      for (const chunk of cutAnywhere(random, bytes)) {
+        const { bytes: whole, broken } = tap.push(chunk);
+        expect(broken).toBeNull();
+        if (whole !== null) text += strict.decode(whole);
+        // Of a chunk that has been answered the tap keeps copies at most.
+        chunk.fill(0x2a);
+      }
+      const { bytes: rest, doneBytes, broken } = tap.end();
+      expect({ rest, broken }).toEqual({ rest: null, broken: null });
+
+      const passing = events.filter(({ isDone }) => isDone !== true);
+      const held = events.filter(({ isDone }) => isDone === true);
+      const usage = events.findLast(({ promptTokens }) => promptTokens !== undefined);
+      expect({ seed, text }).toEqual({
+        seed,
+        text: passing.map((event) => event.text.replace(MODEL, STAMP)).join(''),
+      });
+      expect(doneBytes === null ? '' : strict.decode(doneBytes)).toBe(
+        held.map((event) => event.text).join(''),
+      );
+      expect(tap.usage()?.promptTokens).toBe(usage?.promptTokens);
+    }
   });
 });

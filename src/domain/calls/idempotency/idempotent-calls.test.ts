@@ -1,152 +1,222 @@
 import { describe, expect, test } from 'bun:test';
-import { askedBy, endOf } from '../../../../test/contracts/idempotent-calls.contract.ts';
+import {
+  askedBy,
+  endOf,
+  idempotentCallsContract,
+} from '../../../../test/contracts/idempotent-calls.contract.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
+import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
 import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
 import { until } from '../../../../test/doubles/until.ts';
 import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
-import { countThatFits } from '../settlement/finished-call.ts';
+import { addCompany } from '../../accounts/company.ts';
+import { readLevel } from '../../credits/ledger/credit-account.ts';
+import { chargeCalls, countThatFits, type FinishedCall } from '../settlement/finished-call.ts';
 import { callOf, entryOf } from '../settlement/replay-journal.ts';
 import type { Settled } from '../settlement/settle-call.ts';
 import { createAnswerCipher } from './answer-cipher.ts';
 import { createAnswerGatherings, createIdempotentCalls } from './idempotent-calls.ts';
-import { type IdempotentClaim, LEASE_MS } from './key-claims.ts';
+import { claimIdempotencyKey, type IdempotentClaim, LEASE_MS, renewClaims } from './key-claims.ts';
 
 const secrets = createSystemSecrets();
 const { newId } = secrets;
 const MASTER_KEY = 'a master key of more than thirty-two characters';
 const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets });
 const bytes = (text: string) => new TextEncoder().encode(text);
-const database = useMemoryDatabase();
 
-describe('the leases of running calls', () => {
-  const SETTLED: Settled = { outcome: 'settled', level: null, spending: null };
-  const newClaim = (): IdempotentClaim => ({ ...askedBy(newId()), callId: newId() });
+describe('keys of calls', () => {
+  const database = useMemoryDatabase();
 
-  function opened() {
-    const clock = createManualClock();
-    const statements = steerStatements(database);
-    const steered = { ...database, ...statements };
-    const parts = { database: steered, clock, log: createSilentLog(), cipher, maxAnswerBytes: 100 };
-    const renewals = () => statements.asked.filter(({ text }) => text.startsWith('update idempotency_keys'));
-    return { calls: createIdempotentCalls(parts), clock, statements, renewals };
-  }
+  describe('the leases of running calls', () => {
+    const SETTLED: Settled = { outcome: 'settled', level: null, spending: null };
+    const newClaim = (): IdempotentClaim => ({ ...askedBy(newId()), callId: newId() });
 
-  test('are renewed together, three times a lease, until the last call has ended', async () => {
-    const { calls, clock, renewals } = opened();
-    const [one, other] = [newClaim(), newClaim()];
-    expect(await calls.claim(one)).toBe('claimed');
-    expect(await calls.claim(other)).toBe('claimed');
-    for (let round = 1; round <= 3; round += 1) {
+    function opened() {
+      const clock = createManualClock();
+      const statements = steerStatements(database);
+      const steered = { ...database, ...statements };
+      const parts = { database: steered, clock, log: createSilentLog(), cipher, maxAnswerBytes: 100 };
+      const renewals = () =>
+        statements.asked.filter(({ text }) => text.startsWith('update idempotency_keys'));
+      return { calls: createIdempotentCalls(parts), clock, statements, renewals };
+    }
+
+    test('are renewed together, three times a lease, until the last call has ended', async () => {
+      const { calls, clock, renewals } = opened();
+      const [one, other] = [newClaim(), newClaim()];
+      expect(await calls.claim(one)).toBe('claimed');
+      expect(await calls.claim(other)).toBe('claimed');
+      for (let round = 1; round <= 3; round += 1) {
+        await clock.advance(LEASE_MS / 3);
+        await until(() => renewals().length === round);
+        await clock.turn();
+      }
+      expect(renewals()[0]?.values[2]).toEqual([one.callId, other.callId]);
+      calls.ended(one, SETTLED);
+      calls.ended(other, SETTLED);
+      expect(clock.pendingTimers()).toBe(0);
+    });
+
+    test('go on until a journaled call is charged', async () => {
+      const { calls, clock } = opened();
+      const claim = newClaim();
+      await calls.claim(claim);
+      const committed = Promise.withResolvers<{ level: null; spending: null }>();
+      calls.ended(claim, { outcome: 'journaled', committed: committed.promise });
+      expect([calls.runningCount(), clock.pendingTimers()]).toEqual([1, 1]);
+      committed.resolve({ level: null, spending: null });
+      await until(() => calls.runningCount() === 0);
+      expect(clock.pendingTimers()).toBe(0);
+    });
+
+    test('are tried again soon while the database is away, and asking then says so', async () => {
+      const { calls, clock, statements, renewals } = opened();
+      const claim = newClaim();
+      await calls.claim(claim);
+      statements.failWith('unavailable');
       await clock.advance(LEASE_MS / 3);
-      await until(() => renewals().length === round);
-      await clock.turn();
-    }
-    expect(renewals()[0]?.values[2]).toEqual([one.callId, other.callId]);
-    calls.ended(one, SETTLED);
-    calls.ended(other, SETTLED);
-    expect(clock.pendingTimers()).toBe(0);
+      await clock.advance(2_000);
+      await until(() => renewals().length === 2);
+      expect([await calls.find(claim), await calls.claim(claim), await calls.read(claim)]).toEqual([
+        'away',
+        'away',
+        'away',
+      ]);
+      statements.failWith(null);
+      expect(await calls.find(claim)).toBe('running');
+      calls.close();
+      expect(clock.pendingTimers()).toBe(0);
+    });
+
+    test('G-47 a call that was not written frees its key at once', async () => {
+      const { calls } = opened();
+      const claim = newClaim();
+      await calls.claim(claim);
+      calls.ended(claim, { outcome: 'not-written', error: null });
+      await until(async () => (await calls.find(claim)) === 'free');
+    });
   });
 
-  test('go on until a journaled call is charged', async () => {
-    const { calls, clock } = opened();
-    const claim = newClaim();
-    await calls.claim(claim);
-    const committed = Promise.withResolvers<{ level: null; spending: null }>();
-    calls.ended(claim, { outcome: 'journaled', committed: committed.promise });
-    expect([calls.runningCount(), clock.pendingTimers()]).toEqual([1, 1]);
-    committed.resolve({ level: null, spending: null });
-    await until(() => calls.runningCount() === 0);
-    expect(clock.pendingTimers()).toBe(0);
+  describe('answers that leave piece by piece', () => {
+    test('are kept up to their bound, each and all together', () => {
+      const gatherings = createAnswerGatherings(10, 15);
+      const one = gatherings.begin('one');
+      const piece = bytes('12345');
+      one.push(piece);
+      piece.fill(0);
+      one.push(bytes('67890'));
+      expect(one.bytes()).toEqual(bytes('1234567890'));
+      const other = gatherings.begin('other');
+      other.push(bytes('12345'));
+      other.push(bytes('6'));
+      expect(other.bytes()).toBeNull();
+      one.push(bytes('x'));
+      expect(one.bytes()).toBeNull();
+      const third = gatherings.begin('third');
+      third.push(bytes('1234567890'));
+      expect(third.bytes()).toHaveLength(10);
+      gatherings.end('third');
+      third.push(bytes('x'));
+      expect(third.bytes()).toHaveLength(10);
+      const fourth = gatherings.begin('fourth');
+      fourth.push(bytes('1234567890'));
+      expect(fourth.bytes()).toHaveLength(10);
+    });
   });
 
-  test('are tried again soon while the database is away, and asking then says so', async () => {
-    const { calls, clock, statements, renewals } = opened();
-    const claim = newClaim();
-    await calls.claim(claim);
-    statements.failWith('unavailable');
-    await clock.advance(LEASE_MS / 3);
-    await clock.advance(2_000);
-    await until(() => renewals().length === 2);
-    expect([await calls.find(claim), await calls.claim(claim), await calls.read(claim)]).toEqual([
-      'away',
-      'away',
-      'away',
-    ]);
-    statements.failWith(null);
-    expect(await calls.find(claim)).toBe('running');
-    calls.close();
-    expect(clock.pendingTimers()).toBe(0);
-  });
+  describe('kept answers', () => {
+    test('open under the same master key and for the same call only, with every byte as it was', async () => {
+      const answer = new Uint8Array([0, 255, 254, 10, 13, ...bytes('Hello')]);
+      const sealed = await cipher.seal(answer, 'call 1');
+      expect(await cipher.open(sealed, 'call 1')).toEqual(answer);
+      expect((await cipher.seal(answer, 'call 1')).toHex()).not.toBe(sealed.toHex());
+      expect(new TextDecoder('latin1').decode(sealed)).not.toContain('Hello');
+      expect(await cipher.open(sealed, 'call 2')).toBeNull();
+      const elsewhere = createAnswerCipher({
+        masterKeys: ['another master key, just as long as it'],
+        secrets,
+      });
+      expect(await elsewhere.open(sealed, 'call 1')).toBeNull();
+      const changing: [string, string] = ['another master key, just as long as it', MASTER_KEY];
+      const both = createAnswerCipher({ masterKeys: changing, secrets });
+      expect(await both.open(sealed, 'call 1')).toEqual(answer);
+      expect(await elsewhere.open(await both.seal(answer, 'call 1'), 'call 1')).toEqual(answer);
+      for (let at = 0; at < sealed.length; at += 1) {
+        const changed = sealed.slice();
+        changed[at] = (changed[at] ?? 0) ^ 1;
+        expect(await cipher.open(changed, 'call 1')).toBeNull();
+        expect(await cipher.open(sealed.subarray(0, at), 'call 1')).toBeNull();
+      }
+    });
 
-  test('G-47 a call that was not written frees its key at once', async () => {
-    const { calls } = opened();
-    const claim = newClaim();
-    await calls.claim(claim);
-    calls.ended(claim, { outcome: 'not-written', error: null });
-    await until(async () => (await calls.find(claim)) === 'free');
+    test('are in the journal as they are, and no larger ones than a statement takes go together', () => {
+      const claim = { ...askedBy(newId()), callId: newId() };
+      const ended = endOf(claim, newId());
+      expect(callOf(entryOf(ended))).toEqual(ended);
+      const large = endOf(claim, newId(), {}, 'x'.repeat(3 * 1024 * 1024));
+      const same = (call: typeof large) => call;
+      expect(countThatFits([large, large, large, large], 500, same)).toBe(2);
+      expect(countThatFits([endOf(claim, newId(), {}, 'x'.repeat(9 * 1024 * 1024)), large], 500, same)).toBe(
+        1,
+      );
+      expect(countThatFits([ended, ended, ended], 2, same)).toBe(2);
+      expect(countThatFits([], 2, same)).toBe(0);
+    });
   });
 });
 
-describe('answers that leave piece by piece', () => {
-  test('are kept up to their bound, each and all together', () => {
-    const gatherings = createAnswerGatherings(10, 15);
-    const one = gatherings.begin('one');
-    const piece = bytes('12345');
-    one.push(piece);
-    piece.fill(0);
-    one.push(bytes('67890'));
-    expect(one.bytes()).toEqual(bytes('1234567890'));
-    const other = gatherings.begin('other');
-    other.push(bytes('12345'));
-    other.push(bytes('6'));
-    expect(other.bytes()).toBeNull();
-    one.push(bytes('x'));
-    expect(one.bytes()).toBeNull();
-    const third = gatherings.begin('third');
-    third.push(bytes('1234567890'));
-    expect(third.bytes()).toHaveLength(10);
-    gatherings.end('third');
-    third.push(bytes('x'));
-    expect(third.bytes()).toHaveLength(10);
-    const fourth = gatherings.begin('fourth');
-    fourth.push(bytes('1234567890'));
-    expect(fourth.bytes()).toHaveLength(10);
-  });
+describe('on PGlite', () => {
+  const database = useMemoryDatabase();
+
+  idempotentCallsContract('PGlite', () => database);
 });
 
-describe('kept answers', () => {
-  test('open under the same master key and for the same call only, with every byte as it was', async () => {
-    const answer = new Uint8Array([0, 255, 254, 10, 13, ...bytes('Hello')]);
-    const sealed = await cipher.seal(answer, 'call 1');
-    expect(await cipher.open(sealed, 'call 1')).toEqual(answer);
-    expect((await cipher.seal(answer, 'call 1')).toHex()).not.toBe(sealed.toHex());
-    expect(new TextDecoder('latin1').decode(sealed)).not.toContain('Hello');
-    expect(await cipher.open(sealed, 'call 2')).toBeNull();
-    const elsewhere = createAnswerCipher({ masterKeys: ['another master key, just as long as it'], secrets });
-    expect(await elsewhere.open(sealed, 'call 1')).toBeNull();
-    const changing: [string, string] = ['another master key, just as long as it', MASTER_KEY];
-    const both = createAnswerCipher({ masterKeys: changing, secrets });
-    expect(await both.open(sealed, 'call 1')).toEqual(answer);
-    expect(await elsewhere.open(await both.seal(answer, 'call 1'), 'call 1')).toEqual(answer);
-    for (let at = 0; at < sealed.length; at += 1) {
-      const changed = sealed.slice();
-      changed[at] = (changed[at] ?? 0) ^ 1;
-      expect(await cipher.open(changed, 'call 1')).toBeNull();
-      expect(await cipher.open(sealed.subarray(0, at), 'call 1')).toBeNull();
-    }
-  });
+describePostgres('with a server', () => {
+  const { newId } = createSystemSecrets();
+  const database = usePostgres();
 
-  test('are in the journal as they are, and no larger ones than a statement takes go together', () => {
-    const claim = { ...askedBy(newId()), callId: newId() };
-    const ended = endOf(claim, newId());
-    expect(callOf(entryOf(ended))).toEqual(ended);
-    const large = endOf(claim, newId(), {}, 'x'.repeat(3 * 1024 * 1024));
-    const same = (call: typeof large) => call;
-    expect(countThatFits([large, large, large, large], 500, same)).toBe(2);
-    expect(countThatFits([endOf(claim, newId(), {}, 'x'.repeat(9 * 1024 * 1024)), large], 500, same)).toBe(1);
-    expect(countThatFits([ended, ended, ended], 2, same)).toBe(2);
-    expect(countThatFits([], 2, same)).toBe(0);
+  idempotentCallsContract('PostgreSQL', () => database);
+
+  test('G-47 commits in any order, twice, beside renewals and repeats: a key is charged once and nobody waits in a circle', async () => {
+    const random = createSeededRandom(47);
+    const companies = Array.from({ length: 4 }, newId);
+    for (const id of companies) await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+    const endLeases = "update idempotency_keys set leased_until = now() - interval '1 second'";
+    const claims: IdempotentClaim[] = [];
+    const ends: FinishedCall[] = [];
+    // Two calls for each key: the lease of the first has ended while it ran.
+    for (let key = 0; key < 60; key += 1) {
+      const companyId = companies[key % companies.length] ?? '';
+      const asked = askedBy(newId());
+      for (let call = 0; call < 2; call += 1) {
+        const claim = { ...asked, callId: newId() };
+        expect(await claimIdempotencyKey(database, claim)).toBe(true);
+        await database.query(`${endLeases} where key_id = $1`, [asked.keyId]);
+        claims.push(claim);
+        ends.push(endOf(claim, companyId, {}, btoa(claim.callId)));
+      }
+    }
+    const some = () => ends.filter(() => random.below(4) === 0).sort(() => random.below(3) - 1);
+    const work = Array.from({ length: 60 }, () => [
+      () => chargeCalls(database, some()),
+      () => renewClaims(database, claims.toReversed()),
+      () =>
+        claimIdempotencyKey(database, {
+          ...askedBy(claims[random.below(120)]?.keyId ?? ''),
+          callId: newId(),
+        }),
+    ]).flat();
+    await Promise.all(work.map((one) => one()));
+    await chargeCalls(database, ends);
+    for (const id of companies) expect((await readLevel(database, id))?.balanceMicro).toBe(-76n * 15n);
+    // The answer that is kept is the charged call's.
+    const [row] = await database.query(
+      `select count(*) as kept from idempotency_keys join calls on calls.id = call_id
+       where charge_micro = 76 and convert_from(sealed_answer, 'utf8') = call_id::text`,
+    );
+    expect(row).toEqual({ kept: 60n });
   });
 });

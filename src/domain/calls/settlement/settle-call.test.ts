@@ -3,162 +3,449 @@ import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createMemoryJournal } from '../../../../test/doubles/memory-journal.ts';
 import { createRecordingLog } from '../../../../test/doubles/recording-log.ts';
+import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { steerStatements } from '../../../../test/doubles/steered-statements.ts';
+import { until } from '../../../../test/doubles/until.ts';
 import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
+import { createSystemClock } from '../../../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Database, SqlValue } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
+import { readLevel } from '../../credits/ledger/credit-account.ts';
 import type { FinishedCall } from './finished-call.ts';
-import { createCallBook } from './settle-call.ts';
+import { entryOf } from './replay-journal.ts';
+import { createCallBook, type Settled } from './settle-call.ts';
 
 const { newId } = createSystemSecrets();
-const companyId = newId();
-const database = useMemoryDatabase();
 
-beforeAll(async () => {
-  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
-});
-
-const call = (changes: Partial<FinishedCall> = {}) => finishedCall(companyId, changes);
-
-function bookOn(used: Pick<Database, 'query'>) {
-  const clock = createManualClock(0);
-  const { log, entries } = createRecordingLog();
-  const parts = { database: used as Database, clock, log, journal: createMemoryJournal() };
-  return { book: createCallBook({ ...parts, commitDeadlineMs: 2_000 }), clock, entries };
-}
-
-async function rowsOf(...calls: readonly FinishedCall[]): Promise<number> {
-  const ids = calls.map(({ id }) => id);
-  return (await database.query('select 1 from calls where id = any($1::uuid[])', [ids])).length;
+async function journaledOf(settled: Settled) {
+  if (settled.outcome !== 'journaled') throw new Error(`not journaled but ${settled.outcome}`);
+  return await settled.committed;
 }
 
 describe('the call book', () => {
-  test('G-33 a settled call is in the database and charged before settle resolves, whole', async () => {
-    const { book } = bookOn(database);
-    const one = call({ keyId: newId(), monthlyLimitMicro: 1_000n });
-    const settled = await book.settle(one);
-    expect(settled).toMatchObject({
-      outcome: 'settled',
-      level: { accountId: companyId, lineMicro: 0n },
-      spending: { keyId: one.keyId, month: '2026-01-01', spentMicro: 76n },
+  const companyId = newId();
+  const database = useMemoryDatabase();
+
+  beforeAll(async () => {
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+  });
+
+  const call = (changes: Partial<FinishedCall> = {}) => finishedCall(companyId, changes);
+
+  function bookOn(used: Pick<Database, 'query'>) {
+    const clock = createManualClock(0);
+    const { log, entries } = createRecordingLog();
+    const parts = { database: used as Database, clock, log, journal: createMemoryJournal() };
+    return { book: createCallBook({ ...parts, commitDeadlineMs: 2_000 }), clock, entries };
+  }
+
+  async function rowsOf(...calls: readonly FinishedCall[]): Promise<number> {
+    const ids = calls.map(({ id }) => id);
+    return (await database.query('select 1 from calls where id = any($1::uuid[])', [ids])).length;
+  }
+
+  describe('the call book', () => {
+    test('G-33 a settled call is in the database and charged before settle resolves, whole', async () => {
+      const { book } = bookOn(database);
+      const one = call({ keyId: newId(), monthlyLimitMicro: 1_000n });
+      const settled = await book.settle(one);
+      expect(settled).toMatchObject({
+        outcome: 'settled',
+        level: { accountId: companyId, lineMicro: 0n },
+        spending: { keyId: one.keyId, month: '2026-01-01', spentMicro: 76n },
+      });
+      const [row] = await database.query('select * from calls where id = $1', [one.id]);
+      expect(row).toMatchObject({
+        company_id: companyId,
+        key_id: one.keyId,
+        endpoint: 'chat/completions',
+        alias: 'svc/chat-default',
+        target_id: 'embedded',
+        outcome: 'SUCCEEDED',
+        http_status: 200,
+        streamed: true,
+        prompt_tokens: 10n,
+        cached_tokens: 4n,
+        completion_tokens: 17n,
+        estimated_tokens: 1_010n,
+        started_at: new Date(Date.UTC(2026, 0, 31, 12)),
+        first_byte_ms: 12,
+        duration_ms: 34,
+        charge_micro: 76n,
+      });
     });
-    const [row] = await database.query('select * from calls where id = $1', [one.id]);
-    expect(row).toMatchObject({
-      company_id: companyId,
-      key_id: one.keyId,
-      endpoint: 'chat/completions',
-      alias: 'svc/chat-default',
-      target_id: 'embedded',
-      outcome: 'SUCCEEDED',
-      http_status: 200,
-      streamed: true,
-      prompt_tokens: 10n,
-      cached_tokens: 4n,
-      completion_tokens: 17n,
-      estimated_tokens: 1_010n,
-      started_at: new Date(Date.UTC(2026, 0, 31, 12)),
-      first_byte_ms: 12,
-      duration_ms: 34,
-      charge_micro: 76n,
+
+    test('each call of a group gets the level of its own company and its own key’s spending', async () => {
+      const { book } = bookOn(database);
+      const other = newId();
+      await addCompany(database, { id: other, name: 'Other', billingMode: 'PREPAID' });
+      const withLimit = finishedCall(other, { keyId: newId(), monthlyLimitMicro: 1_000n });
+      const free = finishedCall(other, { outcome: 'FAILED', tokens: null, keyId: newId() });
+      const [first, second, third] = await Promise.all(
+        [call(), withLimit, free].map((one) => book.settle(one)),
+      );
+      expect(first).toMatchObject({ level: { accountId: companyId }, spending: null });
+      expect(second).toMatchObject({
+        level: { accountId: other, balanceMicro: -76n },
+        spending: { spentMicro: 76n },
+      });
+      expect(third).toMatchObject({ outcome: 'settled', level: { accountId: other }, spending: null });
+    });
+
+    test('unknown usage is null, not zero, and explicit zeros stay', async () => {
+      const { book } = bookOn(database);
+      const unknown = call({ tokens: null, outcome: 'FAILED', reason: 'no-usage' });
+      const zero = call({ tokens: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 } });
+      await Promise.all([book.settle(unknown), book.settle(zero)]);
+      const columns = 'prompt_tokens, completion_tokens, reason, charge_micro';
+      const read = async (id: string) =>
+        (await database.query(`select ${columns} from calls where id = $1`, [id]))[0];
+      const nothing = { prompt_tokens: null, completion_tokens: null, reason: 'no-usage', charge_micro: 0n };
+      expect(await read(unknown.id)).toEqual(nothing);
+      expect(await read(zero.id)).toMatchObject({ prompt_tokens: 0n, completion_tokens: 0n });
+    });
+
+    test('G-33 the same call settled again, together or later, is one row and one charge', async () => {
+      const { book } = bookOn(database);
+      const one = call({ keyId: newId(), monthlyLimitMicro: 1_000n });
+      const both = await Promise.all([book.settle(one), book.settle(one)]);
+      expect(both[0]).toMatchObject({ outcome: 'settled', spending: { spentMicro: 76n } });
+      expect(both[1]).toEqual(both[0]);
+      expect(await book.settle(one)).toEqual({ outcome: 'settled', level: null, spending: null });
+      expect(await rowsOf(one)).toBe(1);
+      const charges = 'select 1 from credit_transactions where source_id = $1';
+      expect(await database.query(charges, [one.id])).toHaveLength(1);
+    });
+
+    test('calls gather while a commit is under way and go together in the next', async () => {
+      const statements: number[] = [];
+      const gate = Promise.withResolvers<void>();
+      const counting = {
+        async query(_: string, values: readonly SqlValue[] = []) {
+          statements.push(JSON.parse(values[0] as string).length);
+          if (statements.length === 1) await gate.promise;
+          return [];
+        },
+      };
+      const { book } = bookOn(counting as unknown as Database);
+      const all = Array.from({ length: 1_201 }, () => book.settle(call()));
+      gate.resolve();
+      await Promise.all(all);
+      expect(statements).toEqual([500, 500, 201]);
+      // One that is given twice goes once.
+      const one = call();
+      await Promise.all([book.settle(one), book.settle(one)]);
+      expect(statements.at(-1)).toBe(1);
+    });
+
+    test('one row that the database refuses does not cost the others theirs', async () => {
+      const { book } = bookOn(database);
+      const [good, bad, other] = [call(), call({ estimatedTokens: 2 ** 70 }), call()];
+      const outcomes = await Promise.all([good, bad, other].map((one) => book.settle(one)));
+      expect(outcomes.map(({ outcome }) => outcome)).toEqual(['settled', 'not-written', 'settled']);
+      expect(await rowsOf(good, bad, other)).toBe(2);
+      expect(book.hasRoom()).toBe(true);
     });
   });
 
-  test('each call of a group gets the level of its own company and its own key’s spending', async () => {
-    const { book } = bookOn(database);
-    const other = newId();
-    await addCompany(database, { id: other, name: 'Other', billingMode: 'PREPAID' });
-    const withLimit = finishedCall(other, { keyId: newId(), monthlyLimitMicro: 1_000n });
-    const free = finishedCall(other, { outcome: 'FAILED', tokens: null, keyId: newId() });
-    const [first, second, third] = await Promise.all(
-      [call(), withLimit, free].map((one) => book.settle(one)),
-    );
-    expect(first).toMatchObject({ level: { accountId: companyId }, spending: null });
-    expect(second).toMatchObject({
-      level: { accountId: other, balanceMicro: -76n },
-      spending: { spentMicro: 76n },
+  describe('notes of refusals and reads', () => {
+    test('are written behind, together, and at the latest on close', async () => {
+      const { book, clock } = bookOn(database);
+      const noted = [
+        call({ outcome: 'REFUSED' }),
+        call({ outcome: 'REFUSED' }),
+        call({ outcome: 'REFUSED' }),
+      ];
+      book.note(noted[0] as FinishedCall);
+      book.note(noted[1] as FinishedCall);
+      expect(await rowsOf(...noted)).toBe(0);
+      await clock.advance(250);
+      await book.close();
+      expect(await rowsOf(...noted)).toBe(2);
+      book.note(noted[2] as FinishedCall);
+      await book.close();
+      expect(await rowsOf(...noted)).toBe(3);
+      expect(clock.pendingTimers()).toBe(0);
     });
-    expect(third).toMatchObject({ outcome: 'settled', level: { accountId: other }, spending: null });
-  });
 
-  test('unknown usage is null, not zero, and explicit zeros stay', async () => {
-    const { book } = bookOn(database);
-    const unknown = call({ tokens: null, outcome: 'FAILED', reason: 'no-usage' });
-    const zero = call({ tokens: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 } });
-    await Promise.all([book.settle(unknown), book.settle(zero)]);
-    const columns = 'prompt_tokens, completion_tokens, reason, charge_micro';
-    const read = async (id: string) =>
-      (await database.query(`select ${columns} from calls where id = $1`, [id]))[0];
-    const nothing = { prompt_tokens: null, completion_tokens: null, reason: 'no-usage', charge_micro: 0n };
-    expect(await read(unknown.id)).toEqual(nothing);
-    expect(await read(zero.id)).toMatchObject({ prompt_tokens: 0n, completion_tokens: 0n });
-  });
-
-  test('G-33 the same call settled again, together or later, is one row and one charge', async () => {
-    const { book } = bookOn(database);
-    const one = call({ keyId: newId(), monthlyLimitMicro: 1_000n });
-    const both = await Promise.all([book.settle(one), book.settle(one)]);
-    expect(both[0]).toMatchObject({ outcome: 'settled', spending: { spentMicro: 76n } });
-    expect(both[1]).toEqual(both[0]);
-    expect(await book.settle(one)).toEqual({ outcome: 'settled', level: null, spending: null });
-    expect(await rowsOf(one)).toBe(1);
-    const charges = 'select 1 from credit_transactions where source_id = $1';
-    expect(await database.query(charges, [one.id])).toHaveLength(1);
-  });
-
-  test('calls gather while a commit is under way and go together in the next', async () => {
-    const statements: number[] = [];
-    const gate = Promise.withResolvers<void>();
-    const counting = {
-      async query(_: string, values: readonly SqlValue[] = []) {
-        statements.push(JSON.parse(values[0] as string).length);
-        if (statements.length === 1) await gate.promise;
-        return [];
-      },
-    };
-    const { book } = bookOn(counting as unknown as Database);
-    const all = Array.from({ length: 1_201 }, () => book.settle(call()));
-    gate.resolve();
-    await Promise.all(all);
-    expect(statements).toEqual([500, 500, 201]);
-    // One that is given twice goes once.
-    const one = call();
-    await Promise.all([book.settle(one), book.settle(one)]);
-    expect(statements.at(-1)).toBe(1);
-  });
-
-  test('one row that the database refuses does not cost the others theirs', async () => {
-    const { book } = bookOn(database);
-    const [good, bad, other] = [call(), call({ estimatedTokens: 2 ** 70 }), call()];
-    const outcomes = await Promise.all([good, bad, other].map((one) => book.settle(one)));
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['settled', 'not-written', 'settled']);
-    expect(await rowsOf(good, bad, other)).toBe(2);
-    expect(book.hasRoom()).toBe(true);
+    test('past the bound are dropped and counted; a store that is away drops them after some tries', async () => {
+      const away = { query: async () => Promise.reject(new Error('away')) };
+      const { book, clock, entries } = bookOn(away as unknown as Database);
+      for (let n = 0; n < 10_003; n += 1) book.note(call());
+      expect(book.droppedCount()).toBe(3);
+      for (let turn = 0; turn < 10; turn += 1) await clock.advance(250);
+      expect(book.droppedCount()).toBeGreaterThan(500);
+      expect(entries.some(({ level }) => level === 'warn')).toBe(true);
+    });
   });
 });
 
-describe('notes of refusals and reads', () => {
-  test('are written behind, together, and at the latest on close', async () => {
-    const { book, clock } = bookOn(database);
-    const noted = [call({ outcome: 'REFUSED' }), call({ outcome: 'REFUSED' }), call({ outcome: 'REFUSED' })];
-    book.note(noted[0] as FinishedCall);
-    book.note(noted[1] as FinishedCall);
-    expect(await rowsOf(...noted)).toBe(0);
-    await clock.advance(250);
-    await book.close();
-    expect(await rowsOf(...noted)).toBe(2);
-    book.note(noted[2] as FinishedCall);
-    await book.close();
-    expect(await rowsOf(...noted)).toBe(3);
-    expect(clock.pendingTimers()).toBe(0);
+describe('the call book while the database is away', () => {
+  const database = useMemoryDatabase();
+
+  async function given(maxEntries = 1_000) {
+    const companyId = newId();
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const statements = steerStatements(database);
+    const clock = createManualClock(0);
+    const { log, entries } = createRecordingLog();
+    const journal = createMemoryJournal(maxEntries);
+    const parts = { database: statements as unknown as Database, journal, clock, log };
+    const book = createCallBook({ ...parts, commitDeadlineMs: 2_000 });
+    return {
+      ...{ book, clock, journal, statements, entries },
+      call: (changes: Partial<FinishedCall> = {}) => finishedCall(companyId, changes),
+      balance: async () => (await readLevel(database, companyId))?.balanceMicro,
+      async rows() {
+        const found = await database.query<{ id: string }>('select id from calls where company_id = $1', [
+          companyId,
+        ]);
+        return found.map(({ id }) => id).sort();
+      },
+      /** Looks are a second apart; what they set off runs on the engine's own time. */
+      async lookUntil(holds: () => boolean | Promise<boolean>) {
+        await until(async () => {
+          await clock.advance(1_000);
+          return await holds();
+        });
+      },
+    };
+  }
+
+  describe('G-33 a commit without an answer', () => {
+    test('goes to the journal at its deadline, and nobody waits the deadline out again', async () => {
+      const { book, clock, journal, statements, call, entries } = await given();
+      statements.hold();
+      const first = call();
+      const settling = book.settle(first);
+      await statements.held(1);
+      const gathered = call();
+      const second = book.settle(gathered);
+      let isSettled = false;
+      void settling.then(() => {
+        isSettled = true;
+      });
+      await clock.advance(1_999);
+      expect(isSettled).toBe(false);
+      await clock.advance(1);
+      expect(await settling).toMatchObject({ outcome: 'journaled' });
+      expect(await second).toMatchObject({ outcome: 'journaled' });
+      // No time passes for this one, and the database is not asked.
+      const asked = statements.asked.length;
+      const third = call();
+      expect(await book.settle(third)).toMatchObject({ outcome: 'journaled' });
+      expect(statements.asked.length).toBe(asked);
+      expect(journal.ids()).toEqual([first.id, gathered.id, third.id]);
+      expect(entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
+      statements.release();
+      await book.close();
+    });
+
+    test('that had landed is charged once; the call learns the level it left', async () => {
+      const { book, clock, journal, statements, call, balance, rows, lookUntil } = await given();
+      statements.hold();
+      const one = call();
+      const settling = book.settle(one);
+      await statements.held(1);
+      await clock.advance(2_000);
+      const settled = await settling;
+      statements.release();
+      await lookUntil(() => journal.waiting() === 0);
+      expect(await journaledOf(settled)).toMatchObject({ level: { balanceMicro: -76n } });
+      expect(await rows()).toEqual([one.id]);
+      expect(await balance()).toBe(-76n);
+      // The database is back: the next goes straight to it.
+      expect(await book.settle(call())).toMatchObject({ outcome: 'settled', level: { balanceMicro: -152n } });
+      await book.close();
+    });
+
+    test('that had not landed is charged once by the replay', async () => {
+      const { book, journal, statements, call, balance, lookUntil, entries } = await given();
+      statements.failWith('unavailable');
+      const settled = await book.settle(call());
+      expect(await balance()).toBe(0n);
+      statements.failWith(null);
+      await lookUntil(() => journal.waiting() === 0);
+      expect(await journaledOf(settled)).toMatchObject({ level: { balanceMicro: -76n } });
+      expect(await balance()).toBe(-76n);
+      expect(entries.map(({ message }) => message)).toContain(
+        'the database is back: calls are charged again',
+      );
+      await book.close();
+    });
+
+    test('that had landed and failed afterwards is charged once: the replay is dropped by its id', async () => {
+      const { book, journal, statements, call, balance, lookUntil } = await given();
+      statements.hold();
+      const settling = book.settle(call());
+      await statements.held(1);
+      statements.failWith('unavailable');
+      statements.release();
+      const settled = await settling;
+      statements.failWith(null);
+      await lookUntil(() => journal.waiting() === 0);
+      expect(await journaledOf(settled)).toEqual({ level: null, spending: null });
+      expect(await balance()).toBe(-76n);
+      await book.close();
+    });
+
+    test('a replay and a late answer at the same time charge it once', async () => {
+      const { book, clock, journal, statements, call, balance, rows, lookUntil } = await given();
+      statements.hold();
+      const calls = Array.from({ length: 20 }, () => call());
+      const settling = calls.map((one) => book.settle(one));
+      await statements.held(1);
+      await clock.advance(2_000);
+      const settled = await Promise.all(settling);
+      // The look's own statement is held too, then everything arrives at once.
+      await clock.advance(1_000);
+      await statements.held(2);
+      statements.release();
+      await lookUntil(() => journal.waiting() === 0);
+      await Promise.all(settled.map(journaledOf));
+      expect(await rows()).toEqual(calls.map(({ id }) => id).sort());
+      expect(await balance()).toBe(-76n * 20n);
+      await book.close();
+    });
   });
 
-  test('past the bound are dropped and counted; a store that is away drops them after some tries', async () => {
-    const away = { query: async () => Promise.reject(new Error('away')) };
-    const { book, clock, entries } = bookOn(away as unknown as Database);
-    for (let n = 0; n < 10_003; n += 1) book.note(call());
-    expect(book.droppedCount()).toBe(3);
-    for (let turn = 0; turn < 10; turn += 1) await clock.advance(250);
-    expect(book.droppedCount()).toBeGreaterThan(500);
-    expect(entries.some(({ level }) => level === 'warn')).toBe(true);
+  describe('G-33 a call that can be written nowhere', () => {
+    test('ends as not written, and nothing more is admitted while the disk takes nothing', async () => {
+      const { book, clock, journal, statements, call, balance, lookUntil } = await given();
+      statements.failWith('unavailable');
+      journal.failWith(new Error('disk full'));
+      expect(book.hasRoom()).toBe(true);
+      expect(await book.settle(call())).toMatchObject({ outcome: 'not-written' });
+      expect(book.hasRoom()).toBe(false);
+      await clock.advance(1_000);
+      expect(book.hasRoom()).toBe(false);
+      journal.failWith(null);
+      await lookUntil(() => book.hasRoom());
+      expect(await book.settle(call())).toMatchObject({ outcome: 'journaled' });
+      statements.failWith(null);
+      await lookUntil(() => journal.waiting() === 0);
+      expect(await balance()).toBe(-76n);
+      await book.close();
+    });
+
+    test('but was only not answered in time: the answer decides', async () => {
+      const { book, clock, journal, statements, call, balance } = await given();
+      journal.failWith(new Error('disk full'));
+      statements.hold();
+      const settling = book.settle(call());
+      await statements.held(1);
+      await clock.advance(2_000);
+      statements.release();
+      expect(await settling).toMatchObject({ outcome: 'settled', level: { balanceMicro: -76n } });
+      expect(await balance()).toBe(-76n);
+      await book.close();
+    });
+
+    test('at the bound of the journal: as many as there is room for, and new calls are turned away before', async () => {
+      const { book, statements, journal, call, balance, lookUntil } = await given(20);
+      statements.failWith('unavailable');
+      for (let n = 0; n < 17; n += 1) await book.settle(call());
+      expect(book.hasRoom()).toBe(true);
+      await book.settle(call());
+      expect(book.hasRoom()).toBe(false);
+      const last = await Promise.all(Array.from({ length: 5 }, () => book.settle(call())));
+      expect(last.filter(({ outcome }) => outcome === 'journaled')).toHaveLength(2);
+      expect(last.filter(({ outcome }) => outcome === 'not-written')).toHaveLength(3);
+      statements.failWith(null);
+      await lookUntil(() => journal.waiting() === 0);
+      expect(await balance()).toBe(-76n * 20n);
+      expect(book.hasRoom()).toBe(true);
+      await book.close();
+    });
+  });
+
+  describe('G-33 closing', () => {
+    test('tries the database once more', async () => {
+      const { book, clock, journal, statements, call, balance } = await given();
+      statements.failWith('unavailable');
+      await book.settle(call());
+      statements.failWith(null);
+      await book.close();
+      expect(journal.waiting()).toBe(0);
+      expect(await balance()).toBe(-76n);
+      expect(clock.pendingTimers()).toBe(0);
+    });
+
+    test('leaves the journal to the next start where the database stays away, and says so', async () => {
+      const { book, clock, journal, statements, call, balance, entries } = await given();
+      statements.failWith('unavailable');
+      const one = call();
+      await book.settle(one);
+      await book.close();
+      expect(journal.ids()).toEqual([one.id]);
+      expect(entries.at(-1)).toMatchObject({ level: 'warn', context: { count: 1, file: 'own' } });
+      expect(clock.pendingTimers()).toBe(0);
+
+      const next = await given();
+      next.journal.leaveBehind('left', [entryOf(one)]);
+      await next.clock.advance(30_000);
+      await until(async () => (await balance()) === -76n);
+      await next.book.close();
+    });
+
+    test('does not wait for ever for a database that answers nothing', async () => {
+      const { book, clock, journal, statements, call } = await given();
+      statements.hold();
+      const settling = book.settle(call());
+      await statements.held(1);
+      await clock.advance(2_000);
+      await settling;
+      const closing = book.close();
+      await clock.advance(10_000);
+      await closing;
+      expect(journal.waiting()).toBe(1);
+      statements.release();
+    });
+  });
+});
+
+describePostgres('G-33 the call book on PostgreSQL', () => {
+  const { newId } = createSystemSecrets();
+  const database = usePostgres();
+
+  function openBook(journal = createMemoryJournal()) {
+    const parts = { database, journal, clock: createSystemClock(), log: createSilentLog() };
+    return { journal, book: createCallBook({ ...parts, commitDeadlineMs: 100 }) };
+  }
+
+  test('a try that hangs on a lock, its own replay and two take-overs at once charge each call once', async () => {
+    const companyId = newId();
+    await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const calls = Array.from({ length: 20 }, () => finishedCall(companyId));
+    const left = calls.map(entryOf);
+    const locked = Promise.withResolvers<void>();
+    const unlock = Promise.withResolvers<void>();
+    const lock = database.transaction(async (transaction) => {
+      await transaction.query('select 1 from credit_accounts where id = $1 for update', [companyId]);
+      locked.resolve();
+      await unlock.promise;
+    });
+    await locked.promise;
+
+    const first = openBook();
+    const settled = await Promise.all(calls.map((call) => first.book.settle(call)));
+    expect(settled.every(({ outcome }) => outcome === 'journaled')).toBe(true);
+    const others = [createMemoryJournal(), createMemoryJournal()].map((journal) => {
+      journal.leaveBehind('left', left);
+      return openBook(journal);
+    });
+    const hanging = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    // The first try, its replay a second later, and both take-overs.
+    await until(async () => (await database.query(hanging)).length === 4);
+    unlock.resolve();
+    await lock;
+
+    await until(() => first.journal.waiting() === 0);
+    await Promise.all(settled.map((one) => (one.outcome === 'journaled' ? one.committed : null)));
+    await Promise.all([first, ...others].map(({ book }) => book.close()));
+    expect((await readLevel(database, companyId))?.balanceMicro).toBe(-76n * 20n);
+    expect(await database.query('select 1 from calls where company_id = $1', [companyId])).toHaveLength(20);
   });
 });

@@ -1,5 +1,5 @@
-import { expect, test } from 'bun:test';
-import { redactShapes } from './secret-patterns.ts';
+import { describe, expect, test } from 'bun:test';
+import { judgeName, mayShow, type NameVerdict, redactShapes } from './secret-patterns.ts';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const SECRETS: readonly (readonly [text: string, shown: string])[] = [
@@ -32,10 +32,6 @@ const SECRETS: readonly (readonly [text: string, shown: string])[] = [
   ['{"cv_text":"Jane Doe, born', '{"cv_text":"[redacted]"'],
 ];
 
-test.each(SECRETS)('%s', (text, shown) => {
-  expect(redactShapes(text)).toBe(shown);
-});
-
 const PROSE = [
   'basic authentication is required',
   'the bearer token is missing',
@@ -50,6 +46,46 @@ const PROSE = [
   '2030-01-01T00:00:00.000Z',
   'content-type: application/json',
 ];
+
+describe('names of secrets', () => {
+  const NAMES: Record<NameVerdict, string> = {
+    credential:
+      'password PASSWORD passwd newPassword password_hash secret webhook_secret JWT_SECRET clientSecret authorization ' +
+      'Proxy-Authorization cookie set-cookie api_key apiKey x-api-key OPENAI_API_KEY apiKey2 rawKey full_key ' +
+      'private-key privateKeyPem signature stripe-signature jwt credentials auth pwd otp pin sig',
+    token: 'token accessToken refresh_token internal_token tokens prompt_tokens max_tokens tokensPerMinute',
+    content:
+      'prompt systemPrompt messages message content fileContent text cv_text cvText rawText body rawBody requestBody ' +
+      'cv CV resume input inputs userInput output answer arguments query variables payload document summary ' +
+      'transcript profile evidence choices delta embedding prompt_1 coverLetter promptPreview',
+    open:
+      'requestId companyId keyId keyPrefix idempotencyKey context contentType content-length textLength bodyBytes ' +
+      'promptCount documentId model status reason error errorMessage durationMs alias name title cvId recv level ' +
+      'messageCount inputBytes answerMs path url service part command',
+  };
+
+  for (const [verdict, names] of Object.entries(NAMES)) {
+    test.each(names.split(' '))(`%s is ${verdict}`, (name) => {
+      expect(judgeName(name)).toBe(verdict as NameVerdict);
+    });
+  }
+
+  test('that something is set may be shown, and a number where counts bear such names', () => {
+    expect([true, false, null, undefined].map((value) => mayShow('credential', value))).toEqual(
+      Array(4).fill(true),
+    );
+    expect(mayShow('credential', 123_456)).toBe(false);
+    expect(mayShow('token', 12)).toBe(true);
+    expect(mayShow('content', 12n)).toBe(true);
+    expect(mayShow('token', '12')).toBe(false);
+    expect(mayShow('content', { role: 'user' })).toBe(false);
+    expect(mayShow('open', 'x')).toBe(true);
+  });
+});
+
+test.each(SECRETS)('%s', (text, shown) => {
+  expect(redactShapes(text)).toBe(shown);
+});
 
 test.each(PROSE)('stays as it is: %s', (text) => {
   expect(redactShapes(text)).toBe(text);

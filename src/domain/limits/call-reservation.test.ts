@@ -1,6 +1,12 @@
 import { expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import type { Settlement, SharedState } from '../../ports/shared-state.ts';
-import { createSettleTogether } from './call-reservation.ts';
+import { createSettleTogether, createUnsettledNotice } from './call-reservation.ts';
+
+const tokens = (name: string, delta: number, windowStart = 1) =>
+  ({ kind: 'window', name, windowStart, delta }) as const;
+const release = (entry: string) => ({ kind: 'release', name: 'calls', entry }) as const;
 
 function given(fails = false) {
   const steps: [string, readonly Settlement[]][] = [];
@@ -11,10 +17,6 @@ function given(fails = false) {
   const state = { settle } as unknown as SharedState;
   return { steps, state, together: createSettleTogether() };
 }
-
-const tokens = (name: string, delta: number, windowStart = 1) =>
-  ({ kind: 'window', name, windowStart, delta }) as const;
-const release = (entry: string) => ({ kind: 'release', name: 'calls', entry }) as const;
 
 test('what ends in one turn goes in one step for each company, sums of one window as one', async () => {
   const { steps, state, together } = given();
@@ -62,4 +64,15 @@ test('a step is never larger than shared state takes, and a failure reaches all 
   );
   expect(new Set(await Promise.all(all))).toEqual(new Set(['failed']));
   expect(steps.map(([, settlements]) => settlements.length)).toEqual([200, 200, 50]);
+});
+
+test('an outage is told once a minute, with how many calls it met', async () => {
+  const clock = createManualClock(1_000);
+  const { log, entries } = createRecordingLog();
+  const notice = createUnsettledNotice(clock, log);
+  for (let n = 0; n < 100; n += 1) notice(new Error('away'));
+  expect(entries).toHaveLength(1);
+  await clock.advance(60_000);
+  notice(new Error('away'));
+  expect(entries.map(({ context }) => context.othersSince)).toEqual([0, 99]);
 });

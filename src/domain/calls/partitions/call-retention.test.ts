@@ -1,14 +1,21 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { retiredCallsContract } from '../../../../test/contracts/retired-calls.contract.ts';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../../test/doubles/silent-log.ts';
+import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { describePostgres, usePostgres } from '../../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { chargeCalls } from '../settlement/finished-call.ts';
 import { openCallPartitions } from './call-partitions.ts';
 import { retireCalls } from './call-retention.ts';
+
+describe('on PGlite', () => {
+  const database = useMemoryDatabase();
+
+  retiredCallsContract('PGlite', () => database);
+});
 
 describePostgres('with a server', () => {
   const log = createSilentLog();

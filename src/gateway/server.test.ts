@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createConsoleOrigin } from './server.ts';
+import { createConsoleOrigin, rateLimitHeaders } from './server.ts';
 
 const ask = (method: string, origin: string | null) =>
   new Request('http://gateway.test/llm/v1/chat/completions', {
@@ -7,6 +7,11 @@ const ask = (method: string, origin: string | null) =>
     headers: origin === null ? {} : { origin },
   });
 const allowed = (response: Response | null) => response?.headers.get('access-control-allow-origin') ?? null;
+
+function resetAfter(resetMs: number): string | undefined {
+  const allowance = { limit: 10, remaining: 3, resetMs };
+  return rateLimitHeaders({ requests: allowance, tokens: allowance })['x-ratelimit-reset-tokens'];
+}
 
 describe('the console’s origin at the gateway', () => {
   const console = createConsoleOrigin('https://console.example');
@@ -45,4 +50,30 @@ describe('the console’s origin at the gateway', () => {
     expect(console.preflight(ask('POST', 'https://console.example'))).toBeNull();
     expect(createConsoleOrigin(undefined).preflight(ask('OPTIONS', 'https://console.example'))).toBeNull();
   });
+});
+
+test('G-41 the headers have OpenAI’s names and say the limit and what is left of it', () => {
+  const requests = { limit: 600, remaining: 599, resetMs: 60_000 };
+  const tokens = { limit: 200_000, remaining: 0, resetMs: 250 };
+  expect(rateLimitHeaders({ requests, tokens })).toEqual({
+    'x-ratelimit-limit-requests': '600',
+    'x-ratelimit-remaining-requests': '599',
+    'x-ratelimit-reset-requests': '1m0s',
+    'x-ratelimit-limit-tokens': '200000',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tokens': '250ms',
+  });
+});
+
+test('G-41 times are written as OpenAI writes them, never shorter than they are', () => {
+  expect([0, 0.4, 999, 1_000, 12_500, 59_999, 60_000, 61_001].map(resetAfter)).toEqual([
+    '0ms',
+    '1ms',
+    '999ms',
+    '1s',
+    '12.5s',
+    '59.999s',
+    '1m0s',
+    '1m2s',
+  ]);
 });
