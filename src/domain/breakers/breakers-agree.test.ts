@@ -1,17 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { call, entered, FIVE_FAILURES, openBreakers } from '../../../test/doubles/breakers-under-test.ts';
-import { type Forwarder, startForwarder } from '../../../test/doubles/forwarder.ts';
+import { type Forwarder, startForwarder, through } from '../../../test/doubles/forwarder.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { givenRedis } from '../../../test/services/given.ts';
-import { openRedisState } from '../../adapters/shared-state/redis.ts';
-import type { SharedState } from '../../ports/shared-state.ts';
+import { describeRedis, useRedis } from '../../../test/setup/use-redis.ts';
 import { createBreakers } from './breakers.ts';
 
 const MODEL = 'models.example';
-
-const server = givenRedis();
 
 /** Two processes on one shared state and one clock. */
 async function twoProcesses() {
@@ -244,37 +240,32 @@ describe('A-14 without shared state', () => {
 });
 
 /** Each process has its own connection and its own clock, which stands until it is moved. */
-describe.skipIf(server === null)('A-14 breakers of two processes on Redis', () => {
+describeRedis('A-14 breakers of two processes on Redis', () => {
+  const redis = useRedis();
   let forwarder: Forwarder;
-  const states: SharedState[] = [];
-  const direct = new URL(server ?? 'redis://127.0.0.1');
-  const behindForwarder = new URL(direct);
   beforeAll(() => {
-    forwarder = startForwarder(Number(direct.port || 6379));
-    behindForwarder.hostname = '127.0.0.1';
-    behindForwarder.port = String(forwarder.port);
+    forwarder = startForwarder(Number(new URL(redis.url).port || 6379));
   });
-  afterAll(async () => {
-    await Promise.all(states.map((state) => state.close()));
-    forwarder?.close();
-  });
+  afterAll(() => forwarder?.close());
 
-  async function openProcess(url: URL, prefix: string) {
+  async function openProcess(url: string, prefix: string) {
     const [clock, log] = [createManualClock(), createSilentLog()];
-    const sharedState = await openRedisState({ url: url.href, log, prefix, timeoutMs: 2_000 });
-    states.push(sharedState);
+    const sharedState = await redis.open({ url, prefix, timeoutMs: 2_000 });
     const breakers = await createBreakers({ sharedState, clock, log });
     breakers.known(MODEL);
     return { clock, breakers, state: () => breakers.states()[MODEL] };
   }
 
-  async function openTwo(name: string) {
-    const prefix = `breakers-${process.pid}-${name}`;
-    return [await openProcess(behindForwarder, prefix), await openProcess(direct, prefix)] as const;
+  async function openTwo() {
+    const prefix = redis.newPrefix();
+    return [
+      await openProcess(through(redis.url, forwarder), prefix),
+      await openProcess(redis.url, prefix),
+    ] as const;
   }
 
   test('A-14 an opening is shared within a second, one test goes out over both, its result is shared', async () => {
-    const [one, two] = await openTwo('shared');
+    const [one, two] = await openTwo();
     await call(one.breakers, MODEL, ...FIVE_FAILURES);
     await until(() => two.state() === 'open', 1_000);
     for (const { clock } of [one, two]) await clock.advance(60_000);
@@ -287,7 +278,7 @@ describe.skipIf(server === null)('A-14 breakers of two processes on Redis', () =
   });
 
   test('A-14 a failed test opens both anew, and the new epoch has a test of its own', async () => {
-    const [one, two] = await openTwo('anew');
+    const [one, two] = await openTwo();
     await call(two.breakers, MODEL, ...FIVE_FAILURES);
     await until(() => one.state() === 'open', 1_000);
     for (const { clock } of [one, two]) await clock.advance(60_000);
@@ -302,7 +293,7 @@ describe.skipIf(server === null)('A-14 breakers of two processes on Redis', () =
   });
 
   test('A-14 cut off, each decides alone; what changed meanwhile is seen after the gap', async () => {
-    const [one, two] = await openTwo('alone');
+    const [one, two] = await openTwo();
     forwarder.cut();
     await call(two.breakers, MODEL, ...FIVE_FAILURES);
     await call(one.breakers, MODEL, 'success');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type Forwarder, startForwarder } from '../../../test/doubles/forwarder.ts';
+import { type Forwarder, startForwarder, through } from '../../../test/doubles/forwarder.ts';
 import { createKeyRecords } from '../../../test/doubles/key-records.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { openKeyDirectory } from '../../../test/doubles/opened-key-directory.ts';
@@ -7,10 +7,9 @@ import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { steerStatements } from '../../../test/doubles/steered-statements.ts';
 import { until } from '../../../test/doubles/until.ts';
-import { givenRedis } from '../../../test/services/given.ts';
 import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { describeRedis, useRedis } from '../../../test/setup/use-redis.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
-import { openRedisState } from '../../adapters/shared-state/redis.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { addCompany } from '../accounts/company.ts';
 import { createKeyDirectory, createLastUses } from './key-directory.ts';
@@ -19,8 +18,6 @@ import { drawRawKey, mintKey } from './mint-key.ts';
 
 const secrets = createSystemSecrets();
 const MINUTE_MS = 60_000;
-
-const server = givenRedis();
 
 describe('a live key', () => {
   test('is looked up once and then answered for at once, with sets of what it may do', async () => {
@@ -543,24 +540,18 @@ describe('G-20 when a key was last used', () => {
 });
 
 /** The clock stands still, so no answer ever gets too old: only messages and gaps drop anything here. */
-describe.skipIf(server === null)('G-23 keys on Redis', () => {
+describeRedis('G-23 keys on Redis', () => {
+  const redis = useRedis();
   let forwarder: Forwarder;
   let backend: SharedState;
   let gateway: SharedState;
   beforeAll(async () => {
-    const direct = new URL(server ?? '');
-    forwarder = startForwarder(Number(direct.port || 6379));
-    const broken = new URL(direct);
-    broken.hostname = '127.0.0.1';
-    broken.port = String(forwarder.port);
-    const options = { timeoutMs: 2_000, log: createSilentLog(), prefix: 'turnpike-keys-test' };
-    backend = await openRedisState({ ...options, url: direct.href });
-    gateway = await openRedisState({ ...options, url: broken.href });
+    forwarder = startForwarder(Number(new URL(redis.url).port || 6379));
+    const options = { timeoutMs: 2_000, prefix: redis.newPrefix() };
+    backend = await redis.open(options);
+    gateway = await redis.open({ ...options, url: through(redis.url, forwarder) });
   });
-  afterAll(async () => {
-    await Promise.all([backend?.close(), gateway?.close()]);
-    forwarder?.close();
-  });
+  afterAll(() => forwarder?.close());
 
   test('G-23 a revocation in one process drops the key in another; what happened during a gap is seen after it', async () => {
     const records = createKeyRecords();

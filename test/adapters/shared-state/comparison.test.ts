@@ -1,10 +1,8 @@
-import { describe, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createInProcessState } from '../../../src/adapters/shared-state/in-process.ts';
-import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import type { Claim, Settlement, SharedState } from '../../../src/ports/shared-state.ts';
-import { createSilentLog } from '../../doubles/silent-log.ts';
 import { stoppedClock } from '../../doubles/stopped-clock.ts';
-import { givenRedis } from '../../services/given.ts';
+import { describeRedis, useRedis } from '../../setup/use-redis.ts';
 
 /**
  * The same random sequence on both adapters must give the same answers. Redis's time runs on by itself, so time
@@ -15,7 +13,6 @@ import { givenRedis } from '../../services/given.ts';
 const MINUTE = 60_000;
 const SEQUENCES = 12;
 const STEPS = 150;
-const url = givenRedis() ?? '';
 
 /** mulberry32: small, seeded, and good enough to vary a test. */
 function createRandom(seed: number) {
@@ -137,11 +134,11 @@ async function noteStarts(state: SharedState, starts: Map<string, number>): Prom
   }
 }
 
-describe.skipIf(url === '')('in process and Redis (skipped where TEST_REDIS_URL is not set)', () => {
+describeRedis('in process and Redis (skipped where TEST_REDIS_URL is not set)', () => {
+  const server = useRedis();
   for (let seed = 1; seed <= SEQUENCES; seed += 1) {
     test(`give the same answers to the same random sequence (seed ${seed})`, async () => {
-      const prefix = `test-${process.pid}-${performance.timeOrigin}-random-${seed}`;
-      const redis = await openRedisState({ url, log: createSilentLog(), prefix, timeoutMs: 10_000 });
+      const redis = await server.open();
       const inProcess = createInProcessState({ clock: stoppedClock });
       const expected = await play(seed, inProcess);
       expect(await play(seed, redis)).toEqual(expected);

@@ -6,6 +6,7 @@ import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { givenRedis } from '../../services/given.ts';
+import { describeRedis, useRedis } from '../../setup/use-redis.ts';
 import { type PausableRedis, startPausableRedis } from './pausable-redis.ts';
 
 const url = givenRedis() ?? '';
@@ -60,19 +61,14 @@ function begin(link: RedisLink) {
 }
 
 describe('shared state on Redis', () => {
-  let opened = 0;
+  const redis = useRedis();
 
-  function freshPrefix(): string {
-    opened += 1;
-    return `test-${process.pid}-${performance.timeOrigin}-${opened}`;
-  }
-
-  async function open(prefix = freshPrefix()) {
-    const state = await openRedisState({ url, log, prefix, timeoutMs: 10_000 });
+  async function open(prefix = redis.newPrefix()) {
+    const state = await redis.open({ prefix });
     return { state, advance: state.advance, close: () => state.close(), prefix };
   }
 
-  describe.skipIf(url === '')('Redis (skipped where TEST_REDIS_URL is not set)', () => {
+  describeRedis('Redis (skipped where TEST_REDIS_URL is not set)', () => {
     let admin: RedisClient;
     beforeAll(async () => {
       admin = new RedisClient(url);
@@ -316,7 +312,7 @@ describe('opening Redis', () => {
 describe('the link to Redis', () => {
   const TIMEOUT_MS = 1_000;
 
-  describe.skipIf(url === '')('one Redis connection (skipped where TEST_REDIS_URL is not set)', () => {
+  describeRedis('one Redis connection (skipped where TEST_REDIS_URL is not set)', () => {
     const clock = createHandClock();
     let link: RedisLink;
     beforeAll(async () => {
