@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { SharedState, SharedStateFailure } from '../../src/ports/shared-state.ts';
+import type {
+  Claim,
+  Reservation,
+  SharedState,
+  SharedStateFailure,
+  Standing,
+} from '../../src/ports/shared-state.ts';
 import { until } from '../doubles/until.ts';
-import { claimsContract } from './shared-state-claims.contract.ts';
-import { heldContract } from './shared-state-held.contract.ts';
-import { inputContract } from './shared-state-input.contract.ts';
 
 export interface SharedStateUnderTest {
   state: SharedState;
@@ -11,6 +14,15 @@ export interface SharedStateUnderTest {
   advance(ms: number): void;
   close(): Promise<void>;
 }
+
+type Given = () => SharedStateUnderTest;
+
+type WindowClaim = Extract<Claim, { kind: 'window' }>;
+type HeldClaim = Extract<Claim, { kind: 'held' }>;
+
+/** Long, so that the seconds a busy machine may take between two calls decide nothing. */
+const HOUR = 3_600_000;
+const SLACK = 60_000;
 
 /** What every adapter of shared state keeps. `open` gives one that is empty and that nobody else uses. */
 export function sharedStateContract(name: string, open: () => Promise<SharedStateUnderTest>): void {
@@ -185,4 +197,491 @@ function messagesArrive(given: () => SharedState): void {
     expect(tooLong.reason).toBe('refused');
     expect(tooLong.message).toContain('270000 bytes');
   });
+}
+
+function claimsContract(given: Given): void {
+  windowsCount(given);
+  claimsAreTakenTogether(given);
+  windowsAreSettled(given);
+  amountsStayExact(given);
+}
+
+function windowsCount(given: Given): void {
+  test('a window admits up to its limit, and again exactly when it says', async () => {
+    const { state, advance } = given();
+    const two = windowClaim('rpm', { amount: 2 });
+    const first = standingsOf(await state.reserve('window', [two]))[0];
+    expect(first).toMatchObject({ limit: 3, used: 2, resetMs: HOUR });
+    const refused = await state.reserve('window', [two]);
+    if (refused.outcome !== 'refused') throw new Error('3 admitted 4');
+    expect(refused).toMatchObject({ refusedBy: 0, standings: [{ limit: 3, used: 2 }] });
+    expect(refused.standings[0]?.windowStart).toBe(first?.windowStart);
+    expect(refused.standings[0]?.resetMs).toBe(refused.retryAfterMs as number);
+    expect(refused.retryAfterMs).toBeGreaterThan(HOUR - SLACK);
+
+    advance((refused.retryAfterMs ?? 0) - SLACK);
+    const early = await state.reserve('window', [two]);
+    if (early.outcome !== 'refused') throw new Error('admitted before the wait was over');
+    advance(early.retryAfterMs ?? 0);
+    const anew = standingsOf(await state.reserve('window', [two]))[0];
+    expect(anew).toMatchObject({ used: 2, resetMs: HOUR });
+    expect(anew?.windowStart).toBeGreaterThanOrEqual((first?.windowStart ?? 0) + HOUR);
+  });
+
+  test('a window begins with its first claim, not by the clock', async () => {
+    const { state, advance } = given();
+    await state.reserve('begin', [windowClaim('rpm')]);
+    advance(HOUR + HOUR / 2);
+    expect(standingsOf(await state.reserve('begin', [windowClaim('rpm')]))[0]).toMatchObject({
+      used: 1,
+      resetMs: HOUR,
+    });
+  });
+
+  test('more than the whole limit is refused for good: no wait is named', async () => {
+    const { state } = given();
+    const refused = await state.reserve('too much', [windowClaim('tpm', { amount: 4 })]);
+    expect(refused).toEqual({
+      outcome: 'refused',
+      refusedBy: 0,
+      retryAfterMs: null,
+      standings: [{ limit: 3, used: 0, windowStart: 0, resetMs: 0 }],
+    });
+    expect(await outcomes(state, 'too much', [windowClaim('tpm', { amount: 0, limit: -1 })])).toBe('refused');
+  });
+}
+
+function claimsAreTakenTogether(given: Given): void {
+  test('a refusal takes nothing, and the first claim that does not fit is the one that refuses', async () => {
+    const { state } = given();
+    const claims = [
+      windowClaim('fits'),
+      heldClaim('full', 'a', { amount: 4 }),
+      windowClaim('full too', { amount: 4 }),
+      heldClaim('fits as well', 'a'),
+    ];
+    expect(await state.reserve('together', claims)).toMatchObject({
+      outcome: 'refused',
+      refusedBy: 1,
+      retryAfterMs: null,
+      standings: [{ used: 0 }, { used: 0 }, { used: 0 }, { used: 0 }],
+    });
+    for (const claim of claims) expect(await usedBy(state, 'together', claim)).toBe(0);
+    const fitting = claims.map((claim): Claim => ({ ...claim, amount: 2 }));
+    expect(await state.reserve('together', fitting)).toMatchObject({
+      outcome: 'reserved',
+      standings: [{ used: 2 }, { used: 2 }, { used: 2 }, { used: 2 }],
+    });
+  });
+
+  test('names live apart by tag and by kind, whatever is in them', async () => {
+    const { state } = given();
+    const names = ['plain', 'a:b', 'a b', '{x}', 'é😀', 'window:plain', '\n', '%d'];
+    for (const tag of ['one', 'two:', 'é']) {
+      for (const name of names) {
+        const both = [windowClaim(name), heldClaim(name, name)];
+        const standings = standingsOf(await state.reserve(tag, both));
+        expect(standings.map(({ used }) => used)).toEqual([1, 1]);
+      }
+    }
+  });
+
+  test('no claims are reserved, no settlements settled', async () => {
+    const { state } = given();
+    expect(await state.reserve('empty', [])).toEqual({ outcome: 'reserved', standings: [] });
+    await state.settle('empty', []);
+    await state.check();
+  });
+}
+
+function windowsAreSettled(given: Given): void {
+  test('a running window is corrected both ways, never below 0', async () => {
+    const { state } = given();
+    const claim = windowClaim('tpm', { amount: 2 });
+    const windowStart = standingsOf(await state.reserve('settle', [claim]))[0]?.windowStart ?? 0;
+    const settle = (delta: number) =>
+      state.settle('settle', [{ kind: 'window', name: 'tpm', windowStart, delta }]);
+    await settle(5);
+    expect(await usedBy(state, 'settle', claim)).toBe(7);
+    expect(await outcomes(state, 'settle', [windowClaim('tpm', { amount: 0 })])).toBe('refused');
+    await settle(-4);
+    expect(await usedBy(state, 'settle', claim)).toBe(3);
+    await settle(-100);
+    expect(await usedBy(state, 'settle', claim)).toBe(0);
+    await settle(1);
+    expect(await usedBy(state, 'settle', claim)).toBe(1);
+  });
+
+  test('a window that ended is left alone, and so is its follower', async () => {
+    const { state, advance } = given();
+    const claim = windowClaim('tpm');
+    const windowStart = standingsOf(await state.reserve('late', [claim]))[0]?.windowStart ?? 0;
+    const late = { kind: 'window', name: 'tpm', windowStart, delta: 2 } as const;
+    advance(HOUR);
+    await state.settle('late', [late]);
+    expect(await outcomes(state, 'late', [claim])).toBe('reserved');
+    await state.settle('late', [late, { ...late, name: 'never begun' }]);
+    expect(await usedBy(state, 'late', claim)).toBe(1);
+    expect(await usedBy(state, 'late', windowClaim('never begun'))).toBe(0);
+  });
+
+  test('a call settles all it names, each kind, in one go', async () => {
+    const { state } = given();
+    const reserved = await state.reserve('all', [
+      windowClaim('tpm'),
+      heldClaim('h', 'a'),
+      heldClaim('g', 'a'),
+    ]);
+    const windowStart = standingsOf(reserved)[0]?.windowStart ?? 0;
+    await state.settle('all', [
+      { kind: 'release', name: 'h', entry: 'a' },
+      { kind: 'window', name: 'tpm', windowStart, delta: 1 },
+      { kind: 'level', name: 'l', value: 4, version: 1, ttlMs: HOUR },
+      { kind: 'renew', name: 'g', entry: 'a', ttlMs: HOUR },
+    ]);
+    const asked = [heldClaim('h', 'b'), windowClaim('tpm'), heldClaim('g', 'b')];
+    const levelled = heldClaim('i', 'b', { limit: { level: 'l', maxAgeMs: HOUR } });
+    const standings = standingsOf(await state.reserve('all', [...asked, levelled]));
+    expect(standings.map(({ used, limit }) => [used, limit])).toEqual([
+      [1, 3],
+      [3, 3],
+      [2, 3],
+      [1, 4],
+    ]);
+  });
+}
+
+function amountsStayExact(given: Given): void {
+  const MOST = Number.MAX_SAFE_INTEGER;
+
+  test('amounts are exact up to 2^53 - 1, and no sum goes past it', async () => {
+    const { state } = given();
+    const window = windowClaim('w', { amount: MOST - 1, limit: MOST });
+    const big = heldClaim('h', 'a', { amount: MOST - 1, limit: MOST, rule: 'room' });
+    const standings = standingsOf(await state.reserve('exact', [window, big]));
+    expect(standings.map(({ used, limit }) => [used, limit])).toEqual([
+      [MOST - 1, MOST],
+      [MOST - 1, MOST],
+    ]);
+    expect(await outcomes(state, 'exact', [{ ...window, amount: 2 }])).toBe('refused');
+    expect(await outcomes(state, 'exact', [{ ...big, entry: 'b', amount: 2 }])).toBe('refused');
+    expect(await outcomes(state, 'exact', [{ ...big, entry: 'b', amount: 1 }])).toBe('reserved');
+    await state.settle('exact', [{ kind: 'release', name: 'h', entry: 'a' }]);
+    expect(await usedBy(state, 'exact', big)).toBe(1);
+    const windowStart = standings[0]?.windowStart ?? 0;
+    await state.settle('exact', [{ kind: 'window', name: 'w', windowStart, delta: MOST }]);
+    expect(await usedBy(state, 'exact', window)).toBe(MOST);
+    await state.settle('exact', [{ kind: 'level', name: 'l', value: -MOST, version: MOST, ttlMs: 1_000 }]);
+    const levelled = { ...big, entry: 'c', limit: { level: 'l', maxAgeMs: HOUR } };
+    expect(standingsOf(await state.reserve('exact', [levelled]))[0]?.limit).toBe(-MOST);
+  });
+}
+
+function heldContract(given: Given): void {
+  heldEntriesSumUp(given);
+  manyEntriesAtOnce(given);
+  heldEntriesEnd(given);
+  levelsLimit(given);
+}
+
+function heldEntriesSumUp(given: Given): void {
+  test('held entries fit up to the limit, and one that is released makes room', async () => {
+    const { state } = given();
+    const [a, b] = [heldClaim('calls', 'a', { amount: 2 }), heldClaim('calls', 'b', { amount: 2 })];
+    expect(await outcomes(state, 'held', [a, b])).toBe('reserved refused');
+    await state.settle('held', [
+      { kind: 'release', name: 'calls', entry: 'nobody' },
+      { kind: 'release', name: 'calls', entry: 'a' },
+      { kind: 'release', name: 'calls', entry: 'a' },
+    ]);
+    expect(await state.reserve('held', [b])).toEqual({
+      outcome: 'reserved',
+      standings: [{ limit: 3, used: 2, windowStart: 0, resetMs: 0 }],
+    });
+  });
+
+  test('"room" admits while there is any, and may go over', async () => {
+    const { state } = given();
+    const claim = (entry: string) => heldClaim('hold', entry, { amount: 2, rule: 'room' });
+    expect(await outcomes(state, 'room', [claim('a'), claim('b'), claim('c')])).toBe(
+      'reserved reserved refused',
+    );
+    expect(await usedBy(state, 'room', claim('a'))).toBe(4);
+    await state.settle('room', [{ kind: 'release', name: 'hold', entry: 'a' }]);
+    expect(await outcomes(state, 'room', [claim('c')])).toBe('reserved');
+  });
+
+  test('an entry claimed again counts once; it may shrink freely and grow where it fits', async () => {
+    const { state } = given();
+    const claim = (entry: string, amount: number, rule: 'fits' | 'room' = 'fits') =>
+      heldClaim('again', entry, { amount, rule });
+    expect(await outcomes(state, 'again', [claim('a', 2), claim('a', 2), claim('b', 1)])).toBe(
+      'reserved reserved reserved',
+    );
+    expect(await usedBy(state, 'again', claim('a', 0))).toBe(3);
+    expect(await outcomes(state, 'again', [claim('a', 3), claim('a', 1), claim('b', 2)])).toBe(
+      'refused reserved reserved',
+    );
+    expect(await usedBy(state, 'again', claim('a', 0))).toBe(3);
+    // Others leave no room, but the entry has its place already.
+    expect(await outcomes(state, 'again', [claim('b', 9, 'room'), claim('a', 1, 'room')])).toBe(
+      'reserved reserved',
+    );
+    expect(await usedBy(state, 'again', claim('a', 0))).toBe(10);
+  });
+}
+
+function manyEntriesAtOnce(given: Given): void {
+  const many = (entry: string, count: number, changes: object = {}) =>
+    ({
+      kind: 'held-many',
+      name: 'many',
+      entry,
+      count,
+      amount: 2,
+      limit: 10,
+      ttlMs: HOUR,
+      ...changes,
+    }) as const;
+
+  test('many entries are taken all or none, end one by one, and one that is gone is not counted', async () => {
+    const { state } = given();
+    expect(await state.reserve('many', [many('a', 3)])).toEqual({
+      outcome: 'reserved',
+      standings: [{ limit: 10, used: 6, windowStart: 0, resetMs: 0 }],
+    });
+    expect(await outcomes(state, 'many', [many('b', 3), many('b', 2)])).toBe('refused reserved');
+    const release = (entry: string) => ({ kind: 'release', name: 'many', entry }) as const;
+    await state.settle('many', [release('a-1'), release('a-1'), release('b-2'), release('a')]);
+    expect(await usedBy(state, 'many', heldClaim('many', 'x'))).toBe(8);
+    // A single one among them is judged by the same sum.
+    const single = (amount: number) => heldClaim('many', 'single', { amount, limit: 10 });
+    expect(await outcomes(state, 'many', [single(3), single(2)])).toBe('refused reserved');
+    await state.settle('many', [
+      release('a-0'),
+      release('a-2'),
+      release('b-0'),
+      release('b-1'),
+      release('single'),
+    ]);
+    expect(await usedBy(state, 'many', heldClaim('many', 'x'))).toBe(0);
+  });
+
+  test('many entries are held against a level as one is, and end by themselves', async () => {
+    const { state, advance } = given();
+    const against = (count: number, changes: object = {}) =>
+      many('l', count, { limit: { level: 'money', maxAgeMs: HOUR }, ...changes });
+    expect(await state.reserve('many-level', [against(1)])).toEqual({
+      outcome: 'level-unknown',
+      level: 'money',
+    });
+    await state.settle('many-level', [{ kind: 'level', name: 'money', value: 7, version: 1, ttlMs: HOUR }]);
+    expect(await outcomes(state, 'many-level', [against(4), against(3)])).toBe('refused reserved');
+    await advance(HOUR + SLACK);
+    await state.settle('many-level', [{ kind: 'level', name: 'money', value: 7, version: 2, ttlMs: HOUR }]);
+    expect(await outcomes(state, 'many-level', [against(3)])).toBe('reserved');
+  });
+
+  test('none, too many or a broken number of entries is refused before anything is touched', async () => {
+    const { state } = given();
+    for (const count of [0, 101, 1.5, Number.NaN]) {
+      const failure = await state.reserve('many', [many('z', count)]).catch((error) => error);
+      expect(failure).toMatchObject({ name: 'SharedStateFailure', reason: 'refused' });
+    }
+    const twice = await state.reserve('many', [many('z', 1), heldClaim('many', 'z')]).catch((error) => error);
+    expect(twice).toMatchObject({ name: 'SharedStateFailure', reason: 'refused' });
+  });
+}
+
+function heldEntriesEnd(given: Given): void {
+  test('each held entry ends by itself after its own time, and leaves the sum', async () => {
+    const { state, advance } = given();
+    await state.reserve('end', [heldClaim('hold', 'short', { ttlMs: HOUR })]);
+    await state.reserve('end', [heldClaim('hold', 'long', { ttlMs: 2 * HOUR, amount: 2 })]);
+    const asked = heldClaim('hold', 'x');
+    advance(HOUR - SLACK);
+    expect(await usedBy(state, 'end', asked)).toBe(3);
+    advance(SLACK);
+    expect(await usedBy(state, 'end', asked)).toBe(2);
+    advance(HOUR);
+    expect(await usedBy(state, 'end', asked)).toBe(0);
+  });
+
+  test('renewing counts from now, by settling or by claiming again, and does not wake the dead', async () => {
+    const { state, advance } = given();
+    const [a, b] = [heldClaim('renew', 'a'), heldClaim('renew', 'b')];
+    await outcomes(state, 'renew', [a, b, heldClaim('renew', 'c')]);
+    advance(HOUR / 2);
+    await state.settle('renew', [{ kind: 'renew', name: 'renew', entry: 'a', ttlMs: HOUR }]);
+    await state.reserve('renew', [b]);
+    advance(HOUR / 2);
+    expect(await usedBy(state, 'renew', a)).toBe(2);
+    advance(HOUR / 2);
+    await state.settle('renew', [{ kind: 'renew', name: 'renew', entry: 'a', ttlMs: HOUR }]);
+    expect(await usedBy(state, 'renew', a)).toBe(0);
+  });
+
+  test('renewing may shorten too', async () => {
+    const { state, advance } = given();
+    await state.reserve('shorten', [heldClaim('h', 'a')]);
+    await state.settle('shorten', [{ kind: 'renew', name: 'h', entry: 'a', ttlMs: SLACK }]);
+    advance(SLACK);
+    expect(await usedBy(state, 'shorten', heldClaim('h', 'a'))).toBe(0);
+  });
+}
+
+function levelsLimit(given: Given): void {
+  const limit = { level: 'balance', maxAgeMs: HOUR };
+  const level = (value: number, version: number, ttlMs = 24 * HOUR) =>
+    ({ kind: 'level', name: 'balance', value, version, ttlMs }) as const;
+
+  test('a level that nobody set is unknown, and nothing is taken, whoever else would refuse', async () => {
+    const { state } = given();
+    const claims = [windowClaim('rpm', { amount: 9 }), windowClaim('tpm'), heldClaim('hold', 'a', { limit })];
+    const unknown = await state.reserve('unknown', claims);
+    expect(unknown).toEqual({ outcome: 'level-unknown', level: 'balance' });
+    expect(await usedBy(state, 'unknown', windowClaim('tpm'))).toBe(0);
+  });
+
+  test('a level limits until it is too old, and an equal version makes it young again', async () => {
+    const { state, advance } = given();
+    const claim = (entry: string) => heldClaim('hold', entry, { amount: 6, limit });
+    await state.settle('level', [level(10, 1)]);
+    expect(await state.reserve('level', [claim('a')])).toEqual({
+      outcome: 'reserved',
+      standings: [{ limit: 10, used: 6, windowStart: 0, resetMs: 0 }],
+    });
+    expect(await outcomes(state, 'level', [claim('b')])).toBe('refused');
+    advance(HOUR - SLACK);
+    await state.settle('level', [level(10, 1)]);
+    advance(HOUR - SLACK);
+    expect(await outcomes(state, 'level', [claim('b')])).toBe('reserved');
+    advance(2 * SLACK);
+    expect(await outcomes(state, 'level', [claim('c')])).toBe('level-unknown');
+  });
+
+  test('a level is kept only over a lower version, negative ones too', async () => {
+    const { state } = given();
+    const room = (entry: string) => heldClaim('hold', entry, { rule: 'room', limit });
+    const limitNow = async () => standingsOf(await state.reserve('versions', [room('a')]))[0]?.limit;
+    await state.settle('versions', [level(5, 2), level(9, 1)]);
+    expect(await limitNow()).toBe(5);
+    await state.settle('versions', [level(7, 2)]);
+    expect(await limitNow()).toBe(5);
+    await state.settle('versions', [level(-3, 3)]);
+    expect(await outcomes(state, 'versions', [room('b')])).toBe('refused');
+    expect(await limitNow()).toBe(-3);
+  });
+
+  test('a level that has ended is unknown, and then any version begins anew', async () => {
+    const { state, advance } = given();
+    const old = heldClaim('hold', 'a', { limit: { level: 'balance', maxAgeMs: 100 * HOUR } });
+    await state.settle('ended', [level(5, 9, HOUR)]);
+    advance(HOUR);
+    expect(await outcomes(state, 'ended', [old])).toBe('level-unknown');
+    await state.settle('ended', [level(4, 1, HOUR)]);
+    expect(standingsOf(await state.reserve('ended', [old]))[0]?.limit).toBe(4);
+  });
+}
+
+function inputContract(given: () => SharedState): void {
+  const window = { kind: 'window', name: 'w', amount: 1, limit: 5, windowMs: 1_000 } as const;
+  const held = {
+    kind: 'held',
+    name: 'h',
+    entry: 'e',
+    amount: 1,
+    limit: 5,
+    ttlMs: 1_000,
+    rule: 'fits',
+  } as const;
+  const wrong = [
+    ...[Number.NaN, 0.5, -1, 2 ** 53, Number.POSITIVE_INFINITY, '1' as unknown as number].flatMap((bad) => [
+      { ...window, amount: bad },
+      { ...held, amount: bad },
+      { ...window, windowMs: bad },
+      { ...held, ttlMs: bad },
+      { ...held, limit: { level: 'l', maxAgeMs: bad } },
+    ]),
+    ...[Number.NaN, 0.5, Number.POSITIVE_INFINITY].flatMap((bad) => [
+      { ...window, limit: bad },
+      { ...held, limit: bad },
+    ]),
+    { ...window, windowMs: 0 },
+    { ...window, name: '' },
+    { ...held, entry: '' },
+    { ...held, limit: { level: '', maxAgeMs: 1 } },
+  ];
+
+  test('a claim with a number or a name that cannot be is refused, and so are its neighbours', async () => {
+    for (const claim of wrong) {
+      const failure = await failureOf(given().reserve('wrong', [{ ...window, name: 'neighbour' }, claim]));
+      expect(failure.reason).toBe('refused');
+    }
+    const untouched = await given().reserve('wrong', [{ ...window, name: 'neighbour' }]);
+    expect(untouched.outcome === 'reserved' && untouched.standings[0]?.used).toBe(1);
+  });
+
+  test('one counter claimed twice in a call, too many claims and a tag with braces are refused', async () => {
+    const many = Array.from({ length: 33 }, (_, index) => ({ ...window, name: `${index}` }));
+    for (const claims of [[window, window], [held, { ...held, entry: 'other' }], many]) {
+      expect((await failureOf(given().reserve('wrong', claims))).reason).toBe('refused');
+    }
+    for (const tag of ['', 'a}b', '{']) {
+      expect((await failureOf(given().reserve(tag, [window]))).reason).toBe('refused');
+      expect((await failureOf(given().settle(tag, []))).reason).toBe('refused');
+    }
+  });
+
+  test('a settlement, a value and a topic that cannot be are refused', async () => {
+    const state = given();
+    const calls: Promise<unknown>[] = [
+      state.settle('wrong', [{ kind: 'window', name: 'w', windowStart: 1, delta: Number.NaN }]),
+      state.settle('wrong', [{ kind: 'window', name: 'w', windowStart: -1, delta: 1 }]),
+      state.settle('wrong', [{ kind: 'renew', name: 'h', entry: 'e', ttlMs: 0 }]),
+      state.settle('wrong', [{ kind: 'release', name: 'h', entry: '' }]),
+      state.settle('wrong', [{ kind: 'level', name: 'l', value: 0.5, version: 1, ttlMs: 1 }]),
+      state.settle('wrong', [{ kind: 'level', name: 'l', value: 1, version: Number.NaN, ttlMs: 1 }]),
+      state.set('v', 'text', Number.NaN),
+      state.set('', 'text', 1),
+      state.set('v', 7 as unknown as string, 1),
+      state.setIfAbsent('v', 'text', -1),
+      state.get(''),
+      state.publish('', 'm'),
+      state.publish('t', 7 as unknown as string),
+      state.subscribe('', ignore, ignore),
+    ];
+    for (const failure of await Promise.all(calls.map(failureOf))) expect(failure.reason).toBe('refused');
+  });
+}
+
+function windowClaim(name: string, changes: Partial<WindowClaim> = {}): WindowClaim {
+  return { kind: 'window', name, amount: 1, limit: 3, windowMs: HOUR, ...changes };
+}
+
+function heldClaim(name: string, entry: string, changes: Partial<HeldClaim> = {}): HeldClaim {
+  return { kind: 'held', name, entry, amount: 1, limit: 3, ttlMs: HOUR, rule: 'fits', ...changes };
+}
+
+async function outcomes(state: SharedState, tag: string, claims: readonly Claim[]): Promise<string> {
+  const made: string[] = [];
+  for (const claim of claims) made.push((await state.reserve(tag, [claim])).outcome);
+  return made.join(' ');
+}
+
+function standingsOf(reservation: Reservation): readonly Standing[] {
+  if (reservation.outcome === 'level-unknown') throw new Error(`the level ${reservation.level} is unknown`);
+  return reservation.standings;
+}
+
+/** What is used, without taking anything: a claim of nothing is always admitted below an endless limit. */
+async function usedBy(state: SharedState, tag: string, claim: Claim): Promise<number | undefined> {
+  const asking =
+    claim.kind === 'window'
+      ? { ...claim, amount: 0, limit: Number.MAX_SAFE_INTEGER }
+      : { ...claim, entry: 'asking', amount: 0, limit: Number.MAX_SAFE_INTEGER };
+  const standings = standingsOf(await state.reserve(tag, [asking]));
+  if (claim.kind === 'held')
+    await state.settle(tag, [{ kind: 'release', name: claim.name, entry: 'asking' }]);
+  return standings[0]?.used;
 }

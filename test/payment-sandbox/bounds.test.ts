@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { pruneSandbox } from '../../src/payment-sandbox/sandbox-clock.ts';
 import { createPaymentSandbox } from '../../src/payment-sandbox/server.ts';
-import { createShop, done } from '../contracts/payment-shop.ts';
+import { createShop, done } from '../contracts/payment-provider.contract.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
 import { openSandbox, useSandbox } from './sandbox-under-test.ts';
 

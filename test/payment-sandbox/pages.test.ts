@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { createShop, done } from '../contracts/payment-shop.ts';
+import { createShop, done } from '../contracts/payment-provider.contract.ts';
 import { useSandbox } from './sandbox-under-test.ts';
 
 const { sandbox } = useSandbox();

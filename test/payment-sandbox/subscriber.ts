@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { WireObject } from '../../src/ports/payment-provider.ts';
-import { createShop, done } from '../contracts/payment-shop.ts';
+import { createShop, done } from '../contracts/payment-provider.contract.ts';
 import type { Fields, SandboxUnderTest } from './sandbox-under-test.ts';
 
 export interface Started {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'bun:test';
 import { periodEnd } from '../../src/payment-sandbox/billing/subscription-state.ts';
-import { done } from '../contracts/payment-shop.ts';
+import { done } from '../contracts/payment-provider.contract.ts';
 import { until } from '../doubles/until.ts';
 import { useSandbox } from './sandbox-under-test.ts';
 import { createSubscriber } from './subscriber.ts';
