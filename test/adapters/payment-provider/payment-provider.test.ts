@@ -1,7 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { describePaymentBilling } from '../../contracts/payment-provider.contract.ts';
-import { describePaymentSelling } from '../../contracts/payment-provider.contract.ts';
-import { createShop, done, type ProviderUnderTest } from '../../contracts/payment-provider.contract.ts';
+import {
+  createShop,
+  describePaymentBilling,
+  describePaymentSelling,
+  done,
+  type ProviderUnderTest,
+} from '../../contracts/payment-provider.contract.ts';
 import { openSandbox, type SandboxUnderTest, useSandbox } from '../../payment-sandbox/sandbox-under-test.ts';
 import { describePostgres, usePostgres } from '../../setup/use-postgres.ts';
 
