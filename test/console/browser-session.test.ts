@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BackendUnderTest, openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+import { describe, expect, test } from 'bun:test';
+import { openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
 
-let backend: BackendUnderTest;
-beforeAll(async () => {
-  backend = await openBackend();
-});
-afterAll(() => backend.close());
+const backend = useResource(() => openBackend());
 
 interface Answer {
   readonly data?: { readonly session: { readonly accessToken: string } | null };

@@ -1,7 +1,8 @@
 /** Every form of a company's pages, clicked once in a real browser on a fresh start. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { givenChromium } from '../services/given.ts';
-import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import {
   walkAlertsAndAgents,
   walkBilling,
@@ -13,17 +14,13 @@ import {
 import { walkJobs, walkMatches, walkMeetings, walkTalents } from './walk-hiring.ts';
 
 describe.skipIf(givenChromium() === null)('the forms of a company', () => {
-  let world: BrowserSystem;
   let admin: Visitor;
 
+  const world = useResource(() => openBrowserSystem());
   beforeAll(async () => {
-    world = await openBrowserSystem();
     admin = await world.visit();
     await logIn(admin.page, world.demo.company_admin);
-  }, 90_000);
-  afterAll(async () => {
-    await world?.close();
-  }, 30_000);
+  });
 
   /** The browser says nothing by itself: what is refused is an answer of GraphQL, not an error of HTTP. */
   const quiet = () => expect(admin.complaints).toEqual([]);

@@ -1,22 +1,19 @@
 /** People's ways through the console, in a real browser on a fresh start. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
-import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 
 describe.skipIf(givenChromium() === null)('in a real browser', () => {
-  let world: BrowserSystem;
   let admin: Visitor;
 
+  const world = useResource(() => openBrowserSystem());
   beforeAll(async () => {
-    world = await openBrowserSystem();
     admin = await world.visit();
     await logIn(admin.page, world.demo.company_admin);
-  }, 90_000);
-  afterAll(async () => {
-    await world?.close();
-  }, 30_000);
+  });
 
   const figure = (page: Page, name: string) =>
     page.getByRole('region', { name, exact: true }).locator('strong');

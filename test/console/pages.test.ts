@@ -1,7 +1,8 @@
 /** Every page, on every width and in both colour schemes: whole, reachable, and without a word from the browser. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { givenChromium } from '../services/given.ts';
-import { type BrowserSystem, logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
 import { fillCompany } from './filled-company.ts';
 import { keepPicture, moveTo, settled, violationsOf, widthOf } from './page-checks.ts';
 
@@ -34,19 +35,15 @@ const SYSTEM = [
   '/mail',
 ];
 describe.skipIf(givenChromium() === null)('the pages', () => {
-  let world: BrowserSystem;
   let single: readonly string[] = [];
 
+  const world = useResource(() => openBrowserSystem());
   beforeAll(async () => {
-    world = await openBrowserSystem();
     // With something in every list: empty pages prove little.
     const { jobId, talentId, meetingId } = await fillCompany(world.demo);
     const edited = [`/jobs/${jobId}`, `/talents/${talentId}`].flatMap((path) => [path, `${path}/edit`]);
     single = [...edited, `/meetings/${meetingId}`];
-  }, 120_000);
-  afterAll(async () => {
-    await world?.close();
-  }, 30_000);
+  });
 
   async function enter(person: { email: string; password: string } | null): Promise<Visitor> {
     const visitor = await world.visit();

@@ -1,8 +1,9 @@
 /** Who sees what, and how somebody comes in: in a real browser on a fresh start. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
-import { type BrowserSystem, logIn, openBrowserSystem } from './browser-system.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { logIn, openBrowserSystem } from './browser-system.ts';
 
 const NOT_FOR_MEMBERS = [
   '/keys',
@@ -39,13 +40,7 @@ const NOT_FOR_SUPER_ADMINS = [
 const PASSWORD = 'a password of the invited';
 
 describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
-  let world: BrowserSystem;
-  beforeAll(async () => {
-    world = await openBrowserSystem();
-  }, 90_000);
-  afterAll(async () => {
-    await world?.close();
-  }, 30_000);
+  const world = useResource(() => openBrowserSystem());
 
   test('P-14 an invited member comes in by the mailed link, and finds only what is theirs', async () => {
     const admin = await world.visit();

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { until } from '../doubles/until.ts';
 import { describeServers } from '../setup/use-redis.ts';
+import { useResource } from '../setup/use-resource.ts';
 import { callMany, expectCharged, notWhole, type SeenCall } from './credit-clients.ts';
-import { type CreditWorld, openCreditWorld } from './credit-world.ts';
+import { openCreditWorld } from './credit-world.ts';
 
 const KILLS = 20;
 const PARALLEL = 200;
 const KILLS_IN_AN_OUTAGE = 3;
 
 describeServers('G-33 kill -9 of a gateway under 200 parallel calls', () => {
-  let world: CreditWorld;
-  beforeAll(async () => {
-    world = await openCreditWorld();
-  });
-  afterAll(() => world.close());
+  const world = useResource(() => openCreditWorld());
   const seen: SeenCall[] = [];
 
   /** What PostgreSQL was still at, or had not yet read, when its client died has been done. */

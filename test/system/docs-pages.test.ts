@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { type BrowserSystem, openBrowserSystem } from '../console/browser-system.ts';
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { openBrowserSystem } from '../console/browser-system.ts';
 import { givenChromium } from '../services/given.ts';
+import { useResource } from '../setup/use-resource.ts';
 
 describe.skipIf(givenChromium() === null)('what the running services show beside their calls', () => {
-  let opened: BrowserSystem;
   let places: { gateway: string; backend: string; ai: string };
+  const opened = useResource(() => openBrowserSystem());
   beforeAll(async () => {
-    opened = await openBrowserSystem();
     const { gateway_url, backend_url, ai_url } = opened.demo;
     places = { gateway: new URL(gateway_url).origin, backend: backend_url, ai: ai_url };
-  }, 120_000);
-  afterAll(() => opened?.close());
+  });
 
   const CASES = [
     { name: 'gateway', heading: 'Turnpike gateway', route: '/llm/v1/mcp' },

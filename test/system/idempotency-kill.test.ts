@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { done } from '../gateway/scripted-upstream.ts';
 import { describeServers } from '../setup/use-redis.ts';
-import { CHARGE_MICRO, type CreditWorld, GRANTED_MICRO, openCreditWorld } from './credit-world.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { CHARGE_MICRO, GRANTED_MICRO, openCreditWorld } from './credit-world.ts';
 
 describeServers('G-47 kill -9 of a gateway in the middle of a call with an Idempotency-Key', () => {
-  let world: CreditWorld;
   let asked = 0;
+  const world = useResource(() => openCreditWorld());
   beforeAll(async () => {
-    world = await openCreditWorld();
     world.answerAfter(() => {
       asked += 1;
       return 500;
     });
   });
-  afterAll(() => world.close());
 
   const send = (url: string, idempotencyKey: string, stream: boolean) => {
     const body = { model: 'svc/chat-default', messages: [], stream, max_tokens: 10 };
