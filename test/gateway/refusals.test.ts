@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { revokeKey } from '../../src/domain/keys/key-lifecycle.ts';
-import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
+import { REFUSALS, type RefusalName } from '../../src/gateway/admission/refusals.ts';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
@@ -36,6 +36,16 @@ describe('refusals', () => {
     ]) {
       expect<unknown[]>(rows).toContainEqual(row);
     }
+  });
+
+  test('every refusal of a known key has its text in the console, and every code a case over MCP', async () => {
+    const page = await Bun.file('console/pages/usage/failures.tsx').text();
+    const overMcp = await Bun.file('test/mcp/every-refusal.test.ts').text();
+    // Without a key there is no row to show, and a scope that is missing is an HTTP error over MCP.
+    const names = Object.keys(REFUSALS).filter((name) => name !== 'unauthenticated') as RefusalName[];
+    expect(names.filter((name) => !page.includes(`\n  ${REFUSALS[name].code ?? name}: '`))).toEqual([]);
+    const coded = names.filter((name) => REFUSALS[name].code !== null && name !== 'scopeDenied');
+    expect(coded.filter((name) => !overMcp.includes(`'${REFUSALS[name].code}'`))).toEqual([]);
   });
 
   describe('401', () => {

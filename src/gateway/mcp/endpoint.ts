@@ -13,7 +13,7 @@ import { type BodyBounds, readBody } from '../../http/read-body.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { type Refusal, refusalResponse } from '../admission/refusals.ts';
+import { REFUSALS, type Refusal, refusalResponse } from '../admission/refusals.ts';
 import { BASE_PATH } from '../admission/routes.ts';
 import { createGatewayTools } from './gateway-tools.ts';
 import { createLocalRunningCalls, type RunningCalls } from './running-calls.ts';
@@ -125,7 +125,10 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       const tool = toolName === null ? undefined : tools.get(toolName);
       if (tool === undefined || scopes.has(tool.scope)) continue;
       const response = await ask(tool.route, signal);
-      response.headers.set('www-authenticate', `Bearer error="insufficient_scope", scope="${tool.scope}"`);
+      // Another refusal may come before that of the scope.
+      if (response.status === REFUSALS.scopeDenied.status) {
+        response.headers.set('www-authenticate', `Bearer error="insufficient_scope", scope="${tool.scope}"`);
+      }
       return response;
     }
     return null;
