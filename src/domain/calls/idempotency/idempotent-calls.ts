@@ -1,8 +1,7 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import type { FinishedCall } from '../settlement/finished-call.ts';
-import { isAway } from '../settlement/replay-journal.ts';
+import { type FinishedCall, isDatabaseFault } from '../settlement/finished-call.ts';
 import type { Settled } from '../settlement/settle-call.ts';
 import type { AnswerCipher } from './answer-cipher.ts';
 import {
@@ -147,7 +146,7 @@ async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
   try {
     return await asking;
   } catch (error) {
-    if (isAway(error)) return 'away';
+    if (isDatabaseFault(error)) return 'away';
     throw error;
   }
 }

@@ -8,8 +8,8 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
-import type { FinishedCall } from './finished-call.ts';
-import { callOf, entryOf, isAway, replayJournal } from './replay-journal.ts';
+import { type FinishedCall, isDatabaseFault, isRefusedRow } from './finished-call.ts';
+import { callOf, entryOf, replayJournal } from './replay-journal.ts';
 
 const { newId } = createSystemSecrets();
 const database = useMemoryDatabase();
@@ -105,21 +105,77 @@ describe('G-33 the replay of a journal', () => {
     expect(await balance()).toBe(-76n);
   });
 
-  test('a fail-over or a broken tie is no refusal', () => {
+  test('only SQLSTATE classes 22 and 23 are about the row; every other failure is the database’s', () => {
     const failure = (reason: string, sqlState: string | null) => ({
       name: 'DatabaseFailure',
       reason,
       sqlState,
     });
-    for (const reason of ['unavailable', 'time-out', 'busy'])
-      expect(isAway(failure(reason, null))).toBe(true);
-    for (const sqlState of ['25006', '40P01', '40001'])
-      expect(isAway(failure('refused', sqlState))).toBe(true);
-    for (const sqlState of ['23503', '22003', '42P01'])
-      expect(isAway(failure('refused', sqlState))).toBe(false);
-    expect(isAway(new TypeError('x'))).toBe(false);
+    for (const sqlState of ['22003', '22P05', '23502', '23505']) {
+      expect(isRefusedRow(failure('refused', sqlState))).toBe(true);
+      expect(isDatabaseFault(failure('refused', sqlState))).toBe(false);
+    }
+    const others = [
+      '25006',
+      '28000',
+      '28P01',
+      '3D000',
+      '40P01',
+      '42501',
+      '42883',
+      '42P01',
+      '53100',
+      '57P01',
+      'XX001',
+    ];
+    for (const sqlState of others) {
+      expect(isRefusedRow(failure('refused', sqlState))).toBe(false);
+      expect(isDatabaseFault(failure('refused', sqlState))).toBe(true);
+    }
+    for (const reason of ['unavailable', 'time-out', 'busy']) {
+      expect(isRefusedRow(failure(reason, null))).toBe(false);
+      expect(isDatabaseFault(failure(reason, null))).toBe(true);
+    }
+    for (const error of [new TypeError('x'), failure('refused', null)])
+      expect(isRefusedRow(error)).toBe(false);
+    expect(isDatabaseFault(new TypeError('x'))).toBe(false);
+  });
+
+  test.each(['28P01', '42501', '25006', '42883', 'XX000'])(
+    'SQLSTATE %s keeps every call waiting, and sets none aside',
+    async (sqlState) => {
+      const { call, append, replay, journal, heard, balance, parts } = await given();
+      await append(...Array.from({ length: 20 }, () => call()));
+      const query = () => Promise.reject(refusedWith(sqlState));
+      const faulty = { ...parts.database, query } as unknown as Database;
+      expect(await replay({ database: faulty })).toMatchObject({ outcome: 'away' });
+      expect([journal.waiting(), journal.setAsideCount()]).toEqual([20, 0]);
+      expect(heard).toEqual({ committed: [], setAside: [] });
+      expect(await replay()).toEqual({ outcome: 'emptied' });
+      expect(await balance()).toBe(-76n * 20n);
+    },
+  );
+
+  test('a fault that only one company’s calls meet sets those aside and does not keep the others waiting', async () => {
+    const { call, append, replay, journal, heard, balance, parts } = await given();
+    const damaged = newId();
+    const calls = [call({ companyId: damaged }), ...Array.from({ length: 20 }, () => call())];
+    await append(...calls, call({ companyId: damaged }));
+    const query: Database['query'] = (text, values = []) =>
+      String(values[0]).includes(damaged)
+        ? Promise.reject(refusedWith('XX001'))
+        : parts.database.query(text, values);
+    expect(await replay({ database: { ...parts.database, query } })).toEqual({ outcome: 'emptied' });
+    expect(heard.setAside).toHaveLength(2);
+    expect([journal.waiting(), journal.setAsideCount()]).toEqual([0, 2]);
+    expect(await balance()).toBe(-76n * 20n);
   });
 });
+
+function refusedWith(sqlState: string): Error {
+  const fields = { name: 'DatabaseFailure', reason: 'refused', sqlState, constraint: null };
+  return Object.assign(new Error(`made to fail: ${sqlState}`), fields);
+}
 
 describe('the record of a call in the journal', () => {
   test('is the call, whole, and nothing else', () => {

@@ -2,7 +2,13 @@ import { z } from 'zod';
 import type { JournalEntry, JournalFile } from '../../../ports/call-journal.ts';
 import type { Database, DatabaseFailure } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import { type ChargedCalls, chargeCalls, countThatFits, type FinishedCall } from './finished-call.ts';
+import {
+  type ChargedCalls,
+  chargeCalls,
+  countThatFits,
+  type FinishedCall,
+  isRefusedRow,
+} from './finished-call.ts';
 
 interface ReplayParts {
   readonly database: Database;
@@ -48,21 +54,33 @@ async function replayTogether(
   calls: readonly FinishedCall[],
   parts: ReplayParts,
 ): Promise<Step> {
-  if (calls.length === 0) return { outcome: 'done' };
+  const failed = await charge(file, calls, parts);
+  if (failed === null) return { outcome: 'done' };
+  const { error } = failed;
+  if (isRefusedRow(error)) return await replaySingly(file, calls, parts, error);
+  if (!mayBeOneCalls(error) || !(await takesAnother(file, calls, parts))) return { outcome: 'away', error };
+  return await replaySingly(file, calls, parts, error);
+}
+
+/** Null once they are committed and have left the journal. */
+async function charge(
+  file: JournalFile,
+  calls: readonly FinishedCall[],
+  parts: ReplayParts,
+): Promise<{ readonly error: unknown } | null> {
   let charged: ChargedCalls;
   try {
     charged = await chargeCalls(parts.database, calls);
   } catch (error) {
-    if (isAway(error)) return { outcome: 'away', error };
-    return await replayAfterRefusal(file, calls, parts, error);
+    return { error };
   }
   parts.onCommitted(calls, charged);
   await file.remove(calls.map(({ id }) => id));
-  return { outcome: 'done' };
+  return null;
 }
 
 /** One call that the database does not take must not keep the others from it. */
-async function replayAfterRefusal(
+async function replaySingly(
   file: JournalFile,
   calls: readonly FinishedCall[],
   parts: ReplayParts,
@@ -74,10 +92,39 @@ async function replayAfterRefusal(
     return { outcome: 'done' };
   }
   for (const call of calls) {
-    const step = await replayTogether(file, [call], parts);
-    if (step.outcome === 'away') return step;
+    const failed = await charge(file, [call], parts);
+    if (failed === null) continue;
+    if (!isRefusedRow(failed.error) && !mayBeOneCalls(failed.error)) return { outcome: 'away', ...failed };
+    await setAside(file, call.id, failed.error, parts);
   }
   return { outcome: 'done' };
+}
+
+/** How many calls of a group are tried singly before the fault counts as the database's. */
+const PROBES = 5;
+
+/**
+ * After a fault that need not be the database's as a whole: whether it takes any other call of the group. Without this
+ * a damaged page of one account would send the calls of all companies to the journal until it is full.
+ */
+async function takesAnother(
+  file: JournalFile,
+  calls: readonly FinishedCall[],
+  parts: ReplayParts,
+): Promise<boolean> {
+  if (calls.length === 1) return false;
+  const count = Math.min(PROBES, calls.length);
+  for (let probe = 0; probe < count; probe += 1) {
+    const call = calls[Math.floor((probe * (calls.length - 1)) / (count - 1))];
+    if (call !== undefined && (await charge(file, [call], parts)) === null) return true;
+  }
+  return false;
+}
+
+/** The server answered about this statement: not a broken tie (class 40), nor the state of its transactions (25). */
+function mayBeOneCalls(error: unknown): boolean {
+  const { name, reason, sqlState } = error as Partial<DatabaseFailure>;
+  return name === 'DatabaseFailure' && reason === 'refused' && !/^(25|40)/.test(sqlState ?? '25');
 }
 
 async function readable(
@@ -105,16 +152,6 @@ async function setAside(file: JournalFile, callId: string, error: unknown, parts
       error,
     },
   );
-}
-
-/**
- * Whether a failure says nothing about the calls themselves: the database is away, read-only (25006, in the middle
- * of a fail-over), or has broken a tie between two (class 40). Of what is not a database's failure nobody knows.
- */
-export function isAway(error: unknown): boolean {
-  const { name, reason, sqlState } = error as Partial<DatabaseFailure>;
-  if (name !== 'DatabaseFailure') return false;
-  return reason !== 'refused' || sqlState === '25006' || sqlState?.startsWith('40') === true;
 }
 
 /** What is written outlives the code that wrote it: a later form gets another number, and this one stays readable. */

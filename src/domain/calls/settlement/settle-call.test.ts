@@ -170,14 +170,30 @@ describe('the call book', () => {
       expect(clock.pendingTimers()).toBe(0);
     });
 
-    test('past the bound are dropped and counted; a store that is away drops them after some tries', async () => {
-      const away = { query: async () => Promise.reject(new Error('away')) };
-      const { book, clock, entries } = bookOn(away as unknown as Database);
-      for (let n = 0; n < 10_003; n += 1) book.note(call());
+    test('past the bound are dropped and counted; the others wait until the database takes them', async () => {
+      const outage = { isOver: false };
+      const query: Database['query'] = (text, values) =>
+        outage.isOver ? database.query(text, values) : Promise.reject(new Error('away'));
+      const { book, clock, entries } = bookOn({ ...database, query });
+      const noted = Array.from({ length: 10_003 }, () => call({ outcome: 'REFUSED' }));
+      for (const one of noted) book.note(one);
+      for (let turn = 0; turn < 10; turn += 1) await clock.advance(1_000);
       expect(book.droppedCount()).toBe(3);
-      for (let turn = 0; turn < 10; turn += 1) await clock.advance(250);
-      expect(book.droppedCount()).toBeGreaterThan(500);
-      expect(entries.some(({ level }) => level === 'warn')).toBe(true);
+      expect(entries.filter(({ level }) => level === 'warn')).toHaveLength(1);
+      outage.isOver = true;
+      await clock.advance(1_000);
+      await book.close();
+      expect(await rowsOf(...noted)).toBe(10_000);
+      expect(book.droppedCount()).toBe(3);
+    });
+
+    test('a row that the database refuses is dropped alone', async () => {
+      const { book } = bookOn(database);
+      const noted = [{}, { estimatedTokens: 2 ** 70 }, {}].map((one) => call({ outcome: 'REFUSED', ...one }));
+      for (const one of noted) book.note(one);
+      await book.close();
+      expect(await rowsOf(...noted)).toBe(2);
+      expect(book.droppedCount()).toBe(1);
     });
   });
 });

@@ -1,6 +1,6 @@
 import type { CallJournal } from '../../../ports/call-journal.ts';
 import type { Clock } from '../../../ports/clock.ts';
-import type { Database, DatabaseFailure } from '../../../ports/database.ts';
+import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import { createDatabaseWatch, within } from './database-watch.ts';
 import {
@@ -8,11 +8,11 @@ import {
   chargeCalls,
   countThatFits,
   type FinishedCall,
+  isRefusedRow,
   type OwnCharge,
   ownCharges,
 } from './finished-call.ts';
 import { createJournaledCalls } from './journaled-calls.ts';
-import { isAway } from './replay-journal.ts';
 import { createCallNotes } from './write-behind-calls.ts';
 
 export type Settled =
@@ -60,8 +60,8 @@ interface Waiting {
  *
  * What a call goes through, under one id all the way, which the ledger takes once:
  *   waiting -> committed              settled
- *   waiting -> refused by itself      not written; the others of its group are tried singly
- *   waiting -> in doubt -> journal    journaled; when the database is back, committed or dropped as there already
+ *   waiting -> refused by itself      not written; the others of its group are tried singly (SQLSTATE 22 and 23)
+ *   waiting -> in doubt -> journal    any other failure, or none in time: journaled; when the database is back, committed or dropped as there already
  *   waiting -> journal                the same, where the database is known to be away
  *   ... journal -> no room            not written; but where a commit is in doubt, its answer is waited for first
  */
@@ -168,8 +168,8 @@ export function createCallBook(parts: CallBookParts): CallBook {
       await committing;
       if (journaled.waiting() > 0) await within(clock, LAST_REPLAY_MS, journaled.replay());
       await watch.stop(LAST_LOOK_MS);
-      if (watch.isAway()) notes.drop();
-      else await within(clock, LAST_NOTES_MS, notes.flush());
+      if (!watch.isAway()) await within(clock, LAST_NOTES_MS, notes.flush());
+      notes.drop();
       const left = journaled.waiting();
       if (left === 0) return;
       log.warn('calls stay in the journal: they are charged when a process starts on this DATA_DIR', {
@@ -229,16 +229,9 @@ function commitGroup(
       (error: unknown) => {
         timer.cancel();
         resolve(
-          isRefusedByDatabase(error)
-            ? { outcome: 'refused', error }
-            : { outcome: 'in-doubt', error, late: null },
+          isRefusedRow(error) ? { outcome: 'refused', error } : { outcome: 'in-doubt', error, late: null },
         );
       },
     );
   });
-}
-
-/** By the database, for what stands in the rows. Any other failure may have come after the commit. */
-function isRefusedByDatabase(error: unknown): boolean {
-  return (error as Partial<DatabaseFailure>).name === 'DatabaseFailure' && !isAway(error);
 }

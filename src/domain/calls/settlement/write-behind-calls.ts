@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import { type FinishedCall, insertCalls } from './finished-call.ts';
+import { type FinishedCall, insertCalls, isRefusedRow } from './finished-call.ts';
 
 export interface CallNotes {
   add(call: FinishedCall): void;
@@ -15,32 +15,46 @@ export interface CallNotes {
 const MOST_AT_ONCE = 500;
 const MOST_NOTED = 10_000;
 const NOTES_WAIT_MS = 250;
-const NOTES_TRIES = 3;
+/** After a failure. */
+const NOTES_WAIT_AGAIN_MS = 1_000;
 
-/** Refusals and reads: written behind, together, and dropped past a bound or when the database stays away. */
+/**
+ * Refusals and reads: written behind, together. They wait while the database has a fault; past the bound the newest
+ * are dropped, and a row that the database refuses is dropped alone.
+ */
 export function createCallNotes(parts: { database: Database; clock: Clock; log: Log }): CallNotes {
   const { database, clock, log } = parts;
   let noted: FinishedCall[] = [];
   let timer: Timer | null = null;
   let writing: Promise<void> | null = null;
-  let tries = 0;
+  let isFailing = false;
   let dropped = 0;
 
   async function writeAll(): Promise<void> {
+    let singly = 0;
     while (noted.length > 0) {
-      const group = noted.slice(0, MOST_AT_ONCE);
+      const group = noted.slice(0, singly > 0 ? 1 : MOST_AT_ONCE);
       try {
         await insertCalls(database, group);
-        tries = 0;
+        isFailing = false;
       } catch (error) {
-        tries += 1;
-        if (tries < NOTES_TRIES) return;
-        tries = 0;
-        dropped += group.length;
-        log.warn('records of refused calls were dropped', { count: group.length, error });
+        if (!isRefusedRow(error)) return fail(error);
+        if (group.length > 1) {
+          // One bad row must not cost the others theirs.
+          singly = group.length;
+          continue;
+        }
+        dropped += 1;
+        log.warn('records of refused calls were dropped', { count: 1, error });
       }
       noted = noted.slice(group.length);
+      singly -= 1;
     }
+  }
+  function fail(error: unknown): void {
+    if (!isFailing)
+      log.warn('records of refused calls cannot be written yet', { waiting: noted.length, error });
+    isFailing = true;
   }
   function write(): Promise<void> {
     timer?.cancel();
@@ -52,7 +66,7 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
     return writing;
   }
   function arm(): void {
-    timer ??= clock.after(NOTES_WAIT_MS, () => void write());
+    timer ??= clock.after(isFailing ? NOTES_WAIT_AGAIN_MS : NOTES_WAIT_MS, () => void write());
   }
   return {
     add(call) {

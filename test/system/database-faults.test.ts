@@ -1,0 +1,187 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { until } from '../doubles/until.ts';
+import { givenDatabase, givenRedis } from '../services/given.ts';
+import { callMany, expectCharged, keepCalling, notWhole, type SeenCall } from './credit-clients.ts';
+import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
+
+const missing = givenDatabase() === null || givenRedis() === null;
+const CONNECTIONS = 20;
+const PASSWORD = 'before-the-rotation';
+
+/**
+ * Faults of a PostgreSQL that is up and answers: it refuses the gateway's login or its statements, for reasons that
+ * have nothing to do with the calls. The gateway has a role of its own, which must log in with a password.
+ */
+describe.skipIf(missing)('G-33 PostgreSQL refuses the gateway under load: no finished call is lost', () => {
+  const role = `gateway_${process.pid}_${crypto.randomUUID().slice(0, 8)}`;
+  const seen: SeenCall[] = [];
+  let world: CreditWorld;
+  let gateway: RunningGateway;
+  let operator: SQL;
+  let hbaBefore: string;
+
+  beforeAll(async () => {
+    world = await openCreditWorld();
+    operator = new SQL({ url: directUrl(), max: 1 });
+    await operator.unsafe(
+      `create role ${role} login password '${PASSWORD}';
+       grant all on schema public to ${role};
+       grant all on all tables in schema public to ${role};
+       grant all on all sequences in schema public to ${role}`,
+    );
+    hbaBefore = await readHba();
+    await writeHba(`host all ${role} all scram-sha-256\n${hbaBefore}`);
+    const address = new URL(world.environment.DATABASE_URL ?? '');
+    address.username = role;
+    address.password = PASSWORD;
+    gateway = await world.startGateway({ DATABASE_URL: address.href, COMMIT_DEADLINE_MS: '500' });
+    seen.push(...(await callMany(5, gateway.url, world.rawKey)));
+  });
+  afterAll(async () => {
+    gateway?.signal('SIGKILL');
+    await gateway?.exited;
+    await writeHba(hbaBefore);
+    await operator.unsafe(`drop owned by ${role}; drop role ${role}`);
+    await operator.close();
+    await world.close();
+  });
+  /** Everything that was answered is in the books, exactly once, and nothing else is. */
+  afterEach(async () => {
+    let unseen: unknown = null;
+    const isRight = async () => {
+      unseen = await expectCharged(world, seen).catch((error: unknown) => error);
+      return unseen === 0;
+    };
+    await until(isRight).catch(() => {});
+    expect(unseen).toBe(0);
+  });
+
+  function directUrl(): string {
+    const url = new URL(givenDatabase() ?? '');
+    url.pathname = new URL(world.environment.DATABASE_URL ?? '').pathname;
+    return url.href;
+  }
+  async function readHba(): Promise<string> {
+    const [row] = await operator.unsafe("select pg_read_file(current_setting('hba_file')) as text");
+    return row.text;
+  }
+  /** By the server itself, whose user alone may write the file. */
+  async function writeHba(text: string): Promise<void> {
+    const [{ file }] = await operator.unsafe("select current_setting('hba_file') as file");
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    const rows = lines.map((line) => `('${line.replaceAll("'", "''")}')`).join(', ');
+    await operator.unsafe(`copy (values ${rows}) to '${file}'`);
+    await operator.unsafe('select pg_reload_conf()');
+  }
+  const cutConnections = () =>
+    operator.unsafe(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
+  const times = (text: string) => gateway.output().split(text).length - 1;
+
+  /** Load before, during and after: every call is answered whole, and the fault was one that commits met. */
+  async function loadThrough(sqlState: string, away: () => Promise<unknown>, back: () => Promise<unknown>) {
+    const [faults, backs, noticed] = [
+      times(sqlState),
+      times('the database is back'),
+      times('the database is away'),
+    ];
+    const load = keepCalling(CONNECTIONS, gateway.url, world.rawKey);
+    try {
+      await until(() => load.seen.length > CONNECTIONS);
+      await away();
+      try {
+        await until(() => times('the database is away') > noticed && times(sqlState) > faults);
+        const before = load.seen.length;
+        await until(() => load.seen.length > before + CONNECTIONS * 5);
+      } finally {
+        await back();
+      }
+      await until(() => times('the database is back') > backs);
+      const after = load.seen.length;
+      await until(() => load.seen.length > after + CONNECTIONS * 5);
+    } finally {
+      seen.push(...(await load.stop()));
+    }
+    expect(notWhole(load.seen)).toEqual([]);
+    expect(gateway.output()).not.toContain('could not be written');
+    expect(gateway.output()).not.toContain('is not taken by the database');
+  }
+
+  test('its password was rotated while calls ran and nothing else spoke to it: their commits meet 28P01 first', async () => {
+    let asked = 0;
+    world.answerAfter(() => {
+      asked += 1;
+      return 1_000;
+    });
+    const running = callMany(CONNECTIONS, gateway.url, world.rawKey);
+    await until(() => asked === CONNECTIONS);
+    await operator.unsafe(`alter role ${role} password 'rotated'`);
+    await cutConnections();
+    try {
+      seen.push(...(await running));
+      expect(notWhole(seen)).toEqual([]);
+    } finally {
+      world.answerAfter(() => 0);
+      await operator.unsafe(`alter role ${role} password '${PASSWORD}'`);
+    }
+    await until(() => times('the database is back') > 0);
+  });
+
+  test('its password was rotated (28P01)', async () => {
+    await loadThrough(
+      '28P01',
+      async () => {
+        await operator.unsafe(`alter role ${role} password 'rotated'`);
+        await cutConnections();
+      },
+      () => operator.unsafe(`alter role ${role} password '${PASSWORD}'`),
+    );
+  });
+
+  test('it may not log in any more (28000)', async () => {
+    await loadThrough(
+      '28000',
+      async () => {
+        await operator.unsafe(`alter role ${role} nologin`);
+        await cutConnections();
+      },
+      () => operator.unsafe(`alter role ${role} login`),
+    );
+  });
+
+  test('a privilege was revoked (42501)', async () => {
+    await loadThrough(
+      '42501',
+      () => operator.unsafe(`revoke insert on credit_transactions from ${role}`),
+      () => operator.unsafe(`grant insert on credit_transactions to ${role}`),
+    );
+  });
+
+  test('the database is read-only (25006)', async () => {
+    const name = new URL(directUrl()).pathname.slice(1);
+    await loadThrough(
+      '25006',
+      async () => {
+        await operator.unsafe(`alter database ${name} set default_transaction_read_only = on`);
+        await cutConnections();
+      },
+      async () => {
+        await operator.unsafe(`alter database ${name} reset default_transaction_read_only`);
+        await cutConnections();
+      },
+    );
+  });
+
+  test('a function or a table is gone (42883, 42P01)', async () => {
+    await loadThrough(
+      '42883',
+      () => operator.unsafe('alter function charge_calls(text, uuid[]) rename to charge_calls_gone'),
+      () => operator.unsafe('alter function charge_calls_gone(text, uuid[]) rename to charge_calls'),
+    );
+    await loadThrough(
+      '42P01',
+      () => operator.unsafe('alter table usage_days rename to usage_days_gone'),
+      () => operator.unsafe('alter table usage_days_gone rename to usage_days'),
+    );
+  });
+});
