@@ -1,4 +1,4 @@
--- revision: 1
+-- revision: 2
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -6,7 +6,8 @@
 --
 -- Billable are SUCCEEDED calls with token counts. The price is the one in force when the call began:
 --   ceil(((prompt - cached) * prompt price + cached * cached price + completion * completion price) / 1,000,000)
--- micro-credits, rounded up once per call.
+-- micro-credits, rounded up once per call. A call that began before its alias's first price, by the clock of its gateway,
+-- has that first price.
 --
 -- Accounts are locked first, in the order of their ids, so groups with the same companies, keys or calls wait for
 -- each other and cannot deadlock. A company without an account or an alias without a price violates a not-null
@@ -34,8 +35,8 @@ begin
     where id = any (companies) and (select count(*) from given) > 0 order by id for update),
   -- Only those that were in force since the first of these calls began: mostly one an alias, however many there were.
   prices as materialized (
-    select * from (select *, lead(in_force_from) over (partition by alias order by in_force_from) as until
-      from model_prices) as version
+    select * from (select *, lead(in_force_from) over of_alias as until, row_number() over of_alias = 1 as is_first
+      from model_prices window of_alias as (partition by alias order by in_force_from)) as version
     where until is null or until > (select min(begun) from given)),
   recorded as (
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
@@ -51,7 +52,8 @@ begin
         else div((prompt - least(cached, prompt)) * prompt_micro::numeric + least(cached, prompt) * cached_micro::numeric
             + completion * completion_micro::numeric + 999999, 1000000)::bigint end,
       price.id
-    from given left join prices as price on is_charged and price.alias = given.model and in_force_from <= begun
+    from given left join prices as price on is_charged and price.alias = given.model
+      and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
     where (select count(*) from locked) >= 0
     on conflict (id) do nothing

@@ -47,6 +47,7 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
     const breakers = circuitBreakers();
     const isWhole =
       cache.status === 'healthy' &&
+      states.journal?.status !== 'degraded' &&
       summary.status === 'healthy' &&
       Object.values(breakers).every((state) => state === 'closed');
     const status = readiness(database.status, isWhole);
@@ -58,10 +59,17 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
       cache,
       workers: summary,
       circuit_breakers: breakers,
+      ...journal(states.journal),
       ...named,
     };
     return context.json({ status, components }, httpStatus);
   });
+}
+
+/** Finished calls that could not be charged and wait for an operator; absent where it is not known. */
+function journal(state: DependencyState | undefined) {
+  if (state?.figures === undefined) return {};
+  return { journal: { status: state.status === 'up' ? 'healthy' : 'degraded', ...state.figures } };
 }
 
 function component(state: DependencyState | undefined) {

@@ -24,6 +24,7 @@ import {
   recreateWebhookEndpointCommand,
   replayPaymentEventCommand,
 } from './payment-commands.ts';
+import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
 export const COMMANDS: readonly Command[] = [
@@ -48,6 +49,8 @@ export const COMMANDS: readonly Command[] = [
   markInvoicePaidCommand,
   voidInvoiceCommand,
   statementCommand,
+  setAsideCallsCommand,
+  repairCallsCommand,
   paymentEventsCommand,
   replayPaymentEventCommand,
   deactivateStaleSubscriptionsCommand,

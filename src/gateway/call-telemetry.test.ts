@@ -61,6 +61,7 @@ test('what the book is told of is counted, and reaches the book', async () => {
     note: ({ id }) => void told.push(id),
     hasRoom: () => true,
     droppedCount: () => 0,
+    journalState: () => ({ waiting: 0, setAside: 0 }),
     close: async () => {},
   } satisfies CallBook;
   const metered = withMeters(book, meters);

@@ -57,3 +57,25 @@ test('a check that hangs is not asked again while it does', async () => {
   }
   expect(asked).toBe(1);
 });
+
+test('what needs an operator is degraded, with its figures', async () => {
+  const clock = createManualClock();
+  const find = async () => ({ isWell: false, figures: { set_aside: 2 } });
+  const checks = createDependencyChecks([{ name: 'it', timeoutMs: 100, find }], clock);
+  expect(await checks()).toEqual({ it: { status: 'degraded', latencyMs: 0, figures: { set_aside: 2 } } });
+});
+
+test('an answer from before the clock was set back does not serve on', async () => {
+  const clock = createManualClock(3_600_000);
+  let backMs = 0;
+  let asked = 0;
+  const check = async () => {
+    asked += 1;
+  };
+  const moved = { ...clock, now: () => clock.now() - backMs };
+  const checks = createDependencyChecks([{ name: 'it', timeoutMs: 100, check }], moved);
+  await checks();
+  backMs = 3_600_000;
+  expect(await checks()).toEqual({ it: { status: 'up', latencyMs: 0 } });
+  expect(asked).toBe(2);
+});

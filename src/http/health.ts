@@ -1,16 +1,24 @@
 import type { Clock } from '../ports/clock.ts';
 import type { ServiceApp } from './service-app.ts';
 
-/** One thing this process depends on. `check` rejects where it is away. */
-interface Dependency {
-  readonly name: string;
-  readonly timeoutMs: number;
-  check(): Promise<void>;
+/** One thing this process depends on. `check` and `find` reject where it is away. */
+type Dependency = { readonly name: string; readonly timeoutMs: number } & (
+  | { check(): Promise<void> }
+  | { find(): Promise<DependencyFindings> }
+);
+
+/** What was found besides that the dependency answers. */
+interface DependencyFindings {
+  /** False where an operator has to see to it. */
+  readonly isWell: boolean;
+  readonly figures: Readonly<Record<string, number>>;
 }
 
-export type DependencyState =
-  | { readonly status: 'up'; readonly latencyMs: number }
-  | { readonly status: 'down'; readonly latencyMs: number };
+export interface DependencyState {
+  readonly status: 'up' | 'degraded' | 'down';
+  readonly latencyMs: number;
+  readonly figures?: Readonly<Record<string, number>>;
+}
 
 export type DependencyChecks = () => Promise<Readonly<Record<string, DependencyState>>>;
 
@@ -45,24 +53,31 @@ export function addServiceHealth(app: ServiceApp, dependencies: DependencyChecks
     const isWell = states.every(([, state]) => state.status === 'up');
     const shown = states.map(([name, state]) => [
       name,
-      { status: state.status, latency_ms: state.latencyMs },
+      { status: state.status, latency_ms: state.latencyMs, ...state.figures },
     ]);
     return context.json({ status: isWell ? 'ok' : 'degraded', ...Object.fromEntries(shown) });
   });
 }
 
+type Answer = Omit<DependencyState, 'latencyMs'>;
+
+const UP: Answer = { status: 'up' };
+const DOWN: Answer = { status: 'down' };
+
+function answerOf({ isWell, figures }: DependencyFindings): Answer {
+  return { status: isWell ? 'up' : 'degraded', figures };
+}
+
 function createLook(dependency: Dependency, clock: Clock, freshMs: number): () => Promise<DependencyState> {
   let last: { state: DependencyState; at: number } | null = null;
   let running: Promise<DependencyState> | null = null;
-  let asked: Promise<'up' | 'down'> | null = null;
+  let asked: Promise<Answer> | null = null;
 
-  function ask(): Promise<'up' | 'down'> {
-    return dependency
-      .check()
-      .then(
-        () => 'up' as const,
-        () => 'down' as const,
-      )
+  function ask(): Promise<Answer> {
+    const asking =
+      'find' in dependency ? dependency.find().then(answerOf) : dependency.check().then(() => UP);
+    return asking
+      .catch(() => DOWN)
       .finally(() => {
         asked = null;
       });
@@ -70,20 +85,20 @@ function createLook(dependency: Dependency, clock: Clock, freshMs: number): () =
 
   async function measure(): Promise<DependencyState> {
     const start = clock.now();
-    const late = Promise.withResolvers<'late'>();
-    const timer = clock.after(dependency.timeoutMs, () => late.resolve('late'));
+    const late = Promise.withResolvers<Answer>();
+    const timer = clock.after(dependency.timeoutMs, () => late.resolve(DOWN));
     asked ??= ask();
     const first = await Promise.race([asked, late.promise]).finally(() => timer.cancel());
-    const state: DependencyState = {
-      status: first === 'up' ? 'up' : 'down',
-      latencyMs: clock.now() - start,
-    };
+    // A clock that was set back meanwhile makes no time negative.
+    const state = { ...first, latencyMs: Math.max(0, clock.now() - start) };
     last = { state, at: clock.now() };
     return state;
   }
 
   return async () => {
-    if (last !== null && clock.now() - last.at < freshMs) return last.state;
+    const ageMs = last === null ? freshMs : clock.now() - last.at;
+    // Below zero: the clock was set back, and the answer would serve until it is there again.
+    if (last !== null && ageMs >= 0 && ageMs < freshMs) return last.state;
     running ??= measure().finally(() => {
       running = null;
     });

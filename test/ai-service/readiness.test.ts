@@ -37,4 +37,30 @@ describe('readiness', () => {
     expect(await shown()).toEqual([200, { 'good.example': 'closed', 'bad.example': 'half-open' }]);
     await breakers.close();
   });
+
+  test('A-2 calls that were set aside degrade it, and are counted', async () => {
+    const app = new Hono<ServiceVariables>();
+    const up = { status: 'up', latencyMs: 1 } as const;
+    const workers = createWorkerBoard();
+    workers.add('cv_worker', { status: () => ({ state: 'running', active: 0, idle: 1 }) });
+    let setAside = 0;
+    addHealth(app, {
+      dependencies: async () => ({
+        database: up,
+        cache: up,
+        journal: { ...up, status: setAside === 0 ? 'up' : 'degraded', figures: { set_aside: setAside } },
+      }),
+      pool: () => ({ size: 1, busy: 0, waiting: 0 }),
+      workers,
+      circuitBreakers: () => ({}),
+    });
+    const shown = async () => {
+      const response = await app.request('/health/ready');
+      const { status, components } = (await response.json()) as { status: string; components: object };
+      return [response.status, status, (components as { journal?: object }).journal];
+    };
+    expect(await shown()).toEqual([200, 'healthy', { status: 'healthy', set_aside: 0 }]);
+    setAside = 3;
+    expect(await shown()).toEqual([200, 'degraded', { status: 'degraded', set_aside: 3 }]);
+  });
 });

@@ -204,6 +204,13 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       ]);
     });
 
+    test('G-28 a call that began before its alias’s first price, by a clock that is behind, has that price', async () => {
+      const id = await company();
+      // The first prices are in force since 1970.
+      await charge(finishedCall(id, { startedAtMs: -3_600_000 }));
+      expect(await balance(id)).toBe(-76n);
+    });
+
     test('what cannot be charged is refused whole: no account, no price, a balance beyond 64 bits', async () => {
       const [id, poor] = [await company(), await company(-(2n ** 63n) + 100n)];
       const bad: [FinishedCall, string][] = [

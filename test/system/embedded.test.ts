@@ -27,6 +27,7 @@ describe('the backend of a fresh machine', () => {
       status: 'ok',
       database: { status: 'up', latency_ms: expect.any(Number) },
       cache: { status: 'up', latency_ms: expect.any(Number) },
+      journal: { status: 'up', latency_ms: expect.any(Number), set_aside: 0 },
     });
   });
 
@@ -59,6 +60,7 @@ describe('the AI service of a fresh machine', () => {
         cache: { status: 'healthy', latency_ms: expect.any(Number) },
         workers: { status: 'healthy', active: expect.any(Number), idle: expect.any(Number) },
         circuit_breakers: {},
+        journal: { status: 'healthy', set_aside: 0 },
         match_score_generator: 'running',
         email_worker: 'running',
         cv_worker: 'running',

@@ -279,7 +279,7 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/calls',
     owns: [
       ...['calls', 'calls_other', 'calls_retirement', 'retired_usage', 'idempotency_keys'],
-      ...['usage_days', 'usage_months', 'usage_months_done'],
+      ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls'],
     ],
   },
   { owner: 'src/domain/catalog', owns: ['plans', 'credit_packs'] },

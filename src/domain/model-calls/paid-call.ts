@@ -1,4 +1,9 @@
-import type { CallTokens, FinishedCall, OwnCharge } from '../calls/settlement/finished-call.ts';
+import {
+  type CallTokens,
+  elapsedMs,
+  type FinishedCall,
+  type OwnCharge,
+} from '../calls/settlement/finished-call.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
 import type { EstimatedUsage } from '../limits/claims.ts';
@@ -78,7 +83,7 @@ export function endingOf(
     httpStatus: 200,
     targetId,
     tokens,
-    firstByteMs: answeredAtMs === null ? null : answeredAtMs - startedAtMs,
+    firstByteMs: answeredAtMs === null ? null : elapsedMs(startedAtMs, answeredAtMs),
   };
 }
 
@@ -98,7 +103,7 @@ export function recordOf(
     streamed,
     estimatedTokens: ending.estimatedTokens ?? estimatedTokens,
     startedAtMs,
-    durationMs: nowMs - startedAtMs,
+    durationMs: elapsedMs(startedAtMs, nowMs),
     monthlyLimitMicro,
     // One by one: copying an object whole costs several times as much.
     outcome: ending.outcome,

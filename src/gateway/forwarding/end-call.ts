@@ -1,5 +1,5 @@
 import type { AnswerToKeep, IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
-import type { FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
+import { elapsedMs, type FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
 import type { CallBook, Settled } from '../../domain/calls/settlement/settle-call.ts';
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
@@ -191,7 +191,7 @@ function untouched({ requestId, startedAtMs, nowMs }: CallClock) {
   return {
     requestId,
     startedAtMs,
-    durationMs: nowMs - startedAtMs,
+    durationMs: elapsedMs(startedAtMs, nowMs),
     firstByteMs: null,
     targetId: null,
     tokens: null,

@@ -1,3 +1,4 @@
+import { elapsedMs } from '../../domain/calls/settlement/finished-call.ts';
 import {
   type CallKind,
   type ModelRequest,
@@ -72,7 +73,7 @@ async function answerForwarded(
       return await refuseAfterUpstream(end, unavailable(tried), null, context);
     case 'answered': {
       const { target, answer } = tried;
-      const firstByteMs = parts.clock.now() - context.startedAtMs;
+      const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());
       if (context.clientSignal.aborted) {
         answer.body.cancel().catch(() => {});
         await end(failure('client-left', 499, target.id, firstByteMs));

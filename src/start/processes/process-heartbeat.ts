@@ -55,7 +55,9 @@ export function reportProcess(
 }
 
 async function dependencyParts(checks: DependencyChecks): Promise<ReadinessPart[]> {
-  return Object.entries(await checks()).map(([name, { status, latencyMs }]) => ({ name, status, latencyMs }));
+  return Object.entries(await checks()).map(([name, { status, latencyMs }]) => {
+    return { name, status: status === 'degraded' ? 'failing' : status, latencyMs };
+  });
 }
 
 function workerParts({ board, names }: NonNullable<HeartbeatParts['workers']>): ReadinessPart[] {

@@ -1,9 +1,11 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { countSetAside } from '../../domain/calls/settlement/set-aside-calls.ts';
 import { createDependencyChecks, type DependencyChecks } from '../../http/health.ts';
 import { type Listening, type ListenOptions, listen, type SocketService } from '../../http/listen.ts';
 import { createMetricsRoute, type Metric, processMetrics } from '../../http/metrics.ts';
 import type { DocsFiles } from '../../http/openapi.ts';
+import type { Database } from '../../ports/database.ts';
 import { describe, StartProblem } from '../processes/lifecycle.ts';
 import type { ServiceOpening } from '../processes/start-service.ts';
 import { accepted } from '../settings/secrets.ts';
@@ -13,13 +15,30 @@ import type { ModelParts } from './open-models.ts';
 const DATABASE_CHECK_MS = 2_000;
 const CACHE_CHECK_MS = 1_000;
 
-export function checksOf({ database, sharedState, clock }: Parts): DependencyChecks {
+/** What a gateway's own journal holds. */
+type OwnJournal = () => { readonly waiting: number; readonly setAside: number };
+
+export function checksOf({ database, sharedState, clock }: Parts, ownJournal?: OwnJournal): DependencyChecks {
   const lookAtDatabase = async () => void (await database.query('select 1'));
   const dependencies = [
     { name: 'database', timeoutMs: DATABASE_CHECK_MS, check: lookAtDatabase },
     { name: 'cache', timeoutMs: CACHE_CHECK_MS, check: () => sharedState.check() },
+    { name: 'journal', timeoutMs: DATABASE_CHECK_MS, find: journalFindings(database, ownJournal) },
   ];
   return createDependencyChecks(dependencies, clock);
+}
+
+/** Calls that could not be charged from a journal wait for an operator; calls that wait for the database need none. */
+function journalFindings(database: Database, ownJournal: OwnJournal | undefined) {
+  let lastCount = 0;
+  return async () => {
+    // Without the database, which is reported by itself, the last count stays.
+    lastCount = await countSetAside(database).catch(() => lastCount);
+    const own = ownJournal?.();
+    const set_aside = lastCount + (own?.setAside ?? 0);
+    const waiting = own === undefined ? {} : { waiting: own.waiting };
+    return { isWell: set_aside === 0, figures: { ...waiting, set_aside } };
+  };
 }
 
 /** Listens, or says in one sentence why it cannot. */

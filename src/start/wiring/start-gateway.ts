@@ -31,8 +31,8 @@ export async function startGateway(
   { reusePort }: { reusePort: boolean },
 ): Promise<Listening> {
   const { ports, maxBodyBytes } = opening.configuration;
-  const dependencies = checksOf(opening);
   const parts = await openGatewayParts(opening, modelParts);
+  const dependencies = checksOf(opening, parts.calls.journalState);
   const app = createGateway({ ...parts, maxBodyBytes, dependencies });
   const fetch = withGatewayDocs(
     withMetrics(opening, modelParts, app.fetch, () => ownMetrics(parts, modelParts)),

@@ -15,7 +15,7 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
 import { chargeCalls, countThatFits, type FinishedCall } from '../settlement/finished-call.ts';
-import { callOf, entryOf } from '../settlement/replay-journal.ts';
+import { entryOf, readEntry } from '../settlement/journal-record.ts';
 import type { Settled } from '../settlement/settle-call.ts';
 import { createAnswerCipher } from './answer-cipher.ts';
 import { createAnswerGatherings, createIdempotentCalls } from './idempotent-calls.ts';
@@ -155,7 +155,7 @@ describe('keys of calls', () => {
     test('are in the journal as they are, and no larger ones than a statement takes go together', () => {
       const claim = { ...askedBy(newId()), callId: newId() };
       const ended = endOf(claim, newId());
-      expect(callOf(entryOf(ended))).toEqual(ended);
+      expect(readEntry(entryOf(ended))).toEqual({ outcome: 'read', call: ended });
       const large = endOf(claim, newId(), {}, 'x'.repeat(3 * 1024 * 1024));
       const same = (call: typeof large) => call;
       expect(countThatFits([large, large, large, large], 500, same)).toBe(2);

@@ -46,7 +46,8 @@ export function createDatabaseWatch({ database, clock, log }: DatabaseWatchParts
 
   function lost(error: unknown): void {
     armLook();
-    if (state === 'away' && clock.now() - saidAtMs < SAID_AGAIN_MS) return;
+    // The distance, not the difference: the clock may have been set back meanwhile.
+    if (state === 'away' && Math.abs(clock.now() - saidAtMs) < SAID_AGAIN_MS) return;
     state = 'away';
     saidAtMs = clock.now();
     log.warn('the database is away: finished calls go to the journal', {

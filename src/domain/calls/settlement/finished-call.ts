@@ -35,6 +35,14 @@ export interface FinishedCall {
   readonly idempotent?: IdempotentEnding;
 }
 
+/** The largest that the column of a duration takes: 24 days. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Between two readings of a clock that may have been set meanwhile: neither below zero nor beyond its column. */
+export function elapsedMs(fromMs: number, toMs: number): number {
+  return Math.min(Math.max(0, toMs - fromMs), LONGEST_MS);
+}
+
 /**
  * For refusals and reads, which are never charged and in no total. All in one statement; a call whose id is there
  * already is left as it is. The rows go as one JSON text: writing eighteen array literals took four times as long in

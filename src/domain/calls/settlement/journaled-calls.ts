@@ -8,7 +8,8 @@ import {
   type OwnCharge,
   ownCharges,
 } from './finished-call.ts';
-import { entryOf, type Replayed, replayJournal } from './replay-journal.ts';
+import { entryOf } from './journal-record.ts';
+import { type Replayed, replayJournal } from './replay-journal.ts';
 
 export interface JournaledCallsParts {
   readonly journal: CallJournal;

@@ -9,7 +9,9 @@ import type { Database } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
 import { type FinishedCall, isDatabaseFault, isRefusedRow } from './finished-call.ts';
-import { callOf, entryOf, replayJournal } from './replay-journal.ts';
+import { entryOf, readEntry } from './journal-record.ts';
+import { replayJournal } from './replay-journal.ts';
+import { listSetAside } from './set-aside-calls.ts';
 
 const { newId } = createSystemSecrets();
 const database = useMemoryDatabase();
@@ -77,8 +79,8 @@ describe('G-33 the replay of a journal', () => {
     await append(call(), bad, call());
     expect(await replay()).toEqual({ outcome: 'emptied' });
     expect(heard.setAside).toEqual([bad.id]);
-    expect(journal.ids()).toEqual([bad.id]);
-    expect([journal.waiting(), journal.setAsideCount()]).toEqual([0, 1]);
+    expect([journal.ids(), journal.setAsideCount()]).toEqual([[], 0]);
+    expect(await setAsideAmong(bad.id)).toMatchObject([{ fields: { companyId: bad.companyId }, tries: 1 }]);
     expect(await balance()).toBe(-152n);
     expect(entries).toEqual([expect.objectContaining({ level: 'error' })]);
   });
@@ -86,12 +88,26 @@ describe('G-33 the replay of a journal', () => {
   test('sets aside what it cannot read, and brings in the others', async () => {
     const { call, append, replay, journal, balance } = await given();
     const good = call();
-    const broken = { id: newId(), record: '{"form":2}' };
-    await journal.append([broken, { id: newId(), record: entryOf(good).record }]);
+    const broken = { id: newId(), record: '{"form":2}\0' };
+    const misnamed = { id: newId(), record: entryOf(good).record };
+    await journal.append([broken, misnamed]);
     await append(good);
     expect(await replay()).toEqual({ outcome: 'emptied' });
-    expect(journal.setAsideCount()).toBe(2);
+    expect(journal.ids()).toEqual([]);
+    expect(await setAsideAmong(broken.id, misnamed.id)).toHaveLength(2);
     expect(await balance()).toBe(-76n);
+  });
+
+  test('keeps what it cannot read waiting while the database is away, and in its file where that refuses it too', async () => {
+    const { replay, journal, parts, heard } = await given();
+    const broken = { id: newId(), record: '{"form":2}' };
+    await journal.append([broken]);
+    const failing = (error: Error) => ({ ...parts.database, query: () => Promise.reject(error) }) as Database;
+    const away = Object.assign(refusedWith('57P01'), { reason: 'unavailable' });
+    expect(await replay({ database: failing(away) })).toMatchObject({ outcome: 'away' });
+    expect([journal.waiting(), heard.setAside]).toEqual([1, []]);
+    expect(await replay({ database: failing(refusedWith('42501')) })).toEqual({ outcome: 'emptied' });
+    expect([journal.waiting(), journal.setAsideCount(), journal.ids()]).toEqual([0, 1, [broken.id]]);
   });
 
   test('ends where the journal itself lets nothing go, and charges nothing twice', async () => {
@@ -167,10 +183,15 @@ describe('G-33 the replay of a journal', () => {
         : parts.database.query(text, values);
     expect(await replay({ database: { ...parts.database, query } })).toEqual({ outcome: 'emptied' });
     expect(heard.setAside).toHaveLength(2);
-    expect([journal.waiting(), journal.setAsideCount()]).toEqual([0, 2]);
+    expect(journal.ids()).toEqual([]);
+    expect(await setAsideAmong(...heard.setAside)).toHaveLength(2);
     expect(await balance()).toBe(-76n * 20n);
   });
 });
+
+async function setAsideAmong(...ids: readonly string[]) {
+  return (await listSetAside(database, 1_000)).filter(({ id }) => ids.includes(id));
+}
 
 function refusedWith(sqlState: string): Error {
   const fields = { name: 'DatabaseFailure', reason: 'refused', sqlState, constraint: null };
@@ -184,15 +205,30 @@ describe('the record of a call in the journal', () => {
       finishedCall(newId(), { keyId: newId(), monthlyLimitMicro: 2n ** 62n }),
       finishedCall(newId(), { ...failed, alias: null, targetId: null }),
     ];
-    for (const call of calls) expect(callOf(entryOf(call))).toEqual(call);
+    for (const call of calls) expect(readEntry(entryOf(call))).toEqual({ outcome: 'read', call });
   });
 
   test('is not believed under another id, nor where it is damaged', () => {
     const entry = entryOf(finishedCall(newId()));
-    expect(callOf({ ...entry, id: newId() })).toBeNull();
-    expect(callOf({ ...entry, record: entry.record.slice(1) })).toBeNull();
-    expect(
-      callOf({ ...entry, record: entry.record.replace('"promptTokens":10', '"promptTokens":-10') }),
-    ).toBeNull();
+    const problemOf = (changed: typeof entry) => {
+      const read = readEntry(changed);
+      return read.outcome === 'unreadable' ? read.problem : null;
+    };
+    expect(problemOf({ ...entry, id: newId() })).toContain('id');
+    expect(problemOf({ ...entry, record: entry.record.slice(1) })).toContain('record');
+    const negative = entry.record.replace('"promptTokens":10', '"promptTokens":-10');
+    expect(problemOf({ ...entry, record: negative })).toStartWith('tokens.promptTokens: ');
+  });
+
+  test('G-33 durations that a clock step made negative or huge, and long texts, do not keep it from being charged', () => {
+    const call = finishedCall(newId(), {
+      durationMs: -3_600_000,
+      firstByteMs: -1,
+      reason: 'x'.repeat(5_000),
+    });
+    const read = { ...call, durationMs: 0, firstByteMs: 0, reason: 'x'.repeat(2_000) };
+    expect(readEntry(entryOf(call))).toEqual({ outcome: 'read', call: read });
+    const ahead = readEntry(entryOf({ ...call, durationMs: 2 ** 40 }));
+    expect(ahead).toMatchObject({ outcome: 'read', call: { durationMs: 2 ** 31 - 1 } });
   });
 });

@@ -14,7 +14,7 @@ import type { Database, SqlValue } from '../../../ports/database.ts';
 import { addCompany } from '../../accounts/company.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
 import type { FinishedCall } from './finished-call.ts';
-import { entryOf } from './replay-journal.ts';
+import { entryOf } from './journal-record.ts';
 import { createCallBook, type Settled } from './settle-call.ts';
 
 const { newId } = createSystemSecrets();

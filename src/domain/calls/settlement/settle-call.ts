@@ -29,6 +29,8 @@ export interface CallBook {
   /** For refusals and reads: written behind, and dropped past a bound. */
   note(call: FinishedCall): void;
   droppedCount(): number;
+  /** What this process's own journal holds. */
+  journalState(): { readonly waiting: number; readonly setAside: number };
   /** Writes what waits, the journal's calls too; what the database does not take by then stays in the journal. */
   close(): Promise<void>;
 }
@@ -164,6 +166,7 @@ export function createCallBook(parts: CallBookParts): CallBook {
     hasRoom: () => journaled.hasRoom(watch.isAway()),
     note: notes.add,
     droppedCount: notes.droppedCount,
+    journalState: () => ({ waiting: journal.waiting(), setAside: journal.setAsideCount() }),
     async close() {
       await committing;
       if (journaled.waiting() > 0) await within(clock, LAST_REPLAY_MS, journaled.replay());

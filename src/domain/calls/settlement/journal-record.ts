@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { JournalEntry } from '../../../ports/call-journal.ts';
+import { elapsedMs, type FinishedCall } from './finished-call.ts';
+
+/** What is written outlives the code that wrote it: a later form gets another number, and this one stays readable. */
+const RECORD_FORM = 1;
+
+/** Text that only describes a call is cut, not refused: it must not keep the call from being charged. */
+const MOST_TEXT = 2_000;
+const textField = z.string().transform((text) => text.slice(0, MOST_TEXT));
+const wholeNumber = z.number().int().min(0);
+/** Earlier versions wrote what a clock that was set meanwhile made of it: a duration below zero. */
+const duration = z.number().transform((ms) => elapsedMs(0, Math.trunc(ms)));
+const tokenCounts = z.object({
+  promptTokens: wholeNumber,
+  cachedTokens: wholeNumber,
+  completionTokens: wholeNumber,
+});
+
+/** Longer than any answer that may be kept, in base64. */
+const MOST_SEALED_CHARACTERS = 32 * 1024 * 1024;
+const idempotentEnding = z.object({
+  idempotencyKey: z.string().max(255),
+  sha256: z.string().max(64),
+  contentType: textField,
+  sealedAnswer: z.string().max(MOST_SEALED_CHARACTERS).nullable(),
+});
+
+const journalRecord = z.object({
+  form: z.literal(RECORD_FORM),
+  id: z.uuid(),
+  companyId: z.uuid(),
+  keyId: z.uuid().nullable(),
+  requestId: textField,
+  endpoint: textField,
+  alias: textField.nullable(),
+  targetId: textField.nullable(),
+  outcome: z.enum(['SUCCEEDED', 'FAILED', 'REFUSED']),
+  reason: textField.nullable(),
+  httpStatus: wholeNumber,
+  streamed: z.boolean(),
+  tokens: tokenCounts.nullable(),
+  estimatedTokens: wholeNumber,
+  startedAtMs: wholeNumber,
+  firstByteMs: duration.nullable(),
+  durationMs: duration,
+  monthlyLimitMicro: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .nullable(),
+  idempotent: idempotentEnding.optional(),
+});
+
+/** No text of a prompt or an answer is in it: a finished call has none, but for the encrypted one of a call to be repeated. */
+export function entryOf(call: FinishedCall): JournalEntry {
+  const monthlyLimitMicro = call.monthlyLimitMicro?.toString() ?? null;
+  return { id: call.id, record: JSON.stringify({ form: RECORD_FORM, ...call, monthlyLimitMicro }) };
+}
+
+export type ReadEntry =
+  | { readonly outcome: 'read'; readonly call: FinishedCall }
+  /** Which fields are wrong, without their values. */
+  | { readonly outcome: 'unreadable'; readonly problem: string };
+
+const MOST_PROBLEMS = 5;
+
+export function readEntry(entry: JournalEntry): ReadEntry {
+  const read = journalRecord.safeParse(parsedRecord(entry.record));
+  if (!read.success) {
+    const problems = read.error.issues.map(
+      ({ path, message }) => `${path.join('.') || 'record'}: ${message}`,
+    );
+    return { outcome: 'unreadable', problem: problems.slice(0, MOST_PROBLEMS).join('; ').slice(0, 500) };
+  }
+  if (read.data.id !== entry.id) return { outcome: 'unreadable', problem: 'id: not the id of its entry' };
+  const { form: _, monthlyLimitMicro, idempotent: ending, ...call } = read.data;
+  const limit = monthlyLimitMicro === null ? null : BigInt(monthlyLimitMicro);
+  const idempotent = ending === undefined ? {} : { idempotent: ending };
+  return { outcome: 'read', call: { ...call, monthlyLimitMicro: limit, ...idempotent } };
+}
+
+export function parsedRecord(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+}
