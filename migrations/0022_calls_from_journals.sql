@@ -18,3 +18,8 @@ create table set_aside_calls (
   check ((resolved_at is null) = (resolution is null))
 );
 create index set_aside_calls_open on set_aside_calls (id) where resolved_at is null;
+
+-- Which idempotency key a call had: an idempotency key's own row goes by its age, and a journal may be replayed later
+-- than that. Two calls of one key are found by this, for as long as calls are stored.
+alter table calls add column idempotency_sha256 bytea check (octet_length(idempotency_sha256) = 32);
+create index calls_idempotency on calls (key_id, idempotency_sha256) where idempotency_sha256 is not null;

@@ -24,6 +24,14 @@ export function askedBy(keyId: string, body = 'a body'): AskedOnce {
   return { keyId, idempotencyKey: 'order 1', sha256: sha256(body) };
 }
 
+/** An id begins with its moment. */
+const startOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+
+function idAt(timeMs: number): string {
+  const hex = Math.trunc(timeMs).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}${newId().slice(13)}`;
+}
+
 /** How a call that has claimed ends. */
 export function endOf(
   claim: IdempotentClaim,
@@ -33,7 +41,9 @@ export function endOf(
 ): FinishedCall {
   const { callId: id, keyId, idempotencyKey } = claim;
   const idempotent = { idempotencyKey, sha256: claim.sha256.toHex(), contentType: 'text/x', sealedAnswer };
-  return finishedCall(companyId, { id, keyId, idempotent, ...changes });
+  const startedAtMs = startOf(id);
+  const stored = { ...idempotent, storedForMs: DAY_MS };
+  return finishedCall(companyId, { id, keyId, startedAtMs, idempotent: stored, ...changes });
 }
 
 /** Claims, and what commits make of them, on one engine. */
@@ -180,6 +190,69 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       await clock.advance(DAY_MS + 60_000);
       expect(await removeOldIdempotencyKeys(upkeep)).toBeGreaterThanOrEqual(451);
       expect([await state(asked), await state(other)]).toEqual(['free', 'running']);
+    });
+  });
+
+  describe(`G-47 a journal that is replayed after the idempotency keys of its calls are gone, on ${engine}`, () => {
+    const purge = ({ keyId }: AskedOnce) =>
+      given().query('delete from idempotency_keys where key_id = $1', [keyId]);
+    const outcome = async ({ id }: FinishedCall) => {
+      const [row] = await given().query('select outcome, reason from calls where id = $1', [id]);
+      return row?.reason ?? row?.outcome;
+    };
+    async function ranThreeDaysAgo() {
+      const { companyId, asked } = await opened();
+      const agoMs = Date.now() - 3 * DAY_MS;
+      const call = (afterMs: number) => endOf({ ...asked, callId: idAt(agoMs + afterMs) }, companyId);
+      return { companyId, asked, call, fresh: { ...asked, callId: newId() } };
+    }
+
+    test('does not charge a call whose repeat was charged meanwhile', async () => {
+      const { companyId, asked, call } = await ranThreeDaysAgo();
+      const [journaled, repeat] = [call(0), call(120_000)];
+      await charge(repeat);
+      await purge(asked);
+      await charge(journaled);
+      await charge(journaled);
+      expect(await balance(companyId)).toBe(-76n);
+      expect([await outcome(repeat), await outcome(journaled)]).toEqual(['SUCCEEDED', 'superseded']);
+    });
+
+    test('does not charge it either where the repeat of a repeat was charged, days later', async () => {
+      const { companyId, asked, call } = await ranThreeDaysAgo();
+      await charge(call(DAY_MS * 1.8));
+      await purge(asked);
+      await charge(call(0));
+      expect(await balance(companyId)).toBe(-76n);
+    });
+
+    test('charges one of several in one group or in several, whichever comes first', async () => {
+      for (const together of [true, false]) {
+        const { companyId, call } = await ranThreeDaysAgo();
+        const calls = [call(2_000), call(0), call(1_000)];
+        if (together) await charge(...calls);
+        else for (const one of calls) await charge(one);
+        expect(await balance(companyId)).toBe(-76n);
+        const outcomes = await Promise.all(calls.map(outcome));
+        expect(outcomes.filter((one) => one === 'superseded')).toHaveLength(2);
+      }
+    });
+
+    test('charges a call without a repeat, and leaves its key to whoever uses it now', async () => {
+      const { companyId, asked, call, fresh } = await ranThreeDaysAgo();
+      expect(await claim(fresh)).toBe(true);
+      await charge(call(0));
+      expect([await state(asked), await balance(companyId)]).toEqual(['running', -76n]);
+      await charge(endOf(fresh, companyId));
+      expect([await state(asked), await balance(companyId)]).toEqual(['answered', -152n]);
+    });
+
+    test('a call that was used under the key long before does not make it free', async () => {
+      const { companyId, asked, call } = await ranThreeDaysAgo();
+      await charge(call(-2 * DAY_MS));
+      await purge(asked);
+      await charge(call(0));
+      expect(await balance(companyId)).toBe(-152n);
     });
   });
 }

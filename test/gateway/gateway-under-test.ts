@@ -198,7 +198,7 @@ function openIdempotency(
   { maxAnswerBytes = 1024 * 1024 }: GatewayOptions,
 ) {
   const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets: parts.secrets });
-  return createIdempotentCalls({ ...parts, cipher, maxAnswerBytes });
+  return createIdempotentCalls({ ...parts, cipher, maxAnswerBytes, keepMs: 86_400_000 });
 }
 
 function breakable(real: Database, outage: { isAway: boolean }): Database {

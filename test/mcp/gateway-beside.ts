@@ -44,7 +44,9 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const journal = createMemoryJournal();
   const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
   const answers = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets });
-  const idempotency = createIdempotentCalls({ ...common, cipher: answers, maxAnswerBytes: MAX_BODY_BYTES });
+  const idempotency = createIdempotentCalls({
+    ...{ ...common, cipher: answers, maxAnswerBytes: MAX_BODY_BYTES, keepMs: 86_400_000 },
+  });
   const upstream = createHttpUpstream({ clock, log, firstByteTimeoutMs: TIMEOUT_MS });
   const reader = createDocumentReader({ clock, log });
   const running = await createRunningCalls({ sharedState, log });

@@ -33,16 +33,16 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 2,
-    checksum: 'fba462a8c917560e',
+    revision: 3,
+    checksum: 'c84ba8a297d85fb3',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls_and_keep_answers',
-    revision: 1,
-    checksum: '3335e70ed7a47c82',
+    revision: 2,
+    checksum: '2c10fd6716a80dc4',
     parameters: ['given_calls text', 'companies uuid[]', 'given_answers text'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

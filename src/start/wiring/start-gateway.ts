@@ -64,8 +64,8 @@ async function openGatewayParts(
   const calls = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
   opening.whenClosing('call book', calls.close);
   const cipher = createAnswerCipher({ masterKeys: accepted(opening.ownSecrets, 'masterKey'), secrets });
-  const { maxAnswerBytes } = configuration.idempotency;
-  const idempotency = createIdempotentCalls({ database, clock, log, cipher, maxAnswerBytes });
+  const { maxAnswerBytes, keepMs } = configuration.idempotency;
+  const idempotency = createIdempotentCalls({ database, clock, log, cipher, maxAnswerBytes, keepMs });
   opening.whenClosing('idempotent calls', async () => idempotency.close());
   const running = await createRunningCalls({ sharedState, log });
   opening.whenClosing('running tool calls', running.close);

@@ -38,7 +38,8 @@ describe('keys of calls', () => {
       const clock = createManualClock();
       const statements = steerStatements(database);
       const steered = { ...database, ...statements };
-      const parts = { database: steered, clock, log: createSilentLog(), cipher, maxAnswerBytes: 100 };
+      const bounds = { maxAnswerBytes: 100, keepMs: 86_400_000 };
+      const parts = { database: steered, clock, log: createSilentLog(), cipher, ...bounds };
       const renewals = () =>
         statements.asked.filter(({ text }) => text.startsWith('update idempotency_keys'));
       return { calls: createIdempotentCalls(parts), clock, statements, renewals };
@@ -156,6 +157,7 @@ describe('keys of calls', () => {
       const claim = { ...askedBy(newId()), callId: newId() };
       const ended = endOf(claim, newId());
       expect(readEntry(entryOf(ended))).toEqual({ outcome: 'read', call: ended });
+      expect(ended.idempotent?.storedForMs).toBe(86_400_000);
       const large = endOf(claim, newId(), {}, 'x'.repeat(3 * 1024 * 1024));
       const same = (call: typeof large) => call;
       expect(countThatFits([large, large, large, large], 500, same)).toBe(2);

@@ -59,10 +59,12 @@ export interface IdempotentCallParts {
   readonly cipher: AnswerCipher;
   /** A larger answer is not kept. */
   readonly maxAnswerBytes: number;
+  /** How long a key is stored at least. */
+  readonly keepMs: number;
 }
 
 export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCalls {
-  const { database, log, cipher, maxAnswerBytes } = parts;
+  const { database, log, cipher, maxAnswerBytes, keepMs: storedForMs } = parts;
   const leases = createIdempotentLeases(parts);
   const gatherings = createAnswerGatherings(maxAnswerBytes);
 
@@ -96,7 +98,7 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
       const { idempotencyKey, sha256 } = claim;
       const ending = { idempotencyKey, sha256: sha256.toHex(), contentType: answer?.contentType ?? '' };
       const sealedAnswer = call.outcome === 'SUCCEEDED' ? await sealed(claim, answer) : null;
-      return { ...call, idempotent: { ...ending, sealedAnswer } };
+      return { ...call, idempotent: { ...ending, sealedAnswer, storedForMs } };
     },
     ended(claim, settled) {
       gatherings.end(claim.callId);

@@ -87,6 +87,7 @@ export function callRowOf(call: FinishedCall) {
     first_byte: call.firstByteMs,
     duration: call.durationMs,
     spending_limit: call.monthlyLimitMicro?.toString(),
+    idempotency: call.idempotent?.idempotencyKey,
   };
 }
 
@@ -98,12 +99,14 @@ interface IdempotentEnding {
   readonly contentType: string;
   /** Encrypted, in base64. Null where the call failed, or where the answer is too large to be kept. */
   readonly sealedAnswer: string | null;
+  /** How long the key's own row is stored; absent in journals of earlier versions. */
+  readonly storedForMs?: number | undefined;
 }
 
 /** As charge_calls_and_keep_answers reads them. */
 function answerRows(calls: readonly FinishedCall[]) {
   const rows = [];
-  for (const { id, keyId, outcome, httpStatus, idempotent } of calls) {
+  for (const { id, keyId, outcome, httpStatus, startedAtMs, idempotent } of calls) {
     if (idempotent === undefined || keyId === null) continue;
     rows.push({
       call: id,
@@ -114,6 +117,8 @@ function answerRows(calls: readonly FinishedCall[]) {
       status: httpStatus,
       type: idempotent.contentType,
       sealed: idempotent.sealedAnswer,
+      started: startedAtMs,
+      stored_for: idempotent.storedForMs,
     });
   }
   return rows;

@@ -24,6 +24,7 @@ const idempotentEnding = z.object({
   sha256: z.string().max(64),
   contentType: textField,
   sealedAnswer: z.string().max(MOST_SEALED_CHARACTERS).nullable(),
+  storedForMs: wholeNumber.optional(),
 });
 
 const journalRecord = z.object({
