@@ -1,5 +1,6 @@
 import type { AccessTokens } from '../domain/accounts/tokens.ts';
 import type { Cipher } from '../domain/models/cipher.ts';
+import type { MissedEventsParts } from '../domain/payments/missed-events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
@@ -26,6 +27,8 @@ export interface OpenedSystem {
   cipher(): Promise<Cipher>;
   /** Where this process was given one. */
   paymentProvider?(): Promise<PaymentProvider>;
+  /** Where this process was given a payment provider: what applies its events, with what that needs. */
+  payments?(): Promise<MissedEventsParts>;
   /** Brings the database to this code's version; the names of the steps it took. */
   migrate(): Promise<readonly string[]>;
 }

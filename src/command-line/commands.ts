@@ -23,6 +23,7 @@ import {
   paymentEventsCommand,
   recreateWebhookEndpointCommand,
   replayPaymentEventCommand,
+  replayPaymentsCommand,
 } from './payment-commands.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
 
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   repairCallsCommand,
   paymentEventsCommand,
   replayPaymentEventCommand,
+  replayPaymentsCommand,
   deactivateStaleSubscriptionsCommand,
   createWebhookEndpointCommand,
   recreateWebhookEndpointCommand,

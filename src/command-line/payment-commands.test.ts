@@ -143,3 +143,27 @@ test('payment-events shows what each did or why not, and replay-payment-event ha
   expect(await type('replay-payment-event', ['evt_none'], { jobQueue })).toMatchObject({ exitCode: 1 });
   expect(await type('payment-events', ['x', 'y'])).toMatchObject({ exitCode: 2 });
 });
+
+test('replay-payments reads a range of events again, a day as its end whole', async () => {
+  const { events, parts } = openPayments(database);
+  const asked: object[] = [];
+  const listEvents: PaymentProvider['listEvents'] = async ({ sinceMs, untilMs }) => {
+    asked.push({ from: new Date(sinceMs), to: new Date(untilMs ?? 0) });
+    return { outcome: 'done', value: { items: [], hasMore: false } };
+  };
+  const payments = async () => ({ ...parts, provider: { listEvents }, paymentEvents: events });
+  const replayed = await type('replay-payments', ['--from', '2030-01-01', '--to', '2030-01-02'], {
+    payments,
+  });
+  expect(replayed).toMatchObject({ exitCode: 0 });
+  expect(replayed.lines.at(-1)).toBe('0 events read, 0 of them applied now');
+  expect(asked).toEqual([{ from: new Date('2030-01-01'), to: new Date('2030-01-02T23:59:59.999Z') }]);
+  for (const words of [[], ['--from', '2030-01-01'], ['--from', 'x', '--to', '2030-01-01'], ['2030-01-01']]) {
+    expect(await type('replay-payments', words, { payments })).toMatchObject({ exitCode: 2 });
+  }
+  const backwards = ['--from', '2030-01-02', '--to', '2030-01-01'];
+  expect(await type('replay-payments', backwards, { payments })).toMatchObject({ exitCode: 2 });
+  expect(await type('replay-payments', ['--from', '2030-01-01', '--to', '2030-01-02'])).toMatchObject({
+    exitCode: 1,
+  });
+});

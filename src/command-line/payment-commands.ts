@@ -5,10 +5,19 @@ import {
   type PaymentEvent,
   type PaymentEventStatus,
 } from '../domain/payments/event-inbox.ts';
+import { PROVIDER_KEEPS_EVENTS_MS, replayPayments } from '../domain/payments/missed-events.ts';
 import { requeueEvent } from '../domain/payments/payment-jobs.ts';
 import { deactivateStaleSubscriptions, MOST_STALE } from '../domain/subscriptions/subscription.ts';
 import type { PaymentProvider, ProviderFailure, WebhookEndpoint } from '../ports/payment-provider.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, EXIT_USAGE, type Terminal } from './command.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  momentIn,
+  type Terminal,
+} from './command.ts';
 
 const STATUSES: readonly PaymentEventStatus[] = ['RECEIVED', 'PROCESSED', 'DEFERRED', 'FAILED', 'IGNORED'];
 const EVENTS_SHOWN = 100;
@@ -60,6 +69,59 @@ export const replayPaymentEventCommand: Command = {
     }
   },
 };
+
+export const replayPaymentsCommand: Command = {
+  name: 'replay-payments',
+  usage: '--from TIME --to TIME',
+  summary:
+    "Reads all of the provider's events of a time range again and applies those that are missing here.",
+  works: 'on-the-database',
+  async run({ terminal, clock, payments }, words) {
+    const range = readRange(words);
+    if (range === null) {
+      return complainOfUsage(
+        terminal,
+        replayPaymentsCommand,
+        '--from TIME --to TIME, as 2026-01-31 or 2026-01-31T08:00:00Z; a day as --to counts to its end (UTC)',
+      );
+    }
+    if (payments === undefined) return complainOfNoProvider(terminal);
+    if (range.from.getTime() < clock.now() - PROVIDER_KEEPS_EVENTS_MS) {
+      terminal.print('the payment provider stores events for 30 days: older ones may be missing');
+    }
+    const replayed = await replayPayments(await payments(), range);
+    if (replayed.outcome === 'replayed') {
+      terminal.print(`${replayed.events} events read, ${replayed.applied} of them applied now`);
+      return EXIT_OK;
+    }
+    terminal.complain(replayed.message);
+    return replayed.outcome === 'invalid' ? EXIT_USAGE : EXIT_FAILED;
+  },
+};
+
+function readRange(words: readonly string[]): { readonly from: Date; readonly to: Date } | null {
+  const options = { from: { type: 'string' }, to: { type: 'string' } } as const;
+  try {
+    const { from = '', to = '' } = parseArgs({
+      args: [...words],
+      options,
+      allowPositionals: false,
+    }).values;
+    const [begin, end] = [momentIn(from), momentIn(to)];
+    if (Number.isNaN(begin.getTime()) || Number.isNaN(end.getTime())) return null;
+    return { from: begin, to: to.includes('T') ? end : new Date(end.getTime() + DAY_MS - 1) };
+  } catch {
+    // An option that there is not, or one without its value.
+    return null;
+  }
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+function complainOfNoProvider(terminal: Terminal): number {
+  terminal.complain('This process has no payment provider: set PAYMENT_PROVIDER_KEY as the backend has it.');
+  return EXIT_FAILED;
+}
 
 function lineAboutEvent({
   id,

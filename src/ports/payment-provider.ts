@@ -182,11 +182,15 @@ export interface Page {
 export interface Listed<T> {
   readonly items: readonly T[];
   readonly hasMore: boolean;
+  /** Where the next page begins: items that could not be read are left out, so this may be none of them. */
+  readonly lastId?: string | undefined;
 }
 
 export interface AskedEvents extends Page {
   /** At or after, in milliseconds since the epoch; the provider counts in whole seconds. */
   readonly sinceMs: number;
+  /** At or before; without it up to the newest. */
+  readonly untilMs?: number | undefined;
   /** Only those that no endpoint has acknowledged. */
   readonly undeliveredOnly?: boolean | undefined;
   /** At most 20. */

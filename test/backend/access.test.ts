@@ -94,6 +94,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   deactivateStaleSubscriptions: ['superAdmin'],
   paymentEvents: ['superAdmin'],
   replayPaymentEvent: ['superAdmin'],
+  replayPayments: ['superAdmin'],
   setAliasTargets: ['superAdmin'],
   setAliasPrice: ['superAdmin'],
   adjustCredits: ['superAdmin'],

@@ -160,6 +160,17 @@ describe('buying', () => {
     const done = paymentEvents.nodes.find(({ type }) => type === 'checkout.session.completed');
     const replay = 'mutation($id: ID!) { replayPaymentEvent(id: $id) { status } }';
     expect((await backend.people.superAdmin.refusal(replay, done ?? {})).extensions.code).toBe('CONFLICT');
+    const replayAll = 'mutation($from: DateTime!, $to: DateTime!) { replayPayments(from: $from, to: $to) }';
+    const range = { from: '2000-01-01', to: '2099-01-01' };
+    const { replayPayments } = await backend.people.superAdmin.ask<{ replayPayments: number }>(
+      replayAll,
+      range,
+    );
+    expect(replayPayments).toBeGreaterThan(0);
+    expect(await admin.ask('{ creditBalance { credits } }')).toEqual({ creditBalance: { credits: 1_000 } });
+    const backwards = { from: range.to, to: range.from };
+    const refused = await backend.people.superAdmin.refusal(replayAll, backwards);
+    expect(refused.extensions.code).toBe('BAD_USER_INPUT');
   });
 
   test('P-26 a price that the provider does not know fails with the provider’s own words', async () => {

@@ -248,16 +248,19 @@ function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 
-    listEvents: ({ sinceMs, undeliveredOnly, eventKinds, ...page }) =>
+    listEvents: ({ sinceMs, untilMs, undeliveredOnly, eventKinds, ...page }) =>
       answer('list events', async () => {
         const asked: Stripe.EventListParams = {
-          created: { gte: Math.floor(sinceMs / 1000) },
+          created: {
+            gte: inSeconds(sinceMs),
+            ...(untilMs === undefined ? {} : { lte: inSeconds(untilMs) }),
+          },
           ...(undeliveredOnly === true ? { delivery_success: false } : {}),
           ...(eventKinds === undefined ? {} : { types: [...eventKinds] }),
           ...pageParameters(page),
         };
         const { data, has_more } = await stripe.events.list(asked);
-        return { items: data.flatMap(eventsOf), hasMore: has_more };
+        return { items: data.flatMap(eventsOf), hasMore: has_more, lastId: data.at(-1)?.id };
       }),
   };
 }

@@ -63,6 +63,18 @@ export async function findPaymentEvent(statements: Statements, id: string): Prom
   return rows[0] ?? null;
 }
 
+/** Which of these of the provider's ids are stored, whatever became of them. */
+export async function knownEvents(
+  statements: Statements,
+  providerEventIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await statements.query<{ id: string }>(
+    'select provider_event_id as id from provider_events where provider_event_id = any($1::text[])',
+    [providerEventIds],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** What an event is when it comes, before anything is made of it. */
 interface Arrival {
   readonly id: string;

@@ -1,23 +1,15 @@
-import type { Clock } from '../../ports/clock.ts';
-import type { Database } from '../../ports/database.ts';
-import type { Log } from '../../ports/log.ts';
 import {
   type PaymentProvider,
   PROVIDER_API_VERSION,
   type ProviderEvent,
   type WireObject,
 } from '../../ports/payment-provider.ts';
-import { HANDLED_EVENT_KINDS } from './apply-event.ts';
-import type { PaymentEvents } from './payment-events.ts';
+import { type MissedEventsParts, receiveMissedEvents } from './missed-events.ts';
 import { isPaidSession, textIn } from './provider-objects.ts';
 import { cancelPurchase } from './purchase.ts';
 
-export interface ReconcileParts {
-  readonly database: Database;
+export interface ReconcileParts extends MissedEventsParts {
   readonly provider: Pick<PaymentProvider, 'retrieveCheckoutSession' | 'listEvents'>;
-  readonly paymentEvents: Pick<PaymentEvents, 'receive'>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface Reconciled {
@@ -30,20 +22,15 @@ const PENDING_FOR_MS = 10 * 60_000;
 /** One that is not paid yet is asked for again after this. */
 const ASKED_EVERY_MS = 60 * 60_000;
 const PURCHASES_AT_ONCE = 100;
-const PAGE = 100;
-const MOST_PAGES = 50;
-const OVERLAP_MS = 60 * 60_000;
-/** The provider keeps its events for so long. */
-const KEPT_MS = 30 * 24 * 60 * 60_000;
 /** After its page has expired, for as long as an event may still be on its way. */
 const LONG_EXPIRED_MS = 3 * 24 * 60 * 60_000;
 
 /**
- * Compares what we know with what the provider knows: purchases that wait too long, and events that reached nobody.
+ * Compares what we know with what the provider knows: purchases that wait too long, and events that are not here.
  * Both go through the same inbox as if they had been sent, so nothing is applied twice.
  */
 export async function reconcile(parts: ReconcileParts, signal?: AbortSignal): Promise<Reconciled> {
-  const events = await missedEvents(parts, signal);
+  const events = await receiveMissedEvents(parts, signal);
   const purchases = await pendingPurchases(parts, signal);
   if (purchases + events > 0) parts.log.info('payments were reconciled', { purchases, events });
   return { purchases, events };
@@ -94,47 +81,6 @@ async function pendingPurchases(parts: ReconcileParts, signal?: AbortSignal): Pr
     if (now - last.getTime() > LONG_EXPIRED_MS) await cancelPurchase(database, purchase.id, new Date(now));
   }
   return completed;
-}
-
-async function missedEvents(parts: ReconcileParts, signal?: AbortSignal): Promise<number> {
-  const { database, provider, paymentEvents, clock, log } = parts;
-  const now = clock.now();
-  const [row] = await database.query<{ askedUntil: Date }>(
-    'select asked_until as "askedUntil" from payment_reconciliation',
-  );
-  const sinceMs = Math.max(now - KEPT_MS, (row?.askedUntil.getTime() ?? 0) - OVERLAP_MS);
-  const missed: ProviderEvent[] = [];
-  let after: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page += 1) {
-    signal?.throwIfAborted();
-    const asked = { sinceMs, undeliveredOnly: true, eventKinds: HANDLED_EVENT_KINDS, limit: PAGE };
-    const listed = await provider.listEvents(after === undefined ? asked : { ...asked, after });
-    if (listed.outcome === 'failed') {
-      log.warn('the payment provider did not list its events', { reason: listed.failure.reason });
-      return 0;
-    }
-    const { items, hasMore } = listed.value;
-    missed.push(...items);
-    after = items.at(-1)?.id;
-    if (!hasMore || after === undefined) break;
-  }
-  let failures = 0;
-  // They are listed the newest first.
-  for (const event of missed.reverse()) {
-    signal?.throwIfAborted();
-    await paymentEvents.receive(event).catch((error: unknown) => {
-      failures += 1;
-      log.warn('an event that the provider listed could not be taken', { eventId: event.id, error });
-    });
-  }
-  // What could not be taken is asked for again.
-  if (failures > 0) return missed.length - failures;
-  await database.query(
-    `insert into payment_reconciliation (asked_until) values ($1)
-     on conflict (only_row) do update set asked_until = $1`,
-    [new Date(now)],
-  );
-  return missed.length;
 }
 
 /** What the provider would have sent, under a name that says where it is from; one a session. */

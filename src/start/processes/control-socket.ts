@@ -139,6 +139,11 @@ export function openedSystem(
     accessTokens: async () => await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     // Loaded by those commands alone that ask the provider.
     paymentProvider: async () => (await import('../wiring/open-payments.ts')).openProvider(parts, null),
+    payments: async () => {
+      const { openPayments } = await import('../wiring/open-payments.ts');
+      const { provider, paymentEvents } = openPayments(parts, jobQueue, null);
+      return { database, provider, paymentEvents, clock, log: parts.log };
+    },
     cipher: async () => createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
   };
 }

@@ -28,7 +28,7 @@ const NOT_CONFIGURED =
   'No payment provider is set up here, so nothing can be bought: set PAYMENT_PROVIDER_KEY for all services.';
 
 /** `sandboxUrl` is where this process runs the sandbox; null where another one does, or nobody. */
-export function openPayments(opening: Opening, jobQueue: JobQueue, sandboxUrl: string | null): Payments {
+export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: string | null): Payments {
   const { database, sharedState, secrets, clock } = opening;
   const log = opening.log.with({ part: 'payments' });
   const provider = openProvider(opening, sandboxUrl);

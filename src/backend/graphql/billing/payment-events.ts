@@ -3,7 +3,8 @@ import {
   type PaymentEvent,
   type PaymentEventStatus,
 } from '../../../domain/payments/event-inbox.ts';
-import { conflict, notFound } from '../errors.ts';
+import { replayPayments as replayProviderEvents } from '../../../domain/payments/missed-events.ts';
+import { badInput, conflict, notFound, providerFailed } from '../errors.ts';
 import { idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -106,8 +107,42 @@ const replayPaymentEvent: Declaration = (builder) =>
     }),
   );
 
+const replayPayments: Declaration = (builder) =>
+  builder.mutationField('replayPayments', (t) =>
+    t.int({
+      description:
+        'Reads all events of a time range from the payment provider again, both ends included, and applies those that ' +
+        'are not applied yet; for example after the database was restored. Returns how many events were read. The ' +
+        'provider stores events for 30 days.',
+      authScopes: { superAdmin: true },
+      args: {
+        from: t.arg({ type: 'DateTime', required: true }),
+        to: t.arg({ type: 'DateTime', required: true }),
+      },
+      async resolve(_root, { from, to }, context) {
+        // In transactions of its own, one for each event.
+        const replayed = await replayProviderEvents(context.parts, { from, to });
+        if (replayed.outcome === 'invalid') throw badInput('from', replayed.message);
+        if (replayed.outcome === 'provider-failed') throw providerFailed(replayed.message);
+        const { events, applied } = replayed;
+        const range = `${from.toISOString()}/${to.toISOString()}`;
+        await recordedChange(context, ({ record }) =>
+          record({
+            action: 'payments.replayed',
+            objectKind: 'payment-events',
+            objectId: range,
+            companyId: null,
+            details: { from: from.toISOString(), to: to.toISOString(), events, applied },
+          }),
+        );
+        return events;
+      },
+    }),
+  );
+
 export const paymentEventDeclarations: readonly Declaration[] = [
   paymentEventObjects,
   paymentEvents,
   replayPaymentEvent,
+  replayPayments,
 ];

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
+import { receiveMissedEvents, replayPayments } from '../../src/domain/payments/missed-events.ts';
+import { reconcile } from '../../src/domain/payments/reconcile.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { AskedEvents, PaymentProvider, ProviderEvent } from '../../src/ports/payment-provider.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { CREDIT, makeCompany, makePurchase } from './payments-under-test.ts';
+import { paidSession } from './purchase-facts.ts';
+import { madeEvent, RECORDED_AT } from './recorded-events.ts';
+import { failing, openShop, type Shop } from './shop-under-test.ts';
+
+let database: Database;
+let shop: Shop;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  shop = await openShop(database);
+}, 60_000);
+afterAll(async () => {
+  await shop.sandbox.close();
+  await database.close();
+});
+
+const HOUR_MS = 60 * 60_000;
+const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEvents: shop.payments.events });
+
+/** Lists a fixed set of events as the provider does: newest first, in pages, by whole seconds. */
+function listing(events: readonly ProviderEvent[], failAfter = Number.POSITIVE_INFINITY) {
+  const newestFirst = events.toReversed();
+  const asked: AskedEvents[] = [];
+  const listEvents: PaymentProvider['listEvents'] = async (wanted) => {
+    asked.push(wanted);
+    if (asked.length > failAfter) return await failing<never>('unavailable')();
+    const { sinceMs, untilMs = Number.POSITIVE_INFINITY, limit = 100, after } = wanted;
+    const since = Math.floor(sinceMs / 1000) * 1000;
+    const fitting = newestFirst.filter(({ createdAtMs }) => createdAtMs >= since && createdAtMs <= untilMs);
+    const start = after === undefined ? 0 : fitting.findIndex(({ id }) => id === after) + 1;
+    const items = fitting.slice(start, start + limit);
+    const hasMore = fitting.length > start + limit;
+    return { outcome: 'done', value: { items, hasMore, lastId: items.at(-1)?.id } };
+  };
+  return { asked, provider: { ...shop.sandbox.provider, listEvents } };
+}
+
+/** Stands in for the inbox: what was received, in order. */
+function inbox(failOn: (event: ProviderEvent) => boolean = () => false) {
+  const received: string[] = [];
+  return {
+    received,
+    paymentEvents: {
+      ...shop.payments.events,
+      receive: async (event: ProviderEvent) => {
+        if (failOn(event)) throw new Error('the database is unavailable');
+        received.push(event.id);
+        return { outcome: 'processed', id: event.id } as const;
+      },
+    },
+  };
+}
+
+function manyEvents(count: number, createdOf: (at: number) => number): ProviderEvent[] {
+  const one = madeEvent({ type: 'customer.subscription.updated' });
+  return Array.from({ length: count }, (_, at) => {
+    return { ...one, id: `evt_many_${at}`, createdAtMs: createdOf(at) * 1000 };
+  });
+}
+
+const readUntil = async () =>
+  (await database.query<{ at: Date }>('select asked_until as at from payment_reconciliation'))[0]?.at;
+
+describe('reconciliation reads every event', () => {
+  test('P-24 with more than 5,000 events since the last run none is left out, oldest first', async () => {
+    await database.query('delete from payment_reconciliation');
+    const now = Math.floor(shop.clock.now() / 1000);
+    const events = manyEvents(6_300, (at) => now - 6_300 + at);
+    const { provider } = listing(events);
+    const { received, paymentEvents } = inbox();
+    expect(await receiveMissedEvents({ ...parts(), provider, paymentEvents })).toBe(6_300);
+    expect(received).toEqual(events.map(({ id }) => id));
+    expect((await readUntil())?.getTime()).toBe(shop.clock.now());
+  });
+
+  test('P-24 thousands of events in one second are read to the end', async () => {
+    await database.query('delete from payment_reconciliation');
+    const now = Math.floor(shop.clock.now() / 1000);
+    const { provider } = listing(manyEvents(4_321, () => now - 500));
+    const { received, paymentEvents } = inbox();
+    await receiveMissedEvents({ ...parts(), provider, paymentEvents });
+    expect(new Set(received).size).toBe(4_321);
+  });
+
+  test('P-24 a provider that fails half-way is read on from there, and progress is only what was read', async () => {
+    await database.query('delete from payment_reconciliation');
+    const now = Math.floor(shop.clock.now() / 1000);
+    const events = manyEvents(6_300, (at) => now - 6_300 * 60 + at * 60);
+    const broken = listing(events, 80);
+    const first = inbox();
+    await receiveMissedEvents({ ...parts(), provider: broken.provider, paymentEvents: first.paymentEvents });
+    expect(first.received.length).toBeGreaterThan(0);
+    expect(first.received.length).toBeLessThan(6_300);
+    const reached = await readUntil();
+    const unread = events.find(({ id }) => !first.received.includes(id));
+    expect(reached?.getTime()).toBeLessThanOrEqual(unread?.createdAtMs ?? 0);
+    const second = inbox();
+    const { provider } = listing(events);
+    await receiveMissedEvents({ ...parts(), provider, paymentEvents: second.paymentEvents });
+    expect(new Set([...first.received, ...second.received]).size).toBe(6_300);
+  });
+
+  test('P-24 an event that could not be stored is read again', async () => {
+    await database.query('delete from payment_reconciliation');
+    const now = Math.floor(shop.clock.now() / 1000);
+    const { provider } = listing(manyEvents(3, (at) => now - 10 + at));
+    let isDown = true;
+    const { received, paymentEvents } = inbox(({ id }) => isDown && id === 'evt_many_1');
+    await receiveMissedEvents({ ...parts(), provider, paymentEvents });
+    expect(await readUntil()).toBeUndefined();
+    isDown = false;
+    await receiveMissedEvents({ ...parts(), provider, paymentEvents });
+    expect(received).toContain('evt_many_1');
+  });
+
+  test('P-24 after a restore, events that were delivered before are applied: payment and refund', async () => {
+    const companyId = await shop.newCompany();
+    const pack = await shop.newPack();
+    const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    const { providerSessionId } = opened.page;
+    await shop.sandbox.click(`/checkout/${providerSessionId}/pay`);
+    const session = await shop.sandbox.provider.retrieveCheckoutSession(providerSessionId);
+    if (session.outcome !== 'done') throw new Error('no session');
+    const refund = { paymentId: String(session.value.payment_intent), amountMinor: 400n, metadata: {} };
+    await shop.sandbox.provider.refund(refund, `refund:${providerSessionId}`);
+    await shop.sandbox.settled();
+    // The endpoint answered 200 to all of it; the database of an hour ago knows none of it.
+    shop.lose();
+    expect(await shop.payments.balance(companyId)).toBe(0n);
+    await reconcile(parts());
+    expect(await shop.payments.balance(companyId)).toBe(600n * CREDIT);
+    await reconcile(parts());
+    expect(await shop.payments.balance(companyId)).toBe(600n * CREDIT);
+  });
+});
+
+describe('replayPayments', () => {
+  test('P-24 a range is replayed whole, and each fact counts once', async () => {
+    const companyId = await shop.newCompany();
+    const pack = await shop.newPack();
+    const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    await shop.sandbox.click(`/checkout/${opened.page.providerSessionId}/pay`);
+    await shop.sandbox.settled();
+    shop.lose();
+    const now = shop.clock.now();
+    // Reconciliation has moved on: only a replay of the range finds it.
+    await database.query(
+      `insert into payment_reconciliation (asked_until) values ($1)
+       on conflict (only_row) do update set asked_until = $1`,
+      [new Date(now + 5 * HOUR_MS)],
+    );
+    const range = { from: new Date(now - HOUR_MS), to: new Date(now + HOUR_MS) };
+    const first = await replayPayments(parts(), range);
+    if (first.outcome !== 'replayed') throw new Error(first.outcome);
+    expect(first.applied).toBeGreaterThan(0);
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+    expect(await replayPayments(parts(), range)).toMatchObject({ events: first.events, applied: 0 });
+    expect(await shop.payments.balance(companyId)).toBe(1_000n * CREDIT);
+    const before = { from: new Date(now - 3 * HOUR_MS), to: new Date(now - 2 * HOUR_MS) };
+    expect(await replayPayments(parts(), before)).toEqual({ outcome: 'replayed', events: 0, applied: 0 });
+  });
+
+  test('an event that had failed here is tried again', async () => {
+    const company = await makeCompany(database);
+    const purchase = await makePurchase(database, company.id);
+    const event = paidSession(company, purchase, { amount_total: 1 });
+    await shop.payments.receive(event);
+    expect(await shop.payments.statusOf(event)).toBe('FAILED');
+    await database.query('update credit_pack_purchases set amount_minor = 1 where id = $1', [purchase.id]);
+    const { provider } = listing([event]);
+    const range = { from: new Date(RECORDED_AT * 1000), to: new Date(RECORDED_AT * 1000 + HOUR_MS) };
+    expect(await replayPayments({ ...parts(), provider }, range)).toMatchObject({ events: 1, applied: 1 });
+    expect(await shop.payments.statusOf(event)).toBe('PROCESSED');
+  });
+
+  test('a wrong range and a provider that is unavailable are reported', async () => {
+    const now = new Date(shop.clock.now());
+    const later = new Date(shop.clock.now() + 1);
+    expect(await replayPayments(parts(), { from: later, to: now })).toMatchObject({ outcome: 'invalid' });
+    const provider = { ...shop.sandbox.provider, listEvents: failing<never>('unavailable') };
+    expect(await replayPayments({ ...parts(), provider }, { from: now, to: later })).toEqual({
+      outcome: 'provider-failed',
+      message: 'unavailable',
+    });
+  });
+});
