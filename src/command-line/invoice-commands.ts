@@ -5,8 +5,8 @@ import {
   type Invoice,
   listInvoices,
   MOST_INVOICES,
-  markInvoicePaid,
   type SettledInvoice,
+  settleInvoiceByHand,
   voidInvoice,
 } from '../domain/credits/invoices/invoice.ts';
 import { MONTHLY_INVOICES_QUEUE } from '../domain/credits/invoices/monthly-invoices.ts';
@@ -18,6 +18,7 @@ import {
   setCompanyBilling,
 } from '../domain/credits/ledger/credit-account.ts';
 import { isId } from '../domain/keys/api-key.ts';
+import { settleByHand } from '../domain/payments/postpaid-invoices.ts';
 import type { Transaction } from '../ports/database.ts';
 import {
   type Command,
@@ -93,7 +94,7 @@ export const markInvoicePaidCommand: Command = {
     const { terminal, clock } = context;
     if (invoiceId === undefined || rest.length > 0) return complainOfUsage(terminal, markInvoicePaidCommand);
     return await settleAndSay(context, invoiceId, (transaction) =>
-      markInvoicePaid(transaction, { invoiceId, paidAt: new Date(clock.now()) }),
+      settleInvoiceByHand(transaction, { invoiceId, paidAt: new Date(clock.now()) }),
     );
   },
 };
@@ -144,12 +145,12 @@ export const setBillingCommand: Command = {
 };
 
 async function settleAndSay(
-  { terminal, database, sharedState }: OpenedSystem & { readonly terminal: Terminal },
+  { terminal, database, jobQueue, sharedState }: OpenedSystem & { readonly terminal: Terminal },
   invoiceId: string,
   settle: (transaction: Transaction) => Promise<SettledInvoice>,
 ): Promise<number> {
   const settled = isId(invoiceId)
-    ? await database.transaction(settle)
+    ? await settleByHand({ database, jobQueue }, invoiceId, settle)
     : ({ outcome: 'no-such-invoice' } as const);
   switch (settled.outcome) {
     case 'no-such-invoice':
@@ -163,6 +164,12 @@ async function settleAndSay(
       await publishLevel(sharedState, settled.level);
       terminal.print(lineAbout(settled.invoice));
       terminal.print(`the company's balance is ${creditsOfMicro(settled.level.balanceMicro)} credits`);
+      if (settled.invoice.providerInvoiceId !== null) {
+        const how = settled.invoice.status === 'PAID' ? 'paid out of band' : 'void';
+        terminal.print(
+          `the workers mark ${settled.invoice.providerInvoiceId} as ${how} at the payment provider`,
+        );
+      }
       return EXIT_OK;
   }
 }

@@ -33,6 +33,8 @@ export interface PaymentProvider {
   createInvoice(wanted: WantedInvoice, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   /** Settles an open invoice outside of the provider, e.g. by bank transfer. */
   markInvoicePaid(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
+  /** Nobody can pay it any more. */
+  voidInvoice(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   refund(wanted: WantedRefund, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
 
   retrieveCheckoutSession(sessionId: string): Promise<ProviderAnswer<WireObject>>;

@@ -23,6 +23,7 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
     cancelSubscription: known,
     createInvoice: () => made('in', {}),
     markInvoicePaid: known,
+    voidInvoice: known,
     refund: () => made('re', { amountMinor: 1n, status: 'succeeded' }),
     retrieveCheckoutSession: known,
     retrieveSubscription: known,

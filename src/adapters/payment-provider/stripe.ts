@@ -126,7 +126,10 @@ function wireObject(object: { readonly id?: string; readonly object: string }): 
   return { ...object };
 }
 
-type Billing = Pick<PaymentProvider, 'createInvoice' | 'markInvoicePaid' | 'refund' | 'cancelSubscription'>;
+type Billing = Pick<
+  PaymentProvider,
+  'createInvoice' | 'markInvoicePaid' | 'voidInvoice' | 'refund' | 'cancelSubscription'
+>;
 
 /** What the provider takes on one invoice. */
 const MAX_LINES = 250;
@@ -180,6 +183,11 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
     markInvoicePaid: (invoiceId, idempotencyKey) =>
       answer('mark invoice paid', async () =>
         wireObject(await stripe.invoices.pay(invoiceId, { paid_out_of_band: true }, { idempotencyKey })),
+      ),
+
+    voidInvoice: (invoiceId, idempotencyKey) =>
+      answer('void invoice', async () =>
+        wireObject(await stripe.invoices.voidInvoice(invoiceId, {}, { idempotencyKey })),
       ),
 
     refund: ({ paymentId, amountMinor, reason, metadata }, idempotencyKey) =>

@@ -140,7 +140,8 @@ async function mark(
       const { reason, waitsFor } = outcome;
       if (nextAttemptAt === null) {
         const error = `given up after waiting for ${waitsFor.join(', ')}: ${reason}`;
-        await markEvent(transaction, event.id, { ...none, status: 'FAILED', error });
+        // What it waited for may still come: then it is applied all the same.
+        await markEvent(transaction, event.id, { ...none, status: 'FAILED', error, waitsFor });
         log.error('a payment event has waited in vain: look at it and replay it', { ...names, reason });
         return ended({ outcome: 'failed' });
       }

@@ -190,14 +190,15 @@ export async function markEvent(statements: Statements, id: string, mark: Mark):
   );
 }
 
-/** Those that wait for one of these, the oldest first. */
+/** Those that wait for one of these, or waited until they were given up, the oldest first. */
 export async function waitingEvents(
   statements: Statements,
   keys: readonly WaitKey[],
   limit: number,
 ): Promise<readonly string[]> {
   const rows = await statements.query<{ id: string }>(
-    `select id from provider_events where status = 'DEFERRED' and waits_for && $1::text[]
+    `select id from provider_events 
+     where status in ('DEFERRED', 'FAILED') and waits_for <> '{}' and waits_for && $1::text[]
      order by happened_at, id limit $2`,
     [keys, limit],
   );

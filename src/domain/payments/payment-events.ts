@@ -1,7 +1,14 @@
 import { PROVIDER_API_VERSION, type ProviderEvent } from '../../ports/payment-provider.ts';
 import { EFFECTS, type ProcessParts, processEvent } from './apply-event.ts';
 import type { WaitKey } from './effect.ts';
-import { dueEvents, findPaymentEvent, keepEvent, type PaymentEvent, waitingEvents } from './event-inbox.ts';
+import {
+  dueEvents,
+  findPaymentEvent,
+  keepEvent,
+  type PaymentEvent,
+  type PaymentEventStatus,
+  waitingEvents,
+} from './event-inbox.ts';
 import { uuidIn } from './provider-objects.ts';
 
 /** Events of the payment provider, from their arrival on. */
@@ -34,6 +41,7 @@ type ReplayedEvent =
 
 /** An event is retried after this if the process that received it has crashed. */
 const FIRST_LOOK_MS = 120_000;
+const NOT_APPLIED: readonly PaymentEventStatus[] = ['RECEIVED', 'DEFERRED', 'FAILED'];
 const WOKEN_AT_ONCE = 200;
 const MOST_WAKES = 20;
 const DUE_AT_ONCE = 200;
@@ -56,7 +64,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
       const arrived: WaitKey[] = [];
       try {
         for (const id of await waitingEvents(database, keys, WOKEN_AT_ONCE)) {
-          const processed = await processTwice(id).catch(() => null);
+          const processed = await processTwice(id, NOT_APPLIED).catch(() => null);
           if (processed?.outcome === 'processed') arrived.push(...processed.arrived);
         }
       } catch (error) {
@@ -125,7 +133,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
       );
       if (isOtherVersion(row?.apiVersion ?? null)) return { outcome: 'other-version', event: before };
       if (!EFFECTS.has(before.type)) return { outcome: 'done-before', event: before };
-      const applied = await apply(id, ['RECEIVED', 'DEFERRED', 'FAILED']);
+      const applied = await apply(id, NOT_APPLIED);
       const event = (await findPaymentEvent(database, id)) ?? before;
       return { outcome: applied.outcome === 'done-before' ? 'done-before' : 'replayed', event };
     },

@@ -1,11 +1,12 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { Database } from '../../ports/database.ts';
-import type { JobHandler } from '../../ports/job-queue.ts';
+import type { Database, Transaction } from '../../ports/database.ts';
+import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider, WireObject } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { takeOverdueInvoices } from '../credits/holds/billing-status.ts';
-import { findInvoice, type Invoice } from '../credits/invoices/invoice.ts';
+import { findInvoice, type Invoice, type SettledInvoice } from '../credits/invoices/invoice.ts';
+import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts';
 import type { MailOutbox } from '../mail/outbox.ts';
 import { ensureCustomer } from './checkout.ts';
@@ -15,7 +16,10 @@ import { idIn, momentIn, textIn, uuidIn } from './provider-objects.ts';
 
 export interface PostpaidInvoiceParts {
   readonly database: Database;
-  readonly provider: Pick<PaymentProvider, 'createCustomer' | 'createInvoice'>;
+  readonly provider: Pick<
+    PaymentProvider,
+    'createCustomer' | 'createInvoice' | 'retrieveInvoice' | 'markInvoicePaid' | 'voidInvoice'
+  >;
   readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
   readonly mail: Pick<MailOutbox, 'send'>;
   readonly secrets: Pick<Secrets, 'sha256'>;
@@ -28,7 +32,7 @@ const OVERDUE_AT_ONCE = 100;
 
 /**
  * The handler of INVOICE_ISSUED_QUEUE: an invoice for usage is made at the provider, so that it can be paid there,
- * and mailed. The days until it is due are counted from when it was made here, so that a repeat asks for the same. A
+ * and mailed; one that was settled by hand is closed there. The days until it is due are counted from when it was made here, so that a repeat asks for the same. A
  * failed run is repeated, and the provider's own key sees to it that it makes no second invoice.
  */
 export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
@@ -36,10 +40,14 @@ export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
     const invoiceId = uuidIn(data.invoiceId);
     const invoice = invoiceId === null ? null : await findInvoice(parts.database, invoiceId);
     if (invoice === null) throw new Error('the job names no invoice of ours');
+    if (invoice.status === 'PAID' || invoice.status === 'VOID') return await closeAtProvider(parts, invoice);
     if (invoice.kind !== 'POSTPAID' || (invoice.status !== 'OPEN' && invoice.providerInvoiceId === null))
       return;
     if (invoice.providerInvoiceId !== null) return await mailInvoice(parts, invoice);
     const issued = await issue(parts, invoice);
+    // It may have been settled by hand while the provider was asked.
+    const isSettled = issued.outcome === 'issued' && issued.invoice.status !== 'OPEN';
+    if (isSettled) return await closeAtProvider(parts, issued.invoice);
     // Whoever owes it is told of it, also where it can only be paid by other ways for now.
     if (issued.outcome === 'issued' || issued.reason === 'refused') {
       await mailInvoice(parts, issued.outcome === 'issued' ? issued.invoice : invoice);
@@ -77,6 +85,62 @@ export async function mailOverdueInvoices(
   }
   if (mailed > 0) log.info('overdue invoices were mailed', { invoices: mailed });
   return mailed;
+}
+
+interface InvoiceByHandParts {
+  readonly database: Database;
+  readonly jobQueue: Pick<JobQueue, 'enqueue'>;
+}
+
+/**
+ * Settles an invoice by an operator's word, PAID outside of the provider or VOID, and has the workers report it to the
+ * provider: the job is of the same transaction, so the provider's invoice does not stay open to be paid a second time.
+ */
+export async function settleByHand(
+  { database, jobQueue }: InvoiceByHandParts,
+  invoiceId: string,
+  settle: (transaction: Transaction) => Promise<SettledInvoice>,
+): Promise<SettledInvoice> {
+  return await database.transaction(async (transaction) => {
+    const settled = await settle(transaction);
+    const isOurs = settled.outcome === 'settled' || settled.outcome === 'already-settled';
+    if (isOurs && settled.invoice.providerInvoiceId !== null) {
+      await jobQueue.enqueue(INVOICE_ISSUED_QUEUE.name, { invoiceId }, { within: transaction });
+    }
+    return settled;
+  });
+}
+
+/**
+ * The provider's invoice follows ours: paid out of band, or void. One that is closed there stays as it is; where a
+ * customer paid it, its own event says that the payment has to be refunded.
+ */
+async function closeAtProvider(
+  { provider, log }: PostpaidInvoiceParts,
+  { id, providerInvoiceId, status }: Invoice,
+): Promise<void> {
+  if (providerInvoiceId === null) return;
+  const names = { invoiceId: id, providerInvoiceId, status };
+  const found = await provider.retrieveInvoice(providerInvoiceId);
+  if (found.outcome === 'failed') {
+    if (found.failure.reason !== 'not-found') throw new Error(`invoice ${id}: ${found.failure.message}`);
+    log.warn('the payment provider does not know an invoice that was settled by hand', names);
+    return;
+  }
+  const present = textIn(found.value.status);
+  if (present === 'draft') {
+    log.error(
+      'an invoice that was settled by hand is a draft at the payment provider: delete it there',
+      names,
+    );
+  }
+  if (present !== 'open' && present !== 'uncollectible') return;
+  const closed =
+    status === 'PAID'
+      ? await provider.markInvoicePaid(providerInvoiceId, `invoice:${id}:paid-out-of-band`)
+      : await provider.voidInvoice(providerInvoiceId, `invoice:${id}:void`);
+  if (closed.outcome === 'failed') throw new Error(`invoice ${id}: ${closed.failure.message}`);
+  log.info('the payment provider has an invoice as it was settled by hand', names);
 }
 
 type Issued =

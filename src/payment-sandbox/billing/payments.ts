@@ -50,10 +50,11 @@ export async function payInvoice(turn: Turn, invoice: Stripe.Invoice, card: Card
   return { result, invoice: await settleFailed(turn, tried, result) };
 }
 
-/** Money that came another way. */
+/** Money that came another way, also for an invoice that was given up. */
 export async function payOutOfBand(turn: Turn, invoice: Stripe.Invoice): Promise<Stripe.Invoice> {
   if (invoice.status === 'paid') throw invalid('Invoice is already paid', undefined, 'invoice_already_paid');
-  if (invoice.status !== 'open') throw invalid('This invoice can no longer be paid.');
+  if (invoice.status !== 'open' && invoice.status !== 'uncollectible')
+    throw invalid('This invoice can no longer be paid.');
   const settled = { ...invoice, paid_out_of_band: true };
   return await settlePaid(turn, settled, { amountPaid: invoice.amount_remaining });
 }

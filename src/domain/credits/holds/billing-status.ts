@@ -217,7 +217,7 @@ export function isBlocked({ blockedFromMs }: BillingStatus, nowMs: number): bool
 }
 
 /**
- * Companies with an open invoice and how they stand; who is not among them stands well. Only POSTPAID companies are
+ * Companies with an unpaid invoice and how they stand; who is not among them stands well. Only POSTPAID companies are
  * blocked by invoices (G-32): one that has been made PREPAID since pays before it calls.
  */
 async function readBillingStatuses(
@@ -227,7 +227,8 @@ async function readBillingStatuses(
   const rows = await statements.query<{ companyId: string; dueAt: Date }>(
     `select invoice.company_id as "companyId", min(invoice.due_at) as "dueAt"
      from invoices as invoice join companies as company on company.id = invoice.company_id
-     where invoice.company_id = any($1::uuid[]) and invoice.status = 'OPEN' and invoice.due_at is not null
+     where invoice.company_id = any($1::uuid[]) and invoice.status in ('OPEN', 'UNCOLLECTIBLE')
+       and invoice.due_at is not null
        and company.billing_mode = 'POSTPAID'
      group by invoice.company_id`,
     [companyIds],
@@ -236,7 +237,7 @@ async function readBillingStatuses(
 }
 
 /**
- * From when on the company's invoices block it: the earliest due date of those that are open, which may lie ahead.
+ * From when on the company's invoices block it: the earliest due date of those that are unpaid, which may lie ahead.
  * Null where nothing blocks it, and for a PREPAID company, whose calls depend on its balance alone.
  */
 export async function overdueSince(statements: Statements, companyId: string): Promise<Date | null> {
@@ -256,7 +257,7 @@ export async function takeOverdueInvoices(
     `update invoices set overdue_mailed_at = $1
      where id = any (array(
        select invoice.id from invoices as invoice join companies as company on company.id = invoice.company_id
-       where invoice.status = 'OPEN' and invoice.overdue_mailed_at is null and invoice.due_at <= $1
+       where invoice.status in ('OPEN', 'UNCOLLECTIBLE') and invoice.overdue_mailed_at is null and invoice.due_at <= $1
          and company.billing_mode = 'POSTPAID'
        order by invoice.due_at, invoice.id limit $2 for update of invoice skip locked))
      returning ${INVOICE_COLUMNS}`,

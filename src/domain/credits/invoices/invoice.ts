@@ -6,7 +6,8 @@ import { type Posting, postTransaction } from '../ledger/ledger.ts';
  * The life of an invoice: DRAFT → OPEN → PAID or VOID, which are ends; OPEN may also become UNCOLLECTIBLE, and that
  * PAID or VOID. Steps may be left out, and none is ever taken back, in whatever order they are told.
  *
- * An OPEN invoice past its due date blocks the calls of a POSTPAID company until it is paid (P-29, G-32).
+ * An OPEN invoice past its due date blocks the calls of a POSTPAID company until it is paid (P-29, G-32). So does an
+ * UNCOLLECTIBLE one: that it was given up does not pay it.
  */
 export type InvoiceStatus = 'DRAFT' | 'OPEN' | 'UNCOLLECTIBLE' | 'PAID' | 'VOID';
 export type InvoiceKind = 'POSTPAID' | 'SUBSCRIPTION' | 'PACK' | 'MANUAL';
@@ -32,6 +33,8 @@ export interface Invoice {
   readonly dueAt: Date | null;
   readonly finalizedAt: Date | null;
   readonly paidAt: Date | null;
+  /** When an operator recorded a payment that did not come through the provider. */
+  readonly settledByHandAt: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
@@ -41,7 +44,7 @@ export const INVOICE_COLUMNS = `id, company_id as "companyId", kind, status, amo
   currency, usage_micro as "usageMicro", first_version as "firstVersion", last_version as "lastVersion",
   period_start as "periodStart", period_end as "periodEnd", provider_invoice_id as "providerInvoiceId", number,
   hosted_url as "hostedUrl", due_at as "dueAt", finalized_at as "finalizedAt", paid_at as "paidAt",
-  created_at as "createdAt", updated_at as "updatedAt"`;
+  settled_by_hand_at as "settledByHandAt", created_at as "createdAt", updated_at as "updatedAt"`;
 
 export const MOST_INVOICES = 500;
 
@@ -134,6 +137,21 @@ export async function markInvoicePaid(
     sourceId: id,
     reason: number === null ? null : `invoice ${number}`,
   }));
+}
+
+/**
+ * The invoice was paid outside of the provider, by bank transfer for example. As markInvoicePaid; that it was settled
+ * by hand is recorded unless it was PAID before, so that a later payment at the provider is recognised as a second one.
+ */
+export async function settleInvoiceByHand(
+  transaction: Transaction,
+  { invoiceId, paidAt }: { readonly invoiceId: string; readonly paidAt: Date },
+): Promise<SettledInvoice> {
+  await transaction.query(
+    `update invoices set settled_by_hand_at = $2 where id = $1 and status not in ('PAID', 'VOID')`,
+    [invoiceId, paidAt],
+  );
+  return await markInvoicePaid(transaction, { invoiceId, paidAt });
 }
 
 /**

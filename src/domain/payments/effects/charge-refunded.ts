@@ -113,8 +113,11 @@ async function findCharge(event: KeptEvent, context: EffectContext): Promise<Fou
   const invoiceId = idIn(object.invoice);
   const purchaseId = ourIdIn(object, 'purchaseId');
   const purchase = await purchaseOf(transaction, { paymentId, purchaseId });
+  // A charge that names no payment is the purchase's whose id we wrote on it.
   const isItsPayment =
-    purchase?.providerPaymentIntentId === null || purchase?.providerPaymentIntentId === paymentId;
+    paymentId === null ||
+    purchase?.providerPaymentIntentId === null ||
+    purchase?.providerPaymentIntentId === paymentId;
   if (purchase !== null && isItsPayment && purchase.status === 'COMPLETED') {
     const { id, companyId, creditsMicro: grantedMicro, amountMinor, currency } = purchase;
     return {

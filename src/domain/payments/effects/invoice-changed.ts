@@ -203,6 +203,24 @@ export async function findEventInvoice(event: KeptEvent, context: EffectContext)
   return { outcome: 'found', companyId, providerInvoiceId, subscriptionId, known, own };
 }
 
+/** Why what was paid has to be refunded; null where it has not. */
+export function refundReason(
+  event: KeptEvent,
+  { known, own, providerInvoiceId }: Extract<FoundInvoice, { outcome: 'found' }>,
+): string | null {
+  const invoice = known ?? own;
+  if (invoice?.status === 'VOID') {
+    return `invoice ${providerInvoiceId} was paid, but is void here: what was paid has to be refunded`;
+  }
+  const settledAt = invoice?.settledByHandAt ?? null;
+  // Our own message that it was settled elsewhere comes back as this; no second payment.
+  if (settledAt === null || event.object.paid_out_of_band === true) return null;
+  if ((minorIn(event.object.amount_paid) ?? 0n) <= 0n) return null;
+  const payment = idIn(event.object.payment_intent) ?? idIn(event.object.charge);
+  const what = payment === null ? 'what was paid there' : `payment ${payment}`;
+  return `invoice ${providerInvoiceId} was settled by hand on ${settledAt.toISOString()} and paid again at the provider: ${what} has to be refunded`;
+}
+
 type MirroredInvoice =
   | {
       readonly outcome: 'mirrored';

@@ -22,7 +22,7 @@ import {
   priceOfLine,
   textIn,
 } from '../provider-objects.ts';
-import { findEventInvoice, mirrorInvoice } from './invoice-changed.ts';
+import { findEventInvoice, mirrorInvoice, refundReason } from './invoice-changed.ts';
 
 /** Of the posting that a paid invoice of a subscription makes; its id is the provider's invoice. */
 const PLAN_GRANT_SOURCE = 'plan-invoice';
@@ -41,10 +41,8 @@ export const invoicePaid: Effect = async (event, context) => {
       ? { outcome: 'none', why: 'it is of no subscription' }
       : await decideGrant(event, context, subscriptionId);
   if (grant.outcome === 'not-yet') return grant.because;
-  if (found.known?.status === 'VOID') {
-    const reason = `invoice ${providerInvoiceId} was paid, but is void here: what was paid has to be given back`;
-    return { outcome: 'failed', reason, companyId };
-  }
+  const toRefund = refundReason(event, found);
+  if (toRefund !== null) return { outcome: 'failed', reason: toRefund, companyId };
   const mirrored = await mirrorInvoice(event, context, found, { status: 'PAID', otherwise: 'PAID' });
   if (mirrored.outcome === 'refused') return mirrored.because;
   const { invoice } = mirrored;

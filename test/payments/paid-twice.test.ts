@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { overdueSince } from '../../src/domain/credits/holds/billing-status.ts';
+import { findInvoice, settleInvoiceByHand, voidInvoice } from '../../src/domain/credits/invoices/invoice.ts';
+import { INVOICE_ISSUED_QUEUE } from '../../src/domain/credits/invoices/monthly-invoices.ts';
+import { createInvoiceIssuer, settleByHand } from '../../src/domain/payments/postpaid-invoices.ts';
+import type { Database } from '../../src/ports/database.ts';
+import type { JobData } from '../../src/ports/job-queue.ts';
+import { openMemoryDatabase } from '../doubles/memory-database.ts';
+import { CREDIT, type MadeCompany, makeCompany, makePlan, makePurchase } from './payments-under-test.ts';
+import { paidSession, refundOf } from './purchase-facts.ts';
+import { madeEvent, RECORDED_AT, secondId } from './recorded-events.ts';
+import { failing, openShop, type Shop } from './shop-under-test.ts';
+import { invoiceEvent, newSubscription } from './subscription-facts.ts';
+
+let database: Database;
+let shop: Shop;
+beforeAll(async () => {
+  database = await openMemoryDatabase();
+  shop = await openShop(database);
+}, 60_000);
+afterAll(async () => {
+  await shop.sandbox.close();
+  await database.close();
+});
+
+const HOUR_MS = 60 * 60_000;
+
+/** A POSTPAID company with an invoice for usage. */
+async function owing() {
+  const company = await makeCompany(database, 'POSTPAID');
+  await database.query('update companies set provider_customer_id = null where id = $1', [company.id]);
+  const id = crypto.randomUUID();
+  const now = new Date(shop.clock.now());
+  await database.query(
+    `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+       last_version, period_start, period_end, due_at, number, created_at)
+     values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', $3, 1, 1, '2029-12-01', '2030-01-01', $4, '2029-12-X', $5)`,
+    [id, company.id, 50n * CREDIT, new Date(now.getTime() + 14 * 24 * HOUR_MS), now],
+  );
+  const invoice = async () => {
+    const found = await findInvoice(database, id);
+    if (found === null) throw new Error('no invoice');
+    return found;
+  };
+  return { company, id, invoice };
+}
+
+async function issue(invoiceId: string, provider = shop.sandbox.provider) {
+  const { mail } = shop.payments.parts;
+  const handler = createInvoiceIssuer({ ...shop.parts, mail, provider });
+  await handler({ id: 'job', data: { invoiceId }, attempt: 1, signal: new AbortController().signal });
+}
+
+/** As the operator's commands do; the jobs are returned. */
+async function byHand(invoiceId: string, how: 'paid' | 'void') {
+  const jobs: { queue: string; data: JobData }[] = [];
+  const enqueue = async (queue: string, data: JobData) => {
+    jobs.push({ queue, data });
+    return 'job';
+  };
+  const paidAt = new Date(shop.clock.now());
+  const settled = await settleByHand({ database, jobQueue: { enqueue } }, invoiceId, (transaction) =>
+    how === 'paid'
+      ? settleInvoiceByHand(transaction, { invoiceId, paidAt })
+      : voidInvoice(transaction, { invoiceId, reason: 'agreed' }),
+  );
+  return { settled, jobs };
+}
+
+async function atProvider(providerInvoiceId: string | null) {
+  const found = await shop.sandbox.provider.retrieveInvoice(providerInvoiceId ?? '');
+  return found.outcome === 'done' ? found.value : null;
+}
+
+describe('an invoice that is settled by hand', () => {
+  test('P-29 it is marked as paid out of band at the provider, whose event changes nothing', async () => {
+    const { company, id, invoice } = await owing();
+    await issue(id);
+    const { jobs } = await byHand(id, 'paid');
+    expect(jobs).toEqual([{ queue: INVOICE_ISSUED_QUEUE.name, data: { invoiceId: id } }]);
+    const { providerInvoiceId } = await invoice();
+    const down = { ...shop.sandbox.provider, markInvoicePaid: failing<never>('down') };
+    await expect(issue(id, down)).rejects.toThrow('down');
+    await issue(id);
+    await issue(id);
+    expect(await atProvider(providerInvoiceId)).toMatchObject({ status: 'paid', paid_out_of_band: true });
+    await shop.sandbox.settled();
+    await shop.handOn();
+    expect(await shop.payments.postings(company.id)).toEqual([['INVOICE_PAYMENT', 50n * CREDIT]]);
+    const events = await shop.payments.list();
+    const told = events.filter(
+      ({ type, objectId }) => type === 'invoice.paid' && objectId === providerInvoiceId,
+    );
+    expect(told.map(({ status }) => status)).toEqual(['PROCESSED']);
+    // Once when it was issued, and not again.
+    expect((await shop.payments.mails(company.id)).filter((kind) => kind === 'invoice-issued')).toHaveLength(
+      1,
+    );
+  });
+
+  test('P-29 a payment at the provider after that is flagged for refund and posts nothing', async () => {
+    const { company, id, invoice } = await owing();
+    await issue(id);
+    const { providerInvoiceId } = await invoice();
+    await byHand(id, 'paid');
+    // The customer pays on the provider's page before the workers have closed it.
+    await shop.sandbox.call('POST', `/v1/invoices/${providerInvoiceId}/pay`);
+    await issue(id);
+    await shop.sandbox.settled();
+    await shop.handOn();
+    const [flagged] = (await shop.payments.list()).filter(
+      ({ type, objectId }) => type === 'invoice.paid' && objectId === providerInvoiceId,
+    );
+    expect(flagged).toMatchObject({ status: 'FAILED', companyId: company.id });
+    expect(flagged?.error).toMatch(/settled by hand .* payment pi_\w+ has to be refunded$/);
+    expect(await shop.payments.postings(company.id)).toEqual([['INVOICE_PAYMENT', 50n * CREDIT]]);
+  });
+
+  test('P-29 one that the customer has paid at the provider before is no second payment', async () => {
+    const { company, id, invoice } = await owing();
+    await issue(id);
+    const { providerInvoiceId } = await invoice();
+    const object = { id: providerInvoiceId, customer: company.customerId, subscription: null };
+    const paid = madeEvent({ type: 'invoice.paid', object });
+    await shop.payments.receive(paid);
+    await byHand(id, 'paid');
+    const again = secondId(paid);
+    await shop.payments.receive(again);
+    expect(await shop.payments.statusOf(again)).toBe('PROCESSED');
+    expect(await invoice()).toMatchObject({ status: 'PAID', settledByHandAt: null });
+  });
+
+  test('P-29 a void one can no longer be paid at the provider', async () => {
+    const { id, invoice } = await owing();
+    await issue(id);
+    await byHand(id, 'void');
+    await issue(id);
+    expect(await atProvider((await invoice()).providerInvoiceId)).toMatchObject({ status: 'void' });
+  });
+
+  test('P-29 one that is settled while it is made at the provider does not stay open there', async () => {
+    const { company, id, invoice } = await owing();
+    const provider = {
+      ...shop.sandbox.provider,
+      createInvoice: async (...given: Parameters<typeof shop.sandbox.provider.createInvoice>) => {
+        const made = await shop.sandbox.provider.createInvoice(...given);
+        await byHand(id, 'paid');
+        return made;
+      },
+    };
+    await issue(id, provider);
+    expect(await atProvider((await invoice()).providerInvoiceId)).toMatchObject({ paid_out_of_band: true });
+    expect(await shop.payments.mails(company.id)).toEqual([]);
+  });
+});
+
+test('P-29 G-32 an invoice that is given up (uncollectible) still blocks; its payment frees', async () => {
+  const company = await makeCompany(database, 'POSTPAID');
+  const object = {
+    id: `in_given_up_${company.id.slice(-8)}`,
+    customer: company.customerId,
+    subscription: null,
+    billing_reason: 'manual',
+    due_date: RECORDED_AT - 86_400,
+  };
+  await shop.payments.receive(madeEvent({ type: 'invoice.finalized', object }));
+  const since = await overdueSince(database, company.id);
+  expect(since).not.toBeNull();
+  const given = { ...object, status: 'uncollectible' };
+  await shop.payments.receive(madeEvent({ type: 'invoice.payment_failed', object: given }));
+  const [row] = await database.query('select status from invoices where company_id = $1', [company.id]);
+  expect(row).toEqual({ status: 'UNCOLLECTIBLE' });
+  expect(await overdueSince(database, company.id)).toEqual(since);
+  await shop.payments.receive(madeEvent({ type: 'invoice.paid', object }));
+  expect(await overdueSince(database, company.id)).toBeNull();
+});
+
+describe('a refund before what it refunds', () => {
+  const world = async () => {
+    const company = await makeCompany(database);
+    return { company, purchase: await makePurchase(database, company.id) };
+  };
+  const balance = ({ id }: MadeCompany) => shop.payments.balance(id);
+
+  test.each([
+    ['by the payment alone', { metadata: {} }],
+    ['by the id on the charge alone', { payment_intent: null }],
+  ])('P-24 P-21 it is applied when the checkout comes: %s', async (_, changes) => {
+    const { company, purchase } = await world();
+    const refund = refundOf(company, purchase, 400, changes);
+    expect(await shop.payments.receive(refund)).toMatchObject({ outcome: 'deferred' });
+    await shop.payments.receive(paidSession(company, purchase));
+    expect(await shop.payments.statusOf(refund)).toBe('PROCESSED');
+    expect(await balance(company)).toBe(600n * CREDIT);
+  });
+
+  test('P-24 P-21 also where it was given up before, after thirty days', async () => {
+    const { company, purchase } = await world();
+    const refund = refundOf(company, purchase, 400);
+    await shop.payments.receive(refund);
+    await shop.payments.clock.advance(31 * 24 * HOUR_MS);
+    await shop.payments.events.retryDue();
+    expect(await shop.payments.statusOf(refund)).toBe('FAILED');
+    await shop.payments.receive(paidSession(company, purchase));
+    expect(await shop.payments.statusOf(refund)).toBe('PROCESSED');
+    expect(await balance(company)).toBe(600n * CREDIT);
+  });
+
+  test('P-24 P-21 of a plan it is applied when the invoice is paid', async () => {
+    const company = await makeCompany(database);
+    const plan = await makePlan(database);
+    const subscription = newSubscription(company, plan.priceId);
+    const paid = invoiceEvent('paid', subscription);
+    const charge = {
+      id: `ch_early_${company.id.slice(-8)}`,
+      customer: company.customerId,
+      payment_intent: null,
+      invoice: paid.object.id,
+      ...{ amount: 2_900, amount_captured: 2_900, amount_refunded: 2_900, refunded: true, metadata: {} },
+    };
+    const refund = madeEvent({ type: 'charge.refunded', object: charge });
+    expect(await shop.payments.receive(refund)).toMatchObject({ outcome: 'deferred' });
+    await shop.payments.receive(paid);
+    expect(await shop.payments.statusOf(refund)).toBe('PROCESSED');
+    expect(await balance(company)).toBe(0n);
+  });
+});
