@@ -150,6 +150,11 @@ export interface WantedInvoice {
   readonly description: string;
   readonly lines: readonly InvoiceLine[];
   readonly metadata: Metadata;
+  /**
+   * An invoice of the customer with this metadata that was made since then is continued instead of making another: the
+   * provider forgets an idempotency key after a day, and the first answer may have been lost.
+   */
+  readonly madeSinceMs?: number | undefined;
 }
 
 export interface InvoiceLine {

@@ -154,6 +154,72 @@ describe('an invoice that is settled by hand', () => {
   });
 });
 
+describe('an invoice whose job is repeated', () => {
+  const madeFor = async (companyId: string) => {
+    const [row] = await database.query<{ customer: string }>(
+      'select provider_customer_id as customer from companies where id = $1',
+      [companyId],
+    );
+    const { body } = await shop.sandbox.call('GET', '/v1/invoices', { customer: row?.customer ?? '' });
+    return body.data as { id: string; status: string; amount_due: number; metadata: object }[];
+  };
+
+  test('P-29 after more than 24 hours it finds the invoice whose answer was lost, and makes no second one', async () => {
+    const { company, id, invoice } = await owing();
+    const { provider } = shop.sandbox;
+    const losing = {
+      ...provider,
+      createInvoice: async (...given: Parameters<typeof provider.createInvoice>) => {
+        await provider.createInvoice(...given);
+        return await failing<never>('the connection was reset')();
+      },
+    };
+    await expect(issue(id, losing)).rejects.toThrow('reset');
+    shop.sandbox.leap(26 * HOUR_MS);
+    await issue(id);
+    const made = await madeFor(company.id);
+    expect(made.map(({ status, amount_due }) => ({ status, amount_due }))).toEqual([
+      { status: 'open', amount_due: 500 },
+    ]);
+    expect((await invoice()).providerInvoiceId).toBe(made[0]?.id ?? '');
+  });
+
+  test.each([0, 1])('P-29 a draft with %d of its lines is continued', async (lines) => {
+    const { company, id } = await owing();
+    await expect(
+      issue(id, { ...shop.sandbox.provider, createInvoice: failing<never>('down') }),
+    ).rejects.toThrow();
+    const [row] = await database.query<{ customer: string }>(
+      'select provider_customer_id as customer from companies where id = $1',
+      [company.id],
+    );
+    const customer = row?.customer ?? '';
+    const draft = await shop.sandbox.call('POST', '/v1/invoices', {
+      ...{ customer, currency: 'usd', collection_method: 'send_invoice', days_until_due: '14' },
+      ...{ 'metadata[invoiceId]': id, 'metadata[companyId]': company.id },
+    });
+    const item = { customer, invoice: String(draft.body.id), currency: 'usd', amount: '500' };
+    if (lines === 1) await shop.sandbox.call('POST', '/v1/invoiceitems', item);
+    shop.sandbox.leap(26 * HOUR_MS);
+    await issue(id);
+    expect(await madeFor(company.id)).toMatchObject([{ id: draft.body.id, status: 'open', amount_due: 500 }]);
+  });
+
+  test('P-29 another month’s invoice of the same company is not taken for it', async () => {
+    const { company, id } = await owing();
+    await issue(id);
+    const other = crypto.randomUUID();
+    await database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+         last_version, period_start, period_end, due_at, created_at)
+       values ($1, $2, 'POSTPAID', 'OPEN', 700, 'usd', 7, 2, 2, '2030-01-01', '2030-02-01', $3, $4)`,
+      [other, company.id, new Date(shop.clock.now() + HOUR_MS), new Date(shop.clock.now())],
+    );
+    await issue(other);
+    expect((await madeFor(company.id)).map(({ amount_due }) => amount_due)).toEqual([700, 500]);
+  });
+});
+
 test('P-29 G-32 an invoice that is given up (uncollectible) still blocks; its payment frees', async () => {
   const company = await makeCompany(database, 'POSTPAID');
   const object = {

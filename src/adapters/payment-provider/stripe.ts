@@ -131,6 +131,7 @@ type Billing = Pick<
   'createInvoice' | 'markInvoicePaid' | 'voidInvoice' | 'refund' | 'cancelSubscription'
 >;
 
+const LARGEST_PAGE = 100;
 /** What the provider takes on one invoice. */
 const MAX_LINES = 250;
 
@@ -138,22 +139,14 @@ const MAX_LINES = 250;
 function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
   /** Each step has a key of its own, made from the caller's: a repeat finds the steps that were done. */
   async function makeInvoice(wanted: WantedInvoice, key: string): Promise<Stripe.Invoice> {
-    const { customerId, currency, daysUntilDue, description, metadata } = wanted;
-    const draft = await stripe.invoices.create(
-      {
-        customer: customerId,
-        currency,
-        collection_method: 'send_invoice',
-        days_until_due: daysUntilDue,
-        description,
-        metadata,
-        auto_advance: false,
-        // Only our lines: what else waits on the customer belongs to a subscription.
-        pending_invoice_items_behavior: 'exclude',
-      },
-      { idempotencyKey: `${key}:invoice` },
-    );
+    const { customerId, currency } = wanted;
+    const made = await invoiceMadeBefore(stripe, wanted);
+    if (made !== null && made.status !== 'draft') return made;
+    const draft = made ?? (await makeDraft(wanted, key));
+    const present = made === null ? 0 : await lineCount(stripe, draft.id);
     for (const [at, { description, amountMinor, period }] of wanted.lines.entries()) {
+      // Lines are added one after the other: those that are there are the first ones.
+      if (at < present) continue;
       const line: Stripe.InvoiceItemCreateParams = {
         customer: customerId,
         invoice: draft.id,
@@ -167,6 +160,24 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
       await stripe.invoiceItems.create(line, { idempotencyKey: `${key}:line:${at}` });
     }
     return await stripe.invoices.finalizeInvoice(draft.id, {}, { idempotencyKey: `${key}:finalize` });
+  }
+
+  async function makeDraft(wanted: WantedInvoice, key: string): Promise<Stripe.Invoice> {
+    const { customerId, currency, daysUntilDue, description, metadata } = wanted;
+    return await stripe.invoices.create(
+      {
+        customer: customerId,
+        currency,
+        collection_method: 'send_invoice',
+        days_until_due: daysUntilDue,
+        description,
+        metadata,
+        auto_advance: false,
+        // Only our lines: what else waits on the customer belongs to a subscription.
+        pending_invoice_items_behavior: 'exclude',
+      },
+      { idempotencyKey: `${key}:invoice` },
+    );
   }
 
   return {
@@ -214,6 +225,24 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
   };
 }
 
+/** The one that an earlier attempt has made, by its metadata. */
+async function invoiceMadeBefore(stripe: Stripe, wanted: WantedInvoice): Promise<Stripe.Invoice | null> {
+  const { customerId, metadata, madeSinceMs } = wanted;
+  if (madeSinceMs === undefined) return null;
+  const marks = Object.entries(metadata);
+  const created = { gte: inSeconds(madeSinceMs) };
+  const listed = stripe.invoices.list({ customer: customerId, created, limit: LARGEST_PAGE });
+  for await (const invoice of listed) {
+    if (marks.every(([name, value]) => invoice.metadata?.[name] === value)) return invoice;
+  }
+  return null;
+}
+
+async function lineCount(stripe: Stripe, invoiceId: string): Promise<number> {
+  const items = stripe.invoiceItems.list({ invoice: invoiceId, limit: LARGEST_PAGE });
+  return (await items.autoPagingToArray({ limit: MAX_LINES })).length;
+}
+
 function inSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000);
 }
@@ -228,8 +257,6 @@ type LookUps = Pick<
   | 'listSubscriptions'
   | 'listEvents'
 >;
-
-const LARGEST_PAGE = 100;
 
 /** What the provider knows, asked again: an event may be old, late or lost. */
 function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {

@@ -33,7 +33,7 @@ const OVERDUE_AT_ONCE = 100;
 /**
  * The handler of INVOICE_ISSUED_QUEUE: an invoice for usage is made at the provider, so that it can be paid there,
  * and mailed; one that was settled by hand is closed there. The days until it is due are counted from when it was made here, so that a repeat asks for the same. A
- * failed run is repeated, and the provider's own key sees to it that it makes no second invoice.
+ * failed run is repeated, also days later: an invoice that an earlier run has made at the provider is looked for first.
  */
 export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
   return async ({ data }) => {
@@ -168,6 +168,8 @@ async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Iss
       description: `Usage ${month}`,
       lines: [{ description: `Usage ${month}`, amountMinor, ...period }],
       metadata: { invoiceId: id, companyId },
+      // A day earlier, for clocks that differ.
+      madeSinceMs: invoice.createdAt.getTime() - DAY_MS,
     },
     `invoice:${id}`,
   );
