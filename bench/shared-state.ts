@@ -67,6 +67,7 @@ async function setLevels(state: SharedState): Promise<void> {
     value: NO_LIMIT,
     version: 1,
     ttlMs: 10 * MINUTE_MS,
+    replaces: null,
   } as const;
   for (let company = 0; company < COMPANIES; company += 1) await state.settle(`company-${company}`, [level]);
 }

@@ -12,7 +12,7 @@ export interface SharedState {
    * refusal. An entry claimed again has its amount replaced; one that grows is judged like a new one.
    */
   reserve(tag: string, claims: readonly Claim[]): Promise<Reservation>;
-  /** Corrects, renews and ends what was reserved, in one step. What has expired meanwhile is left alone. */
+  /** Corrects, renews and ends what was reserved, in one step. */
   settle(tag: string, settlements: readonly Settlement[]): Promise<void>;
 
   get(key: string): Promise<string | null>;
@@ -74,8 +74,11 @@ export type Reservation =
    * meanwhile; null where waiting does not help: for `held`, and for an amount above the whole limit.
    */
   | { outcome: 'refused'; refusedBy: number; retryAfterMs: number | null; standings: readonly Standing[] }
-  /** A claim named a level that nobody has set, or too long ago: set it and try again. Nothing was taken. */
-  | { outcome: 'level-unknown'; level: string };
+  /**
+   * A claim named a level that was never set, or is too old: set it and try again. Nothing was taken. `version` is that
+   * of the level that is too old, null where none is stored.
+   */
+  | { outcome: 'level-unknown'; level: string; version: number | null };
 
 /** One for each claim, as it stands after the call. */
 export interface Standing {
@@ -90,11 +93,15 @@ export interface Standing {
 export type Settlement =
   /** Adds `delta` (may be negative; the count does not go below 0) if that window is still the running one. */
   | { kind: 'window'; name: string; windowStart: number; delta: number }
-  /** Lets a held entry live for `ttlMs` from now. */
-  | { kind: 'renew'; name: string; entry: string; ttlMs: number }
+  /** Lets a held entry live for `ttlMs` from now. One that is missing, because it expired or was lost, is added again. */
+  | { kind: 'renew'; name: string; entry: string; amount: number; ttlMs: number }
   | { kind: 'release'; name: string; entry: string }
-  /** Kept only over a lower version; an equal version renews its age. */
-  | { kind: 'level'; name: string; value: number; version: number; ttlMs: number };
+  /**
+   * Stored only over a lower version; an equal version renews its age. Without `replaces` only a level that is stored is
+   * changed. With null it is also stored where there is none. With the version that a reservation found too old, it
+   * replaces exactly that version, also with a lower one: the level was read after that version had been set.
+   */
+  | { kind: 'level'; name: string; value: number; version: number; ttlMs: number; replaces?: number | null };
 
 export interface StateSubscription {
   close(): Promise<void>;

@@ -336,8 +336,8 @@ function windowsAreSettled(given: Given): void {
     await state.settle('all', [
       { kind: 'release', name: 'h', entry: 'a' },
       { kind: 'window', name: 'tpm', windowStart, delta: 1 },
-      { kind: 'level', name: 'l', value: 4, version: 1, ttlMs: HOUR },
-      { kind: 'renew', name: 'g', entry: 'a', ttlMs: HOUR },
+      { kind: 'level', name: 'l', value: 4, version: 1, ttlMs: HOUR, replaces: null },
+      { kind: 'renew', name: 'g', entry: 'a', amount: 1, ttlMs: HOUR },
     ]);
     const asked = [heldClaim('h', 'b'), windowClaim('tpm'), heldClaim('g', 'b')];
     const levelled = heldClaim('i', 'b', { limit: { level: 'l', maxAgeMs: HOUR } });
@@ -371,7 +371,8 @@ function amountsStayExact(given: Given): void {
     const windowStart = standings[0]?.windowStart ?? 0;
     await state.settle('exact', [{ kind: 'window', name: 'w', windowStart, delta: MOST }]);
     expect(await usedBy(state, 'exact', window)).toBe(MOST);
-    await state.settle('exact', [{ kind: 'level', name: 'l', value: -MOST, version: MOST, ttlMs: 1_000 }]);
+    const level = { kind: 'level', name: 'l', value: -MOST, version: MOST, ttlMs: 1_000 } as const;
+    await state.settle('exact', [{ ...level, replaces: null }]);
     const levelled = { ...big, entry: 'c', limit: { level: 'l', maxAgeMs: HOUR } };
     expect(standingsOf(await state.reserve('exact', [levelled]))[0]?.limit).toBe(-MOST);
   });
@@ -474,11 +475,13 @@ function manyEntriesAtOnce(given: Given): void {
     expect(await state.reserve('many-level', [against(1)])).toEqual({
       outcome: 'level-unknown',
       level: 'money',
+      version: null,
     });
-    await state.settle('many-level', [{ kind: 'level', name: 'money', value: 7, version: 1, ttlMs: HOUR }]);
+    const level = { kind: 'level', name: 'money', value: 7, ttlMs: HOUR, replaces: null } as const;
+    await state.settle('many-level', [{ ...level, version: 1 }]);
     expect(await outcomes(state, 'many-level', [against(4), against(3)])).toBe('refused reserved');
     await advance(HOUR + SLACK);
-    await state.settle('many-level', [{ kind: 'level', name: 'money', value: 7, version: 2, ttlMs: HOUR }]);
+    await state.settle('many-level', [{ ...level, version: 2 }]);
     expect(await outcomes(state, 'many-level', [against(3)])).toBe('reserved');
   });
 
@@ -507,24 +510,26 @@ function heldEntriesEnd(given: Given): void {
     expect(await usedBy(state, 'end', asked)).toBe(0);
   });
 
-  test('renewing counts from now, by settling or by claiming again, and does not wake the dead', async () => {
+  test('renewing counts from now, by settling or by claiming again, and adds what is missing', async () => {
     const { state, advance } = given();
     const [a, b] = [heldClaim('renew', 'a'), heldClaim('renew', 'b')];
     await outcomes(state, 'renew', [a, b, heldClaim('renew', 'c')]);
+    const renewed = { kind: 'renew', name: 'renew', entry: 'a', amount: 7, ttlMs: HOUR } as const;
     advance(HOUR / 2);
-    await state.settle('renew', [{ kind: 'renew', name: 'renew', entry: 'a', ttlMs: HOUR }]);
+    // The amount of a living entry stays.
+    await state.settle('renew', [renewed]);
     await state.reserve('renew', [b]);
     advance(HOUR / 2);
     expect(await usedBy(state, 'renew', a)).toBe(2);
     advance(HOUR / 2);
-    await state.settle('renew', [{ kind: 'renew', name: 'renew', entry: 'a', ttlMs: HOUR }]);
-    expect(await usedBy(state, 'renew', a)).toBe(0);
+    await state.settle('renew', [renewed, { ...renewed, entry: 'never-held', amount: 3 }, renewed]);
+    expect(await usedBy(state, 'renew', a)).toBe(10);
   });
 
   test('renewing may shorten too', async () => {
     const { state, advance } = given();
     await state.reserve('shorten', [heldClaim('h', 'a')]);
-    await state.settle('shorten', [{ kind: 'renew', name: 'h', entry: 'a', ttlMs: SLACK }]);
+    await state.settle('shorten', [{ kind: 'renew', name: 'h', entry: 'a', amount: 1, ttlMs: SLACK }]);
     advance(SLACK);
     expect(await usedBy(state, 'shorten', heldClaim('h', 'a'))).toBe(0);
   });
@@ -533,13 +538,13 @@ function heldEntriesEnd(given: Given): void {
 function levelsLimit(given: Given): void {
   const limit = { level: 'balance', maxAgeMs: HOUR };
   const level = (value: number, version: number, ttlMs = 24 * HOUR) =>
-    ({ kind: 'level', name: 'balance', value, version, ttlMs }) as const;
+    ({ kind: 'level', name: 'balance', value, version, ttlMs, replaces: null }) as const;
 
   test('a level that nobody set is unknown, and nothing is taken, whoever else would refuse', async () => {
     const { state } = given();
     const claims = [windowClaim('rpm', { amount: 9 }), windowClaim('tpm'), heldClaim('hold', 'a', { limit })];
     const unknown = await state.reserve('unknown', claims);
-    expect(unknown).toEqual({ outcome: 'level-unknown', level: 'balance' });
+    expect(unknown).toEqual({ outcome: 'level-unknown', level: 'balance', version: null });
     expect(await usedBy(state, 'unknown', windowClaim('tpm'))).toBe(0);
   });
 
@@ -638,10 +643,11 @@ function inputContract(given: () => SharedState): void {
     const calls: Promise<unknown>[] = [
       state.settle('wrong', [{ kind: 'window', name: 'w', windowStart: 1, delta: Number.NaN }]),
       state.settle('wrong', [{ kind: 'window', name: 'w', windowStart: -1, delta: 1 }]),
-      state.settle('wrong', [{ kind: 'renew', name: 'h', entry: 'e', ttlMs: 0 }]),
+      state.settle('wrong', [{ kind: 'renew', name: 'h', entry: 'e', amount: 1, ttlMs: 0 }]),
       state.settle('wrong', [{ kind: 'release', name: 'h', entry: '' }]),
       state.settle('wrong', [{ kind: 'level', name: 'l', value: 0.5, version: 1, ttlMs: 1 }]),
       state.settle('wrong', [{ kind: 'level', name: 'l', value: 1, version: Number.NaN, ttlMs: 1 }]),
+      state.settle('wrong', [{ kind: 'level', name: 'l', value: 1, version: 1, ttlMs: 1, replaces: 0.5 }]),
       state.set('v', 'text', Number.NaN),
       state.set('', 'text', 1),
       state.set('v', 7 as unknown as string, 1),

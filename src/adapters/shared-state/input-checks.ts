@@ -71,6 +71,7 @@ export function checkSettlements(tag: string, settlements: readonly Settlement[]
         break;
       case 'renew':
         checkName('an entry', settlement.entry);
+        checkAmount(settlement.name, 'amount', settlement.amount);
         checkDuration(settlement.name, 'ttlMs', settlement.ttlMs);
         break;
       case 'release':
@@ -79,6 +80,7 @@ export function checkSettlements(tag: string, settlements: readonly Settlement[]
       case 'level':
         checkWhole(settlement.name, 'value', settlement.value);
         checkWhole(settlement.name, 'version', settlement.version);
+        checkWhole(settlement.name, 'replaces', settlement.replaces ?? 0);
         checkDuration(settlement.name, 'ttlMs', settlement.ttlMs);
         break;
     }

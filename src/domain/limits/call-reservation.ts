@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Settlement, SharedState } from '../../ports/shared-state.ts';
 import { HELD_MS, type HeldLevel, settlementOf } from './claims.ts';
+import type { HoldingCall, RunningHolds } from './running-holds.ts';
 
 /** What one admitted call holds. It ends once. */
 export interface CallReservation {
@@ -16,10 +17,13 @@ export interface CallReservation {
 interface HeldEntry {
   readonly name: string;
   readonly entry: string;
+  readonly amount: number;
 }
 
 interface ReservationParts {
+  /** Where it was reserved: shared state, or the process's own while that is unavailable. */
   readonly state: SharedState;
+  readonly sharedState: SharedState;
   readonly tag: string;
   /** Null where the key has no such limit. */
   readonly callInFlight: HeldEntry | null;
@@ -37,6 +41,7 @@ interface ReservationParts {
   readonly clock: Clock;
   readonly noteUnsettled: UnsettledNotice;
   readonly settleTogether: SettleTogether;
+  readonly running: Pick<RunningHolds, 'add' | 'remove'>;
 }
 
 type SettleTogether = (state: SharedState, tag: string, settlements: readonly Settlement[]) => Promise<void>;
@@ -52,50 +57,78 @@ const RELEASE_AGAIN_MS = 5_000;
 const MOST_RELEASES = HELD_MS / RELEASE_AGAIN_MS;
 
 export function createReservation(parts: ReservationParts): CallReservation {
-  const { state, tag, callInFlight, credits, estimate, clock, noteUnsettled, settleTogether } = parts;
+  const { state, sharedState, tag, credits, estimate, clock, noteUnsettled, settleTogether, running } = parts;
+  let { callInFlight } = parts;
   let timer: Timer | null = null;
+  /** Its renewals were sent to shared state too, which was unavailable when the call began. */
+  let isAlsoShared = false;
+  const call: HoldingCall = {
+    renewals() {
+      isAlsoShared = state !== sharedState;
+      const held = callInFlight === null ? credits : [...credits, callInFlight];
+      return held.map(renewed);
+    },
+  };
 
   function renewLater(renewal: number): void {
-    if ((callInFlight === null && credits.length === 0) || renewal > MOST_RENEWALS) return;
     timer = clock.after(RENEW_MS, () => {
-      const renewals = [...credits, ...(callInFlight === null ? [] : [callInFlight])].map(renewed);
+      const renewals = call.renewals();
       state.settle(tag, renewals).catch(() => {});
-      renewLater(renewal + 1);
+      if (isAlsoShared) sharedState.settle(tag, renewals).catch(() => {});
+      if (renewal < MOST_RENEWALS) renewLater(renewal + 1);
+      else running.remove(tag, call);
     });
+  }
+
+  function stopRenewing(): void {
+    timer?.cancel();
+    running.remove(tag, call);
   }
 
   /** A release and a level may be sent twice, a correction of a window may not. */
   async function giveBack(once: readonly Settlement[], repeatable: readonly Settlement[]): Promise<void> {
     const all = once.length === 0 ? repeatable : [...once, ...repeatable];
     if (all.length === 0) return;
+    if (isAlsoShared) void giveBackTo(sharedState, repeatable, repeatable);
+    await giveBackTo(state, all, repeatable);
+  }
+
+  async function giveBackTo(
+    place: SharedState,
+    all: readonly Settlement[],
+    repeatable: readonly Settlement[],
+  ): Promise<void> {
     try {
-      await settleTogether(state, tag, all);
+      await settleTogether(place, tag, all);
     } catch (error) {
       // Too strict for a while, never too lax.
       noteUnsettled(error);
-      giveBackLater(repeatable, 1);
+      giveBackLater(place, repeatable, 1);
     }
   }
 
-  function giveBackLater(repeatable: readonly Settlement[], release: number): void {
+  function giveBackLater(place: SharedState, repeatable: readonly Settlement[], release: number): void {
     if (repeatable.length === 0 || release >= MOST_RELEASES) return;
     clock.after(RELEASE_AGAIN_MS, () => {
-      settleTogether(state, tag, repeatable).catch(() => giveBackLater(repeatable, release + 1));
+      settleTogether(place, tag, repeatable).catch(() => giveBackLater(place, repeatable, release + 1));
     });
   }
 
   async function giveBackCredits(committed: Promise<readonly HeldLevel[]>): Promise<void> {
     try {
       const levels = await committed;
-      timer?.cancel();
+      stopRenewing();
       await giveBack([], [...credits.map(released), ...levels.map(settlementOf)]);
     } catch {
       // Nobody can say any more what it cost: the holds end by themselves.
-      timer?.cancel();
+      stopRenewing();
     }
   }
 
-  renewLater(1);
+  if (callInFlight !== null || credits.length > 0) {
+    running.add(tag, call);
+    renewLater(1);
+  }
   return {
     async end(tokens, levels) {
       const once: Settlement[] = [];
@@ -104,10 +137,12 @@ export function createReservation(parts: ReservationParts): CallReservation {
       if (delta !== 0) once.push({ kind: 'window', name, windowStart, delta });
       estimate.onCorrected?.(delta);
       const repeatable: Settlement[] = callInFlight === null ? [] : [released(callInFlight)];
+      // A renewal would take the place anew.
+      callInFlight = null;
       if (levels instanceof Promise) {
         void giveBackCredits(levels);
       } else {
-        timer?.cancel();
+        stopRenewing();
         for (const entry of credits) repeatable.push(released(entry));
         for (const level of levels) repeatable.push(settlementOf(level));
       }
@@ -139,7 +174,7 @@ export function createSettleTogether(ownState: SharedState | null = null): Settl
     const settlements: Settlement[] = [];
     const settled = Promise.resolve().then(() => {
       if (byTag.get(tag) === batch) byTag.delete(tag);
-      const levels = ownState === null || state === ownState ? [] : settlements.filter(isLevel);
+      const levels = ownState === null || state === ownState ? [] : levelsToKeep(settlements);
       // In this process's memory: it has no way to fail but being closed.
       if (levels.length > 0) ownState?.settle(tag, levels).catch(() => {});
       return state.settle(tag, settlements);
@@ -182,11 +217,13 @@ function released({ name, entry }: HeldEntry): Settlement {
   return { kind: 'release', name, entry };
 }
 
-function renewed({ name, entry }: HeldEntry): Settlement {
-  return { kind: 'renew', name, entry, ttlMs: HELD_MS };
+function renewed({ name, entry, amount }: HeldEntry): Settlement {
+  return { kind: 'renew', name, entry, amount, ttlMs: HELD_MS };
 }
 
-const isLevel = ({ kind }: Settlement) => kind === 'level';
+function levelsToKeep(settlements: readonly Settlement[]): readonly Settlement[] {
+  return settlements.flatMap((one) => (one.kind === 'level' ? [{ ...one, replaces: null }] : []));
+}
 
 /** What goes into the same window goes as one sum, and of a level only the newest. */
 function addSettlement(settlements: Settlement[], settlement: Settlement): void {

@@ -17,8 +17,10 @@ export interface KeyLimits {
  * less than one amount.
  */
 export interface CreditHold {
-  /** Of the level, and of what is held against it, among those of the company. */
+  /** Of what is held, among that of the company. */
   readonly name: string;
+  /** The name of the level that it is held against. */
+  readonly level: string;
   readonly amount: number;
   /** An older level is read again before it is used. */
   readonly maxAgeMs: number;
@@ -45,6 +47,8 @@ export interface StatePlaceParts {
   readonly log: Log;
   /** The part of each limit that this process grants while it limits by itself, above 0 and at most 1. */
   readonly ownShare?: number;
+  /** Shared state answers again after this process has limited by itself. */
+  readonly onTogether?: () => void;
 }
 
 export interface StatePlace {
@@ -105,35 +109,61 @@ export function claimsWithHolds(
   if (holds.length === 0) return others;
   const claims: Claim[] = [];
   for (const hold of holds) {
-    const limit = { level: hold.name, maxAgeMs: ageOf(hold) };
+    const limit = { level: hold.level, maxAgeMs: ageOf(hold) };
     const { name, amount } = hold;
     claims.push({ kind: 'held', name, entry: callId, amount, ttlMs: HELD_MS, rule: 'room', limit });
   }
   return claims.concat(others);
 }
 
+/** A level of the database is older than one that it had committed before: it was restored, or lost commits. */
+export interface LevelSteppedBack {
+  readonly tag: string;
+  readonly level: string;
+  readonly knownVersion: number;
+  readonly readVersion: number;
+}
+
 /**
  * Sets the levels that the state did not know and reserves again. Where they cannot be read, the last ones known
  * serve for the time of grace; without any, null: then nobody knows whether the call may be paid for, and it is
  * not admitted.
+ *
+ * A level that was found too old was set after its commit and before this read, so the database must answer with that
+ * version or a higher one. Where it does not it has lost commits, and what it says now is the truth: it replaces the
+ * version that was found. Each refusal names one such level, hence an attempt more for each further hold.
  */
 export async function reserveAfterReading(
   place: StatePlace,
   wanted: HoldsToReserve,
   refused: Reserved,
+  onSteppedBack: (back: LevelSteppedBack) => void,
 ): Promise<Reserved | null> {
-  let { state } = refused;
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
-    const read = await Promise.all(wanted.holds.map((hold) => hold.read()));
+  const { tag, holds } = wanted;
+  let { state, reservation } = refused;
+  let found = new Map<string, number>();
+  for (let attempt = 1; attempt < MOST_ATTEMPTS + holds.length; attempt += 1) {
+    if (reservation.outcome === 'level-unknown' && reservation.version !== null) {
+      found.set(reservation.level, reservation.version);
+    }
+    const read = await Promise.all(holds.map((hold) => hold.read()));
     const levels = read.filter((level) => level !== null);
+    const settlements = levels.map((level) => ({
+      ...settlementOf(level),
+      replaces: found.get(level.name) ?? null,
+    }));
     // A state that fails here fails below too, and the other one takes its place.
-    if (levels.length > 0) await state.settle(wanted.tag, levels.map(settlementOf)).catch(() => {});
-    const isAway = levels.length < wanted.holds.length;
-    const claims = claimsWithHolds(wanted, isAway ? ageWithGrace : freshAge);
-    const reserved = await place.reserve(wanted.tag, claims);
+    if (levels.length > 0) await state.settle(tag, settlements).catch(() => {});
+    for (const { name: level, version: readVersion } of levels) {
+      const knownVersion = found.get(level) ?? readVersion;
+      if (knownVersion > readVersion) onSteppedBack({ tag, level, knownVersion, readVersion });
+    }
+    const isAway = levels.length < holds.length;
+    const reserved = await place.reserve(tag, claimsWithHolds(wanted, isAway ? ageWithGrace : freshAge));
     if (reserved.reservation.outcome !== 'level-unknown') return reserved;
     if (isAway && reserved.state === state) return null;
-    ({ state } = reserved);
+    if (reserved.state !== state) found = new Map();
+    ({ state, reservation } = reserved);
   }
   return null;
 }
@@ -155,14 +185,17 @@ const LEFT_ALONE_MS = 1_000;
  * on; where the shares of all processes are more than one in sum, limits loosen by that much.
  */
 export function createStatePlace(parts: StatePlaceParts): StatePlace {
-  const { sharedState, ownState, clock, log, ownShare = 1 } = parts;
+  const { sharedState, ownState, clock, log, ownShare = 1, onTogether = () => {} } = parts;
   let leftAloneUntil = 0;
   return {
     async reserve(tag, claims) {
       if (leftAloneUntil === 0 || clock.now() >= leftAloneUntil) {
         try {
           const reservation = await sharedState.reserve(tag, claims);
-          if (leftAloneUntil !== 0) log.info('limits are kept by all processes together again');
+          if (leftAloneUntil !== 0) {
+            log.info('limits are kept by all processes together again');
+            onTogether();
+          }
           leftAloneUntil = 0;
           return { reservation, state: sharedState };
         } catch (error) {

@@ -29,6 +29,7 @@ function given(processes = 1, level = BALANCE) {
   };
   const hold = (amount: number): CreditHold => ({
     name: 'balance',
+    level: 'balance',
     amount,
     maxAgeMs: 3_600_000,
     graceMs: 3_600_000,

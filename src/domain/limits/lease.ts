@@ -101,7 +101,7 @@ export function leaseClaims(key: KeyLimits, hold: CreditHold, entry: string, siz
   const { count, tokensEach, creditsEach } = size;
   const many = { kind: 'held-many', entry, count, ttlMs: HELD_MS } as const;
   const claims: Claim[] = [
-    { ...many, name: hold.name, amount: creditsEach, limit: { level: hold.name, maxAgeMs: hold.maxAgeMs } },
+    { ...many, name: hold.name, amount: creditsEach, limit: { level: hold.level, maxAgeMs: hold.maxAgeMs } },
     windowClaim(requestsName(key), key.requestsPerMinute, count),
     windowClaim(tokensName(key), key.tokensPerMinute, count * tokensEach),
   ];

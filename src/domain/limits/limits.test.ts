@@ -4,7 +4,13 @@ import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { type CreditHold, createStatePlace, estimateTokens, type HeldLevel } from './claims.ts';
+import {
+  type CreditHold,
+  createStatePlace,
+  estimateTokens,
+  type HeldLevel,
+  type LevelSteppedBack,
+} from './claims.ts';
 import { createAddressCount, createLimits, type KeyLimits } from './limits.ts';
 
 const LEVEL = { name: 'balance', value: 1_000, version: 1, ttlMs: 60_000 };
@@ -143,7 +149,14 @@ describe('limits of keys and addresses', () => {
     let isAway = true;
     const { limits, clock, entries } = given(6, () => isAway, 0.5);
     const holds = [
-      { name: 'balance', amount: 900, maxAgeMs: 1_000, graceMs: 1_000, read: async () => LEVEL },
+      {
+        name: 'balance',
+        level: 'balance',
+        amount: 900,
+        maxAgeMs: 1_000,
+        graceMs: 1_000,
+        read: async () => LEVEL,
+      },
     ];
     const wide = { ...key, requestsPerMinute: 6, maxCallsInFlight: 1 };
     expect((await limits.reserve(wide, 'c1', 10, holds)).outcome).toBe('admitted');
@@ -172,6 +185,7 @@ describe('limits of keys and addresses', () => {
     const { limits } = given(0, () => isAway);
     const unread = {
       name: 'balance',
+      level: 'balance',
       amount: 600,
       maxAgeMs: 60_000,
       graceMs: 60_000,
@@ -292,7 +306,16 @@ describe('credits that a call holds', () => {
       settle: (...words) => (outage.shared || outage.settles ? away() : real.settle(...words)),
     };
     const ownState = createInProcessState({ clock, log });
-    const limits = createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute: 0 });
+    const steppedBack: LevelSteppedBack[] = [];
+    const onSteppedBack = (back: LevelSteppedBack) => void steppedBack.push(back);
+    const limits = createLimits({
+      sharedState,
+      ownState,
+      clock,
+      log,
+      addressRequestsPerMinute: 0,
+      onSteppedBack,
+    });
     const account = { value: 100, version: 1, reads: 0 };
     const level = (): HeldLevel => ({
       name: 'balance',
@@ -302,6 +325,7 @@ describe('credits that a call holds', () => {
     });
     const hold = (amount: number): CreditHold => ({
       name: 'balance',
+      level: 'balance',
       amount,
       maxAgeMs: 5_000,
       graceMs: TTL_MS,
@@ -326,7 +350,7 @@ describe('credits that a call holds', () => {
       return [level()];
     };
     const held = () => heldIn(real);
-    return { limits, held, clock, entries, outage, account, level, start, begin, charge };
+    return { limits, held, clock, entries, outage, account, level, start, begin, charge, steppedBack };
   }
 
   describe('G-29 what a call holds', () => {
@@ -396,7 +420,7 @@ describe('credits that a call holds', () => {
         addressRequestsPerMinute: 0,
       });
       const read = async () => ({ name: 'balance', value: 1, version: 1, ttlMs: TTL_MS });
-      const hold = { name: 'balance', amount: 5, maxAgeMs: 5_000, graceMs: TTL_MS, read };
+      const hold = { name: 'balance', level: 'balance', amount: 5, maxAgeMs: 5_000, graceMs: TTL_MS, read };
       await other.reserve(key, 'call', 0, [hold]);
       await clock.advance(89_000);
       expect(await heldIn(state)).toBe(5);
@@ -415,6 +439,44 @@ describe('credits that a call holds', () => {
       expect(await held()).toBe(100);
       await clock.advance(5_000);
       expect(await held()).toBe(0);
+    });
+  });
+
+  describe('a database that was restored or lost its last commits', () => {
+    test('is believed as soon as a level is read again, and no call fails for it', async () => {
+      const { begin, start, charge, clock, account, steppedBack } = given();
+      for (let call = 0; call < 5; call += 1) await (await begin(10)).end(0, charge(10));
+      expect(account).toMatchObject({ value: 50, version: 6 });
+      Object.assign(account, { value: 30, version: 2 });
+      // Until the level that was known is too old it serves on.
+      expect((await start(1)).outcome).toBe('admitted');
+      expect(steppedBack).toEqual([]);
+      await clock.advance(5_001);
+      expect((await start(40)).outcome).toBe('admitted');
+      expect(steppedBack).toEqual([{ tag: 'company-1', level: 'balance', knownVersion: 6, readVersion: 2 }]);
+      expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 30 });
+    });
+
+    test('is believed too where its version has come up to the one that was known', async () => {
+      const { begin, start, charge, clock, account } = given();
+      for (let call = 0; call < 5; call += 1) await (await begin(10)).end(0, charge(10));
+      Object.assign(account, { value: 0, version: 5 });
+      const call = await begin(1);
+      // The same version, 6, with another balance: the one that was known stays until it is too old.
+      await call.end(0, charge(1));
+      expect((await start(1)).outcome).toBe('admitted');
+      await clock.advance(5_001);
+      expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: -1 });
+    });
+
+    test('whose charges of running calls come late does not undo what was committed since', async () => {
+      const { begin, start, charge, clock, account } = given();
+      for (let call = 0; call < 5; call += 1) await (await begin(10)).end(0, charge(10));
+      Object.assign(account, { value: 30, version: 2 });
+      await clock.advance(5_001);
+      const call = await begin(1);
+      await call.end(0, charge(30));
+      expect(await start(1)).toMatchObject({ outcome: 'not-payable', level: 0 });
     });
   });
 

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { Reservation, SharedState, Standing } from '../../ports/shared-state.ts';
+import type { Reservation, SharedState, Standing, StateSubscription } from '../../ports/shared-state.ts';
 import {
   type CallReservation,
   createReservation,
@@ -13,6 +13,7 @@ import {
   inFlightName,
   type KeyLimits,
   keyClaims,
+  type LevelSteppedBack,
   MINUTE_MS,
   requestsName,
   reserveAfterReading,
@@ -23,6 +24,7 @@ import {
 } from './claims.ts';
 import { createKeyLeases } from './key-leases.ts';
 import { type InHand, NOTHING_IN_HAND, type Slot } from './lease.ts';
+import { createRunningHolds } from './running-holds.ts';
 
 export type { KeyLimits } from './claims.ts';
 
@@ -61,6 +63,10 @@ export interface Limits {
   look(key: KeyLimits): Promise<KeyAllowances>;
   /** Shared state is away, and this process limits by itself. */
   isAlone(): boolean;
+  /** From now on what running calls hold is stored again as soon as shared state has lost it. */
+  listen(newId: string): Promise<StateSubscription>;
+  /** How many holds were stored again because shared state may have lost them. */
+  restoredHolds(): number;
 }
 
 interface LimitsParts extends StatePlaceParts {
@@ -68,6 +74,7 @@ interface LimitsParts extends StatePlaceParts {
   readonly addressRequestsPerMinute: number;
   /** Where shared state is on another machine or serves many: calls that come fast are counted ahead. */
   readonly countsAhead?: boolean;
+  readonly onSteppedBack?: (back: LevelSteppedBack) => void;
 }
 
 type AddressOutcome = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
@@ -81,10 +88,11 @@ const IN_ORDER: readonly KeyLimitName[] = ['requests', 'tokens', 'calls in fligh
 
 export function createLimits(parts: LimitsParts): Limits {
   const { clock, log, addressRequestsPerMinute } = parts;
-  const place = createStatePlace(parts);
   const settleTogether = createSettleTogether(parts.ownState);
   const noteUnsettled = createUnsettledNotice(clock, log);
-  const { sharedState, countsAhead = false } = parts;
+  const { sharedState, countsAhead = false, onSteppedBack = () => {} } = parts;
+  const running = createRunningHolds({ sharedState, clock, log });
+  const place = createStatePlace({ ...parts, onTogether: running.restoreNow });
   const leases = countsAhead ? createKeyLeases({ sharedState, clock, isAlone: place.isAlone }) : null;
 
   /** `counted`: the tokens that the window has for it; `own`: those that the call was estimated at. */
@@ -93,11 +101,12 @@ export function createLimits(parts: LimitsParts): Limits {
     holds: readonly CreditHold[],
     { state, entry, windowStart, counted, own }: Counted,
   ): CallReservation {
-    const held = ({ name }: { name: string }) => ({ name, entry });
+    const held = ({ name, amount }: { name: string; amount: number }) => ({ name, entry, amount });
     return createReservation({
       state,
+      sharedState,
       tag: key.companyId,
-      callInFlight: key.maxCallsInFlight === null ? null : held({ name: inFlightName(key) }),
+      callInFlight: key.maxCallsInFlight === null ? null : held({ name: inFlightName(key), amount: 1 }),
       credits: holds.map(held),
       estimate: {
         name: tokensName(key),
@@ -109,6 +118,7 @@ export function createLimits(parts: LimitsParts): Limits {
       clock,
       noteUnsettled,
       settleTogether,
+      running,
     });
   }
 
@@ -130,7 +140,12 @@ export function createLimits(parts: LimitsParts): Limits {
       const wanted = { tag, callId, holds, others: keyClaims(key, callId, tokens) };
       let reserved = await place.reserve(tag, claimsWithHolds(wanted));
       if (reserved.reservation.outcome === 'level-unknown') {
-        const again = await reserveAfterReading(place, wanted, reserved);
+        const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
+        // Before a level is set: with one, calls are admitted as if holds that are missing were free.
+        if (isMissing) await running.restoreIfLost(callId);
+        const again = await reserveAfterReading(place, wanted, reserved, onSteppedBack);
+        // It may have been lost between the two.
+        if (isMissing) void running.restoreIfLost(callId);
         if (again === null) return { outcome: 'unknown-level' };
         reserved = again;
       }
@@ -153,6 +168,8 @@ export function createLimits(parts: LimitsParts): Limits {
       return allowancesOf(key, reservation, 0);
     },
     isAlone: place.isAlone,
+    listen: running.listen,
+    restoredHolds: running.restoredCount,
   };
 }
 

@@ -63,21 +63,24 @@ export async function openModelParts(opening: Opening): Promise<ModelParts> {
   const asking = { models, upstream, breakers, secrets, clock, log, answerTimeoutMs: idleTimeoutMs };
   const ownState = createInProcessState({ clock, log });
   const { addressRequestsPerMinute, limitShareAlone: ownShare } = configuration;
+  const limits = createLimits({
+    sharedState,
+    ownState,
+    clock,
+    log,
+    ownShare,
+    addressRequestsPerMinute,
+    countsAhead: configuration.redis !== null,
+  });
+  const lostHolds = await limits.listen(secrets.newId());
+  opening.whenClosing('lost holds', lostHolds.close);
   return {
     models,
     upstream,
     breakers,
     standings,
     holds: createCreditHolds({ database, clock, log }),
-    limits: createLimits({
-      sharedState,
-      ownState,
-      clock,
-      log,
-      ownShare,
-      addressRequestsPerMinute,
-      countsAhead: configuration.redis !== null,
-    }),
+    limits,
     reader,
     parser: createTextParser({ ...asking, engine, countTokens: openTokenCount() }),
   };

@@ -110,6 +110,12 @@ function ownMetrics(
       calls.hasRoom() ? 1 : 0,
     ),
     {
+      name: 'turnpike_holds_restored_total',
+      help: 'Holds of running calls stored again because Redis may have lost them.',
+      type: 'counter',
+      samples: [{ value: limits.restoredHolds() }],
+    },
+    {
       name: 'turnpike_call_notes_dropped_total',
       help: 'Rows of refusals and reads that could not be written.',
       type: 'counter',

@@ -69,12 +69,20 @@ function randomSettlement(random: Random, starts: ReadonlyMap<string, number>): 
     case 0:
       return { kind: 'window', name, windowStart: starts.get(name) ?? 0, delta: random.below(12) - 6 };
     case 1:
-      return { kind: 'renew', name, entry, ttlMs: duration(random) };
+      return { kind: 'renew', name, entry, amount: random.below(6), ttlMs: duration(random) };
     case 2:
       return { kind: 'release', name, entry };
     default: {
       const [value, version] = [random.below(20) - 4, random.below(8)];
-      return { kind: 'level', name: random.pick(['x', 'y']), value, version, ttlMs: duration(random) };
+      const replaces = random.pick([undefined, null, random.below(8)]);
+      const level = {
+        kind: 'level',
+        name: random.pick(['x', 'y']),
+        value,
+        version,
+        ttlMs: duration(random),
+      } as const;
+      return replaces === undefined ? level : { ...level, replaces };
     }
   }
 }

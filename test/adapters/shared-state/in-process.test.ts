@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createExpiringMap } from '../../../src/adapters/shared-state/in-process/expiring-maps.ts';
 import { createInProcessState } from '../../../src/adapters/shared-state/in-process.ts';
 import { ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
+import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { stoppedClock } from '../../doubles/stopped-clock.ts';
 
@@ -11,6 +12,7 @@ async function open() {
 }
 
 sharedStateContract('in process', open);
+levelsContract('in process', open);
 
 describe('in process', () => {
   test('a step has one time, however long it takes: all its windows begin and end together', async () => {

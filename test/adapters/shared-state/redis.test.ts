@@ -4,6 +4,7 @@ import { readRedisAddress } from '../../../src/adapters/shared-state/redis/addre
 import { openLink, type RedisLink } from '../../../src/adapters/shared-state/redis/connection.ts';
 import { openRedisState } from '../../../src/adapters/shared-state/redis.ts';
 import { failureOf, ignore, sharedStateContract } from '../../contracts/shared-state.contract.ts';
+import { levelsContract } from '../../contracts/shared-state-levels.contract.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
 import { givenRedis } from '../../services/given.ts';
 import { describeRedis, useRedis } from '../../setup/use-redis.ts';
@@ -77,6 +78,7 @@ describe('shared state on Redis', () => {
     afterAll(() => admin.close());
 
     sharedStateContract('Redis', open);
+    levelsContract('Redis', open);
 
     const window = { kind: 'window', name: 'rpm', amount: 1, limit: 50, windowMs: 3_600_000 } as const;
     const held = {
@@ -108,7 +110,14 @@ describe('shared state on Redis', () => {
 
     test('every key clears itself up, and what is released is gone at once', async () => {
       const { state, prefix, close } = await open();
-      const level = { kind: 'level', name: 'l', value: 9, version: 1, ttlMs: 3_600_000 } as const;
+      const level = {
+        kind: 'level',
+        name: 'l',
+        value: 9,
+        version: 1,
+        ttlMs: 3_600_000,
+        replaces: null,
+      } as const;
       const claims = [
         window,
         { ...held, entry: 'a' },
@@ -118,7 +127,7 @@ describe('shared state on Redis', () => {
       const windowStart = reserved.outcome === 'reserved' ? reserved.standings[0]?.windowStart : undefined;
       await state.settle('t', [
         level,
-        { kind: 'renew', name: 'calls', entry: 'a', ttlMs: 7_200_000 },
+        { kind: 'renew', name: 'calls', entry: 'a', amount: 1, ttlMs: 7_200_000 },
         { kind: 'window', name: 'rpm', windowStart: windowStart ?? 0, delta: 1 },
       ]);
       // A shorter entry beside a longer one must not take the longer one with it.
@@ -147,7 +156,9 @@ describe('shared state on Redis', () => {
 
     test('all keys of a tag have it in braces, so that a cluster keeps them in one slot', async () => {
       const { state, prefix, close } = await open();
-      await state.settle('company-7', [{ kind: 'level', name: 'l', value: 9, version: 1, ttlMs: 60_000 }]);
+      await state.settle('company-7', [
+        { kind: 'level', name: 'l', value: 9, version: 1, ttlMs: 60_000, replaces: null },
+      ]);
       const limit = { level: 'l', maxAgeMs: 60_000 };
       await state.reserve('company-7', [window, { ...held, entry: 'a', limit }]);
       const slots = (await keysUnder(prefix)).map((key) => admin.send('CLUSTER', ['KEYSLOT', key]));

@@ -46,7 +46,8 @@ function reserve(stores: Stores, tag: string, claims: readonly Claim[]): Reserva
     const known =
       typeof limit === 'number' ? limit : stores.levels.value(keyOf(tag, limit.level), limit.maxAgeMs);
     if (known === null) {
-      return { outcome: 'level-unknown', level: typeof limit === 'number' ? '' : limit.level };
+      const level = typeof limit === 'number' ? '' : limit.level;
+      return { outcome: 'level-unknown', level, version: stores.levels.version(keyOf(tag, level)) };
     }
     limits.push(known);
   }
@@ -112,7 +113,7 @@ function settle({ windows, held, levels }: Stores, tag: string, settlement: Sett
       windows.correct(key, settlement.windowStart, settlement.delta);
       return;
     case 'renew':
-      held.renew(key, settlement.entry, settlement.ttlMs);
+      held.renew(key, settlement.entry, settlement.amount, settlement.ttlMs);
       return;
     case 'release':
       held.release(key, settlement.entry);
@@ -148,7 +149,8 @@ interface HeldEntries {
   standing(key: string, entry: string): { sum: number; ofEntry: number | null };
   /** Adds the entry, or puts the new amount and expiry in place of its old ones. */
   hold(key: string, entry: string, amount: number, ttlMs: number): void;
-  renew(key: string, entry: string, ttlMs: number): void;
+  /** Adds the entry where it does not live. */
+  renew(key: string, entry: string, amount: number, ttlMs: number): void;
   release(key: string, entry: string): void;
 }
 
@@ -179,30 +181,35 @@ function createHeldEntries({ now }: { now: () => number }): HeldEntries {
     account.lastExpiry = Math.max(account.lastExpiry, expiresAt);
   }
 
+  function hold(key: string, entry: string, amount: number, ttlMs: number): void {
+    const expiresAt = now() + ttlMs;
+    const account = living(key) ?? {
+      entries: new Map<string, Entry>(),
+      sum: 0,
+      nextExpiry: expiresAt,
+      lastExpiry: expiresAt,
+    };
+    account.sum += amount - (account.entries.get(entry)?.amount ?? 0);
+    account.entries.set(entry, { amount, expiresAt });
+    expectExpiry(account, expiresAt);
+    accounts.set(key, account);
+  }
+
   return {
     standing(key, entry) {
       const account = living(key);
       return { sum: account?.sum ?? 0, ofEntry: account?.entries.get(entry)?.amount ?? null };
     },
 
-    hold(key, entry, amount, ttlMs) {
-      const expiresAt = now() + ttlMs;
-      const account = living(key) ?? {
-        entries: new Map<string, Entry>(),
-        sum: 0,
-        nextExpiry: expiresAt,
-        lastExpiry: expiresAt,
-      };
-      account.sum += amount - (account.entries.get(entry)?.amount ?? 0);
-      account.entries.set(entry, { amount, expiresAt });
-      expectExpiry(account, expiresAt);
-      accounts.set(key, account);
-    },
+    hold,
 
-    renew(key, entry, ttlMs) {
+    renew(key, entry, amount, ttlMs) {
       const account = living(key);
       const known = account?.entries.get(entry);
-      if (!account || !known) return;
+      if (!account || !known) {
+        if ((account?.sum ?? 0) + amount <= Number.MAX_SAFE_INTEGER) hold(key, entry, amount, ttlMs);
+        return;
+      }
       known.expiresAt = now() + ttlMs;
       expectExpiry(account, known.expiresAt);
     },

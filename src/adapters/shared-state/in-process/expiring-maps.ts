@@ -104,10 +104,19 @@ interface Level {
   readonly expiresAt: number;
 }
 
+interface NewLevel {
+  readonly value: number;
+  readonly version: number;
+  readonly ttlMs: number;
+  readonly replaces?: number | null;
+}
+
 export interface Levels {
   /** Null where nobody has set it, or too long ago. */
   value(key: string, maxAgeMs: number): number | null;
-  set(key: string, level: { value: number; version: number; ttlMs: number }): void;
+  /** Of the level that is stored, however old. */
+  version(key: string): number | null;
+  set(key: string, level: NewLevel): void;
 }
 
 export function createLevels({ now }: { now: () => number }): Levels {
@@ -118,8 +127,12 @@ export function createLevels({ now }: { now: () => number }): Levels {
       return known && now() - known.setAt <= maxAgeMs ? known.value : null;
     },
 
-    set(key, { value, version, ttlMs }) {
-      const known = levels.get(key);
+    version: (key) => levels.get(key)?.version ?? null,
+
+    set(key, { value, version, ttlMs, replaces }) {
+      const stored = levels.get(key);
+      if (!stored && replaces === undefined) return;
+      const known = stored?.version === replaces ? undefined : stored;
       if (known && known.version > version) return;
       // One version has one value: the value known under it stays.
       const kept = known?.version === version ? known.value : value;

@@ -14,12 +14,14 @@ import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
  * 'r' room), entry, amount, ttlMs, limit, with one key; or the rule as a capital with maxAgeMs for the limit,
  * and the level's key after the first; or 'm' ('M' with a level), entry, amount, ttlMs, limit, count.
  * The reply is flat: outcome (0 reserved, 1 refused, 2 level unknown), the claim's place, the wait (-1 none),
- * then for each claim: used, start, wait until the end for a window; used, limit, 0 for what is held.
+ * then for each claim: used, start, wait until the end for a window; used, limit, 0 for what is held. With an unknown
+ * level it is: 2, the claim's place, and the version of the level that is too old, where one is stored.
  */
 export const reserveScript = defineScript(`
 local MOST = 9007199254740991
 local reply, takings = {0, -1, -1}, {}
 local key, arg = 1, 2
+local staleVersion = nil
 
 local function refuse(retryAfter)
   if reply[1] == 0 then reply[1], reply[2], reply[3] = 1, #takings, retryAfter end
@@ -42,12 +44,13 @@ local function readWindow()
   key, arg = key + 1, arg + 4
 end
 
--- Nil where nobody has set it, or too long ago.
+-- Nil where it was never set, or too long ago; then the version of what is stored, if anything.
 local function readLevel(level, maxAge)
   local stored = redis.call('GET', level)
   if not stored then return nil end
-  local value, _, setAt, expires = struct.unpack('dddd', stored)
-  if now >= expires or now - setAt > maxAge then return nil end
+  local value, version, setAt, expires = struct.unpack('dddd', stored)
+  if now >= expires then return nil end
+  if now - setAt > maxAge then return nil, version end
   return value
 end
 
@@ -65,7 +68,7 @@ local function readHeld()
   local limit = tonumber(ARGV[arg + 4])
   if rule == 'F' or rule == 'R' or rule == 'M' then
     key = key + 1
-    limit = readLevel(KEYS[key], limit)
+    limit, staleVersion = readLevel(KEYS[key], limit)
     if not limit then return false end
   end
   dropEnded(set)
@@ -128,7 +131,7 @@ while ARGV[arg] do
   if ARGV[arg] == 'w' then
     readWindow()
   elseif not readHeld() then
-    return {2, #takings}
+    return {2, #takings, staleVersion}
   end
 end
 
@@ -171,11 +174,13 @@ export function reserveCall(keys: TagKeys, claims: readonly Claim[]): { keys: st
 }
 
 export function readReservation(reply: readonly number[], claims: readonly Claim[]): Reservation {
-  const [outcome, place = -1, wait = -1] = reply;
+  const [outcome, place = -1, third] = reply;
   if (outcome === 2) {
     const limit = claims[place]?.limit;
-    return { outcome: 'level-unknown', level: typeof limit === 'object' ? limit.level : '' };
+    const level = typeof limit === 'object' ? limit.level : '';
+    return { outcome: 'level-unknown', level, version: third ?? null };
   }
+  const wait = third ?? -1;
   const standings = claims.map((claim, index) => readStanding(reply, claim, 3 + 3 * index));
   if (outcome === 0) return { outcome: 'reserved', standings };
   return { outcome: 'refused', refusedBy: place, retryAfterMs: wait < 0 ? null : wait, standings };

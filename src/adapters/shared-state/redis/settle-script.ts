@@ -3,7 +3,8 @@ import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
 
 /**
  * How things are stored is told in reserve-script.ts. One key for each settlement, and after the offset:
- * 'w' windowStart delta; 'n' entry ttlMs (renew); 'x' entry (release); 'l' value version ttlMs.
+ * 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' entry (release); 'l' value version ttlMs replaces, the
+ * last one '-' where only a stored level is changed, 'none' where it is also stored anew.
  */
 export const settleScript = defineScript(`
 local MOST = 9007199254740991
@@ -18,10 +19,16 @@ local function settleWindow(key, start, delta)
   redis.call('SET', key, struct.pack('ddd', running, ends, used), 'KEEPTTL')
 end
 
-local function renew(set, entry, ttl)
-  local expires = redis.call('ZSCORE', set, 'x' .. entry)
-  if not expires or now >= tonumber(expires) then return end
-  redis.call('ZADD', set, text(now + ttl), 'x' .. entry)
+local function renew(set, entry, ttl, amount)
+  local scores = redis.call('ZMSCORE', set, 'x' .. entry, 'a' .. entry, 's')
+  if scores[1] and now < tonumber(scores[1]) then
+    redis.call('ZADD', set, text(now + ttl), 'x' .. entry)
+  else
+    -- Amounts and the sum are stored negative; an entry that has ended may still be in the sum.
+    local sum = (scores[3] or 0) - (scores[2] or 0) - amount
+    if sum < -MOST then return end
+    redis.call('ZADD', set, text(now + ttl), 'x' .. entry, text(-amount), 'a' .. entry, text(sum), 's')
+  end
   if redis.call('PTTL', set) < ttl + ${CLEAR_UP_AFTER_MS / 2} then
     redis.call('PEXPIRE', set, text(ttl + ${CLEAR_UP_AFTER_MS}))
   end
@@ -39,15 +46,16 @@ local function release(set, entry)
   end
 end
 
-local function setLevel(key, value, version, ttl)
+local function setLevel(key, value, version, ttl, replaces)
   local stored = redis.call('GET', key)
-  if stored then
-    local known, knownVersion, _, expires = struct.unpack('dddd', stored)
-    if now < expires then
-      if knownVersion > version then return end
-      -- One version has one value: the value known under it stays.
-      if knownVersion == version then value = known end
-    end
+  local known, knownVersion, _, expires
+  if stored then known, knownVersion, _, expires = struct.unpack('dddd', stored) end
+  if not stored or now >= expires then
+    if replaces == '-' then return end
+  elseif knownVersion ~= tonumber(replaces) then
+    if knownVersion > version then return end
+    -- One version has one value: the value known under it stays.
+    if knownVersion == version then value = known end
   end
   local level = struct.pack('dddd', value, version, now, now + ttl)
   redis.call('SET', key, level, 'PX', text(ttl + ${CLEAR_UP_AFTER_MS}))
@@ -59,14 +67,14 @@ for _, key in ipairs(KEYS) do
     settleWindow(key, tonumber(first), tonumber(second))
     arg = arg + 3
   elseif kind == 'n' then
-    renew(key, first, tonumber(second))
-    arg = arg + 3
+    renew(key, first, tonumber(second), tonumber(ARGV[arg + 3]))
+    arg = arg + 4
   elseif kind == 'x' then
     release(key, first)
     arg = arg + 2
   else
-    setLevel(key, tonumber(first), tonumber(second), tonumber(ARGV[arg + 3]))
-    arg = arg + 4
+    setLevel(key, tonumber(first), tonumber(second), tonumber(ARGV[arg + 3]), ARGV[arg + 4])
+    arg = arg + 5
   end
 end
 return 0
@@ -86,16 +94,17 @@ export function settleCall(
         break;
       case 'renew':
         names.push(keys.held(settlement.name));
-        args.push('n', settlement.entry, String(settlement.ttlMs));
+        args.push('n', settlement.entry, String(settlement.ttlMs), String(settlement.amount));
         break;
       case 'release':
         names.push(keys.held(settlement.name));
         args.push('x', settlement.entry);
         break;
       case 'level': {
-        const { value, version, ttlMs } = settlement;
+        const { value, version, ttlMs, replaces } = settlement;
         names.push(keys.level(settlement.name));
-        args.push('l', String(value), String(version), String(ttlMs));
+        const over = replaces === undefined ? '-' : (replaces ?? 'none');
+        args.push('l', String(value), String(version), String(ttlMs), String(over));
         break;
       }
     }

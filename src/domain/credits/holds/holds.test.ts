@@ -31,16 +31,19 @@ describe('G-29 what is held against', () => {
     expect(balance).toMatchObject({ of: 'balance', name: 'balance', amount: 7 });
     expect(await balance?.read()).toMatchObject({ name: 'balance', value: 100, version: 9 });
     expect(spending).toMatchObject({ of: 'key-spending', amount: 7 });
-    expect(await spending?.read()).toMatchObject({ name: spending?.name, value: 380, version: 9 });
+    expect(await spending?.read()).toMatchObject({ name: spending?.level, value: 380, version: 9 });
     expect(holds.of({ ...payer, monthlyLimitMicro: null }, 7)).toHaveLength(1);
   });
 
   test('a month ends in UTC, and another limit is another level', () => {
     const { holds } = given();
-    const nameOf = (changes = {}) => holds.of({ ...payer, ...changes }, 1)[1]?.name;
-    expect(nameOf()).toContain('2030-01-01');
-    expect(nameOf({ startedAtMs: JANUARY + 1 })).toContain('2030-02-01');
-    expect(nameOf({ monthlyLimitMicro: 501n })).not.toBe(nameOf());
+    const spending = (changes = {}) => holds.of({ ...payer, ...changes }, 1)[1];
+    for (const named of ['name', 'level'] as const) {
+      expect(spending()?.[named]).toContain('2030-01-01');
+      expect(spending({ startedAtMs: JANUARY + 1 })?.[named]).toContain('2030-02-01');
+    }
+    const changed = spending({ monthlyLimitMicro: 501n });
+    expect(changed?.level).not.toBe(spending()?.level);
   });
 
   test('a commit sets the level it tells of, and the key’s in the month the call began in', () => {
@@ -113,6 +116,15 @@ describe('G-29 a posting is told to every process', () => {
       (id) => heard.push(id),
       () => {},
     );
+    const read = {
+      kind: 'level',
+      name: 'balance',
+      value: 7,
+      version: 1,
+      ttlMs: 600_000,
+      replaces: null,
+    } as const;
+    await state.settle('company', [read]);
     await publishLevel(state, level);
     await publishLevel(state, { ...level, balanceMicro: -1_000n, version: 8n });
     const claim = {

@@ -25,6 +25,7 @@ export interface Payer {
 interface Hold {
   readonly of: 'balance' | 'key-spending';
   readonly name: string;
+  readonly level: string;
   readonly amount: number;
   readonly maxAgeMs: number;
   readonly graceMs: number;
@@ -96,15 +97,16 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       const balance: Hold = {
         of: 'balance',
         name: BALANCE_LEVEL,
+        level: BALANCE_LEVEL,
         amount,
         ...ages,
         read: () => reads.read(companyId, () => readBalance(companyId)),
       };
       const keyMonth = keyMonthOf(payer);
       if (keyMonth === null) return [balance];
-      const name = spendingName(keyMonth);
-      const read = () => reads.read(`${companyId} ${name}`, () => readSpending(companyId, keyMonth));
-      return [balance, { of: 'key-spending', name, amount, ...ages, read }];
+      const level = spendingLevelName(keyMonth);
+      const read = () => reads.read(`${companyId} ${level}`, () => readSpending(companyId, keyMonth));
+      return [balance, { of: 'key-spending', name: level, level, amount, ...ages, read }];
     },
     levelsAfter(payer, { level, spending }) {
       const levels = level === null ? [] : [sharedLevelOf(level)];
@@ -144,14 +146,14 @@ function monthOf(atMs: number): string {
 }
 
 /** The limit is in it: one that was changed is another level. */
-function spendingName({ keyId, month, limitMicro }: KeyMonth): string {
+function spendingLevelName({ keyId, month, limitMicro }: KeyMonth): string {
   return `spend-left ${keyId} ${month} ${limitMicro}`;
 }
 
 function spendingLevel(keyMonth: KeyMonth, spentMicro: bigint, version: bigint): SharedLevel {
   const { keyId: accountId, limitMicro } = keyMonth;
   const value = spendable({ accountId, balanceMicro: limitMicro - spentMicro, lineMicro: 0n, version });
-  return { name: spendingName(keyMonth), value, version: Number(version), ttlMs: LEVEL_KEPT_MS };
+  return { name: spendingLevelName(keyMonth), value, version: Number(version), ttlMs: LEVEL_KEPT_MS };
 }
 
 /** In one statement, so that both are of one moment. */

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import {
+  type PausableRedis,
+  startPausableRedis,
+} from '../../../test/adapters/shared-state/pausable-redis.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { until } from '../../../test/doubles/until.ts';
+import { createSystemClock } from '../../adapters/clock/system-clock.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { openRedisState } from '../../adapters/shared-state/redis.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import type { CreditHold, HeldLevel } from './claims.ts';
+import { createLimits, type Limits } from './limits.ts';
+
+const isInstalled = Bun.which('redis-server') !== null;
+if (!isInstalled && process.env.CI)
+  throw new Error('these tests need redis-server on the PATH: install Redis');
+
+const PROCESSES = 4;
+/** Each call costs exactly what it holds. */
+const COST = 10;
+
+describe.skipIf(!isInstalled)(
+  'G-29 Redis loses its content under load (skipped without redis-server)',
+  () => {
+    const clock = createSystemClock();
+    const log = createSilentLog();
+    let server: PausableRedis;
+    const opened: SharedState[] = [];
+    beforeAll(async () => {
+      server = await startPausableRedis();
+    });
+    afterAll(async () => {
+      for (const state of opened) await state.close();
+      await server.remove();
+    });
+
+    async function openProcesses(): Promise<readonly Limits[]> {
+      const all: Limits[] = [];
+      for (let made = 0; made < PROCESSES; made += 1) {
+        const sharedState = await openRedisState({ url: server.url, log, timeoutMs: 1_000 });
+        opened.push(sharedState);
+        const ownState = createInProcessState({ clock });
+        const limits = createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute: 0 });
+        await limits.listen(crypto.randomUUID());
+        all.push(limits);
+      }
+      return all;
+    }
+
+    /** A company whose calls are as many as it may run, each for some tens of milliseconds, on all processes at once. */
+    function companyOf(processes: readonly Limits[], affordable: number) {
+      const account = { balance: affordable * COST, version: 1 };
+      const companyId = crypto.randomUUID();
+      const level = (): HeldLevel => {
+        return { name: 'balance', value: account.balance, version: account.version, ttlMs: 600_000 };
+      };
+      const hold: CreditHold = {
+        ...{ name: 'balance', level: 'balance', amount: COST, maxAgeMs: 5_000, graceMs: 600_000 },
+        read: async () => level(),
+      };
+      const key = {
+        id: companyId,
+        companyId,
+        requestsPerMinute: 1e9,
+        tokensPerMinute: 1e9,
+        maxCallsInFlight: 1e6,
+      };
+      const seen = { admitted: 0, running: 0, unknown: 0 };
+
+      async function call(limits: Limits, runsMs: number): Promise<void> {
+        const reserved = await limits.reserve(key, crypto.randomUUID(), 0, [hold]);
+        if (reserved.outcome === 'unknown-level') seen.unknown += 1;
+        if (reserved.outcome !== 'admitted') return;
+        seen.admitted += 1;
+        seen.running += 1;
+        await Bun.sleep(runsMs);
+        account.balance -= COST;
+        account.version += 1;
+        await reserved.reservation.end(0, [level()]);
+        seen.running -= 1;
+      }
+      async function client(limits: Limits, at: number): Promise<void> {
+        while (account.balance > 0) {
+          await call(limits, 100 + at * 10);
+          await Bun.sleep(5);
+        }
+      }
+      return {
+        account,
+        seen,
+        /** Thirty clients of every process, each with a call after the other, until the money is gone. */
+        async spendAll(): Promise<void> {
+          await Promise.all(
+            processes.flatMap((limits) => Array.from({ length: 30 }, (_, at) => client(limits, at))),
+          );
+        },
+      };
+    }
+
+    test('FLUSHALL, again and again: no more is spent than by one call, as if nothing had been lost', async () => {
+      const processes = await openProcesses();
+      const company = companyOf(processes, 500);
+      const spending = company.spendAll();
+      let flushes = 0;
+      while (company.account.balance > 0) {
+        await Bun.sleep(200);
+        await server.command('FLUSHALL');
+        flushes += 1;
+      }
+      await spending;
+      const restored = processes.reduce((sum, limits) => sum + limits.restoredHolds(), 0);
+      console.log(
+        `${flushes} flushes, ${restored} holds restored, balance ${company.account.balance} of 5000 left`,
+      );
+      expect(flushes).toBeGreaterThan(1);
+      expect(restored).toBeGreaterThan(0);
+      expect(company.account.balance).toBeGreaterThan(-2 * COST);
+      expect(company.seen.unknown).toBe(0);
+    }, 60_000);
+
+    test('a server that comes back empty while credits last: what was admitted without it counts again, and one call at most is overdrawn', async () => {
+      const processes = await openProcesses();
+      const company = companyOf(processes, 1_500);
+      const spending = company.spendAll();
+      await until(() => company.seen.running > 20);
+      await server.kill();
+      await until(() => processes.every((limits) => limits.isAlone()));
+      await server.start();
+      await until(() => processes.every((limits) => !limits.isAlone()));
+      const { balance } = company.account;
+      await spending;
+      console.log(
+        `balance ${balance} when all were back, overdraft ${-company.account.balance} of ${COST} a call`,
+      );
+      expect(balance).toBeGreaterThan(1_200);
+      expect(company.account.balance).toBeGreaterThan(-2 * COST);
+      expect(company.seen.unknown).toBe(0);
+    }, 60_000);
+  },
+);

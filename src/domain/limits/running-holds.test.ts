@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import type { SharedState } from '../../ports/shared-state.ts';
+import type { CreditHold } from './claims.ts';
+import { createLimits, type KeyLimits, type Limits } from './limits.ts';
+
+const key: KeyLimits = {
+  id: 'key-1',
+  companyId: 'company-1',
+  requestsPerMinute: 1_000_000,
+  tokensPerMinute: 1_000_000_000,
+  maxCallsInFlight: 1_000,
+};
+const BALANCE = 100;
+const hold: CreditHold = {
+  name: 'balance',
+  level: 'balance',
+  amount: 10,
+  maxAgeMs: 5_000,
+  graceMs: 600_000,
+  read: async () => ({ name: 'balance', value: BALANCE, version: 1, ttlMs: 600_000 }),
+};
+
+/** A state that forgets everything at once, as by FLUSHALL; messages still arrive. */
+function flushableState(clock: ReturnType<typeof createManualClock>) {
+  let content = createInProcessState({ clock });
+  const messages = createInProcessState({ clock });
+  const away = { is: false };
+  const gaps: (() => void)[] = [];
+  const orAway = <Result>(work: () => Promise<Result>) =>
+    away.is ? Promise.reject(new Error('away')) : work();
+  const state: SharedState = {
+    ...messages,
+    get: (key) => orAway(() => content.get(key)),
+    setIfAbsent: (key, value, ttlMs) => orAway(() => content.setIfAbsent(key, value, ttlMs)),
+    reserve: (tag, claims) => orAway(() => content.reserve(tag, claims)),
+    settle: (tag, settlements) => orAway(() => content.settle(tag, settlements)),
+    subscribe(topic, onMessage, onGap) {
+      gaps.push(onGap);
+      return messages.subscribe(topic, onMessage, onGap);
+    },
+  };
+  return {
+    state,
+    away,
+    flush() {
+      content = createInProcessState({ clock });
+    },
+    reconnect() {
+      for (const onGap of gaps) onGap();
+    },
+  };
+}
+
+async function given(processes: number) {
+  const clock = createManualClock(1_000_000);
+  const shared = flushableState(clock);
+  const all: Limits[] = [];
+  for (let made = 0; made < processes; made += 1) {
+    const ownState = createInProcessState({ clock });
+    const parts = { sharedState: shared.state, ownState, clock, log: createSilentLog() };
+    const limits = createLimits({ ...parts, addressRequestsPerMinute: 0 });
+    await limits.listen(`process-${made}`);
+    all.push(limits);
+  }
+  let calls = 0;
+  function start(at: number) {
+    calls += 1;
+    return (all[at] as Limits).reserve(key, `call-${calls}`, 0, [hold]);
+  }
+  async function begin(at: number) {
+    const started = await start(at);
+    if (started.outcome !== 'admitted') throw new Error(`refused: ${started.outcome}`);
+    return started.reservation;
+  }
+  async function held(name: string) {
+    const look = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: 1_000_000 } as const;
+    const looked = await shared.state.reserve(key.companyId, [{ kind: 'held', name, ...look }]);
+    return looked.outcome === 'level-unknown' ? undefined : looked.standings[0]?.used;
+  }
+  return { ...shared, clock, all, start, begin, held };
+}
+
+describe('G-29 shared state that has lost what calls hold', () => {
+  test('the first call after it waits until every process has stored its holds again', async () => {
+    const { begin, start, flush, held, all, clock } = await given(3);
+    for (let call = 0; call < 10; call += 1) await begin(call % 3);
+    flush();
+    const next = start(0);
+    await clock.advance(100);
+    expect(await next).toMatchObject({ outcome: 'not-payable', level: BALANCE });
+    expect(await held('balance')).toBe(100);
+    expect(await held('calls key-1')).toBe(10);
+    expect(all.map((limits) => limits.restoredHolds())).toEqual([8, 6, 6]);
+  });
+
+  test('a call that ends after it sets no level that others could be admitted on', async () => {
+    const { begin, start, flush, held, clock } = await given(2);
+    const calls = [];
+    for (let call = 0; call < 10; call += 1) calls.push(await begin(call % 2));
+    flush();
+    await calls[0]?.end(0, [{ name: 'balance', value: BALANCE, version: 2, ttlMs: 600_000 }]);
+    const next = start(1);
+    await clock.advance(100);
+    expect((await next).outcome).toBe('admitted');
+    expect(await held('balance')).toBe(100);
+    expect((await start(0)).outcome).toBe('not-payable');
+  });
+
+  test('a level that is missing for other reasons costs no wait', async () => {
+    const { begin, clock, all } = await given(2);
+    await begin(0);
+    await clock.advance(20 * 60_000);
+    await begin(1);
+    expect(all.map((limits) => limits.restoredHolds())).toEqual([0, 0]);
+  });
+
+  test('a connection that was lost restores them, and so does the renewal of each call', async () => {
+    const { begin, flush, reconnect, held, clock } = await given(2);
+    await Promise.all([begin(0), begin(1), begin(1)]);
+    flush();
+    reconnect();
+    await clock.advance(0);
+    expect(await held('balance')).toBe(30);
+    flush();
+    expect(await held('balance')).toBe(0);
+    await clock.advance(30_000);
+    expect(await held('balance')).toBe(30);
+  });
+
+  test('a call that ended is not held again, nor its place in flight while its commit is to come', async () => {
+    const { begin, reconnect, held, clock } = await given(1);
+    const [ended, journaled] = [await begin(0), await begin(0)];
+    const committed = Promise.withResolvers<[]>();
+    await ended.end(0, []);
+    await journaled.end(0, committed.promise);
+    reconnect();
+    await clock.advance(30_000);
+    expect([await held('balance'), await held('calls key-1')]).toEqual([10, 0]);
+    committed.resolve([]);
+    await clock.advance(0);
+    reconnect();
+    await clock.advance(30_000);
+    expect([await held('balance'), await held('calls key-1')]).toEqual([0, 0]);
+  });
+
+  test('calls that were admitted while it was unavailable are held in it once it answers', async () => {
+    const { begin, away, reconnect, held, clock } = await given(1);
+    away.is = true;
+    const call = await begin(0);
+    away.is = false;
+    await clock.advance(1_000);
+    expect(await held('balance')).toBe(0);
+    reconnect();
+    await clock.advance(0);
+    expect(await held('balance')).toBe(10);
+    await call.end(0, []);
+    await clock.advance(0);
+    expect([await held('balance'), await held('calls key-1')]).toEqual([0, 0]);
+  });
+
+  test('hundreds of running calls are restored in steps that shared state takes', async () => {
+    const { flush, reconnect, held, clock, all } = await given(1);
+    const cheap = { ...hold, amount: 0 };
+    for (let call = 0; call < 450; call += 1) {
+      const started = await all[0]?.reserve(key, `many-${call}`, 0, [cheap]);
+      expect(started?.outcome).toBe('admitted');
+    }
+    flush();
+    reconnect();
+    await clock.advance(0);
+    expect(await held('calls key-1')).toBe(450);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'bun:test';
+import type { Claim } from '../../src/ports/shared-state.ts';
+import type { SharedStateUnderTest } from './shared-state.contract.ts';
+
+const HOUR = 3_600_000;
+const SLACK = 60_000;
+
+/** What levels guarantee that are read again or lost, on one adapter. */
+export function levelsContract(name: string, open: () => Promise<SharedStateUnderTest>): void {
+  const level = (value: number, version: number) =>
+    ({ kind: 'level', name: 'balance', value, version, ttlMs: 24 * HOUR, replaces: null }) as const;
+  const room: Claim = {
+    ...{ kind: 'held', name: 'hold', entry: 'a', amount: 1, ttlMs: HOUR, rule: 'room' },
+    limit: { level: 'balance', maxAgeMs: HOUR },
+  };
+
+  async function given() {
+    const under = await open();
+    const { state } = under;
+    const found = async () => {
+      const reserved = await state.reserve('levels', [room]);
+      if (reserved.outcome !== 'level-unknown') return reserved.standings[0]?.limit;
+      return { staleVersion: reserved.version };
+    };
+    return { ...under, found };
+  }
+
+  describe(`shared-state levels: ${name}`, () => {
+    test('what a commit says of a level changes a stored one and stores none', async () => {
+      const { state, found, close } = await given();
+      const { replaces: _, ...committed } = level(6, 2);
+      await state.settle('levels', [committed]);
+      expect(await found()).toEqual({ staleVersion: null });
+      await state.settle('levels', [level(5, 1), committed]);
+      expect(await found()).toBe(6);
+      await close();
+    });
+
+    test('a level found too old says its version, and one read since replaces exactly that, also with a lower one', async () => {
+      const { state, advance, found, close } = await given();
+      await state.settle('levels', [level(5, 7)]);
+      advance(HOUR + SLACK);
+      expect(await found()).toEqual({ staleVersion: 7 });
+      // Neither without saying what it replaces, nor over another version than it was read after.
+      await state.settle('levels', [level(9, 3), { ...level(9, 3), replaces: 6 }]);
+      expect(await found()).toEqual({ staleVersion: 7 });
+      await state.settle('levels', [{ ...level(9, 3), replaces: 7 }]);
+      expect(await found()).toBe(9);
+      // The second of two that read at the same time does not undo what was committed since.
+      await state.settle('levels', [level(8, 4), { ...level(9, 3), replaces: 7 }]);
+      expect(await found()).toBe(8);
+      // The same version of other books has another value.
+      await state.settle('levels', [{ ...level(-2, 4), replaces: 4 }]);
+      expect(await found()).toBe(-2);
+      await close();
+    });
+  });
+}
