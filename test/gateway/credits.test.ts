@@ -154,6 +154,26 @@ describe('calls and the balance', () => {
       expect((await running).status).toBe(200);
       expect((await send(rawKey)).status).toBe(200);
     });
+
+    test('G-20 what calls in flight hold also counts against a limit that was changed meanwhile', async () => {
+      const { rawKey, id } = await gateway.mint(limit);
+      const upstream = gatedUpstream();
+      const running = send(rawKey);
+      await until(() => upstream.count() === 1);
+      const { database, sharedState, secrets } = gateway.parts;
+      // Up and down, each time as a limit that no call has held anything against before.
+      for (const limitMicro of [COST_MICRO * 3n, COST_MICRO]) {
+        await database.query('update api_keys set monthly_spending_limit_micro = $2 where id = $1', [
+          id,
+          limitMicro,
+        ]);
+        await sharedState.publish('keys', secrets.sha256(rawKey).toHex());
+        expect((await refusalOf(send(rawKey))).message).toContain('still running');
+      }
+      expect(upstream.count()).toBe(1);
+      upstream.open();
+      expect((await running).status).toBe(200);
+    });
   });
 
   describe('every successful call is charged by its alias’s price', () => {

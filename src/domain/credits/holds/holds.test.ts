@@ -44,6 +44,7 @@ describe('G-29 what is held against', () => {
     }
     const changed = spending({ monthlyLimitMicro: 501n });
     expect(changed?.level).not.toBe(spending()?.level);
+    expect(changed?.name).toBe(spending()?.name);
   });
 
   test('a commit sets the level it tells of, and the key’s in the month the call began in', () => {

@@ -106,7 +106,7 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       if (keyMonth === null) return [balance];
       const level = spendingLevelName(keyMonth);
       const read = () => reads.read(`${companyId} ${level}`, () => readSpending(companyId, keyMonth));
-      return [balance, { of: 'key-spending', name: level, level, amount, ...ages, read }];
+      return [balance, { of: 'key-spending', name: spendingName(keyMonth), level, amount, ...ages, read }];
     },
     levelsAfter(payer, { level, spending }) {
       const levels = level === null ? [] : [sharedLevelOf(level)];
@@ -143,6 +143,11 @@ function keyMonthOf({ keyId, monthlyLimitMicro, startedAtMs }: Payer): KeyMonth 
 
 function monthOf(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 7)}-01`;
+}
+
+/** Without the limit: what running calls hold also counts against a limit that was changed meanwhile. */
+function spendingName({ keyId, month }: KeyMonth): string {
+  return `spending ${keyId} ${month}`;
 }
 
 /** The limit is in it: one that was changed is another level. */
