@@ -116,6 +116,31 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       expect(await raised(id)).toEqual([first[0], ['KEY_SPENDING', keyId, 100], first[1]] as typeof first);
     });
 
+    test('P-15 an alert keeps the balance, or the spending of the key, of the commit that raised it', async () => {
+      const id = await company();
+      await post(id, 380n);
+      const limited = { keyId: newId(), monthlyLimitMicro: 380n };
+      const calls = Array.from({ length: 5 }, () => finishedCall(id, limited));
+      for (const group of [calls.slice(0, 3), calls.slice(3, 4), calls.slice(4)]) {
+        await chargeCalls(given(), group);
+      }
+      await post(id, 10_000n);
+      const kept = await given().query(
+        `select kind, threshold_percent as percent, balance_micro as balance, topped_up_micro as "toppedUp",
+           spent_micro as spent
+         from credit_alerts where company_id = $1 order by kind, percent desc`,
+        [id],
+      );
+      const raisedAt = (balance: bigint, spent: bigint | null) => ({ balance, toppedUp: 380n, spent });
+      expect([...kept]).toEqual([
+        { kind: 'KEY_SPENDING', percent: 100, ...raisedAt(0n, 380n) },
+        { kind: 'KEY_SPENDING', percent: 80, ...raisedAt(76n, 304n) },
+        { kind: 'LOW_BALANCE', percent: 20, ...raisedAt(76n, null) },
+        { kind: 'LOW_BALANCE', percent: 5, ...raisedAt(0n, null) },
+        { kind: 'LOW_BALANCE', percent: 0, ...raisedAt(0n, null) },
+      ]);
+    });
+
     test('P-15 while alerts are off nothing is raised, and what waits is not mailed', async () => {
       const id = await company();
       await person(id, `admin@${id}.example`, 'COMPANY_ADMIN');

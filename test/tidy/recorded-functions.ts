@@ -97,6 +97,13 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     returns: 'trigger',
   },
   {
+    name: 'note_alert_moment',
+    revision: 1,
+    checksum: 'e94c75e12559a49f',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
     name: 'note_match_change',
     revision: 1,
     checksum: '926fd81f00ab31b2',

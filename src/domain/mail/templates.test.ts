@@ -145,9 +145,14 @@ describe('templates', () => {
   });
 
   test('a key that nears its limit is not told that its calls are refused', () => {
-    const nearly = render('spending-limit', { ...MAIL_SAMPLES['spending-limit'], spentMicro: 49_999_999n });
-    expect(nearly.text).toContain('has used up most of its limit');
-    expect(nearly.subject).toContain('comes close to');
+    // The threshold decides: one commit may have gone past 80 and 100 percent.
+    const nearly = render('spending-limit', { ...MAIL_SAMPLES['spending-limit'], percent: 80 });
+    expect(nearly.text).toContain('has used 80 percent of its limit');
+    expect(nearly.subject).toContain('has used 80 percent of its spending limit');
+    const { percent: _, ...before } = MAIL_SAMPLES['spending-limit'];
+    expect(render('spending-limit', { ...before, spentMicro: 49_999_999n }).text).toContain(
+      'has used most of',
+    );
     expect(render('spending-limit', MAIL_SAMPLES['spending-limit']).text).toContain('has used up its limit');
   });
 

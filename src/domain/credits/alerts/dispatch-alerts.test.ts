@@ -114,11 +114,43 @@ describe('alerts', () => {
       to: 'admin1@a.example',
       companyId,
       dedupeKey: `alert:${companyId}:LOW_BALANCE::20:1:admin1@a.example`,
-      data: { companyName: 'Acme', balanceMicro: 150n, thresholdMicro: 200n },
+      data: { companyName: 'Acme', balanceMicro: 150n, thresholdMicro: 200n, at: expect.any(Date) },
     });
     expect(new Set((await noticesOf([...jobs, ...jobs])).mails.map(({ dedupeKey }) => dedupeKey)).size).toBe(
       2,
     );
+  });
+
+  test('a mail says what the balance was when it fell, also where credits were bought before the mail', async () => {
+    await addOwners('admin5@a.example');
+    await post(1_000n);
+    await post(-850n);
+    await post(-20n);
+    await post(5_000n);
+    const { jobs, jobQueue } = recordingQueue();
+    await dispatchAlerts({ database, jobQueue, clock });
+    const { mails } = await noticesOf(jobs);
+    expect(mails).toMatchObject([{ data: { balanceMicro: 150n, thresholdMicro: 200n } }]);
+  });
+
+  test('a fall past several thresholds is one mail, each later fall one more, and a rise begins anew', async () => {
+    await addOwners('admin6@a.example');
+    await post(1_000n);
+    await post(-960n);
+    await post(-40n);
+    await post(300n);
+    await post(-250n);
+    const { jobs, jobQueue } = recordingQueue();
+    expect(await dispatchAlerts({ database, jobQueue, clock })).toBe(4);
+    const { mails } = await noticesOf(jobs);
+    const said = mails.map(({ data }) =>
+      'balanceMicro' in data ? [data.balanceMicro, data.thresholdMicro] : [],
+    );
+    expect(said.toSorted()).toEqual([
+      [0n, 0n],
+      [40n, 50n],
+      [50n, 60n],
+    ]);
   });
 
   test('a key’s limit is told with the key’s name and what it has spent', async () => {
@@ -144,7 +176,28 @@ describe('alerts', () => {
     const { mails } = await noticesOf([alert]);
     const resetsAt = new Date('2031-01-01T00:00:00Z');
     expect(mails).toMatchObject([
-      { kind: 'spending-limit', data: { keyName: 'Nightly', limitMicro: 100n, spentMicro: 81n, resetsAt } },
+      {
+        kind: 'spending-limit',
+        data: { keyName: 'Nightly', limitMicro: 100n, spentMicro: 81n, percent: 80, resetsAt },
+      },
+    ]);
+    // As the commits that crossed the thresholds left it, whatever was spent and changed since.
+    const raise = (spentMicro: number, ...percents: number[]) =>
+      database.query(
+        `with spent as (update key_months set charge_micro = $2 where key_id = $1 returning key_id)
+         insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
+         select $3::uuid, 'KEY_SPENDING', key_id::text, percent, '2030-12' from spent, unnest($4::integer[]) as share (percent)`,
+        [keyId, spentMicro, companyId, percents],
+      );
+    await raise(85, 80);
+    await raise(120, 90, 100);
+    await database.query('update api_keys set monthly_spending_limit_micro = 1000 where id = $1', [keyId]);
+    const { mails: both } = await noticesOf(
+      [80, 90, 100].map((thresholdPercent) => ({ ...alert, thresholdPercent })),
+    );
+    expect(both).toMatchObject([
+      { data: { limitMicro: 100n, spentMicro: 85n, percent: 80 } },
+      { data: { limitMicro: 100n, spentMicro: 120n, percent: 100 } },
     ]);
     const gone = await noticesOf([{ ...alert, subject: newId() }]);
     expect(gone.notices).toMatchObject([{ key: null }]);

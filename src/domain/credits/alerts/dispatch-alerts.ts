@@ -81,9 +81,10 @@ async function takeWaiting(transaction: Transaction, now: Date): Promise<readonl
   );
 }
 
-/** An alert with what its mail says, as of the moment of sending. */
+/** An alert with what its mail says, as of the commit that raised it. */
 export interface AlertNotice extends AlertName, AccountInNotice {
   readonly companyName: string;
+  readonly raisedAt: Date;
   /** The addresses of those who are told: whom the company chose and still has, else its admins. */
   readonly receivers: readonly string[];
   /** The key that KEY_SPENDING is about. */
@@ -134,32 +135,74 @@ export function createAlertHandler(parts: {
   };
 }
 
-/** Null where nobody is to be told: a user's own account has no company, and a company may have switched alerts off. */
+/**
+ * Null where nobody is to be told: a user's own account has no company, a company may have switched alerts off, and where
+ * one commit has crossed several thresholds only the last of them is mailed.
+ */
 async function readNotice(transaction: Transaction, alert: AlertName): Promise<AlertNotice | null> {
   const { companyId } = alert;
   const company = await findCompany(transaction, companyId);
-  const [account] = await transaction.query<AccountInNotice>(
-    `select balance_micro as "balanceMicro", line_micro as "lineMicro", topped_up_micro as "toppedUpMicro"
-     from credit_accounts where id = $1`,
-    [companyId],
-  );
+  const raised = await readRaised(transaction, alert);
   const settings = await readAlertSettings(transaction, companyId);
-  if (company === null || account === undefined || !settings.isOn) return null;
+  if (company === null || raised === null || raised.isOvertaken || !settings.isOn) return null;
+  const { balanceMicro, lineMicro, toppedUpMicro, raisedAt } = raised;
   const receivers = settings.receivers ?? (await listAdmins(transaction, companyId));
   return {
     ...alert,
-    ...account,
+    ...{ balanceMicro, lineMicro, toppedUpMicro, raisedAt },
     companyName: company.name,
     receivers: receivers.map(({ email }) => email),
-    key: alert.kind === 'KEY_SPENDING' ? await readKey(transaction, alert) : null,
+    key: alert.kind === 'KEY_SPENDING' ? await readKey(transaction, alert, raised) : null,
   };
 }
 
-async function readKey(transaction: Transaction, alert: AlertName): Promise<KeyInNotice | null> {
+interface RaisedAlert extends AccountInNotice {
+  readonly raisedAt: Date;
+  /** Null in alerts that were raised before these were stored. */
+  readonly spentMicro: bigint | null;
+  readonly limitMicro: bigint | null;
+  /** The same commit has crossed a threshold further on. */
+  readonly isOvertaken: boolean;
+}
+
+/** As stored with the alert; the account as it is now where that was not stored yet. Null where there is no account. */
+async function readRaised(transaction: Transaction, alert: AlertName): Promise<RaisedAlert | null> {
+  const { companyId, kind, subject, thresholdPercent, episode } = alert;
+  const [raised] = await transaction.query<RaisedAlert>(
+    `select coalesce(alert.created_at, now()) as "raisedAt", alert.spent_micro as "spentMicro", alert.limit_micro as "limitMicro",
+       coalesce(alert.balance_micro, account.balance_micro) as "balanceMicro",
+       case when alert.balance_micro is null then account.line_micro else alert.line_micro end as "lineMicro",
+       coalesce(alert.topped_up_micro, account.topped_up_micro) as "toppedUpMicro",
+       exists (select 1 from credit_alerts as further
+         where further.company_id = alert.company_id and further.kind = alert.kind and further.episode = alert.episode
+           and further.created_at = alert.created_at
+           and case alert.kind
+             when 'LOW_BALANCE' then case when alert.subject = '' or further.subject = ''
+               then further.threshold_percent < alert.threshold_percent
+               else further.subject::numeric < alert.subject::numeric end
+             else further.subject = alert.subject and further.threshold_percent > alert.threshold_percent end
+       ) as "isOvertaken"
+     from credit_accounts as account left join credit_alerts as alert on alert.company_id = account.id
+       and alert.kind = $2 and alert.subject = $3 and alert.threshold_percent = $4 and alert.episode = $5
+     where account.id = $1`,
+    [companyId, kind, subject, thresholdPercent, episode],
+  );
+  return raised ?? null;
+}
+
+async function readKey(
+  transaction: Transaction,
+  alert: AlertName,
+  raised: RaisedAlert,
+): Promise<KeyInNotice | null> {
   const key = await findKey(transaction, alert.companyId, alert.subject);
   if (key === null) return null;
-  const { id, name, monthlySpendingLimitMicro: limitMicro } = key;
-  return { id, name, limitMicro, spentMicro: await readKeyMonth(transaction, id, `${alert.episode}-01`) };
+  const { id, name, monthlySpendingLimitMicro } = key;
+  // A limit that was taken away since needs no mail.
+  const limitMicro =
+    monthlySpendingLimitMicro === null ? null : (raised.limitMicro ?? monthlySpendingLimitMicro);
+  const spentMicro = raised.spentMicro ?? (await readKeyMonth(transaction, id, `${alert.episode}-01`));
+  return { id, name, limitMicro, spentMicro };
 }
 
 /** The two mails that alerts become. */
@@ -177,6 +220,7 @@ type AlertContent =
         readonly companyName: string;
         readonly balanceMicro: bigint;
         readonly thresholdMicro: bigint;
+        readonly at: Date;
       };
     }
   | {
@@ -186,6 +230,7 @@ type AlertContent =
         readonly keyName: string;
         readonly limitMicro: bigint;
         readonly spentMicro: bigint;
+        readonly percent: number;
         readonly resetsAt: Date;
       };
     };
@@ -210,12 +255,12 @@ export function createAlertMails(outbox: AlertOutbox): AlertReceiver {
 
 /** Null where it has become pointless: the key or its limit is gone. */
 function contentOf(notice: AlertNotice): AlertContent | null {
-  const { companyName, kind, key, balanceMicro, toppedUpMicro, lineMicro } = notice;
+  const { companyName, kind, key, balanceMicro, toppedUpMicro, lineMicro, raisedAt: at } = notice;
   const percent = BigInt(notice.thresholdPercent);
   switch (kind) {
     case 'LOW_BALANCE': {
       const thresholdMicro = ownBalanceMicro(notice) ?? (toppedUpMicro * percent) / 100n;
-      return { kind: 'low-balance', data: { companyName, balanceMicro, thresholdMicro } };
+      return { kind: 'low-balance', data: { companyName, balanceMicro, thresholdMicro, at } };
     }
     case 'CREDIT_LINE': {
       if (lineMicro === null) return null;
@@ -223,14 +268,14 @@ function contentOf(notice: AlertNotice): AlertContent | null {
       const thresholdMicro = (lineMicro * (100n - percent)) / 100n;
       return {
         kind: 'low-balance',
-        data: { companyName, balanceMicro: balanceMicro + lineMicro, thresholdMicro },
+        data: { companyName, balanceMicro: balanceMicro + lineMicro, thresholdMicro, at },
       };
     }
     case 'KEY_SPENDING': {
       if (key === null || key.limitMicro === null) return null;
       const { name: keyName, limitMicro, spentMicro } = key;
-      const resetsAt = monthAfter(notice.episode);
-      return { kind: 'spending-limit', data: { companyName, keyName, limitMicro, spentMicro, resetsAt } };
+      const data = { companyName, keyName, limitMicro, spentMicro, resetsAt: monthAfter(notice.episode) };
+      return { kind: 'spending-limit', data: { ...data, percent: notice.thresholdPercent } };
     }
   }
 }

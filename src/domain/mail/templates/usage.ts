@@ -3,8 +3,14 @@ import { button, facts, paragraph, template } from '../content.ts';
 import { atTime, inCredits, micro, moment, name } from '../fields.ts';
 
 export const lowBalance = template({
-  data: z.strictObject({ companyName: name, balanceMicro: micro, thresholdMicro: micro }),
-  write: ({ companyName, balanceMicro, thresholdMicro }, links) => ({
+  data: z.strictObject({
+    companyName: name,
+    balanceMicro: micro,
+    thresholdMicro: micro,
+    /** When the balance was that. */
+    at: moment.optional(),
+  }),
+  write: ({ companyName, balanceMicro, thresholdMicro, at }, links) => ({
     subject: `${companyName} has ${inCredits(balanceMicro)} left`,
     heading: 'Your credits are running low',
     blocks: [
@@ -13,7 +19,7 @@ export const lowBalance = template({
           ? `The balance of ${companyName} is below ${inCredits(thresholdMicro)}. When nothing is left, calls are refused.`
           : `The balance of ${companyName} is used up. Calls are refused until credits are bought.`,
       ),
-      facts(['Balance', inCredits(balanceMicro)]),
+      facts(['Balance', inCredits(balanceMicro)], at === undefined ? null : ['As of', atTime(at)]),
       button('Buy credits', links.billing),
     ],
     because: `You get this because you look after the billing of ${companyName}.`,
@@ -27,18 +33,21 @@ export const spendingLimit = template({
     keyName: name,
     limitMicro: micro,
     spentMicro: micro,
+    /** The share of the limit that was crossed. */
+    percent: z.int().min(1).max(100).optional(),
     resetsAt: moment,
   }),
-  write: ({ companyName, keyName, limitMicro, spentMicro, resetsAt }, links) => {
-    const isUsedUp = BigInt(spentMicro) >= BigInt(limitMicro);
+  write: ({ companyName, keyName, limitMicro, spentMicro, percent, resetsAt }, links) => {
+    const isUsedUp = percent === undefined ? BigInt(spentMicro) >= BigInt(limitMicro) : percent === 100;
+    const share = percent === undefined ? 'most' : `${percent} percent`;
     return {
-      subject: `The key ${keyName} ${isUsedUp ? 'has reached' : 'comes close to'} its spending limit`,
-      heading: `A key ${isUsedUp ? 'has reached' : 'comes close to'} its spending limit`,
+      subject: `The key ${keyName} has ${isUsedUp ? 'reached' : `used ${share} of`} its spending limit`,
+      heading: `A key has ${isUsedUp ? 'reached' : `used ${share} of`} its spending limit`,
       blocks: [
         paragraph(
           isUsedUp
             ? `The key ${keyName} of ${companyName} has used up its limit for this month. Its calls are refused until ${atTime(resetsAt)}, or until you raise the limit.`
-            : `The key ${keyName} of ${companyName} has used up most of its limit for this month. When nothing is left, its calls are refused until ${atTime(resetsAt)}.`,
+            : `The key ${keyName} of ${companyName} has used ${share} of its limit for this month. When nothing is left, its calls are refused until ${atTime(resetsAt)}.`,
         ),
         facts(
           ['Key', keyName],
