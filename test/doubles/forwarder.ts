@@ -8,6 +8,8 @@ export interface Forwarder {
   /** Every connection is cut and new ones are refused: a server that is away. */
   cut(): void;
   restore(): void;
+  /** Where connections go from now on: a fail-over. */
+  aim(targetPort: number): void;
   close(): void;
 }
 
@@ -17,7 +19,8 @@ interface Side {
 }
 
 /** A TCP connection to somewhere else that a test can break. */
-export function startForwarder(targetPort: number): Forwarder {
+export function startForwarder(firstTargetPort: number): Forwarder {
+  let targetPort = firstTargetPort;
   const sides = new Set<Socket<Side>>();
   let isHolding = false;
   let port = 0;
@@ -75,6 +78,9 @@ export function startForwarder(targetPort: number): Forwarder {
     },
     cut,
     restore: listen,
+    aim(nextPort) {
+      targetPort = nextPort;
+    },
     close: cut,
   };
 }

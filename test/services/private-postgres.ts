@@ -43,6 +43,16 @@ export async function startPrivatePostgres(binaries: string, folder: string): Pr
     throw new Error(`initdb failed:\n${initialised.stdout}${initialised.stderr}`.trimEnd());
   }
 
+  return servePostgres(binaries, { home, data, account });
+}
+
+interface PostgresPlace {
+  readonly home: string;
+  readonly data: string;
+  readonly account: ReturnType<typeof serviceAccount>;
+}
+
+function servePostgres(binaries: string, { home, data, account }: PostgresPlace): Promise<PrivateService> {
   return onFreePort((port) => {
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
     return startService({
@@ -58,6 +68,41 @@ export async function startPrivatePostgres(binaries: string, folder: string): Pr
       isReady: () => answers(url),
     });
   });
+}
+
+/**
+ * A standby of a private PostgreSQL, with all that has been committed so far. It follows the primary while it runs; one
+ * that was stopped lacks what is committed meanwhile.
+ */
+export async function makePrivateStandby(
+  binaries: string,
+  folder: string,
+  primaryUrl: string,
+): Promise<{ start(): Promise<PrivateService> }> {
+  const account = serviceAccount();
+  const home = makeServiceFolder(folder, 'standby', account);
+  const data = join(home, 'data');
+  const [program = '', ...words] = boundToRunner(
+    [
+      join(binaries, 'pg_basebackup'),
+      '-D',
+      data,
+      '-d',
+      primaryUrl,
+      '-R',
+      '-X',
+      'stream',
+      '-c',
+      'fast',
+      '--no-sync',
+    ],
+    'INT',
+    account,
+  );
+  const copied = spawnSync(program, words, { cwd: home, env: serviceEnvironment, encoding: 'utf8' });
+  if (copied.status !== 0)
+    throw new Error(`pg_basebackup failed:\n${copied.stdout}${copied.stderr}`.trimEnd());
+  return { start: () => servePostgres(binaries, { home, data, account }) };
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -19,7 +19,7 @@ import {
   streamOf,
   usageChunk,
 } from '../gateway/scripted-upstream.ts';
-import { migratedDatabase } from '../services/fresh-database.ts';
+import { type FreshDatabase, migratedDatabase } from '../services/fresh-database.ts';
 import { givenRedis } from '../services/given.ts';
 import { emptyDataFolder, type RunningProcess, startProcess } from './running-system.ts';
 
@@ -53,10 +53,12 @@ export interface RunningGateway extends RunningProcess {
 
 /**
  * A company with credits and a key on a PostgreSQL of its own, a provider, and the way to gateway processes in front of
- * them whose connections to PostgreSQL and Redis a test can break.
+ * them whose connections to PostgreSQL and Redis a test can break. `given` has the schema of this version.
  */
-export async function openCreditWorld(): Promise<CreditWorld> {
-  const [fresh, data] = await Promise.all([migratedDatabase(), emptyDataFolder()]);
+export async function openCreditWorld(
+  given: Promise<FreshDatabase> = migratedDatabase(),
+): Promise<CreditWorld> {
+  const [fresh, data] = await Promise.all([given, emptyDataFolder()]);
   const { clock, secrets } = { clock: createSystemClock(), secrets: createSystemSecrets() };
   const redisUrl = givenRedis() ?? '';
   const toDatabase = startForwarder(Number(new URL(fresh.url).port || 5432));
