@@ -67,5 +67,8 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
       started.add(/^process_start_time_seconds .+$/m.exec(text)?.[0] ?? '');
     }
     expect(started.size).toBe(1);
+    const ofGateway = await (await fetch(`${places.gateway}/metrics`, { headers })).text();
+    expect(ofGateway).toMatch(/^turnpike_journal_calls 0$/m);
+    expect(ofGateway).toMatch(/^turnpike_set_aside_calls 0$/m);
   });
 });

@@ -69,7 +69,7 @@ export function withMetrics(
   opening: Pick<ServiceOpening, 'ownSecrets' | 'database' | 'processFigures'>,
   modelParts: Pick<ModelParts, 'breakers'> | null,
   fetch: ListenOptions['fetch'],
-  own: () => readonly Metric[] = () => [],
+  own: () => Promise<readonly Metric[]> = async () => [],
 ): ListenOptions['fetch'] {
   const { ownSecrets, database, processFigures } = opening;
   // Only the AI service refuses to start without one. Nobody can read figures that no token guards.
@@ -79,7 +79,7 @@ export function withMetrics(
     async collect() {
       const circuitBreakers = modelParts?.breakers.states() ?? null;
       const ofProcess = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });
-      return [...ofProcess, ...own()];
+      return [...ofProcess, ...(await own())];
     },
   });
   return (request, connection) => {

@@ -12,6 +12,7 @@ import { createUnpaidEndings } from '../../gateway/forwarding/end-call.ts';
 import { createRunningCalls } from '../../gateway/mcp/running-calls.ts';
 import { createGateway, type GatewayParts } from '../../gateway/server.ts';
 import { createClientAddress } from '../../http/client-identity.ts';
+import type { DependencyChecks } from '../../http/health.ts';
 import type { Listening, ListenOptions } from '../../http/listen.ts';
 import type { Metric } from '../../http/metrics.ts';
 import { createDocs } from '../../http/openapi.ts';
@@ -35,7 +36,7 @@ export async function startGateway(
   const dependencies = checksOf(opening, parts.calls.journalState);
   const app = createGateway({ ...parts, maxBodyBytes, dependencies });
   const fetch = withGatewayDocs(
-    withMetrics(opening, modelParts, app.fetch, () => ownMetrics(parts, modelParts)),
+    withMetrics(opening, modelParts, app.fetch, () => ownMetrics(parts, modelParts, dependencies)),
   );
   return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, { reusePort });
 }
@@ -90,10 +91,12 @@ async function openGatewayParts(
   };
 }
 
-function ownMetrics(
+async function ownMetrics(
   { meters, calls }: { readonly meters: CallMeters; readonly calls: CallBook },
   { limits }: Pick<ModelParts, 'limits'>,
-): readonly Metric[] {
+  dependencies: DependencyChecks,
+): Promise<readonly Metric[]> {
+  const { journal } = await dependencies();
   const gauge = (name: string, help: string, value: number): Metric => {
     return { name, help, type: 'gauge', samples: [{ value }] };
   };
@@ -108,6 +111,16 @@ function ownMetrics(
       'turnpike_call_room',
       '0 while new calls are refused because the journal is full.',
       calls.hasRoom() ? 1 : 0,
+    ),
+    gauge(
+      'turnpike_journal_calls',
+      'Finished calls that wait in this process’s journal for the database.',
+      calls.journalState().waiting,
+    ),
+    gauge(
+      'turnpike_set_aside_calls',
+      'Finished calls of all processes that could not be charged and wait for an operator.',
+      journal?.figures?.set_aside ?? 0,
     ),
     {
       name: 'turnpike_holds_restored_total',
