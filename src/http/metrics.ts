@@ -90,6 +90,12 @@ export function processMetrics({ figures, pool, circuitBreakers }: ProcessMetric
       { labels: { state: 'busy' }, value: pool.busy },
       { labels: { state: 'waiting' }, value: pool.waiting },
     ]),
+    {
+      name: 'turnpike_database_step_backs_total',
+      help: 'Times the database was found to have lost commits, by a restore or a fail-over.',
+      type: 'counter',
+      samples: [{ value: figures.databaseStepBacks }],
+    },
     gauge(
       'turnpike_circuit_breaker_state',
       'Of each external AI service: 0 closed, 1 half-open, 2 open.',

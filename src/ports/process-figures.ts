@@ -11,4 +11,6 @@ export interface ProcessFigures {
   };
   /** How late timers came lately: while it is high, everybody waits. */
   readonly eventLoopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number };
+  /** How often this process has noticed that the database lost commits. */
+  readonly databaseStepBacks: number;
 }

@@ -21,6 +21,7 @@ export const FIGURES: ProcessFigures = {
   ...{ startedAtMs: 1_000, uptimeSeconds: 5, cpuSeconds: 1.5 },
   memory: { residentBytes: 100, heapBytes: 50, externalBytes: 10 },
   eventLoopDelayMs: { p50: 1, p99: 2, max: 3 },
+  databaseStepBacks: 0,
 };
 
 /** The AI service with a real queue, breakers and a generator, on a database in memory, without a socket. */

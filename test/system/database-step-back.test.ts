@@ -71,6 +71,7 @@ describe.skipIf(missing)(
         await Bun.sleep(CALLED_FOR_MS / CALLS);
       }
       expect(notWhole(seen)).toEqual([]);
+      await until(() => gateway.output().includes('the database has lost commits'));
       const account = 'select balance_micro as balance from credit_accounts where id = $1';
       const charged = "select count(*) as count from credit_transactions where source_kind = 'call'";
       await until(async () => {

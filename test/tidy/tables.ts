@@ -310,7 +310,7 @@ export const tableOwners: readonly TableOwner[] = [
       ...['failed_payments', 'provider_events', 'payment_reconciliation'],
     ],
   },
-  { owner: 'src/domain/processes', owns: ['service_processes'] },
+  { owner: 'src/domain/processes', owns: ['service_processes', 'database_epoch'] },
   { owner: 'src/domain/subscriptions', owns: ['subscriptions'] },
   { owner: 'src/domain/talents', owns: ['talents', 'talent_versions', 'talent_files', 'talent_decisions'] },
   {
@@ -354,6 +354,12 @@ export const tableExceptions: readonly TableException[] = [
     access: 'read',
     reason:
       'a partition of millions of calls is compared with its charges inside the statement that sums it up',
+  },
+  {
+    path: 'src/domain/matching/generator/company-index.ts',
+    table: 'database_epoch',
+    access: 'read',
+    reason: 'the epoch must be of the same moment as the horizon that is read with it',
   },
   {
     path: 'src/domain/credits/holds/billing-status.ts',

@@ -1,4 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { withGapSignal } from '../../adapters/shared-state/gap-signal.ts';
+import { type DatabaseEpoch, startDatabaseEpoch } from '../../domain/processes/database-epoch.ts';
 import type { Listening } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ProcessFigures } from '../../ports/process-figures.ts';
@@ -14,6 +16,7 @@ export interface Opening extends Parts {
 export interface ServiceOpening extends Opening {
   /** Of the process, whatever services run in it. */
   readonly processFigures: () => ProcessFigures;
+  readonly databaseEpoch: DatabaseEpoch;
 }
 
 /**
@@ -27,8 +30,12 @@ export async function startService(
   const parts = await connect(configuration);
   const closings = [...parts.closings];
   const whenClosing: Opening['whenClosing'] = (name, close) => void closings.unshift({ name, close });
+  const sharedState = withGapSignal(parts.sharedState);
+  const databaseEpoch = startDatabaseEpoch({ ...parts, onStepBack: sharedState.signalGap });
+  whenClosing('database epoch', databaseEpoch.close);
   try {
-    const line = await open({ ...parts, whenClosing, processFigures: openProcessFigures(parts.clock) });
+    const processFigures = openProcessFigures(parts.clock, databaseEpoch.stepBacks);
+    const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, processFigures });
     closeOnSignal(parts, closings, configuration.shutdownTimeoutMs);
     process.stdout.write(`ready: ${line}\n`);
   } catch (error) {
@@ -53,7 +60,7 @@ const DELAY_RESOLUTION_MS = 20;
  * This process's own figures, opened once a process: its services share them. The delays are the worse of the minute
  * that runs and the one before, whoever looks and however often, so that no stall is lost between two looks.
  */
-export function openProcessFigures(clock: Clock): () => ProcessFigures {
+export function openProcessFigures(clock: Clock, databaseStepBacks: () => number): () => ProcessFigures {
   const delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
   delays.enable();
   const startedAtMs = clock.now() - process.uptime() * 1_000;
@@ -82,6 +89,7 @@ export function openProcessFigures(clock: Clock): () => ProcessFigures {
     const now = read();
     return {
       startedAtMs,
+      databaseStepBacks: databaseStepBacks(),
       uptimeSeconds: Math.round(process.uptime()),
       cpuSeconds: (user + system) / 1e6,
       memory: { residentBytes: rss, heapBytes: heapUsed, externalBytes: external },

@@ -17,7 +17,7 @@ import { createModelDirectory, type ModelDirectory } from '../../domain/models/m
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import { StartProblem } from '../processes/lifecycle.ts';
-import type { Opening } from '../processes/start-service.ts';
+import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { accepted } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
 import type { EngineRequest, EngineResult } from './document-engine-thread.ts';
@@ -34,7 +34,7 @@ export interface ModelParts {
   readonly parser: TextParser;
 }
 
-export async function openModelParts(opening: Opening): Promise<ModelParts> {
+export async function openModelParts(opening: ServiceOpening): Promise<ModelParts> {
   const { configuration, clock, secrets, database, sharedState, log } = opening;
   await applyConfiguredModels(opening);
   const embeddedAllowed = !configuration.isProduction;
@@ -71,6 +71,7 @@ export async function openModelParts(opening: Opening): Promise<ModelParts> {
     ownShare,
     addressRequestsPerMinute,
     countsAhead: configuration.redis !== null,
+    onSteppedBack: (level) => opening.databaseEpoch.suspect({ ...level }),
   });
   const lostHolds = await limits.listen(secrets.newId());
   opening.whenClosing('lost holds', lostHolds.close);

@@ -25,6 +25,8 @@ interface LoadedIndex extends CompanyIndex {
   readonly jobsBySkill: Map<string, Set<string>>;
   /** Everything written by a transaction before this one has been read. */
   horizon: string;
+  /** Of the database that it was read from; another one has other transactions. */
+  epoch: string;
   readAtMs: number;
 }
 
@@ -56,11 +58,13 @@ export function createCompanyIndexes({
 }): CompanyIndexes {
   const loaded = new Map<string, LoadedIndex>();
 
-  async function refresh(companyId: string, index: LoadedIndex): Promise<void> {
+  /** Answers with a new index where the database was restored or has lost commits since. */
+  async function refresh(companyId: string, known: LoadedIndex): Promise<LoadedIndex> {
     // Before the rows: what commits in between is read now, and once more at the next look.
-    const [now] = await database.query<{ horizon: string }>(
-      'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon',
+    const [now] = await database.query<{ horizon: string; epoch: string }>(
+      'select pg_snapshot_xmin(pg_current_snapshot())::text as horizon, epoch from database_epoch',
     );
+    const index = known.epoch === (now?.epoch ?? '') ? known : emptyIndex();
     let after: string | null = null;
     for (;;) {
       const rows: Row[] = await database.query<Row>(
@@ -74,7 +78,9 @@ export function createCompanyIndexes({
       after = rows.at(-1)?.id ?? null;
     }
     index.horizon = now?.horizon ?? index.horizon;
+    index.epoch = now?.epoch ?? '';
     index.readAtMs = clock.now();
+    return index;
   }
 
   function makeRoom(companyId: string): void {
@@ -92,8 +98,7 @@ export function createCompanyIndexes({
     async open(companyId) {
       const before = loaded.get(companyId);
       const isFresh = before !== undefined && clock.now() - before.readAtMs < INDEX_LIFETIME_MS;
-      const index = isFresh ? before : emptyIndex();
-      await refresh(companyId, index);
+      const index = await refresh(companyId, isFresh ? before : emptyIndex());
       // The one used last stands at the end.
       loaded.delete(companyId);
       loaded.set(companyId, index);
@@ -105,7 +110,7 @@ export function createCompanyIndexes({
 
 function emptyIndex(): LoadedIndex {
   const maps = { talents: new Map(), jobs: new Map(), talentsBySkill: new Map(), jobsBySkill: new Map() };
-  return { ...maps, horizon: '0', readAtMs: 0 };
+  return { ...maps, horizon: '0', epoch: '', readAtMs: 0 };
 }
 
 function load(index: LoadedIndex, { id, kind, version, facts, vector, model }: Row): void {

@@ -1,0 +1,27 @@
+import type { SharedState } from '../../ports/shared-state.ts';
+
+/**
+ * Shared state whose subscribers can be told to drop what they have cached, as after a lost connection: for when the
+ * database behind their caches has lost commits.
+ */
+export function withGapSignal(state: SharedState): SharedState & { signalGap(): void } {
+  const listeners = new Set<() => void>();
+  return {
+    ...state,
+    async subscribe(topic, onMessage, onGap) {
+      const subscription = await state.subscribe(topic, onMessage, onGap);
+      // A function of its own: one handler may be subscribed twice.
+      const listener = () => onGap();
+      listeners.add(listener);
+      return {
+        async close() {
+          listeners.delete(listener);
+          await subscription.close();
+        },
+      };
+    },
+    signalGap() {
+      for (const listener of listeners) listener();
+    },
+  };
+}
