@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createAgreeingProvider } from '../../test/doubles/agreeing-provider.ts';
 import { type TypedParts, typedCommand } from '../../test/doubles/typed-command.ts';
 import {
   makeCompany,
@@ -151,7 +152,11 @@ test('replay-payments reads a range of events again, a day as its end whole', as
     asked.push({ from: new Date(sinceMs), to: new Date(untilMs ?? 0) });
     return { outcome: 'done', value: { items: [], hasMore: false } };
   };
-  const payments = async () => ({ ...parts, provider: { listEvents }, paymentEvents: events });
+  const payments = async () => ({
+    ...parts,
+    provider: { ...createAgreeingProvider(), listEvents },
+    paymentEvents: events,
+  });
   const replayed = await type('replay-payments', ['--from', '2030-01-01', '--to', '2030-01-02'], {
     payments,
   });

@@ -115,6 +115,7 @@ const retrievable: readonly (readonly [path: string, kind: Kind, param: string])
   ['/v1/payment_intents', 'payment_intent', 'intent'],
   ['/v1/charges', 'charge', 'id'],
   ['/v1/refunds', 'refund', 'id'],
+  ['/v1/disputes', 'dispute', 'dispute'],
   ['/v1/subscriptions', 'subscription', 'id'],
   ['/v1/invoices', 'invoice', 'id'],
   ['/v1/invoiceitems', 'invoiceitem', 'id'],

@@ -1,5 +1,6 @@
 import type { Database } from '../ports/database.ts';
 import { invalid, isRefusal, refusal } from './api-errors.ts';
+import { disputeCharge, failRefund } from './billing/disputes.ts';
 import { createParams, isFromElsewhere, type Params, readOwnParameters } from './request-params.ts';
 import type { SandboxTime } from './sandbox-clock.ts';
 import { readSwitches, switchNames, writeSwitches } from './state/events.ts';
@@ -61,7 +62,13 @@ export function createOwnRoutes({ world, database, time }: OwnRoutesOptions) {
       return { data: await listDeliveries(database, limit) };
     }
     if (request.method !== 'POST') return null;
-    const change = { '/sandbox/clock': moveClock, '/sandbox/faults': setSwitches, '/sandbox/cards': setCard };
+    const change = {
+      '/sandbox/clock': moveClock,
+      '/sandbox/faults': setSwitches,
+      '/sandbox/cards': setCard,
+      '/sandbox/disputes': (params: Params) => world.change((turn) => disputeCharge(turn, params)),
+      '/sandbox/refunds': (params: Params) => world.change((turn) => failRefund(turn, params)),
+    };
     const chosen = Object.entries(change).find(([path]) => path === pathname)?.[1];
     if (chosen !== undefined && isFromElsewhere(request, url)) {
       const message = 'The sandbox takes no requests from pages of other sites.';

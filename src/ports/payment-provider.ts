@@ -45,6 +45,12 @@ export interface PaymentProvider {
   retrievePaymentIntent(paymentIntentId: string): Promise<ProviderAnswer<WireObject>>;
   /** Newest first, in every state. */
   listSubscriptions(customerId: string, page?: Page): Promise<ProviderAnswer<Listed<WireObject>>>;
+  /** Newest first, with their charges in them. */
+  listDisputes(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
+  /** Newest first; of all charges, or of one. */
+  listRefunds(
+    asked: Partial<AskedSince> & { readonly chargeId?: string },
+  ): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; the provider keeps them for 30 days. */
   listEvents(asked: AskedEvents): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
 
@@ -193,9 +199,12 @@ export interface Listed<T> {
   readonly lastId?: string | undefined;
 }
 
-export interface AskedEvents extends Page {
+export interface AskedSince extends Page {
   /** At or after, in milliseconds since the epoch; the provider counts in whole seconds. */
   readonly sinceMs: number;
+}
+
+export interface AskedEvents extends AskedSince {
   /** At or before; without it up to the newest. */
   readonly untilMs?: number | undefined;
   /** Only those that no endpoint has acknowledged. */

@@ -31,6 +31,8 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
     retrieveCharge: known,
     retrievePaymentIntent: known,
     listSubscriptions: none,
+    listDisputes: none,
+    listRefunds: none,
     listEvents: none,
     createWebhookEndpoint: () => made('we', { secret: 'whsec_made' }),
     listWebhookEndpoints: none,

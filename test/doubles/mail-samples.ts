@@ -43,6 +43,16 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     dueAt: at,
     invoiceUrl: 'https://pay.example/i/3',
   },
+  'payment-dispute': { companyName, state: 'lost', amount, creditsMicro: 2_500_000n },
+  'refund-failed': { companyName, amount, creditsMicro: 2_500_000n },
+  'payment-problem': {
+    companyName,
+    problem: 'dispute-opened',
+    reference: 'dp_1',
+    amount,
+    creditsMicro: 2_500_000n,
+    respondBy: at,
+  },
   'low-balance': { companyName, balanceMicro: 2_500_000n, thresholdMicro: 10_000_000n, at },
   'spending-limit': {
     companyName,

@@ -308,6 +308,7 @@ export const tableOwners: readonly TableOwner[] = [
     owns: [
       ...['credit_pack_purchases', 'subscription_checkouts', 'plan_grants', 'charge_refunds'],
       ...['failed_payments', 'provider_events', 'payment_reconciliation'],
+      ...['payment_disputes', 'failed_refunds'],
     ],
   },
   { owner: 'src/domain/processes', owns: ['service_processes', 'database_epoch'] },

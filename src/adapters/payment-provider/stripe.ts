@@ -255,6 +255,8 @@ type LookUps = Pick<
   | 'retrieveCharge'
   | 'retrievePaymentIntent'
   | 'listSubscriptions'
+  | 'listDisputes'
+  | 'listRefunds'
   | 'listEvents'
 >;
 
@@ -280,6 +282,25 @@ function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
       answer('list subscriptions', async () => {
         const asked = { customer: customerId, status: 'all' as const, ...pageParameters(page) };
         const { data, has_more } = await stripe.subscriptions.list(asked);
+        return { items: data.map(wireObject), hasMore: has_more };
+      }),
+
+    listDisputes: ({ sinceMs, ...page }) =>
+      answer('list disputes', async () => {
+        const created = { gte: inSeconds(sinceMs) };
+        const asked = { created, expand: ['data.charge'], ...pageParameters(page) };
+        const { data, has_more } = await stripe.disputes.list(asked);
+        return { items: data.map(wireObject), hasMore: has_more };
+      }),
+
+    listRefunds: ({ sinceMs, chargeId, ...page }) =>
+      answer('list refunds', async () => {
+        const asked = {
+          ...(sinceMs === undefined ? {} : { created: { gte: inSeconds(sinceMs) } }),
+          ...(chargeId === undefined ? {} : { charge: chargeId }),
+          ...pageParameters(page),
+        };
+        const { data, has_more } = await stripe.refunds.list(asked);
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 

@@ -69,6 +69,15 @@ export async function listAdmins(
   );
 }
 
+/** The addresses of those who run the system. */
+export async function listSuperAdmins(statements: Statements): Promise<readonly string[]> {
+  const rows = await statements.query<{ email: string }>(
+    `select email from users where is_super_admin and removed_at is null order by created_at, id limit $1`,
+    [MOST_ADMINS],
+  );
+  return rows.map(({ email }) => email);
+}
+
 interface MemberChange {
   readonly companyId: string;
   readonly userId: string;

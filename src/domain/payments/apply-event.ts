@@ -6,9 +6,16 @@ import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { type AccountLevel, publishLevel, readLevel } from '../credits/ledger/credit-account.ts';
 import type { MailOutbox } from '../mail/outbox.ts';
-import { createTellAdmins, type Effect, type EffectOutcome, type WaitKey } from './effect.ts';
+import {
+  createTellAdmins,
+  createTellOperators,
+  type Effect,
+  type EffectOutcome,
+  type WaitKey,
+} from './effect.ts';
 import { chargeRefunded } from './effects/charge-refunded.ts';
 import { checkoutSessionCompleted } from './effects/checkout-completed.ts';
+import { disputeChanged, refundFailed } from './effects/dispute-changed.ts';
 import {
   invoiceFinalizationFailed,
   invoiceFinalized,
@@ -20,7 +27,7 @@ import { invoicePaid } from './effects/invoice-paid.ts';
 import { SUBSCRIPTION_EFFECTS, subscriptionTrialWillEnd } from './effects/subscription-changed.ts';
 import { type LockedEvent, lockEvent, markEvent, type PaymentEventStatus } from './event-inbox.ts';
 
-/** Every kind of event that does something here: exactly these fourteen (P-23). */
+/** Every kind of event that is registered at the provider: exactly these fourteen (P-23). */
 export const EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['checkout.session.completed', checkoutSessionCompleted],
   ['invoice.paid', invoicePaid],
@@ -33,6 +40,23 @@ export const EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['customer.subscription.trial_will_end', subscriptionTrialWillEnd],
   ['charge.refunded', chargeRefunded],
 ]);
+
+/**
+ * Facts that reconciliation reads from the provider. Their events are not registered, and have the same effect when
+ * they arrive all the same.
+ */
+const FOUND_EFFECTS: ReadonlyMap<string, Effect> = new Map([
+  ['charge.dispute.created', disputeChanged],
+  ['charge.dispute.updated', disputeChanged],
+  ['charge.dispute.closed', disputeChanged],
+  ['charge.dispute.funds_withdrawn', disputeChanged],
+  ['charge.dispute.funds_reinstated', disputeChanged],
+  ['charge.refund.updated', refundFailed],
+]);
+
+export function effectOf(type: string): Effect | undefined {
+  return EFFECTS.get(type) ?? FOUND_EFFECTS.get(type);
+}
 
 export const HANDLED_EVENT_KINDS: readonly string[] = [...EFFECTS.keys()];
 
@@ -103,13 +127,14 @@ async function runRound(
   const event = await lockEvent(transaction, id);
   if (event === null) return ended({ outcome: 'no-such-event' });
   if (!from.includes(event.status)) return ended({ outcome: 'done-before', status: event.status });
-  const effect = EFFECTS.get(event.type);
+  const effect = effectOf(event.type);
   if (effect === undefined) throw new Error(`there is no effect for ${event.type}`);
   const { clock, log, secrets, mail, pastDueGraceMs } = parts;
   const outcome = await effect(event, {
     transaction,
     asked,
     tellAdmins: createTellAdmins(transaction, mail),
+    tellOperators: createTellOperators(transaction, mail),
     now: new Date(clock.now()),
     newId: secrets.newId,
     log: log.with({ eventId: event.providerEventId, eventType: event.type }),

@@ -1,7 +1,8 @@
 import type { Transaction } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { WireObject } from '../../ports/payment-provider.ts';
-import { listAdmins } from '../accounts/members.ts';
+import { findCompany } from '../accounts/company.ts';
+import { listAdmins, listSuperAdmins } from '../accounts/members.ts';
 import { fromMinorUnits } from '../catalog/currency.ts';
 import { type Posting, postTransaction } from '../credits/ledger/ledger.ts';
 import type { MailOutbox, MailToSend } from '../mail/outbox.ts';
@@ -26,6 +27,7 @@ export interface EffectContext {
   /** How subscriptions stand at the provider, by their ids: null where it does not know, or does not answer. */
   readonly asked: ReadonlyMap<string, WireObject | null>;
   readonly tellAdmins: TellAdmins;
+  readonly tellOperators: TellOperators;
   readonly now: Date;
   readonly newId: () => string;
   readonly log: Log;
@@ -79,7 +81,9 @@ type Kinds =
   | 'trial-ending'
   | 'upcoming-invoice'
   | 'invoice-issued'
-  | 'invoice-overdue';
+  | 'invoice-overdue'
+  | 'payment-dispute'
+  | 'refund-failed';
 type DataOf<Kind extends Kinds> = Extract<MailToSend, { kind: Kind }>['data'];
 
 type ToldFact = {
@@ -101,6 +105,29 @@ export function createTellAdmins(transaction: Transaction, outbox: Pick<MailOutb
       // The kind and its data belong together by the type of the fact; joined with the name the compiler loses it.
       const mail = { kind, to: email, companyId, dedupeKey, data: { ...data, companyName } } as MailToSend;
       await outbox.send(mail, transaction);
+    }
+  };
+}
+
+/** Mails the super admins about money that they have to look after, once each, if the transaction commits. */
+type TellOperators = (wanted: {
+  readonly companyId: string;
+  readonly fact: string;
+  readonly problem: ProblemMail['problem'];
+  readonly data: Omit<ProblemMail, 'companyName' | 'problem'>;
+}) => Promise<void>;
+
+type ProblemMail = Extract<MailToSend, { kind: 'payment-problem' }>['data'];
+
+export function createTellOperators(
+  transaction: Transaction,
+  outbox: Pick<MailOutbox, 'send'>,
+): TellOperators {
+  return async ({ companyId, fact, problem, data }) => {
+    const companyName = (await findCompany(transaction, companyId))?.name ?? companyId;
+    for (const to of await listSuperAdmins(transaction)) {
+      const mail = { kind: 'payment-problem' as const, to, dedupeKey: `${fact}:${to}` };
+      await outbox.send({ ...mail, data: { ...data, companyName, problem } }, transaction);
     }
   };
 }

@@ -3,12 +3,13 @@ import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider, ProviderEvent } from '../../ports/payment-provider.ts';
 import { HANDLED_EVENT_KINDS } from './apply-event.ts';
+import { readDisputes } from './disputes.ts';
 import { knownEvents } from './event-inbox.ts';
 import type { PaymentEvents } from './payment-events.ts';
 
 export interface MissedEventsParts {
   readonly database: Database;
-  readonly provider: Pick<PaymentProvider, 'listEvents'>;
+  readonly provider: Pick<PaymentProvider, 'listEvents' | 'listDisputes' | 'listRefunds'>;
   readonly paymentEvents: Pick<PaymentEvents, 'receive' | 'replay'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -66,7 +67,7 @@ export type ReplayedPayments =
       readonly outcome: 'replayed';
       /** Events of the range that the provider has. */
       readonly events: number;
-      /** Of those: how many were new here or had not been applied before. */
+      /** Of those, and of disputes and failed refunds: how many were applied now. */
       readonly applied: number;
     }
   | { readonly outcome: 'invalid'; readonly message: string }
@@ -97,6 +98,8 @@ export async function replayPayments(
     failures += failed;
     return 'go-on';
   });
+  // Disputes and failed refunds have no events among those that are read.
+  applied += await readDisputes(parts, signal);
   log.info('payments were replayed', { from, to, events, applied, failures });
   if (read.outcome === 'provider-failed') return read;
   if (failures > 0) {

@@ -1,5 +1,5 @@
 import { PROVIDER_API_VERSION, type ProviderEvent } from '../../ports/payment-provider.ts';
-import { EFFECTS, type ProcessParts, processEvent } from './apply-event.ts';
+import { effectOf, type ProcessParts, processEvent } from './apply-event.ts';
 import type { WaitKey } from './effect.ts';
 import {
   dueEvents,
@@ -86,7 +86,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
     async receive(event) {
       const now = clock.now();
       const isOther = isOtherVersion(event.apiVersion);
-      const status = isOther ? 'FAILED' : EFFECTS.has(event.type) ? 'RECEIVED' : 'IGNORED';
+      const status = isOther ? 'FAILED' : effectOf(event.type) !== undefined ? 'RECEIVED' : 'IGNORED';
       const { id, isNew } = await keepEvent(database, {
         id: secrets.newId(),
         event,
@@ -132,7 +132,7 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
         [id],
       );
       if (isOtherVersion(row?.apiVersion ?? null)) return { outcome: 'other-version', event: before };
-      if (!EFFECTS.has(before.type)) return { outcome: 'done-before', event: before };
+      if (effectOf(before.type) === undefined) return { outcome: 'done-before', event: before };
       const applied = await apply(id, NOT_APPLIED);
       const event = (await findPaymentEvent(database, id)) ?? before;
       return { outcome: applied.outcome === 'done-before' ? 'done-before' : 'replayed', event };

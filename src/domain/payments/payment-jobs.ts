@@ -6,13 +6,14 @@ import { PROVIDER_API_VERSION } from '../../ports/payment-provider.ts';
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { endGrace } from '../subscriptions/subscription.ts';
+import { type DisputeParts, readDisputes } from './disputes.ts';
 import { findPaymentEvent, type PaymentEvent } from './event-inbox.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { createInvoiceIssuer, mailOverdueInvoices, type PostpaidInvoiceParts } from './postpaid-invoices.ts';
 import { type ReconcileParts, reconcile } from './reconcile.ts';
 
 interface PaymentWorkParts extends ReconcileParts, PostpaidInvoiceParts {
-  readonly provider: ReconcileParts['provider'] & PostpaidInvoiceParts['provider'];
+  readonly provider: ReconcileParts['provider'] & PostpaidInvoiceParts['provider'] & DisputeParts['provider'];
   readonly paymentEvents: PaymentEvents;
   readonly pastDueGraceMs: number;
   readonly eventsKeepDays: number;
@@ -28,6 +29,8 @@ const PAYMENT_RECONCILE_QUEUE: QueueDefinition = {
   runSeconds: 900,
   ...bounds,
 };
+/** Disputes, and refunds that failed. */
+const PAYMENT_DISPUTES_QUEUE: QueueDefinition = { name: 'payment-disputes', runSeconds: 600, ...bounds };
 /** Subscriptions whose grace is over. */
 export const SUBSCRIPTION_UPKEEP_QUEUE: QueueDefinition = {
   name: 'subscription-upkeep',
@@ -43,6 +46,7 @@ const PAYMENT_UPKEEP_QUEUE: QueueDefinition = { name: 'payment-upkeep', runSecon
 export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
   PAYMENT_EVENTS_QUEUE,
   PAYMENT_RECONCILE_QUEUE,
+  PAYMENT_DISPUTES_QUEUE,
   SUBSCRIPTION_UPKEEP_QUEUE,
   OVERDUE_INVOICES_QUEUE,
   PAYMENT_UPKEEP_QUEUE,
@@ -63,6 +67,12 @@ export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
       concurrency: 1,
       cron: '*/10 * * * *',
       handler: async ({ signal }) => void (await reconcile(parts, signal)),
+    },
+    {
+      queue: PAYMENT_DISPUTES_QUEUE,
+      concurrency: 1,
+      cron: '*/15 * * * *',
+      handler: async ({ signal }) => void (await readDisputes(parts, signal)),
     },
     {
       queue: SUBSCRIPTION_UPKEEP_QUEUE,

@@ -9,7 +9,7 @@ import { isPaidSession, textIn } from './provider-objects.ts';
 import { cancelPurchase } from './purchase.ts';
 
 export interface ReconcileParts extends MissedEventsParts {
-  readonly provider: Pick<PaymentProvider, 'retrieveCheckoutSession' | 'listEvents'>;
+  readonly provider: MissedEventsParts['provider'] & Pick<PaymentProvider, 'retrieveCheckoutSession'>;
 }
 
 interface Reconciled {

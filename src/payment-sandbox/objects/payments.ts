@@ -285,3 +285,47 @@ export function refundShape(
     transfer_reversal: null,
   };
 }
+
+export function disputeShape(
+  id: string,
+  created: number,
+  given: { charge: Stripe.Charge; amount: number; status: Stripe.Dispute.Status },
+): Stripe.Dispute {
+  const { charge, amount, status } = given;
+  return {
+    id,
+    object: 'dispute',
+    amount,
+    balance_transactions: [],
+    charge: charge.id,
+    created,
+    currency: charge.currency,
+    evidence: withoutEvidence(),
+    evidence_details: {
+      due_by: created + 7 * 86_400,
+      has_evidence: false,
+      past_due: false,
+      submission_count: 0,
+    },
+    is_charge_refundable: false,
+    livemode: false,
+    metadata: {},
+    payment_intent: charge.payment_intent,
+    reason: 'fraudulent',
+    status,
+  };
+}
+
+function withoutEvidence(): Stripe.Dispute.Evidence {
+  return {
+    ...{ access_activity_log: null, billing_address: null, cancellation_policy: null },
+    ...{ cancellation_policy_disclosure: null, cancellation_rebuttal: null, customer_communication: null },
+    ...{ customer_email_address: null, customer_name: null, customer_purchase_ip: null },
+    ...{ customer_signature: null, duplicate_charge_documentation: null, duplicate_charge_explanation: null },
+    ...{ duplicate_charge_id: null, product_description: null, receipt: null, refund_policy: null },
+    ...{ refund_policy_disclosure: null, refund_refusal_explanation: null, service_date: null },
+    ...{ service_documentation: null, shipping_address: null, shipping_carrier: null, shipping_date: null },
+    ...{ shipping_documentation: null, shipping_tracking_number: null, uncategorized_file: null },
+    uncategorized_text: null,
+  };
+}

@@ -44,6 +44,14 @@ export const paymentRoutes: readonly Route[] = [
   },
   {
     method: 'GET',
+    path: '/v1/disputes',
+    read: (objects, call) => {
+      const where = filters(call.params, ['charge', 'payment_intent']);
+      return listOf(objects, call, 'dispute', '/v1/disputes', { where });
+    },
+  },
+  {
+    method: 'GET',
     path: '/v1/charges',
     read: (objects, call) => {
       const where = filters(call.params, ['customer', 'payment_intent']);

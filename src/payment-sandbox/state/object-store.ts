@@ -10,6 +10,7 @@ export interface Bodies {
   payment_intent: Stripe.PaymentIntent;
   charge: Stripe.Charge;
   refund: Stripe.Refund;
+  dispute: Stripe.Dispute;
   subscription: Stripe.Subscription;
   invoice: Stripe.Invoice;
   invoiceitem: Stripe.InvoiceItem;

@@ -182,3 +182,112 @@ export const invoiceOverdue = template({
     because: `You get this because you look after the billing of ${companyName}.`,
   }),
 });
+
+/** The bank of a customer has taken a payment back, or is about to. */
+export const paymentDispute = template({
+  data: z.strictObject({
+    companyName: name,
+    state: z.enum(['opened', 'lost', 'closed']),
+    amount,
+    /** Taken back with it. */
+    creditsMicro: micro.optional(),
+  }),
+  write: ({ companyName, state, amount, creditsMicro }, links) => ({
+    subject: `${DISPUTE_SUBJECTS[state]} ${companyName}`,
+    heading: DISPUTE_HEADINGS[state],
+    blocks: [
+      paragraph(
+        state === 'opened'
+          ? `A payment of ${inMoney(amount)} for ${companyName} was disputed at the bank. If the bank returns the money, the credits that it paid for are taken back.`
+          : state === 'lost'
+            ? `The bank has returned a disputed payment of ${inMoney(amount)} for ${companyName}. The credits that it paid for were taken back.`
+            : `The dispute of a payment of ${inMoney(amount)} for ${companyName} is closed. Your credits are unchanged.`,
+      ),
+      facts(
+        ['Amount', inMoney(amount)],
+        creditsMicro === undefined ? null : ['Credits taken back', inCredits(creditsMicro)],
+      ),
+      button('See your billing', links.billing),
+    ],
+    because: `You get this because you look after the billing of ${companyName}.`,
+  }),
+});
+
+const DISPUTE_SUBJECTS = {
+  opened: 'A payment was disputed:',
+  lost: 'A disputed payment was returned:',
+  closed: 'A dispute is closed:',
+};
+const DISPUTE_HEADINGS = {
+  opened: 'A payment was disputed',
+  lost: 'A disputed payment was returned',
+  closed: 'A dispute is closed',
+};
+
+/** The bank did not accept a refund: the money is with us again. */
+export const refundFailed = template({
+  data: z.strictObject({ companyName: name, amount, creditsMicro: micro.optional() }),
+  write: ({ companyName, amount, creditsMicro }, links) => ({
+    subject: `A refund to ${companyName} failed`,
+    heading: 'A refund failed',
+    blocks: [
+      paragraph(
+        `A refund of ${inMoney(amount)} to ${companyName} could not be paid out: your bank did not accept it. The credits that it had taken are back on your account. We will contact you about another way.`,
+      ),
+      facts(
+        ['Amount', inMoney(amount)],
+        creditsMicro === undefined ? null : ['Credits given back', inCredits(creditsMicro)],
+      ),
+      button('See your billing', links.billing),
+    ],
+    because: `You get this because you look after the billing of ${companyName}.`,
+  }),
+});
+
+/** For the operators: money that somebody has to look after at the payment provider. */
+export const paymentProblem = template({
+  data: z.strictObject({
+    companyName: name,
+    problem: z.enum(['dispute-opened', 'dispute-lost', 'dispute-closed', 'refund-failed']),
+    /** The provider's id of the dispute or the refund. */
+    reference: name,
+    amount,
+    creditsMicro: micro.optional(),
+    respondBy: moment.optional(),
+  }),
+  write: ({ companyName, problem, reference, amount, creditsMicro, respondBy }, links) => ({
+    subject: `${PROBLEMS[problem].title}: ${companyName}`,
+    heading: PROBLEMS[problem].title,
+    blocks: [
+      paragraph(PROBLEMS[problem].text),
+      facts(
+        ['Company', companyName],
+        ['At the provider', reference],
+        ['Amount', inMoney(amount)],
+        creditsMicro === undefined ? null : ['Credits', inCredits(creditsMicro)],
+        respondBy === undefined ? null : ['Respond by', atTime(respondBy)],
+      ),
+      button('See the console', links.billing),
+    ],
+    because: 'You get this because you are a super admin.',
+  }),
+});
+
+const PROBLEMS = {
+  'dispute-opened': {
+    title: 'A payment was disputed',
+    text: 'Respond with evidence at the payment provider. If the dispute is lost, the credits are taken back.',
+  },
+  'dispute-lost': {
+    title: 'A dispute was lost',
+    text: 'The provider has returned the money, and the credits that it had paid for were taken back.',
+  },
+  'dispute-closed': {
+    title: 'A dispute is closed',
+    text: 'The money stays, and no credits were taken.',
+  },
+  'refund-failed': {
+    title: 'A refund failed',
+    text: 'The money is with you again, and the credits that the refund had taken were given back. Refund it another way, then adjust the credits.',
+  },
+};

@@ -14,7 +14,7 @@ import { purchaseOf } from '../purchase.ts';
 const REFUND_SOURCE = 'charge-refund';
 
 /** What the charge had paid for, and what that had brought. */
-interface Refunded {
+export interface Refunded {
   readonly kind: 'PURCHASE' | 'PLAN_GRANT' | 'INVOICE';
   readonly id: string;
   readonly companyId: string;
@@ -51,10 +51,13 @@ export const chargeRefunded: Effect = async (event, context) => {
     return { outcome: 'failed', reason: `${toldMinor} of ${amountMinor} cannot be given back`, companyId };
   }
   await lockCompany(context.transaction, companyId);
+  if (await isCountedIn(context, chargeId, event.happenedAt)) {
+    return { outcome: 'applied', did: 'it was counted at the provider before', companyId };
+  }
   return await take(context, chargeId, refunded, { amountMinor, toldMinor });
 };
 
-async function take(
+export async function take(
   context: EffectContext,
   chargeId: string,
   refunded: Refunded,
@@ -95,9 +98,9 @@ async function take(
       accountId: companyId,
       type: 'REFUND',
       amountMicro: -takenMicro,
-      contra: kind === 'PURCHASE' ? 'sales' : 'grants',
+      contra: contraOf(kind),
       sourceKind: REFUND_SOURCE,
-      sourceId: `${chargeId}:${refundedMinor}`,
+      sourceId: `${chargeId}:${refundedMinor}${await loweredSuffix(context, chargeId)}`,
       reason: `${refundedMinor} of ${amountMinor} ${refunded.currency} given back`,
     });
   }
@@ -105,7 +108,7 @@ async function take(
   return { outcome: 'applied', did, companyId };
 }
 
-async function findCharge(event: KeptEvent, context: EffectContext): Promise<FoundCharge> {
+export async function findCharge(event: KeptEvent, context: EffectContext): Promise<FoundCharge> {
   const { transaction } = context;
   const { object } = event;
   const chargeId = idIn(object.id);
@@ -173,4 +176,57 @@ export function refundStep(soFar: ChargeSoFar, toldMinor: bigint): RefundStep {
   const target = refundedMinor >= amountMinor || share > grantedMicro ? grantedMicro : share;
   const refundedMicro = target > soFar.refundedMicro ? target : soFar.refundedMicro;
   return { refundedMinor, refundedMicro, takenMicro: refundedMicro - soFar.refundedMicro };
+}
+
+/** A refund that failed has lowered the sum since: what was reported before that is counted in. */
+async function isCountedIn(
+  { transaction }: EffectContext,
+  chargeId: string,
+  happenedAt: Date,
+): Promise<boolean> {
+  const rows = await transaction.query(
+    'select 1 from charge_refunds where charge_id = $1 and counted_at >= $2',
+    [chargeId, happenedAt],
+  );
+  return rows.length > 0;
+}
+
+/** The same sum may be reached again after a refund has failed: that is another posting. */
+async function loweredSuffix({ transaction }: EffectContext, chargeId: string): Promise<string> {
+  const [row] = await transaction.query<{ lowered: number }>(
+    'select lowered from charge_refunds where charge_id = $1',
+    [chargeId],
+  );
+  return row === undefined || row.lowered === 0 ? '' : `:${row.lowered}`;
+}
+
+function contraOf(kind: Refunded['kind']): Contra {
+  return kind === 'PURCHASE' ? 'sales' : kind === 'INVOICE' ? 'receivables' : 'grants';
+}
+
+type Contra = 'sales' | 'grants' | 'receivables';
+
+/** A refund failed: so much of the charge is refunded without it. Returns the credits that are to be given back. */
+export async function lowerRefund(
+  { transaction, now }: EffectContext,
+  chargeId: string,
+  { refundedMinor, countedAt }: { readonly refundedMinor: bigint; readonly countedAt: Date },
+): Promise<{ readonly returnedMicro: bigint; readonly contra: Contra }> {
+  const [known] = await transaction.query<ChargeSoFar & { readonly kind: Refunded['kind'] }>(
+    `select source_kind as kind, amount_minor as "amountMinor", granted_micro as "grantedMicro",
+       refunded_minor as "refundedMinor", refunded_micro as "refundedMicro"
+     from charge_refunds where charge_id = $1 for update`,
+    [chargeId],
+  );
+  if (known === undefined || refundedMinor >= known.refundedMinor) {
+    return { returnedMicro: 0n, contra: contraOf(known?.kind ?? 'PURCHASE') };
+  }
+  const { amountMinor, grantedMicro } = known;
+  const left = refundStep({ amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n }, refundedMinor);
+  await transaction.query(
+    `update charge_refunds set refunded_minor = $2, refunded_micro = $3, counted_at = $4, lowered = lowered + 1,
+       updated_at = $5 where charge_id = $1`,
+    [chargeId, left.refundedMinor, left.refundedMicro, countedAt, now],
+  );
+  return { returnedMicro: known.refundedMicro - left.refundedMicro, contra: contraOf(known.kind) };
 }

@@ -1,0 +1,145 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { Log } from '../../ports/log.ts';
+import {
+  type Listed,
+  type Page,
+  type PaymentProvider,
+  PROVIDER_API_VERSION,
+  type ProviderAnswer,
+  type ProviderEvent,
+  type WireObject,
+} from '../../ports/payment-provider.ts';
+import { knownEvents } from './event-inbox.ts';
+import type { PaymentEvents } from './payment-events.ts';
+import { idIn, minorIn, textIn } from './provider-objects.ts';
+
+export interface DisputeParts {
+  readonly database: Database;
+  readonly provider: Pick<PaymentProvider, 'listDisputes' | 'listRefunds'>;
+  readonly paymentEvents: Pick<PaymentEvents, 'receive'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+/** A dispute is decided within some three months of being opened. */
+const DISPUTES_FOR_MS = 180 * DAY_MS;
+/** A bank returns a refund within 30 days. */
+const REFUNDS_FOR_MS = 60 * DAY_MS;
+const PAGE = 100;
+
+/**
+ * Reads disputes and refunds that failed from the provider, whose events of them are not among the fourteen that are
+ * registered. Each state becomes an event of the inbox, once, and is applied like one that was sent. Returns how many
+ * were new.
+ */
+export async function readDisputes(parts: DisputeParts, signal?: AbortSignal): Promise<number> {
+  const { provider, clock } = parts;
+  const now = clock.now();
+  const disputes = await listAll(parts, signal, 'disputes', (page) =>
+    provider.listDisputes({ sinceMs: now - DISPUTES_FOR_MS, ...page }),
+  );
+  const refunds = await listAll(parts, signal, 'refunds', (page) =>
+    provider.listRefunds({ sinceMs: now - REFUNDS_FOR_MS, ...page }),
+  );
+  const events = [
+    ...disputes.items.map((dispute) => eventOf('charge.dispute.updated', dispute, now)),
+    ...refunds.items.filter(hasFailed).map((refund) => eventOf('charge.refund.updated', refund, now)),
+  ].filter((event) => event !== null);
+  const known = await knownEvents(
+    parts.database,
+    events.map(({ id }) => id),
+  );
+  let received = 0;
+  for (const event of events.filter(({ id }) => !known.has(id))) {
+    signal?.throwIfAborted();
+    received += await receive(parts, event, signal);
+  }
+  return received;
+}
+
+async function receive(
+  parts: DisputeParts,
+  event: ProviderEvent,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const { paymentEvents, log } = parts;
+  const counted = event.type === 'charge.refund.updated' ? await countRefunds(parts, event, signal) : event;
+  if (counted === null) return 0;
+  try {
+    await paymentEvents.receive(counted);
+    return 1;
+  } catch (error) {
+    log.warn('a dispute or a failed refund could not be applied; it is tried again', {
+      eventId: event.id,
+      error,
+    });
+    return 0;
+  }
+}
+
+/** With what of the charge is refunded without those that failed, counted now. Null where that cannot be read. */
+async function countRefunds(
+  parts: DisputeParts,
+  event: ProviderEvent,
+  signal: AbortSignal | undefined,
+): Promise<ProviderEvent | null> {
+  const chargeId = idIn(event.object.charge);
+  if (chargeId === null) return null;
+  const countedAt = Math.floor(parts.clock.now() / 1000);
+  const { items, isWhole } = await listAll(parts, signal, 'refunds of a charge', (page) =>
+    parts.provider.listRefunds({ chargeId, ...page }),
+  );
+  if (!isWhole) return null;
+  const sum = items
+    .filter((refund) => !hasFailed(refund))
+    .reduce((total, { amount }) => total + (minorIn(amount) ?? 0n), 0n);
+  const object = { ...event.object, refunded_in_all: Number(sum), counted_at: countedAt };
+  return { ...event, object, payload: { ...event.payload, data: { object } } };
+}
+
+function hasFailed({ status }: WireObject): boolean {
+  return status === 'failed' || status === 'canceled';
+}
+
+/** To the end; after a failure of the provider it is what was read before. */
+async function listAll(
+  { log }: DisputeParts,
+  signal: AbortSignal | undefined,
+  what: string,
+  list: (page: Page) => Promise<ProviderAnswer<Listed<WireObject>>>,
+): Promise<{ readonly items: readonly WireObject[]; readonly isWhole: boolean }> {
+  const items: WireObject[] = [];
+  let after: string | undefined;
+  for (;;) {
+    signal?.throwIfAborted();
+    const listed = await list({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+    if (listed.outcome === 'failed') {
+      log.warn('the payment provider did not list what was asked for', {
+        what,
+        reason: listed.failure.reason,
+      });
+      return { items, isWhole: false };
+    }
+    items.push(...listed.value.items);
+    const next = listed.value.items.at(-1)?.id;
+    if (!listed.value.hasMore || next === undefined || next === after) return { items, isWhole: true };
+    after = next;
+  }
+}
+
+/** Under a name made of the object and its state: each state is applied once. */
+function eventOf(type: string, object: WireObject, nowMs: number): ProviderEvent | null {
+  const [objectId, status] = [idIn(object.id), textIn(object.status, 60)];
+  if (objectId === null || status === null) return null;
+  const id = `reconciled_${objectId}_${status}`;
+  const created = Math.floor(nowMs / 1000);
+  const head = { id, object: 'event', type, created, api_version: PROVIDER_API_VERSION };
+  return {
+    ...{ id, type, object, previousAttributes: null, payload: { ...head, data: { object } } },
+    apiVersion: PROVIDER_API_VERSION,
+    createdAtMs: created * 1000,
+    livemode: object.livemode === true,
+  };
+}

@@ -1,0 +1,212 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { HANDLED_EVENT_KINDS } from '../../src/domain/payments/apply-event.ts';
+import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
+import { readDisputes } from '../../src/domain/payments/disputes.ts';
+import { replayPayments } from '../../src/domain/payments/missed-events.ts';
+import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { CREDIT, makeCompany, makePlan } from './payments-under-test.ts';
+import { failing, openShop, type Shop } from './shop-under-test.ts';
+import { invoiceEvent, newSubscription } from './subscription-facts.ts';
+
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop(database);
+  await database.query(
+    `insert into users (id, company_id, email, password_hash, role, is_super_admin)
+     values ($1, null, 'root@example.com', 'none', 'MEMBER', true)`,
+    [crypto.randomUUID()],
+  );
+});
+beforeEach(() => database.query(`delete from mail_outbox where to_address = 'root@example.com'`));
+
+const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEvents: shop.payments.events });
+const balance = (companyId: string) => shop.payments.balance(companyId);
+
+/** A pack of 1,000 credits for 10 usd, bought and paid. */
+async function bought() {
+  const { id: companyId } = await makeCompany(database);
+  await database.query('update companies set provider_customer_id = null where id = $1', [companyId]);
+  const pack = await shop.newPack();
+  const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+  if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+  const { providerSessionId } = opened.page;
+  await shop.sandbox.click(`/checkout/${providerSessionId}/pay`);
+  await shop.balanceBecomes(companyId, 1_000n * CREDIT);
+  const session = await shop.sandbox.provider.retrieveCheckoutSession(providerSessionId);
+  if (session.outcome !== 'done') throw new Error('no session');
+  return { companyId, payment: String(session.value.payment_intent) };
+}
+
+async function dispute(payment: string, status: string, more: object = {}) {
+  const answer = await shop.sandbox.own('/sandbox/disputes', { payment_intent: payment, status, ...more });
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Record<string, unknown> & { id: string };
+}
+
+async function refund(payment: string, amountMinor: bigint, key: string) {
+  const wanted = { paymentId: payment, amountMinor, metadata: {} };
+  const made = await shop.sandbox.provider.refund(wanted, `${payment}:${key}`);
+  if (made.outcome !== 'done') throw new Error(made.failure.message);
+  return made.value.id;
+}
+
+async function fails(refundId: string) {
+  expect((await shop.sandbox.own('/sandbox/refunds', { refund: refundId, status: 'failed' })).status).toBe(
+    200,
+  );
+}
+
+const toRoot = async () =>
+  await database.query<{ data: Record<string, unknown> }>(
+    `select data from mail_outbox where to_address = 'root@example.com' order by id`,
+  );
+const problems = async () => (await toRoot()).map(({ data }) => data.problem);
+const disputeMails = async (companyId: string) =>
+  (await shop.payments.mails(companyId)).filter((kind) => kind !== 'receipt');
+
+describe('disputes', () => {
+  test('P-23 the registered kinds stay the fourteen', () => {
+    expect(HANDLED_EVENT_KINDS).toHaveLength(14);
+    expect(HANDLED_EVENT_KINDS.filter((kind) => kind.includes('dispute'))).toEqual([]);
+  });
+
+  test('P-21 an open one is reported, a lost one takes the credits back, once each', async () => {
+    const { companyId, payment } = await bought();
+    const { id } = await dispute(payment, 'needs_response');
+    expect(await readDisputes(parts())).toBe(1);
+    expect(await readDisputes(parts())).toBe(0);
+    expect(await balance(companyId)).toBe(1_000n * CREDIT);
+    expect(await disputeMails(companyId)).toEqual(['payment-dispute']);
+    expect(await problems()).toEqual(['dispute-opened']);
+    await dispute(payment, 'lost');
+    await readDisputes(parts());
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(0n);
+    expect(await shop.payments.postings(companyId)).toEqual([
+      ['PACK_PURCHASE', 1_000n * CREDIT],
+      ['REFUND', -1_000n * CREDIT],
+    ]);
+    expect(await disputeMails(companyId)).toEqual(['payment-dispute', 'payment-dispute']);
+    const [, lost] = await toRoot();
+    expect(lost?.data).toMatchObject({ problem: 'dispute-lost', reference: id, companyName: 'Acme' });
+  });
+
+  test('P-21 a rightly signed event counts like one that was found, and not twice with it', async () => {
+    const { companyId, payment } = await bought();
+    const object = await dispute(payment, 'lost');
+    const event: ProviderEvent = {
+      id: `evt_${object.id}`,
+      type: 'charge.dispute.closed',
+      apiVersion: '2023-10-16',
+      createdAtMs: shop.clock.now(),
+      livemode: false,
+      object,
+      previousAttributes: null,
+      payload: { data: { object } },
+    };
+    expect(await shop.payments.receive(event)).toMatchObject({ outcome: 'processed' });
+    expect(await balance(companyId)).toBe(0n);
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(0n);
+    expect(await disputeMails(companyId)).toEqual(['payment-dispute']);
+  });
+
+  test('P-21 a part, after a refund: with the last of the money exactly the last of the credits', async () => {
+    const { companyId, payment } = await bought();
+    await refund(payment, 333n, 'first');
+    await shop.balanceBecomes(companyId, 667n * CREDIT);
+    await dispute(payment, 'lost', { amount: 1_000 });
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(0n);
+    const other = await bought();
+    await dispute(other.payment, 'lost', { amount: 250 });
+    await readDisputes(parts());
+    expect(await balance(other.companyId)).toBe(750n * CREDIT);
+  });
+
+  test('one that is won takes nothing', async () => {
+    const { companyId, payment } = await bought();
+    await dispute(payment, 'needs_response');
+    await readDisputes(parts());
+    await dispute(payment, 'won');
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(1_000n * CREDIT);
+    expect(await problems()).toEqual(['dispute-opened', 'dispute-closed']);
+  });
+
+  test('P-21 of a plan: the credits of its invoice are taken back', async () => {
+    const company = await makeCompany(database);
+    const plan = await makePlan(database);
+    const subscription = newSubscription(company, plan.priceId);
+    const paid = invoiceEvent('paid', subscription, { payment_intent: `pi_${company.id.slice(-12)}` });
+    await shop.payments.receive(paid);
+    const before = await balance(company.id);
+    expect(before).toBeGreaterThan(0n);
+    const object = {
+      ...{ id: `dp_${company.id.slice(-12)}`, object: 'dispute', status: 'lost', amount: 2_900 },
+      ...{ currency: 'usd', charge: 'ch_of_plan', payment_intent: `pi_${company.id.slice(-12)}` },
+    };
+    const provider = {
+      ...shop.sandbox.provider,
+      listDisputes: async () => ({ outcome: 'done', value: { items: [object], hasMore: false } }) as const,
+    };
+    await readDisputes({ ...parts(), provider });
+    expect(await balance(company.id)).toBe(0n);
+  });
+
+  test('on demand: replayPayments reads them, too', async () => {
+    const { companyId, payment } = await bought();
+    await dispute(payment, 'lost');
+    const now = new Date(shop.clock.now());
+    expect(await replayPayments(parts(), { from: now, to: now })).toMatchObject({ outcome: 'replayed' });
+    expect(await balance(companyId)).toBe(0n);
+  });
+});
+
+describe('a refund that fails', () => {
+  test('P-21 the credits come back, once; a second try takes them again', async () => {
+    const { companyId, payment } = await bought();
+    const refundId = await refund(payment, 400n, 'first');
+    await shop.balanceBecomes(companyId, 600n * CREDIT);
+    await fails(refundId);
+    await readDisputes(parts());
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(1_000n * CREDIT);
+    expect(await disputeMails(companyId)).toEqual(['refund-failed']);
+    expect(await problems()).toEqual(['refund-failed']);
+    await shop.clock.advance(5_000);
+    await refund(payment, 400n, 'second');
+    await shop.balanceBecomes(companyId, 600n * CREDIT);
+    await shop.clock.advance(5_000);
+    await refund(payment, 600n, 'rest');
+    await shop.balanceBecomes(companyId, 0n);
+  });
+
+  test('P-24 another refund of the same charge stays; the event of the failed one, told late, changes nothing', async () => {
+    const { companyId, payment } = await bought();
+    const first = await refund(payment, 300n, 'first');
+    await refund(payment, 200n, 'second');
+    await shop.balanceBecomes(companyId, 500n * CREDIT);
+    await fails(first);
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(800n * CREDIT);
+    const late = shop.sandbox.received.findLast(({ event }) => event?.type === 'charge.refunded')?.event;
+    if (late === null || late === undefined) throw new Error('no refund was delivered');
+    await shop.payments.receive({ ...late, id: `${late.id}_again` });
+    expect(await balance(companyId)).toBe(800n * CREDIT);
+  });
+
+  test('a provider that does not list changes nothing', async () => {
+    const { companyId, payment } = await bought();
+    await fails(await refund(payment, 400n, 'first'));
+    await shop.balanceBecomes(companyId, 600n * CREDIT);
+    const down = failing<never>('down');
+    const provider = { ...shop.sandbox.provider, listDisputes: down, listRefunds: down };
+    expect(await readDisputes({ ...parts(), provider })).toBe(0);
+    expect(await balance(companyId)).toBe(600n * CREDIT);
+    await readDisputes(parts());
+    expect(await balance(companyId)).toBe(1_000n * CREDIT);
+  });
+});
