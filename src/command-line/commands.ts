@@ -25,6 +25,7 @@ import {
   replayPaymentEventCommand,
   replayPaymentsCommand,
 } from './payment-commands.ts';
+import { rebuildPackPricingCommand, rebuildPlanPricingCommand } from './pricing-commands.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
@@ -56,6 +57,8 @@ export const COMMANDS: readonly Command[] = [
   replayPaymentEventCommand,
   replayPaymentsCommand,
   deactivateStaleSubscriptionsCommand,
+  rebuildPlanPricingCommand,
+  rebuildPackPricingCommand,
   createWebhookEndpointCommand,
   recreateWebhookEndpointCommand,
   queueCommand,

@@ -37,6 +37,8 @@ export interface PaymentProvider {
   voidInvoice(invoiceId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   refund(wanted: WantedRefund, idempotencyKey: string): Promise<ProviderAnswer<MadeRefund>>;
 
+  retrieveProduct(productId: string): Promise<ProviderAnswer<WireObject>>;
+  retrievePrice(priceId: string): Promise<ProviderAnswer<WireObject>>;
   retrieveCheckoutSession(sessionId: string): Promise<ProviderAnswer<WireObject>>;
   retrieveSubscription(subscriptionId: string): Promise<ProviderAnswer<WireObject>>;
   retrieveInvoice(invoiceId: string): Promise<ProviderAnswer<WireObject>>;

@@ -25,6 +25,8 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
     markInvoicePaid: known,
     voidInvoice: known,
     refund: () => made('re', { amountMinor: 1n, status: 'succeeded' }),
+    retrieveProduct: known,
+    retrievePrice: known,
     retrieveCheckoutSession: known,
     retrieveSubscription: known,
     retrieveInvoice: known,

@@ -249,6 +249,8 @@ function inSeconds(milliseconds: number): number {
 
 type LookUps = Pick<
   PaymentProvider,
+  | 'retrieveProduct'
+  | 'retrievePrice'
   | 'retrieveCheckoutSession'
   | 'retrieveSubscription'
   | 'retrieveInvoice'
@@ -263,6 +265,9 @@ type LookUps = Pick<
 /** What the provider knows, asked again: an event may be old, late or lost. */
 function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
   return {
+    retrieveProduct: (id) =>
+      answer('retrieve product', async () => wireObject(await stripe.products.retrieve(id))),
+    retrievePrice: (id) => answer('retrieve price', async () => wireObject(await stripe.prices.retrieve(id))),
     retrieveCheckoutSession: (id) =>
       answer('retrieve checkout session', async () =>
         wireObject(await stripe.checkout.sessions.retrieve(id, { expand: ['line_items'] })),

@@ -108,6 +108,19 @@ export async function linkProviderCustomer(
   return linked.length > 0;
 }
 
+/** The provider does not know the company's customer any more: another one takes its place. */
+export async function replaceProviderCustomer(
+  statements: Statements,
+  wanted: { readonly companyId: string; readonly staleId: string; readonly customerId: string },
+): Promise<void> {
+  await statements.query(
+    `update companies set provider_customer_id = $3, updated_at = now()
+     where id = $1 and provider_customer_id = $2
+       and not exists (select 1 from companies where provider_customer_id = $3)`,
+    [wanted.companyId, wanted.staleId, wanted.customerId],
+  );
+}
+
 /** Until the transaction ends. Rows that refer to the company can still be inserted. */
 export async function lockCompanyRow(transaction: Transaction, companyId: string): Promise<void> {
   await transaction.query('select 1 from companies where id = $1 for no key update', [companyId]);

@@ -1,9 +1,14 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
-import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import type {
+  Created,
+  PaymentProvider,
+  ProviderAnswer,
+  ProviderFailure,
+} from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { findCompany, linkProviderCustomer } from '../accounts/company.ts';
+import { findCompany, linkProviderCustomer, replaceProviderCustomer } from '../accounts/company.ts';
 import { listAdmins } from '../accounts/members.ts';
 import { type CreditPack, findCreditPack } from '../catalog/credit-pack.ts';
 import type { PaymentEvents } from './payment-events.ts';
@@ -58,17 +63,16 @@ export async function createCreditPackCheckout(
   if (customer.outcome !== 'ensured') return customer;
   const purchaseId = secrets.newId();
   await addPurchase(parts, { purchaseId, companyId, pack });
-  const opened = await provider.createCheckoutSession(
-    {
-      mode: 'payment',
-      priceId: pack.providerPriceId,
-      quantity: 1,
-      customerId: customer.customerId,
-      referenceId: purchaseId,
-      metadata: { purchaseId, companyId, creditPackId },
-      ...returnUrls(consoleUrl),
-    },
-    `purchase:${purchaseId}:session`,
+  const wanted = {
+    mode: 'payment' as const,
+    priceId: pack.providerPriceId,
+    quantity: 1,
+    referenceId: purchaseId,
+    metadata: { purchaseId, companyId, creditPackId },
+    ...returnUrls(consoleUrl),
+  };
+  const opened = await forCustomer(parts, companyId, customer.customerId, (customerId, key) =>
+    provider.createCheckoutSession({ ...wanted, customerId }, `purchase:${purchaseId}:session${key}`),
   );
   const now = new Date(clock.now());
   if (opened.outcome === 'failed') {
@@ -95,8 +99,10 @@ export async function createBillingPortal(parts: CheckoutParts, companyId: strin
   const { provider, secrets, consoleUrl } = parts;
   const customer = await ensureCustomer(parts, companyId);
   if (customer.outcome !== 'ensured') return customer;
-  const wanted = { customerId: customer.customerId, returnUrl: billingPage(consoleUrl) };
-  const opened = await provider.createPortalSession(wanted, `portal:${secrets.newId()}`);
+  const returnUrl = billingPage(consoleUrl);
+  const opened = await forCustomer(parts, companyId, customer.customerId, (customerId) =>
+    provider.createPortalSession({ customerId, returnUrl }, `portal:${secrets.newId()}`),
+  );
   if (opened.outcome === 'failed') return { outcome: 'provider-failed', message: opened.failure.message };
   return { outcome: 'opened', url: opened.value.url };
 }
@@ -120,12 +126,26 @@ type EnsuredCustomer =
  * that is noted counts. The key holds what the customer is made of, for the provider refuses a key with other words.
  */
 export async function ensureCustomer(parts: CustomerParts, companyId: string): Promise<EnsuredCustomer> {
-  const { database, provider, secrets, paymentEvents } = parts;
+  const { database, paymentEvents } = parts;
   const company = await findCompany(database, companyId);
   if (company === null) return { outcome: 'no-such-company' };
   if (company.providerCustomerId !== null)
     return { outcome: 'ensured', customerId: company.providerCustomerId };
-  const { name } = company;
+  const made = await makeCustomer(parts, company, '');
+  if (made.outcome === 'failed') return { outcome: 'provider-failed', message: made.failure.message };
+  await linkProviderCustomer(database, { companyId, customerId: made.value.id });
+  const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? null;
+  // Nothing may be bought in the name of a customer that belongs to another company.
+  if (customerId === null) throw new Error(`customer ${made.value.id} cannot be linked to ${companyId}`);
+  await paymentEvents.wake([`customer:${customerId}`]);
+  return { outcome: 'ensured', customerId };
+}
+
+async function makeCustomer(
+  { database, provider, secrets }: CustomerParts,
+  { id: companyId, name }: { readonly id: string; readonly name: string },
+  replacing: string,
+): Promise<ProviderAnswer<Created>> {
   // The first admin's address, so that the parameters are the same for every caller.
   const [admin] = await listAdmins(database, companyId, { limit: 1 });
   const email = admin?.email ?? null;
@@ -134,14 +154,39 @@ export async function ensureCustomer(parts: CustomerParts, companyId: string): P
     .toHex()
     .slice(0, 16);
   const wanted = { name, email, metadata: { companyId } };
-  const made = await provider.createCustomer(wanted, `company:${companyId}:customer:${words}`);
-  if (made.outcome === 'failed') return { outcome: 'provider-failed', message: made.failure.message };
-  await linkProviderCustomer(database, { companyId, customerId: made.value.id });
-  const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? null;
-  // Nothing may be bought in the name of a customer that belongs to another company.
-  if (customerId === null) throw new Error(`customer ${made.value.id} cannot be linked to ${companyId}`);
-  await paymentEvents.wake([`customer:${customerId}`]);
-  return { outcome: 'ensured', customerId };
+  return await provider.createCustomer(wanted, `company:${companyId}:customer:${words}${replacing}`);
+}
+
+/**
+ * Runs a request for the company's customer. Where the provider says that there is no such customer, because its key
+ * is now of another mode or account, the company gets a new customer and the request is repeated, once, under another
+ * key: `keySuffix` is part of the idempotency key.
+ */
+export async function forCustomer<T>(
+  parts: CustomerParts,
+  companyId: string,
+  customerId: string,
+  request: (customerId: string, keySuffix: string) => Promise<ProviderAnswer<T>>,
+): Promise<ProviderAnswer<T>> {
+  const { database, paymentEvents } = parts;
+  const answer = await request(customerId, '');
+  if (answer.outcome === 'done' || !isNoSuchCustomer(answer.failure, customerId)) return answer;
+  const company = await findCompany(database, companyId);
+  if (company === null) return answer;
+  if (company.providerCustomerId === customerId) {
+    const made = await makeCustomer(parts, company, `:replacing:${customerId}`);
+    if (made.outcome === 'failed') return made;
+    await replaceProviderCustomer(database, { companyId, staleId: customerId, customerId: made.value.id });
+  }
+  const present = (await findCompany(database, companyId))?.providerCustomerId ?? null;
+  if (present === null || present === customerId) return answer;
+  await paymentEvents.wake([`customer:${present}`]);
+  return await request(present, `:${present}`);
+}
+
+/** As the provider says it: "No such customer: 'cus_1'", also with what it is instead. */
+function isNoSuchCustomer({ reason, message }: ProviderFailure, customerId: string): boolean {
+  return reason === 'not-found' && message.startsWith('No such customer') && message.includes(customerId);
 }
 
 export function returnUrls(consoleUrl: string): { readonly successUrl: string; readonly cancelUrl: string } {

@@ -9,7 +9,7 @@ import { findInvoice, type Invoice, type SettledInvoice } from '../credits/invoi
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts';
 import type { MailOutbox } from '../mail/outbox.ts';
-import { ensureCustomer } from './checkout.ts';
+import { ensureCustomer, forCustomer } from './checkout.ts';
 import { amountOf, createTellAdmins } from './effect.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { idIn, momentIn, textIn, uuidIn } from './provider-objects.ts';
@@ -160,18 +160,17 @@ async function issue(parts: PostpaidInvoiceParts, invoice: Invoice): Promise<Iss
     periodStart === null || periodEnd === null
       ? {}
       : { period: { startMs: periodStart.getTime(), endMs: periodEnd.getTime() } };
-  const made = await parts.provider.createInvoice(
-    {
-      customerId: customer.customerId,
-      currency,
-      daysUntilDue: Math.max(1, Math.round(dueMs / DAY_MS)),
-      description: `Usage ${month}`,
-      lines: [{ description: `Usage ${month}`, amountMinor, ...period }],
-      metadata: { invoiceId: id, companyId },
-      // A day earlier, for clocks that differ.
-      madeSinceMs: invoice.createdAt.getTime() - DAY_MS,
-    },
-    `invoice:${id}`,
+  const wanted = {
+    currency,
+    daysUntilDue: Math.max(1, Math.round(dueMs / DAY_MS)),
+    description: `Usage ${month}`,
+    lines: [{ description: `Usage ${month}`, amountMinor, ...period }],
+    metadata: { invoiceId: id, companyId },
+    // A day earlier, for clocks that differ.
+    madeSinceMs: invoice.createdAt.getTime() - DAY_MS,
+  };
+  const made = await forCustomer(parts, companyId, customer.customerId, (customerId, key) =>
+    parts.provider.createInvoice({ ...wanted, customerId }, `invoice:${id}${key}`),
   );
   if (made.outcome === 'failed') return { outcome: 'failed', ...made.failure };
   return { outcome: 'issued', invoice: await attach(parts, invoice, made.value) };

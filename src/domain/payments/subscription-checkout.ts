@@ -1,6 +1,6 @@
 import { findPlan, type Plan } from '../catalog/plan.ts';
 import { liveSubscriptions } from '../subscriptions/subscription.ts';
-import { type CheckoutParts, ensureCustomer, type OpenedPage, returnUrls } from './checkout.ts';
+import { type CheckoutParts, ensureCustomer, forCustomer, type OpenedPage, returnUrls } from './checkout.ts';
 import { textIn } from './provider-objects.ts';
 
 type SubscriptionCheckout =
@@ -59,17 +59,19 @@ async function openPage(
     return { outcome: 'opened', page: { url, providerSessionId } };
   }
   const metadata = { checkoutId: checkout.id, companyId: checkout.companyId, planId: plan.id };
-  const opened = await provider.createCheckoutSession(
-    {
-      mode: 'subscription',
-      priceId: plan.providerPriceId ?? '',
-      quantity: 1,
-      customerId,
-      referenceId: checkout.id,
-      metadata,
-      ...returnUrls(consoleUrl),
-    },
-    `subscription-checkout:${checkout.id}:session`,
+  const wanted = {
+    mode: 'subscription' as const,
+    priceId: plan.providerPriceId ?? '',
+    quantity: 1,
+    referenceId: checkout.id,
+    metadata,
+    ...returnUrls(consoleUrl),
+  };
+  const opened = await forCustomer(parts, checkout.companyId, customerId, (customer, key) =>
+    provider.createCheckoutSession(
+      { ...wanted, customerId: customer },
+      `subscription-checkout:${checkout.id}:session${key}`,
+    ),
   );
   const now = new Date(clock.now());
   if (opened.outcome === 'failed') {

@@ -10,11 +10,15 @@ import {
   createPlan as storePlan,
   syncAllPlansProviderPricing as syncProviderPrices,
 } from '../../../domain/catalog/plan.ts';
+import {
+  MOST_PLANS_REBUILT,
+  rebuildPlanPricing as rebuildPrices,
+} from '../../../domain/catalog/rebuild-pricing.ts';
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { signedIn } from '../access.ts';
 import { amountFrom, microFrom } from '../amounts.ts';
-import { badInput, providerFailed } from '../errors.ts';
-import { bounded } from '../input.ts';
+import { badInput, notFound, providerFailed } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
 
@@ -215,6 +219,44 @@ const syncAllPlansProviderPricing: Declaration = (builder) =>
     }),
   );
 
+const rebuildPlanPricing: Declaration = (builder) =>
+  builder.mutationField('rebuildPlanPricing', (t) =>
+    t.field({
+      type: ['Plan'],
+      description:
+        'Looks up the products and prices of these plans at the payment provider and creates anew those that it does ' +
+        'not know, for example after changing from test mode to live mode. What it knows stays as it is. Safe to repeat.',
+      authScopes: { superAdmin: true },
+      args: { planIds: t.arg.idList({ required: true }) },
+      async resolve(_root, { planIds }, context) {
+        if (planIds.length === 0 || planIds.length > MOST_PLANS_REBUILT) {
+          throw badInput('planIds', `Name 1 to ${MOST_PLANS_REBUILT} plans.`);
+        }
+        const ids = planIds.map((id) => idOf('plan', id));
+        const onPriced = (priceId: string) => context.parts.paymentEvents.wake([`price:${priceId}`]);
+        const rebuilt = await rebuildPrices({ ...context.parts, onPriced }, ids);
+        if (rebuilt.outcome === 'no-such-plan') throw notFound('plan');
+        if (rebuilt.outcome === 'not-sold') throw badInput('planIds', rebuilt.message);
+        if (rebuilt.outcome === 'provider-failed') throw providerFailed(rebuilt.message);
+        const changed = rebuilt.plans.filter(({ id }) => rebuilt.changed.has(id));
+        await recordedChange(context, async ({ record, nothingChanged }) => {
+          nothingChanged();
+          for (const { id, name, providerPriceId } of changed) {
+            const details = { name, providerPriceId };
+            await record({
+              action: 'plan.repriced',
+              objectKind: 'plan',
+              objectId: id,
+              companyId: null,
+              details,
+            });
+          }
+        });
+        return [...rebuilt.plans];
+      },
+    }),
+  );
+
 export const catalogDeclarations: readonly Declaration[] = [
   catalogObjects,
   plans,
@@ -222,4 +264,5 @@ export const catalogDeclarations: readonly Declaration[] = [
   createPlan,
   createCreditPack,
   syncAllPlansProviderPricing,
+  rebuildPlanPricing,
 ];

@@ -1,0 +1,139 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { commandNamed } from '../../src/command-line/commands.ts';
+import { findCompany } from '../../src/domain/accounts/company.ts';
+import { findCreditPack } from '../../src/domain/catalog/credit-pack.ts';
+import { findPlan } from '../../src/domain/catalog/plan.ts';
+import { rebuildPackPricing, rebuildPlanPricing } from '../../src/domain/catalog/rebuild-pricing.ts';
+import { createBillingPortal, createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
+import { createInvoiceIssuer } from '../../src/domain/payments/postpaid-invoices.ts';
+import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
+import { type TypedParts, typedCommand } from '../doubles/typed-command.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { CREDIT } from './payments-under-test.ts';
+import { countingCalls, failing, openShop, type Shop } from './shop-under-test.ts';
+
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop(database);
+});
+
+/** Another mode of the provider: it knows nothing of what was made before. */
+const changeMode = () => database.query('delete from payment_sandbox_objects');
+const rebuilding = () => ({ ...shop.parts, provider: shop.sandbox.provider });
+
+async function world() {
+  const companyId = await shop.newCompany();
+  const pack = await shop.newPack();
+  const { id: planId } = await shop.newPlan();
+  await shop.sync();
+  await createBillingPortal(shop.parts, companyId);
+  const plan = await findPlan(database, planId);
+  if (plan?.providerPriceId === null || plan === null) throw new Error('the plan has no price');
+  return { companyId, pack, plan };
+}
+
+describe('after the provider’s mode has changed', () => {
+  beforeEach(() => database.query('delete from subscription_checkouts'));
+
+  test('P-26 P-9 a stale price fails in the provider’s words, sync leaves it, rebuildPlanPricing replaces it', async () => {
+    const { companyId, plan } = await world();
+    await changeMode();
+    const refused = await createSubscriptionCheckout(shop.parts, { companyId, planId: plan.id });
+    expect(refused).toMatchObject({
+      outcome: 'provider-failed',
+      message: expect.stringContaining(`No such price: '${plan.providerPriceId}'`),
+    });
+    await shop.sync();
+    expect(await findPlan(database, plan.id)).toMatchObject({ providerPriceId: plan.providerPriceId });
+    const [first, second] = await Promise.all([
+      rebuildPlanPricing(rebuilding(), [plan.id]),
+      rebuildPlanPricing(rebuilding(), [plan.id]),
+    ]);
+    if (first.outcome !== 'rebuilt' || second.outcome !== 'rebuilt') throw new Error('not rebuilt');
+    expect(first.plans[0]?.providerPriceId).toStartWith('price_');
+    expect(first.plans[0]?.providerPriceId).not.toBe(plan.providerPriceId);
+    expect(second.plans[0]?.providerPriceId).toBe(first.plans[0]?.providerPriceId ?? '');
+    expect(first.plans[0]?.providerProductId).not.toBe(plan.providerProductId);
+    const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId: plan.id });
+    expect(opened).toMatchObject({ outcome: 'opened' });
+  });
+
+  test('what the provider knows stays as it is', async () => {
+    const { plan } = await world();
+    const { provider, calls } = countingCalls(shop.sandbox.provider);
+    const rebuilt = await rebuildPlanPricing({ ...shop.parts, provider }, [plan.id, plan.id]);
+    expect(rebuilt).toMatchObject({ outcome: 'rebuilt', plans: [plan] });
+    expect(calls.get('createPrice') ?? 0).toBe(0);
+    const down = { ...shop.sandbox.provider, retrievePrice: failing<never>('down') };
+    expect(await rebuildPlanPricing({ ...shop.parts, provider: down }, [plan.id])).toMatchObject({
+      outcome: 'provider-failed',
+    });
+    expect(await findPlan(database, plan.id)).toEqual(plan);
+    const unknown = crypto.randomUUID();
+    expect(await rebuildPlanPricing(rebuilding(), [unknown])).toMatchObject({ outcome: 'no-such-plan' });
+    const later = await shop.newPlan({ billingMode: 'POSTPAID', price: 0, creditsMicro: 0n });
+    expect(await rebuildPlanPricing(rebuilding(), [later.id])).toMatchObject({ outcome: 'not-sold' });
+  });
+
+  test('P-12 packs are rebuilt one at a time, and a company whose customer is unknown gets a new one', async () => {
+    const { companyId, pack } = await world();
+    const before = (await findCompany(database, companyId))?.providerCustomerId;
+    await changeMode();
+    const rebuilt = await rebuildPackPricing(rebuilding(), pack.id);
+    expect(rebuilt).toMatchObject({ outcome: 'rebuilt', isChanged: true });
+    expect(await rebuildPackPricing(rebuilding(), pack.id)).toMatchObject({ isChanged: false });
+    const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    if (opened.outcome !== 'opened') throw new Error(JSON.stringify(opened));
+    expect((await findCompany(database, companyId))?.providerCustomerId).not.toBe(before);
+    await shop.sandbox.restart();
+    await shop.sandbox.click(`/checkout/${opened.page.providerSessionId}/pay`);
+    await shop.balanceBecomes(companyId, 1_000n * CREDIT);
+    expect(await createBillingPortal(shop.parts, companyId)).toMatchObject({ outcome: 'opened' });
+    await changeMode();
+    expect(await createBillingPortal(shop.parts, companyId)).toMatchObject({ outcome: 'opened' });
+  });
+
+  test('P-29 an invoice for usage is made for the new customer', async () => {
+    const { companyId } = await world();
+    await changeMode();
+    const id = crypto.randomUUID();
+    const now = new Date(shop.clock.now());
+    await database.query(
+      `insert into invoices (id, company_id, kind, status, amount_minor, currency, usage_micro, first_version,
+         last_version, period_start, period_end, due_at, created_at)
+       values ($1, $2, 'POSTPAID', 'OPEN', 500, 'usd', 5, 1, 1, '2029-12-01', '2030-01-01', $3, $3)`,
+      [id, companyId, now],
+    );
+    const handler = createInvoiceIssuer({ ...shop.parts, ...rebuilding(), mail: shop.payments.parts.mail });
+    const { signal } = new AbortController();
+    await handler({ id: 'job', data: { invoiceId: id }, attempt: 1, signal });
+    const [row] = await database.query<{ name: string }>(
+      'select provider_invoice_id as name from invoices where id = $1',
+      [id],
+    );
+    expect(row?.name).toStartWith('in_');
+  });
+
+  test('the commands say what they did', async () => {
+    const { plan, pack } = await world();
+    await changeMode();
+    const payments = async () => ({ ...rebuilding(), paymentEvents: shop.payments.events });
+    const system = { database, payments, paymentProvider: async () => shop.sandbox.provider };
+    const type = async (name: string, words: string[], parts: object = system) => {
+      const command = commandNamed(name);
+      if (command === null) throw new Error(name);
+      return await typedCommand({ database, ...parts } as TypedParts, command, ...words);
+    };
+    const plans = await type('rebuild-plan-pricing', [plan.id]);
+    expect(plans.exitCode).toBe(0);
+    expect(plans.lines[0]).toContain('has a new price: price_');
+    expect((await type('rebuild-plan-pricing', [plan.id])).lines[0]).toContain('is known to the provider');
+    expect((await type('rebuild-pack-pricing', [pack.id])).lines[0]).toContain('has a new price');
+    expect((await findCreditPack(database, pack.id))?.providerPriceId).not.toBe(pack.providerPriceId);
+    expect(await type('rebuild-plan-pricing', [])).toMatchObject({ exitCode: 2 });
+    expect(await type('rebuild-pack-pricing', [pack.id, pack.id])).toMatchObject({ exitCode: 2 });
+    expect(await type('rebuild-pack-pricing', [plan.id])).toMatchObject({ exitCode: 1 });
+    expect(await type('rebuild-plan-pricing', [plan.id], {})).toMatchObject({ exitCode: 1 });
+  });
+});
