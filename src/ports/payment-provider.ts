@@ -42,6 +42,8 @@ export interface PaymentProvider {
   retrieveCheckoutSession(sessionId: string): Promise<ProviderAnswer<WireObject>>;
   retrieveSubscription(subscriptionId: string): Promise<ProviderAnswer<WireObject>>;
   retrieveInvoice(invoiceId: string): Promise<ProviderAnswer<WireObject>>;
+  /** In the order of the invoice; an event shows only the first ten. */
+  listInvoiceLines(invoiceId: string, page?: Page): Promise<ProviderAnswer<Listed<WireObject>>>;
   retrieveCharge(chargeId: string): Promise<ProviderAnswer<WireObject>>;
   /** With its last charge in it. */
   retrievePaymentIntent(paymentIntentId: string): Promise<ProviderAnswer<WireObject>>;

@@ -36,6 +36,7 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
     listDisputes: none,
     listRefunds: none,
     listEvents: none,
+    listInvoiceLines: none,
     createWebhookEndpoint: () => made('we', { secret: 'whsec_made' }),
     listWebhookEndpoints: none,
     deleteWebhookEndpoint: known,

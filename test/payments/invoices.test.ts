@@ -176,11 +176,10 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.mails(company.id)).toEqual(['receipt', 'receipt']);
   });
 
-  test('billing bug 4: a duplicate, a second id, and a second invoice for the same period bring nothing more', async () => {
+  test('billing bug 4: a duplicate and a second id bring nothing more', async () => {
     const { company, subscription } = await world();
     const event = invoiceEvent('paid', subscription);
-    const other = invoiceEvent('paid', subscription, { id: `in_other_${subscription.id}` });
-    for (const one of [event, event, secondId(event), other]) await payments.receive(one);
+    for (const one of [event, event, secondId(event)]) await payments.receive(one);
     expect(await payments.postings(company.id)).toEqual([['SUBSCRIPTION_GRANT', 3_000n * CREDIT]]);
   });
 
@@ -192,14 +191,12 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.balance(company.id)).toBe(3_000n * CREDIT);
   });
 
-  test('by why it was made: only a new period brings all; nothing paid brings nothing', async () => {
+  test('why an invoice was made does not matter; nothing paid brings nothing', async () => {
     const grid: [Record<string, unknown>, bigint][] = [
       [{ billing_reason: 'subscription_create' }, 3_000n],
       [{ billing_reason: 'subscription_cycle' }, 3_000n],
-      [{ billing_reason: 'subscription_threshold' }, 0n],
-      [{ billing_reason: 'manual' }, 0n],
-      [{ billing_reason: 'automatic_pending_invoice_item_invoice' }, 0n],
-      [{ billing_reason: 'quote_accept' }, 0n],
+      [{ billing_reason: 'subscription_update' }, 3_000n],
+      [{ billing_reason: 'manual' }, 3_000n],
       [{ amount_paid: 0, total: 0 }, 0n],
       [{ amount_paid: 0, paid_out_of_band: true }, 3_000n],
     ];
@@ -230,14 +227,10 @@ describe('a paid invoice of a subscription', () => {
     await payments.receive(invoiceEvent('paid', subscription, { id: 'in_upgrade', ...changes }));
     // A tenth of the one less a tenth of the other.
     expect(await payments.balance(company.id)).toBe((1_200n - 300n) * CREDIT);
-    // Of a balance with the provider half was paid before, with its credits.
-    const half = { ...changes, id: 'in_upgrade_half', amount_paid: 350 };
-    await payments.receive(invoiceEvent('paid', subscription, half));
-    expect(await payments.balance(company.id)).toBe((900n + 450n) * CREDIT);
     const back = wireLines([{ priceId: better.priceId, amount: -990, start, proration: true }]);
     const downgrade = { ...changes, id: 'in_downgrade', lines: back, total: 0, amount_paid: 0 };
     await payments.receive(invoiceEvent('paid', subscription, downgrade));
-    expect(await payments.balance(company.id)).toBe(1_350n * CREDIT);
+    expect(await payments.balance(company.id)).toBe(900n * CREDIT);
   });
 
   test('of a price that no plan has it waits for the plan, and is not lost', async () => {
@@ -252,10 +245,10 @@ describe('a paid invoice of a subscription', () => {
     expect(await payments.balance(company.id)).toBe(3_000n * CREDIT);
   });
 
-  test('in another currency than its plan’s it brings nothing, and a person is told', async () => {
+  test('in another currency than its plan’s it waits for a rate, and brings nothing', async () => {
     const { company, subscription } = await world();
     const event = invoiceEvent('paid', subscription, { currency: 'eur' });
-    expect(await payments.receive(event)).toMatchObject({ outcome: 'failed' });
+    expect(await payments.receive(event)).toMatchObject({ outcome: 'deferred' });
     expect(await payments.balance(company.id)).toBe(0n);
   });
 

@@ -11,7 +11,13 @@ import {
 } from '../../src/domain/payments/event-inbox.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
 import type { Database } from '../../src/ports/database.ts';
-import type { ProviderAnswer, ProviderEvent, WireObject } from '../../src/ports/payment-provider.ts';
+import type {
+  Listed,
+  Page,
+  ProviderAnswer,
+  ProviderEvent,
+  WireObject,
+} from '../../src/ports/payment-provider.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import { RECORDED_AT } from './recorded-events.ts';
@@ -27,6 +33,7 @@ export function openPayments(database: Database) {
   const sharedState = createInProcessState({ clock });
   const known = new Map<string, WireObject>();
   const asked: string[] = [];
+  const invoiceLines = new Map<string, readonly WireObject[]>();
   const provider = {
     async retrieveSubscription(id: string): Promise<ProviderAnswer<WireObject>> {
       asked.push(id);
@@ -34,6 +41,18 @@ export function openPayments(database: Database) {
       if (value !== undefined) return { outcome: 'done', value };
       const failure = { reason: 'not-found', message: `No such subscription: '${id}'`, code: null } as const;
       return { outcome: 'failed', failure };
+    },
+    /** Two to a page, whatever is asked for: more than one page of every invoice that has more lines. */
+    async listInvoiceLines(id: string, page: Page = {}): Promise<ProviderAnswer<Listed<WireObject>>> {
+      asked.push(id);
+      const lines = invoiceLines.get(id);
+      if (lines === undefined) {
+        const failure = { reason: 'unavailable', message: 'It does not answer.', code: null } as const;
+        return { outcome: 'failed', failure };
+      }
+      const from = lines.findIndex((line) => line.id === page.after) + 1;
+      const items = lines.slice(from, from + 2);
+      return { outcome: 'done', value: { items, hasMore: from + 2 < lines.length } };
     },
   };
   const secrets = createSystemSecrets();
@@ -53,7 +72,7 @@ export function openPayments(database: Database) {
   }
 
   return {
-    ...{ database, clock, log, entries, sharedState, known, asked, parts, events, found },
+    ...{ database, clock, log, entries, sharedState, known, invoiceLines, asked, parts, events, found },
     receive: (event: ProviderEvent) => events.receive(event),
     statusOf: async (event: ProviderEvent) => (await found(event)).status,
     list: () => listPaymentEvents(database),
@@ -63,6 +82,14 @@ export function openPayments(database: Database) {
     async postings(companyId: string): Promise<[string, bigint][]> {
       const rows = await listTransactions(database, companyId, { first: 100 });
       return rows.map(({ type, amountMicro }): [string, bigint] => [type, amountMicro]).reverse();
+    },
+    /** What is carried: how far the lines of all invoices are below what was granted. */
+    async carried(companyId: string): Promise<bigint> {
+      const [row] = await database.query<{ micro: bigint }>(
+        `select coalesce(sum(credits_micro - moved_micro), 0)::bigint as micro from plan_grants where company_id = $1`,
+        [companyId],
+      );
+      return row?.micro ?? 0n;
     },
     async mails(companyId: string): Promise<string[]> {
       const rows = await database.query<{ kind: string }>(
@@ -128,14 +155,15 @@ export async function makePurchase(
 
 export async function makePlan(
   database: Database,
-  { credits = 3_000n, priceMinor = 2_900n, currency = 'usd' } = {},
+  { credits = 3_000n, priceMinor = 2_900n, currency = 'usd', trialCredits = 0n } = {},
 ): Promise<{ readonly id: string; readonly priceId: string }> {
   const id = newId();
   const priceId = `price_${id.slice(-12)}`;
   await database.query(
     `insert into plans (id, name, billing_mode, price_minor, currency, credits_micro, billing_interval,
-       provider_product_id, provider_price_id) values ($1, 'Basic', 'PREPAID', $2, $3, $4, 'MONTH', $5, $6)`,
-    [id, priceMinor, currency, credits * CREDIT, `prod_${id.slice(-12)}`, priceId],
+       provider_product_id, provider_price_id, trial_credits_micro)
+     values ($1, 'Basic', 'PREPAID', $2, $3, $4, 'MONTH', $5, $6, $7)`,
+    [id, priceMinor, currency, credits * CREDIT, `prod_${id.slice(-12)}`, priceId, trialCredits * CREDIT],
   );
   return { id, priceId };
 }

@@ -81,25 +81,34 @@ export function wireItems(priceId: string): Fields {
 }
 
 export interface MadeLine {
-  readonly priceId: string;
+  /** Null is a line that somebody added by hand. */
+  readonly priceId: string | null;
   readonly amount: number;
   readonly start: number;
   readonly end?: number;
   readonly proration?: boolean;
+  readonly discount?: number;
+  readonly description?: string;
 }
 
 export function wireLines(lines: readonly MadeLine[]): Fields {
   return {
     object: 'list',
-    data: lines.map(({ priceId, amount, start, end = start + 31 * 86_400, proration = false }, at) => ({
-      id: `il_made_${at}`,
-      object: 'line_item',
-      amount,
-      currency: 'usd',
-      period: { start, end },
-      price: wirePrice(priceId),
-      proration,
-      type: proration ? 'invoiceitem' : 'subscription',
-    })),
+    data: lines.map((line, at) => {
+      const { priceId, amount, start, end = start + 31 * 86_400, proration = false, discount = 0 } = line;
+      return {
+        id: `il_made_${at}`,
+        object: 'line_item',
+        amount,
+        currency: 'usd',
+        ...(line.description === undefined ? {} : { description: line.description }),
+        discount_amounts: discount === 0 ? [] : [{ amount: discount, discount: 'di_made' }],
+        period: { start, end },
+        price: priceId === null ? null : wirePrice(priceId),
+        proration,
+        quantity: 1,
+        type: proration || priceId === null ? 'invoiceitem' : 'subscription',
+      };
+    }),
   };
 }

@@ -48,6 +48,13 @@ export const recordedFunctions: readonly RecordedFunction[] = [
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
+    name: 'freeze_plan_rate',
+    revision: 1,
+    checksum: '494fce75e4726e93',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
     name: 'invoice_rank',
     revision: 1,
     checksum: '55f2e061fca9fd1c',

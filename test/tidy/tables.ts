@@ -282,7 +282,7 @@ export const tableOwners: readonly TableOwner[] = [
       ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls'],
     ],
   },
-  { owner: 'src/domain/catalog', owns: ['plans', 'credit_packs'] },
+  { owner: 'src/domain/catalog', owns: ['plans', 'plan_rates', 'credit_packs'] },
   {
     owner: 'src/domain/credits',
     owns: [
@@ -306,7 +306,13 @@ export const tableOwners: readonly TableOwner[] = [
   {
     owner: 'src/domain/payments',
     owns: [
-      ...['credit_pack_purchases', 'subscription_checkouts', 'plan_grants', 'charge_refunds'],
+      ...[
+        'credit_pack_purchases',
+        'subscription_checkouts',
+        'plan_grants',
+        'plan_grant_lines',
+        'charge_refunds',
+      ],
       ...['failed_payments', 'provider_events', 'payment_reconciliation'],
       ...['payment_disputes', 'failed_refunds'],
     ],

@@ -254,6 +254,7 @@ type LookUps = Pick<
   | 'retrieveCheckoutSession'
   | 'retrieveSubscription'
   | 'retrieveInvoice'
+  | 'listInvoiceLines'
   | 'retrieveCharge'
   | 'retrievePaymentIntent'
   | 'listSubscriptions'
@@ -276,6 +277,11 @@ function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
       answer('retrieve subscription', async () => wireObject(await stripe.subscriptions.retrieve(id))),
     retrieveInvoice: (id) =>
       answer('retrieve invoice', async () => wireObject(await stripe.invoices.retrieve(id))),
+    listInvoiceLines: (invoiceId, page = {}) =>
+      answer('list invoice lines', async () => {
+        const { data, has_more } = await stripe.invoices.listLineItems(invoiceId, pageParameters(page));
+        return { items: data.map(wireObject), hasMore: has_more };
+      }),
     retrieveCharge: (id) =>
       answer('retrieve charge', async () => wireObject(await stripe.charges.retrieve(id))),
     retrievePaymentIntent: (id) =>

@@ -20,6 +20,10 @@ export interface Plan {
   /** What each paid period brings. */
   readonly creditsMicro: bigint;
   readonly interval: BillingInterval;
+  /** How long a new subscriber tries it for nothing; null is no trial. */
+  readonly trialDays: number | null;
+  /** What a trial brings, once per company. */
+  readonly trialCreditsMicro: bigint;
   readonly providerProductId: string | null;
   readonly providerPriceId: string | null;
   /** It could be sold, were it not for the price that the provider does not have yet. */
@@ -32,7 +36,8 @@ const NEEDS_PRICING = `(active and billing_mode <> 'POSTPAID' and provider_price
 
 /** A row of `plans` as a Plan. */
 const PLAN_COLUMNS = `id, name, active, billing_mode as "billingMode", price_minor as "priceMinor", currency,
-  credits_micro as "creditsMicro", billing_interval as "interval", provider_product_id as "providerProductId",
+  credits_micro as "creditsMicro", billing_interval as "interval", trial_days as "trialDays",
+  trial_credits_micro as "trialCreditsMicro", provider_product_id as "providerProductId",
   provider_price_id as "providerPriceId", ${NEEDS_PRICING} as "needsProviderPricing",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
@@ -56,13 +61,34 @@ export async function findPlan(statements: Statements, id: string): Promise<Plan
   return rows[0] ?? null;
 }
 
-/** The plan that is sold at this price of the payment provider. */
+/** The plan that is or was sold at this price of the payment provider. */
 export async function findPlanByPrice(statements: Statements, providerPriceId: string): Promise<Plan | null> {
   const rows = await statements.query<Plan>(
-    `select ${PLAN_COLUMNS} from plans where provider_price_id = $1`,
+    `select ${PLAN_COLUMNS} from plans
+     where id = (select plan_id from plan_rates where provider_price_id = $1 order by created_at limit 1)`,
     [providerPriceId],
   );
   return rows[0] ?? null;
+}
+
+/** What one price of the provider stands for, frozen by the database when the price was written. */
+export interface PlanRate {
+  readonly planId: string;
+  readonly currency: string;
+  readonly priceMinor: bigint;
+  readonly creditsMicro: bigint;
+}
+
+/** The rates of a price, one per currency; none where the price is no plan's. */
+export async function listPlanRates(
+  statements: Statements,
+  providerPriceId: string,
+): Promise<readonly PlanRate[]> {
+  return await statements.query<PlanRate>(
+    `select plan_id as "planId", currency, price_minor as "priceMinor", credits_micro as "creditsMicro"
+     from plan_rates where provider_price_id = $1 order by created_at, currency`,
+    [providerPriceId],
+  );
 }
 
 /** For data loaders: in no order, without those that there are not. */

@@ -63,7 +63,7 @@ export const HANDLED_EVENT_KINDS: readonly string[] = [...EFFECTS.keys()];
 export interface ProcessParts {
   readonly database: Database;
   readonly sharedState: SharedState;
-  readonly provider: Pick<PaymentProvider, 'retrieveSubscription'>;
+  readonly provider: Pick<PaymentProvider, 'retrieveSubscription' | 'listInvoiceLines'>;
   readonly mail: Pick<MailOutbox, 'send'>;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly clock: Clock;
@@ -81,8 +81,17 @@ type ProcessedEvent =
 
 interface Round {
   readonly processed: ProcessedEvent | null;
-  readonly ask: string | null;
+  /** What has to be asked of the provider before the next round. */
+  readonly ask: Question | null;
   readonly level: AccountLevel | null;
+}
+
+type Question = Extract<EffectOutcome, { outcome: 'ask' | 'ask-lines' }>;
+
+/** What the provider has answered so far. */
+interface Answers {
+  readonly asked: Map<string, WireObject | null>;
+  readonly invoiceLines: Map<string, readonly WireObject[] | null>;
 }
 
 /** Each round asks about one subscription more; an event is about one. */
@@ -100,15 +109,22 @@ export async function processEvent(
   from: readonly PaymentEventStatus[] = AGAIN,
 ): Promise<ProcessedEvent> {
   const { database, sharedState, log } = parts;
-  const asked = new Map<string, WireObject | null>();
+  const answers: Answers = { asked: new Map(), invoiceLines: new Map() };
   try {
     for (let count = 0; count < MOST_ROUNDS; count += 1) {
       const round = await database.transaction((transaction) =>
-        runRound(parts, transaction, id, from, asked),
+        runRound(parts, transaction, id, from, answers),
       );
       if (round.level !== null) await publishLevel(sharedState, round.level, log);
       if (round.processed !== null) return round.processed;
-      if (round.ask !== null) asked.set(round.ask, await askProvider(parts, round.ask));
+      if (round.ask?.outcome === 'ask') {
+        const { subscriptionId } = round.ask;
+        answers.asked.set(subscriptionId, await askProvider(parts, subscriptionId));
+      }
+      if (round.ask?.outcome === 'ask-lines') {
+        const { invoiceId } = round.ask;
+        answers.invoiceLines.set(invoiceId, await listAllLines(parts, invoiceId));
+      }
     }
     throw new Error(`event ${id} wants to ask the provider again and again`);
   } catch (error) {
@@ -122,7 +138,7 @@ async function runRound(
   transaction: Transaction,
   id: string,
   from: readonly PaymentEventStatus[],
-  asked: ReadonlyMap<string, WireObject | null>,
+  answers: Answers,
 ): Promise<Round> {
   const event = await lockEvent(transaction, id);
   if (event === null) return ended({ outcome: 'no-such-event' });
@@ -132,7 +148,7 @@ async function runRound(
   const { clock, log, secrets, mail, pastDueGraceMs } = parts;
   const outcome = await effect(event, {
     transaction,
-    asked,
+    ...answers,
     tellAdmins: createTellAdmins(transaction, mail),
     tellOperators: createTellOperators(transaction, mail),
     now: new Date(clock.now()),
@@ -140,7 +156,9 @@ async function runRound(
     log: log.with({ eventId: event.providerEventId, eventType: event.type }),
     pastDueGraceMs,
   });
-  if (outcome.outcome === 'ask') return { processed: null, ask: outcome.subscriptionId, level: null };
+  if (outcome.outcome === 'ask' || outcome.outcome === 'ask-lines') {
+    return { processed: null, ask: outcome, level: null };
+  }
   return await mark(parts, transaction, event, outcome);
 }
 
@@ -148,7 +166,7 @@ async function mark(
   { clock, log }: ProcessParts,
   transaction: Transaction,
   event: LockedEvent,
-  outcome: Exclude<EffectOutcome, { outcome: 'ask' }>,
+  outcome: Exclude<EffectOutcome, Question>,
 ): Promise<Round> {
   const now = new Date(clock.now());
   const none = { effect: null, error: null, companyId: null, waitsFor: [], nextAttemptAt: null, now };
@@ -203,6 +221,34 @@ async function askProvider(
       reason,
     });
   }
+  return null;
+}
+
+const LINES_PAGE = 100;
+/** Far more than the provider takes on one invoice. */
+const MOST_LINE_PAGES = 50;
+
+/** All pages; null where one of them is missing: a part of an invoice is never counted. */
+async function listAllLines(
+  { provider, log }: ProcessParts,
+  invoiceId: string,
+): Promise<readonly WireObject[] | null> {
+  const lines: WireObject[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MOST_LINE_PAGES; page += 1) {
+    const asked = after === undefined ? { limit: LINES_PAGE } : { limit: LINES_PAGE, after };
+    const listed = await provider.listInvoiceLines(invoiceId, asked);
+    if (listed.outcome === 'failed') {
+      const { reason } = listed.failure;
+      log.warn('the payment provider did not list the lines of an invoice', { invoiceId, reason });
+      return null;
+    }
+    lines.push(...listed.value.items);
+    after = listed.value.items.at(-1)?.id;
+    if (!listed.value.hasMore) return lines;
+    if (after === undefined) break;
+  }
+  log.error('an invoice has more lines than are read', { invoiceId, lines: lines.length });
   return null;
 }
 

@@ -26,6 +26,8 @@ export interface EffectContext {
   readonly transaction: Transaction;
   /** How subscriptions stand at the provider, by their ids: null where it does not know, or does not answer. */
   readonly asked: ReadonlyMap<string, WireObject | null>;
+  /** All lines of invoices that were asked for, by their ids: null where the provider did not list them. */
+  readonly invoiceLines: ReadonlyMap<string, readonly WireObject[] | null>;
   readonly tellAdmins: TellAdmins;
   readonly tellOperators: TellOperators;
   readonly now: Date;
@@ -52,7 +54,9 @@ export type EffectOutcome =
   /** Never, as it is: a person has to look. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly companyId?: string }
   /** It cannot be told without asking the provider how this subscription stands. Nothing was changed. */
-  | { readonly outcome: 'ask'; readonly subscriptionId: string };
+  | { readonly outcome: 'ask'; readonly subscriptionId: string }
+  /** The event shows only some of the invoice's lines. Nothing was changed. */
+  | { readonly outcome: 'ask-lines'; readonly invoiceId: string };
 
 type WaitKind = 'customer' | 'session' | 'purchase' | 'payment' | 'invoice' | 'subscription' | 'price';
 /** As `customer:cus_1`. */

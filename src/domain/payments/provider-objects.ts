@@ -53,8 +53,12 @@ export function momentIn(value: unknown): Date | null {
 }
 
 export function listIn(value: unknown): readonly Fields[] {
-  const data = fieldsIn(value).data;
-  return Array.isArray(data) ? data.slice(0, 250).map(fieldsIn) : [];
+  return listedIn(fieldsIn(value).data);
+}
+
+/** A plain array, as discounts and taxes are. */
+export function listedIn(value: unknown): readonly Fields[] {
+  return Array.isArray(value) ? value.slice(0, 250).map(fieldsIn) : [];
 }
 
 /** A hint that we wrote on the object ourselves, an id of ours. It is believed only as far as our own rows agree. */

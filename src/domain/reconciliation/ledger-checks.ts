@@ -46,7 +46,11 @@ export const grantsCheck: AuditCheck = {
       select 'credit-pack-purchase' as kind, id::text, company_id, credits_micro as amount from credit_pack_purchases
       where status = 'COMPLETED'
       union all
-      select 'plan-invoice', provider_invoice_id, company_id, credits_micro from plan_grants)
+      select 'plan-invoice', provider_invoice_id, company_id, credits_micro from plan_grants
+      where credits_micro <> 0
+      union all
+      select 'plan-line', provider_invoice_id || ':' || provider_line_id, company_id, moved_micro from plan_grant_lines
+      where kind in ('TRIAL', 'FREE') and moved_micro <> 0)
     select case
       when due.id is null then format('transaction %s of account %s is for the %s %s, which is not there or not complete',
         posted.version, posted.account_id, posted.source_kind, posted.source_id)
@@ -55,7 +59,7 @@ export const grantsCheck: AuditCheck = {
       else format('the %s %s of company %s is for %s micro-credits; transaction %s of account %s has the amount %s',
         due.kind, due.id, due.company_id, due.amount, posted.version, posted.account_id, posted.amount_micro) end
     from due
-    full join (select * from credit_transactions where source_kind in ('credit-pack-purchase', 'plan-invoice')) as posted
+    full join (select * from credit_transactions where source_kind in ('credit-pack-purchase', 'plan-invoice', 'plan-line')) as posted
       on posted.source_kind = due.kind and posted.source_id = due.id
     where due.id is null or posted.source_id is null or posted.amount_micro <> due.amount
       or posted.account_id <> due.company_id`,
@@ -69,7 +73,7 @@ export const refundsCheck: AuditCheck = {
         taken.account_id, taken.amount, taken.charge_id)
       else format('of the charge %s of company %s, %s micro-credits are to be taken; taken are %s',
         due.charge_id, due.company_id, due.refunded_micro, coalesce(taken.amount, 0)) end
-    from (select charge_id, company_id, refunded_micro from charge_refunds) as due
+    from (select charge_id, company_id, coalesce(taken_micro, refunded_micro) as refunded_micro from charge_refunds) as due
     full join (select account_id, regexp_replace(source_id, ':[0-9]+$', '') as charge_id, -sum(amount_micro) as amount
       from credit_transactions where source_kind = 'charge-refund' group by 1, 2) as taken
       on taken.charge_id = due.charge_id and taken.account_id = due.company_id

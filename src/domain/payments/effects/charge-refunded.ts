@@ -7,6 +7,7 @@ import {
   post,
   waitKeys,
 } from '../effect.ts';
+import { grantedByInvoices } from '../plan-grants.ts';
 import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
 import { purchaseOf } from '../purchase.ts';
 
@@ -45,6 +46,9 @@ export const chargeRefunded: Effect = async (event, context) => {
     return { outcome: 'failed', reason, companyId };
   }
   const amountMinor = minorIn(event.object.amount) ?? refunded.amountMinor;
+  // An invoice may be paid by card and from the customer's balance: its charge is then a part of what it was paid with.
+  const paidMinor =
+    refunded.kind === 'PLAN_GRANT' && refunded.amountMinor > amountMinor ? refunded.amountMinor : amountMinor;
   const toldMinor =
     minorIn(event.object.amount_refunded) ?? (event.object.refunded === true ? amountMinor : 0n);
   if (toldMinor <= 0n || amountMinor <= 0n || toldMinor > amountMinor) {
@@ -54,7 +58,7 @@ export const chargeRefunded: Effect = async (event, context) => {
   if (await isCountedIn(context, chargeId, event.happenedAt)) {
     return { outcome: 'applied', did: 'it was counted at the provider before', companyId };
   }
-  return await take(context, chargeId, refunded, { amountMinor, toldMinor });
+  return await take(context, chargeId, refunded, { amountMinor: paidMinor, toldMinor });
 };
 
 export async function take(
@@ -71,10 +75,12 @@ export async function take(
     [chargeId],
   );
   const soFar = known ?? { amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n };
-  const { refundedMinor, refundedMicro, takenMicro } = refundStep(soFar, toldMinor);
+  const { refundedMinor, refundedMicro, takenMicro: stepMicro } = refundStep(soFar, toldMinor);
   if (refundedMinor === soFar.refundedMinor) {
     return { outcome: 'applied', did: 'as much was given back before', companyId };
   }
+  const isPlan = kind === 'PLAN_GRANT';
+  const beforeMicro = isPlan ? await grantedByInvoices(transaction, companyId) : 0n;
   await transaction.query(
     `insert into charge_refunds (charge_id, company_id, source_kind, source_id, amount_minor, currency, refunded_minor,
        granted_micro, refunded_micro, updated_at)
@@ -93,18 +99,25 @@ export async function take(
       now,
     ],
   );
-  if (takenMicro > 0n) {
+  const postedMicro = isPlan ? beforeMicro - (await grantedByInvoices(transaction, companyId)) : stepMicro;
+  if (isPlan) {
+    await transaction.query(
+      `update charge_refunds set taken_micro = coalesce(taken_micro, $3) + $2 where charge_id = $1`,
+      [chargeId, postedMicro, soFar.refundedMicro],
+    );
+  }
+  if (postedMicro > 0n) {
     await post(context, {
       accountId: companyId,
       type: 'REFUND',
-      amountMicro: -takenMicro,
+      amountMicro: -postedMicro,
       contra: contraOf(kind),
       sourceKind: REFUND_SOURCE,
       sourceId: `${chargeId}:${refundedMinor}${await loweredSuffix(context, chargeId)}`,
       reason: `${refundedMinor} of ${amountMinor} ${refunded.currency} given back`,
     });
   }
-  const did = `${refundedMinor} of ${amountMinor} ${refunded.currency} given back: ${takenMicro} micro-credits taken`;
+  const did = `${refundedMinor} of ${amountMinor} ${refunded.currency} given back: ${postedMicro} micro-credits taken`;
   return { outcome: 'applied', did, companyId };
 }
 
@@ -129,8 +142,8 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
     };
   }
   const [grant] = await transaction.query<Omit<Refunded, 'kind'>>(
-    `select provider_invoice_id as id, company_id as "companyId", credits_micro as "grantedMicro",
-       amount_minor as "amountMinor", currency
+    `select provider_invoice_id as id, company_id as "companyId",
+       greatest(0, coalesce(moved_micro, credits_micro)) as "grantedMicro", amount_minor as "amountMinor", currency
      from plan_grants
      where provider_invoice_id = $1 or provider_charge_id = $2 or provider_payment_intent_id = $3 limit 1`,
     [invoiceId, chargeId, paymentId],

@@ -1,0 +1,158 @@
+import type { Transaction } from '../../ports/database.ts';
+import { findPlan } from '../catalog/plan.ts';
+import { type EffectContext, type KeptEvent, post } from './effect.ts';
+import type { InvoiceMoney, LineMovement } from './plan-lines.ts';
+import { currencyIn, idIn } from './provider-objects.ts';
+
+/**
+ * What lines move becomes credits. A company's invoices, in the order in which they were paid, make a running sum; the
+ * company has been granted the highest point of that sum, never less than zero. So an invoice that comes to less than
+ * nothing takes no credits: it is carried, through a cancellation and a new subscription, until later invoices have
+ * made up for it. What a refund gives back lowers its own invoice. As the sum is taken over all invoices every time,
+ * the order in which events arrive does not matter, and a late one corrects what was granted without it.
+ */
+
+/** Of the posting that a paid invoice makes; its id is the provider's invoice. */
+const PLAN_GRANT_SOURCE = 'plan-invoice';
+/** Of the postings for trials and plans that cost nothing; its id is the invoice and the line. */
+const PLAN_LINE_SOURCE = 'plan-line';
+
+export interface PaidLines {
+  readonly companyId: string;
+  readonly providerInvoiceId: string;
+  readonly subscriptionId: string | null;
+  readonly currency: string;
+  readonly money: InvoiceMoney;
+  readonly movements: readonly LineMovement[];
+  /** What the lines come to. */
+  readonly movedMicro: bigint;
+}
+
+/** What was granted so far by the invoices of a company, after refunds. */
+export async function grantedByInvoices(transaction: Transaction, companyId: string): Promise<bigint> {
+  const [row] = await transaction.query<{ granted: bigint }>(
+    `select greatest(0, coalesce(max(so_far), 0))::bigint as granted from (
+       select sum(coalesce(invoice.moved_micro, invoice.credits_micro) - coalesce(refund.micro, 0))
+         over (order by coalesce(invoice.happened_at, invoice.created_at), invoice.sequence) as so_far
+       from plan_grants as invoice
+       left join (select source_id, sum(refunded_micro) as micro from charge_refunds
+         where source_kind = 'PLAN_GRANT' and company_id = $1 group by source_id) as refund
+         on refund.source_id = invoice.provider_invoice_id
+       where invoice.company_id = $1) as sums`,
+    [companyId],
+  );
+  return row?.granted ?? 0n;
+}
+
+/** True where the lines of this invoice were counted before, by an event with another id or by an earlier version. */
+export async function isCounted(transaction: Transaction, providerInvoiceId: string): Promise<boolean> {
+  const rows = await transaction.query(
+    `select 1 from plan_grants where provider_invoice_id = $1
+     union all select 1 from plan_grant_lines where provider_invoice_id = $1 limit 1`,
+    [providerInvoiceId],
+  );
+  return rows.length > 0;
+}
+
+/** Writes the lines and posts what they bring, under the company's lock. Answers what was posted in all. */
+export async function grantLines(event: KeptEvent, context: EffectContext, paid: PaidLines): Promise<bigint> {
+  const { transaction } = context;
+  if (await isCounted(transaction, paid.providerInvoiceId)) return 0n;
+  let postedMicro = 0n;
+  for (const movement of paid.movements) postedMicro += await keepLine(context, paid, movement);
+  const latest = paid.movements.findLast(({ kind }) => kind === 'PERIOD' || kind === 'PRORATION');
+  if (latest?.rate == null) return postedMicro;
+  const beforeMicro = await grantedByInvoices(transaction, paid.companyId);
+  await transaction.query(
+    `insert into plan_grants (provider_invoice_id, company_id, plan_id, provider_subscription_id, kind, period_start,
+       moved_micro, credits_micro, amount_minor, currency, provider_payment_intent_id, provider_charge_id, happened_at,
+       created_at)
+     values ($1, $2, $3, $4, 'LINES', $5, $6, 0, $7, $8, $9, $10, $11, $12)`,
+    [
+      paid.providerInvoiceId,
+      paid.companyId,
+      latest.rate.planId,
+      paid.subscriptionId,
+      latest.line.periodStart ?? event.happenedAt,
+      paid.movedMicro,
+      paid.money.paidMinor > 0n ? paid.money.paidMinor : 0n,
+      paid.currency,
+      idIn(event.object.payment_intent),
+      idIn(event.object.charge),
+      event.happenedAt,
+      context.now,
+    ],
+  );
+  const grantedMicro = (await grantedByInvoices(transaction, paid.companyId)) - beforeMicro;
+  if (grantedMicro === 0n) return postedMicro;
+  await transaction.query('update plan_grants set credits_micro = $2 where provider_invoice_id = $1', [
+    paid.providerInvoiceId,
+    grantedMicro,
+  ]);
+  await post(context, {
+    accountId: paid.companyId,
+    type: 'SUBSCRIPTION_GRANT',
+    amountMicro: grantedMicro,
+    contra: 'grants',
+    sourceKind: PLAN_GRANT_SOURCE,
+    sourceId: paid.providerInvoiceId,
+    reason: `invoice ${paid.providerInvoiceId}: its lines come to ${paid.movedMicro} micro-credits`,
+  });
+  return postedMicro + grantedMicro;
+}
+
+/** Answers what the line brought by itself: a trial's credits once per company, a free plan's once per period. */
+async function keepLine(context: EffectContext, paid: PaidLines, movement: LineMovement): Promise<bigint> {
+  const { transaction, now } = context;
+  const { line, rate, kind } = movement;
+  const givenMicro = await givenByLine(transaction, paid.companyId, movement);
+  await transaction.query(
+    `insert into plan_grant_lines (provider_invoice_id, provider_line_id, company_id, kind, provider_price_id, plan_id,
+       amount_minor, currency, moved_micro, description, period_start, period_end, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    [
+      ...[paid.providerInvoiceId, line.id, paid.companyId, kind, line.priceId, rate?.planId ?? null],
+      ...[line.netMinor, paid.currency, movement.movedMicro + givenMicro, line.description],
+      ...[line.periodStart, line.periodEnd, now],
+    ],
+  );
+  if (givenMicro === 0n) return 0n;
+  await post(context, {
+    accountId: paid.companyId,
+    type: 'SUBSCRIPTION_GRANT',
+    amountMicro: givenMicro,
+    contra: 'grants',
+    sourceKind: PLAN_LINE_SOURCE,
+    sourceId: `${paid.providerInvoiceId}:${line.id}`,
+    reason: kind === 'TRIAL' ? 'trial' : 'period of a free plan',
+  });
+  return givenMicro;
+}
+
+async function givenByLine(
+  transaction: Transaction,
+  companyId: string,
+  { line, rate, kind }: LineMovement,
+): Promise<bigint> {
+  if (rate === null) return 0n;
+  if (kind === 'TRIAL') {
+    const before = await transaction.query(
+      `select 1 from plan_grant_lines where company_id = $1 and kind = 'TRIAL' and moved_micro > 0 limit 1`,
+      [companyId],
+    );
+    return before.length > 0 ? 0n : ((await findPlan(transaction, rate.planId))?.trialCreditsMicro ?? 0n);
+  }
+  if (kind !== 'FREE' || line.periodStart === null || line.periodEnd === null) return 0n;
+  // By overlap: subscribing anew within a period that has its credits begins no second one.
+  const before = await transaction.query(
+    `select 1 from plan_grant_lines
+     where company_id = $1 and kind = 'FREE' and moved_micro > 0 and period_start < $3 and period_end > $2 limit 1`,
+    [companyId, line.periodStart, line.periodEnd],
+  );
+  return before.length > 0 ? 0n : rate.creditsMicro;
+}
+
+/** Whatever an invoice says; `usd` only where it says nothing. */
+export function currencyOf(event: KeptEvent): string {
+  return currencyIn(event.object.currency) ?? 'usd';
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'bun:test';
+import { moveInvoice, moveLine, readInvoiceLines, readInvoiceMoney } from './plan-lines.ts';
+
+const PRO = { planId: 'pro', currency: 'usd', priceMinor: 9_900n, creditsMicro: 12_000_000_000n };
+const FREE = { ...PRO, priceMinor: 0n };
+
+function line(fields: Readonly<Record<string, unknown>>) {
+  const price = { id: 'price_pro', type: 'recurring' };
+  const [read] = readInvoiceLines([{ id: 'il_1', type: 'subscription', quantity: 1, price, ...fields }]);
+  if (read === undefined) throw new Error('no line was read');
+  return read;
+}
+
+describe('P-22 what a line moves', () => {
+  test('plan credits × net amount ÷ plan price, rounded down, below zero too', () => {
+    const grid: [Readonly<Record<string, unknown>>, string, bigint][] = [
+      [{ amount: 9_900 }, 'PERIOD', 12_000_000_000n],
+      [{ amount: 49_500, quantity: 5 }, 'PERIOD', 60_000_000_000n],
+      [{ amount: 1 }, 'PERIOD', 1_212_121n],
+      [{ amount: -1 }, 'PERIOD', -1_212_122n],
+      [{ amount: -9_900, proration: true }, 'PRORATION', -12_000_000_000n],
+      [{ amount: 0, proration: true }, 'PRORATION', 0n],
+      [{ amount: 0 }, 'TRIAL', 0n],
+      [{ amount: 0, quantity: 0 }, 'PERIOD', 0n],
+      [{ amount: 9_900, discount_amounts: [{ amount: 4_000 }, { amount: 950 }] }, 'PERIOD', 6_000_000_000n],
+      [{ amount: 9_900, discount_amounts: [{ amount: 9_900 }] }, 'PERIOD', 0n],
+      [
+        { amount: -4_950, proration: true, discount_amounts: [{ amount: -4_950 }] },
+        'PRORATION',
+        -6_000_000_000n,
+      ],
+    ];
+    for (const [fields, kind, movedMicro] of grid) {
+      expect([fields, moveLine(line(fields), PRO)]).toMatchObject([fields, { kind, movedMicro }]);
+    }
+  });
+
+  test('a line of no plan moves nothing; one of a free plan is granted by its period, not by its amount', () => {
+    expect(moveLine(line({ amount: 9_900 }), null)).toMatchObject({ kind: 'OTHER', movedMicro: 0n });
+    expect(moveLine(line({ amount: 0 }), FREE)).toMatchObject({ kind: 'FREE', movedMicro: 0n });
+    expect(moveLine(line({ amount: 0, proration: true }), FREE)).toMatchObject({
+      kind: 'OTHER',
+      movedMicro: 0n,
+    });
+  });
+
+  test('only recurring prices that are not metered can be a plan’s', () => {
+    const price = (type: string, usage_type?: string) => ({ id: 'price_1', type, recurring: { usage_type } });
+    expect(line({ price: price('recurring', 'licensed') }).isLicensed).toBe(true);
+    expect(line({ price: price('recurring', 'metered') }).isLicensed).toBe(false);
+    expect(line({ price: price('one_time') }).isLicensed).toBe(false);
+    expect(line({ price: null, type: 'invoiceitem' }).isLicensed).toBe(false);
+    expect(line({ price: { id: 'price_1' } }).isLicensed).toBe(true);
+  });
+});
+
+describe('what an invoice moves', () => {
+  const whole = [moveLine(line({ amount: 9_900 }), PRO)];
+  const all = 12_000_000_000n;
+  test('all that its lines come to, as far as they are in its total and its total was paid', () => {
+    const grid: [Readonly<Record<string, unknown>>, bigint][] = [
+      [{ total: 9_900, amount_paid: 9_900 }, all],
+      [{ total: 4_950, amount_paid: 4_950 }, all / 2n],
+      [{ total: 0, amount_paid: 0 }, 0n],
+      [{ total: 9_900, amount_paid: 1 }, all / 9_900n],
+      [{ total: 9_900, amount_paid: 0, paid_out_of_band: true }, all],
+      [{ total: 9_900, amount_paid: 900, starting_balance: -9_000, ending_balance: 0 }, all],
+      [{ total: 9_900, amount_paid: 0, starting_balance: -20_000, ending_balance: -10_100 }, all],
+      [{ total: 9_900, amount_paid: 6_600, pre_payment_credit_notes_amount: 3_300 }, (all * 2n) / 3n],
+      [{ total: 11_880, amount_paid: 11_880, total_tax_amounts: [{ amount: 1_980, inclusive: false }] }, all],
+      [{ total: 9_900, amount_paid: 9_900, total_tax_amounts: [{ amount: 1_650, inclusive: true }] }, all],
+      [{ total: 10_900, amount_paid: 10_900, shipping_cost: { amount_subtotal: 1_000 } }, all],
+      [{ amount_paid: 9_900 }, all],
+    ];
+    for (const [invoice, micro] of grid) {
+      expect([invoice, moveInvoice(whole, readInvoiceMoney(invoice))]).toEqual([invoice, micro]);
+    }
+  });
+
+  test('below zero all of it counts: the money is on the customer’s balance', () => {
+    const back = [moveLine(line({ amount: -9_900, proration: true }), PRO)];
+    const money = readInvoiceMoney({
+      total: -9_900,
+      amount_paid: 0,
+      starting_balance: 0,
+      ending_balance: -9_900,
+    });
+    expect(moveInvoice(back, money)).toBe(-all);
+    expect(moveInvoice(back, readInvoiceMoney({ total: 0, amount_paid: 0 }))).toBe(-all);
+  });
+
+  test('a fee beside it neither adds nor takes', () => {
+    const fee = moveLine(line({ amount: 100, price: null, type: 'invoiceitem' }), null);
+    expect(moveInvoice([...whole, fee], readInvoiceMoney({ total: 10_000, amount_paid: 10_000 }))).toBe(all);
+  });
+});

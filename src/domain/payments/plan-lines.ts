@@ -1,0 +1,149 @@
+import type { PlanRate } from '../catalog/plan.ts';
+import {
+  fieldsIn,
+  idIn,
+  listedIn,
+  minorIn,
+  momentIn,
+  ourIdIn,
+  priceOfLine,
+  textIn,
+  wholeIn,
+} from './provider-objects.ts';
+
+/**
+ * The rule by which money becomes plan credits (P-22), without a database: every line of a paid invoice moves
+ * `plan credits × net amount ÷ plan price`, at the rate that was frozen when the line's price was created.
+ *
+ * - Each line is rounded down to the micro-credit, towards minus infinity: at most one micro-credit per line, in favour
+ *   of the operator.
+ * - A period line counts net of its discounts. A proration is net already: before 2025-09-30 the provider takes the
+ *   discount off the amount and reports discount amounts of zero.
+ * - `credits` are per billing interval, and quantity is part of the amount. Inclusive tax is in the line and in the
+ *   price, exclusive tax in neither.
+ */
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface InvoiceLine {
+  readonly id: string;
+  readonly priceId: string | null;
+  /** As we wrote it on the price. */
+  readonly planId: string | null;
+  readonly amountMinor: bigint;
+  /** Net of discounts. */
+  readonly netMinor: bigint;
+  readonly isProration: boolean;
+  /** Added by hand, or a proration: no part of the subscription itself. */
+  readonly isItem: boolean;
+  /** Of a recurring price that is not metered: only such a price can be a plan's. */
+  readonly isLicensed: boolean;
+  readonly quantity: number | null;
+  readonly description: string | null;
+  readonly periodStart: Date | null;
+  readonly periodEnd: Date | null;
+}
+
+type LineKind = 'PERIOD' | 'PRORATION' | 'TRIAL' | 'FREE' | 'OTHER';
+
+export interface LineMovement {
+  readonly line: InvoiceLine;
+  readonly kind: LineKind;
+  readonly rate: PlanRate | null;
+  /** Zero of all kinds but PERIOD and PRORATION. */
+  readonly movedMicro: bigint;
+}
+
+/** What a line moves at its rate; null is a line of no plan. */
+export function moveLine(line: InvoiceLine, rate: PlanRate | null): LineMovement {
+  if (rate === null) return { line, kind: 'OTHER', rate, movedMicro: 0n };
+  if (rate.priceMinor === 0n) {
+    const kind = line.isProration || line.netMinor !== 0n ? 'OTHER' : 'FREE';
+    return { line, kind, rate, movedMicro: 0n };
+  }
+  const isTrial = !line.isProration && !line.isItem && line.amountMinor === 0n && line.quantity !== 0;
+  if (isTrial) return { line, kind: 'TRIAL', rate, movedMicro: 0n };
+  const movedMicro = dividedDown(rate.creditsMicro * line.netMinor, rate.priceMinor);
+  return { line, kind: line.isProration ? 'PRORATION' : 'PERIOD', rate, movedMicro };
+}
+
+/** The money of an invoice, in minor units. */
+export interface InvoiceMoney {
+  readonly totalMinor: bigint;
+  /** The total without exclusive taxes and shipping: what the lines should come to. */
+  readonly linesMinor: bigint;
+  /** How much of the total was paid: by card, outside of the provider, or from the customer's balance. */
+  readonly paidMinor: bigint;
+}
+
+/**
+ * What an invoice moves: the sum of its lines. Above zero that counts as far as the invoice's lines are in its total
+ * (a discount that no line shows) and as far as its total was paid (a credit note before payment, which lowers what is
+ * due and not the total).
+ */
+export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMoney): bigint {
+  const movedMicro = movements.reduce((sum, movement) => sum + movement.movedMicro, 0n);
+  if (movedMicro <= 0n) return movedMicro;
+  const shownMinor = movements.reduce((sum, { line }) => sum + line.netMinor, 0n);
+  const asked = share(movedMicro, money.linesMinor, shownMinor);
+  return share(asked, money.paidMinor, money.totalMinor);
+}
+
+/** All of it where the whole is not above zero: then there is nothing that a part could be missing of. */
+function share(micro: bigint, part: bigint, whole: bigint): bigint {
+  if (whole <= 0n || part >= whole) return micro;
+  return part <= 0n ? 0n : (micro * part) / whole;
+}
+
+function dividedDown(dividend: bigint, divisor: bigint): bigint {
+  const quotient = dividend / divisor;
+  return dividend < 0n && dividend % divisor !== 0n ? quotient - 1n : quotient;
+}
+
+/**
+ * The customer's balance is a way of paying: what an invoice takes from it, or adds to it, counts like money. So does
+ * what was paid outside of the provider; a credit note does not.
+ */
+export function readInvoiceMoney(invoice: Fields): InvoiceMoney {
+  const totalMinor =
+    minorIn(invoice.total) ?? minorIn(invoice.amount_due) ?? minorIn(invoice.amount_paid) ?? 0n;
+  const notedMinor = minorIn(invoice.pre_payment_credit_notes_amount) ?? 0n;
+  const startMinor = minorIn(invoice.starting_balance) ?? 0n;
+  const endMinor = minorIn(invoice.ending_balance) ?? startMinor;
+  const takenMinor = (minorIn(invoice.amount_paid) ?? 0n) + endMinor - startMinor;
+  const paidMinor = invoice.paid_out_of_band === true ? totalMinor - notedMinor : takenMinor;
+  const taxesMinor = listedIn(invoice.total_tax_amounts)
+    .filter(({ inclusive }) => inclusive !== true)
+    .reduce((sum, { amount }) => sum + (minorIn(amount) ?? 0n), 0n);
+  const shippingMinor = minorIn(fieldsIn(invoice.shipping_cost).amount_subtotal) ?? 0n;
+  return { totalMinor, linesMinor: totalMinor - taxesMinor - shippingMinor, paidMinor };
+}
+
+export function readInvoiceLines(lines: readonly Fields[]): InvoiceLine[] {
+  return lines.map((line, at) => {
+    const amountMinor = minorIn(line.amount) ?? 0n;
+    const isProration = line.proration === true;
+    const price = fieldsIn(line.price);
+    const recurring = fieldsIn(price.recurring);
+    const usage = textIn(recurring.usage_type) ?? textIn(fieldsIn(line.plan).usage_type) ?? 'licensed';
+    const isRecurring =
+      price.type !== 'one_time' && (price.type === 'recurring' || line.type !== 'invoiceitem');
+    const discountMinor = listedIn(line.discount_amounts).reduce(
+      (sum, { amount }) => sum + (minorIn(amount) ?? 0n),
+      0n,
+    );
+    return {
+      id: idIn(line.id) ?? `line-${at}`,
+      priceId: priceOfLine(line),
+      planId: ourIdIn(price, 'planId') ?? ourIdIn(fieldsIn(line.plan), 'planId'),
+      amountMinor,
+      netMinor: isProration ? amountMinor : amountMinor - discountMinor,
+      isProration,
+      isItem: line.type === 'invoiceitem',
+      isLicensed: isRecurring && usage === 'licensed',
+      quantity: wholeIn(line.quantity),
+      description: textIn(line.description)?.slice(0, 500) ?? null,
+      periodStart: momentIn(fieldsIn(line.period).start),
+      periodEnd: momentIn(fieldsIn(line.period).end),
+    };
+  });
+}
