@@ -3,6 +3,7 @@ import type { Log } from '../ports/log.ts';
 import { PROVIDER_API_VERSION } from '../ports/payment-provider.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { invalid, isRefusal, refusal } from './api-errors.ts';
+import { shown } from './objects/billing.ts';
 import { canonical, createParams, readParameters } from './request-params.ts';
 import { invoiceRoutes, subscriptionRoutes } from './routes/billing.ts';
 import { catalogRoutes } from './routes/catalog.ts';
@@ -41,7 +42,8 @@ export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
     const { route } = found;
     if (route.method === 'GET') {
       const body = await route.read(world.objects, call);
-      return { status: 200, body: await expand(world.objects, body, call.params.texts('expand')) };
+      const expanded = await expand(world.objects, body, call.params.texts('expand'));
+      return { status: 200, body: shown(expanded) };
     }
     const keyed = keyOf(request, found, canonical(tree));
     const origin = { id: requestId, idempotencyKey: keyed?.key ?? null };
@@ -52,7 +54,7 @@ export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
         const answered = await route.write(turn, call);
         const { status, body } = isReply(answered) ? answered : { status: 200, body: answered };
         const paths = status === 200 ? call.params.texts('expand') : [];
-        const made = { status, body: await expand(turn.objects, body, paths) };
+        const made = { status, body: shown(await expand(turn.objects, body, paths)) };
         if (keyed !== null) await keepReplay(statements, keyed, made, clock.now());
         return made;
       },
@@ -110,6 +112,7 @@ function refuseStrangers({ headers }: Request): void {
 const retrievable: readonly (readonly [path: string, kind: Kind, param: string])[] = [
   ['/v1/products', 'product', 'id'],
   ['/v1/prices', 'price', 'price'],
+  ['/v1/coupons', 'coupon', 'coupon'],
   ['/v1/customers', 'customer', 'id'],
   ['/v1/checkout/sessions', 'checkout.session', 'session'],
   ['/v1/payment_intents', 'payment_intent', 'intent'],

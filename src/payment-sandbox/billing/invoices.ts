@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { type GivenInvoice, type GivenLine, invoiceLineShape, invoiceShape } from '../objects/billing.ts';
+import type { PaidShare } from '../state/object-store.ts';
 import { idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
 import { settlePaid } from './payments.ts';
 
@@ -20,12 +21,17 @@ export async function draftInvoice(
 export function withLines(turn: Turn, invoice: Stripe.Invoice, lines: readonly GivenLine[]): Stripe.Invoice {
   const made = lines.map((line) => invoiceLineShape(turn.newId('il_1'), invoice.id, line));
   const data = [...invoice.lines.data, ...made];
-  const total = data.reduce((sum, line) => sum + line.amount, 0);
+  const subtotal = data.reduce((sum, line) => sum + line.amount, 0);
+  const discounts = data.flatMap((line) => line.discount_amounts ?? []);
+  const off = discounts.reduce((sum, { amount }) => sum + amount, 0);
+  const total = subtotal - off;
+  const [first] = discounts;
   return {
     ...invoice,
     lines: { ...invoice.lines, data },
-    subtotal: total,
-    subtotal_excluding_tax: total,
+    subtotal,
+    subtotal_excluding_tax: subtotal,
+    total_discount_amounts: first === undefined ? [] : [{ amount: off, discount: first.discount }],
     total,
     total_excluding_tax: total,
     amount_due: Math.max(0, total),
@@ -108,12 +114,19 @@ export async function linesFor(
   wanted: InvoicedPeriod,
 ): Promise<GivenLine[]> {
   const lines: GivenLine[] = [];
+  let off = discountOf(subscription, turn.now)?.coupon.amount_off ?? 0;
   for (const item of wanted.onlyPending === true ? [] : subscription.items.data) {
     const quantity = item.quantity ?? 1;
     const name = await productName(turn, item.price);
     const description = wanted.isTrial === true ? `Trial period for ${name}` : `${quantity} × ${name}`;
+    const amount = wanted.isTrial === true ? 0 : (item.price.unit_amount ?? 0) * quantity;
+    const discount = amount === 0 ? null : discountOf(subscription, turn.now);
+    const percent = discount?.coupon.percent_off ?? null;
+    const taken = percent === null ? Math.min(off, amount) : Math.round((amount * percent) / 100);
+    if (percent === null) off -= taken;
     lines.push({
-      amount: wanted.isTrial === true ? 0 : (item.price.unit_amount ?? 0) * quantity,
+      amount,
+      ...(discount === null || taken === 0 ? {} : { discount: { id: discount.id, amount: taken } }),
       currency: subscription.currency,
       description,
       period: wanted.period,
@@ -126,6 +139,22 @@ export async function linesFor(
     });
   }
   return lines;
+}
+
+/** The coupon that is in force, if there is one. */
+export function discountOf(subscription: Stripe.Subscription, now: number): Stripe.Discount | null {
+  const { discount } = subscription;
+  return discount === null || (discount.end !== null && discount.end <= now) ? null : discount;
+}
+
+/** How much of the gross price of its period an invoice asks for, after the coupon. */
+export function paidShareOf(invoice: Stripe.Invoice): PaidShare {
+  const lines = invoice.lines.data.filter(({ type }) => type === 'subscription');
+  const gross = lines.reduce((sum, { amount }) => sum + amount, 0);
+  const off = lines
+    .flatMap(({ discount_amounts: amounts }) => amounts ?? [])
+    .reduce((sum, { amount }) => sum + amount, 0);
+  return gross === 0 ? { net: 1, gross: 1 } : { net: gross - off, gross };
 }
 
 export async function draftFor(
@@ -175,9 +204,12 @@ async function pendingLines(
   turn: Turn,
   subscription: Stripe.Subscription,
 ): Promise<{ item: Stripe.InvoiceItem; line: GivenLine }[]> {
-  const where = { subscription: subscription.id, invoice: null };
-  const { data } = await turn.objects.list('invoiceitem', { where, limit: MAX_PENDING });
-  return data.reverse().map((item) => {
+  const own = { subscription: subscription.id, invoice: null };
+  const { data } = await turn.objects.list('invoiceitem', { where: own, limit: MAX_PENDING });
+  // What was added to the customer by hand comes with the next invoice of a subscription.
+  const byHand = { customer: idIn(subscription.customer), subscription: null, invoice: null };
+  const { data: more } = await turn.objects.list('invoiceitem', { where: byHand, limit: MAX_PENDING });
+  return [...data.reverse(), ...more.reverse()].map((item) => {
     const owner = subscription.items.data.find((one) => one.id === item.subscription_item) ?? null;
     return { item, line: lineOfItem(item, owner) };
   });

@@ -7,10 +7,18 @@ import {
   subscriptionItemShape,
   subscriptionShape,
 } from '../objects/billing.ts';
-import { planShape } from '../objects/catalog.ts';
-import type { Card, Kept, Trial } from '../state/object-store.ts';
+import { discountShape, planShape } from '../objects/catalog.ts';
+import type { Card, Kept, PaidShare, Trial } from '../state/object-store.ts';
 import { idIn, need, type Turn } from '../state/transaction.ts';
-import { draftFor, finalizeInvoice, givenFor, linesFor, productName } from './invoices.ts';
+import {
+  discountOf,
+  draftFor,
+  finalizeInvoice,
+  givenFor,
+  linesFor,
+  paidShareOf,
+  productName,
+} from './invoices.ts';
 import { cardOf, closeInvoice, payInvoice } from './payments.ts';
 import { DAY, dueOf, endSubscription, keepSubscription, periodEnd } from './subscription-state.ts';
 
@@ -20,6 +28,7 @@ interface WantedSubscription extends Trial {
   readonly customer: string;
   readonly lines: readonly { readonly price: Stripe.Price; readonly quantity: number }[];
   readonly metadata: Stripe.Metadata;
+  readonly coupon?: Stripe.Coupon | null;
 }
 
 interface StartedSubscription {
@@ -43,7 +52,7 @@ export async function startSubscription(
   const items = wanted.lines.map(({ price, quantity }) =>
     subscriptionItemShape(turn.newId('si_', 14), turn.now, { subscription: id, price, quantity }),
   );
-  const subscription = subscriptionShape(id, turn.now, {
+  const plain = subscriptionShape(id, turn.now, {
     customer: wanted.customer,
     currency: first.price.currency,
     items,
@@ -53,12 +62,13 @@ export async function startSubscription(
     status: trialEnd === null ? 'incomplete' : 'trialing',
     metadata: wanted.metadata,
   });
+  const subscription = { ...plain, discount: discounted(turn, plain, wanted.coupon ?? null) };
   const period = { start: subscription.current_period_start, end: subscription.current_period_end };
   const isTrial = trialEnd !== null;
   const draft = await draftFor(turn, subscription, { reason: 'subscription_create', period, isTrial });
   const begun: Kept<'subscription'> = {
-    body: { ...subscription, latest_invoice: draft.id },
-    hidden: { upcomingSaidFor: null, trialEndSaid: false },
+    body: { ...subscription, latest_invoice: draft.id, ...(isTrial ? {} : usedDiscount(subscription)) },
+    hidden: { upcomingSaidFor: null, trialEndSaid: false, paidShare: paidShareOf(draft) },
   };
   await turn.objects.put('subscription', begun.body, { hidden: begun.hidden, dueAt: dueOf(begun) });
   await turn.emit('customer.subscription.created', begun.body);
@@ -77,6 +87,8 @@ interface SubscriptionChanges {
   readonly pause?: Stripe.Subscription.PauseCollection | null | undefined;
   /** Another price in the place of the first item's. */
   readonly price?: { readonly price: Stripe.Price; readonly quantity: number } | undefined;
+  /** Null takes off the one that it has. */
+  readonly coupon?: Stripe.Coupon | null | undefined;
   readonly proration: 'create_prorations' | 'always_invoice' | 'none';
 }
 
@@ -95,6 +107,7 @@ export async function changeSubscription(
   const changes: Partial<Stripe.Subscription> = {
     ...(wanted.metadata === undefined ? {} : { metadata: { ...body.metadata, ...wanted.metadata } }),
     ...(wanted.pause === undefined ? {} : { pause_collection: wanted.pause }),
+    ...(wanted.coupon === undefined ? {} : { discount: discounted(turn, body, wanted.coupon) }),
     ...(wanted.cancelAtPeriodEnd === undefined ? {} : cancellation(turn, body, wanted.cancelAtPeriodEnd)),
   };
   if (wanted.price !== undefined && old !== undefined) {
@@ -171,7 +184,7 @@ async function announceInvoice(turn: Turn, kept: Subscription): Promise<void> {
   const start = body.current_period_end;
   const period = { start, end: nextEnd(body, start) };
   const lines = await linesFor(turn, body, { reason: 'upcoming', period });
-  const total = lines.reduce((sum, line) => sum + line.amount, 0);
+  const total = lines.reduce((sum, line) => sum + line.amount - (line.discount?.amount ?? 0), 0);
   const shape = invoiceShape('', turn.now, await givenFor(turn, body, 'upcoming'));
   const { id: _, ...invoice } = {
     ...shape,
@@ -220,11 +233,12 @@ async function beginPeriod(
   const draft = await draftFor(turn, body, { reason, period: { start, end } });
   const moved = {
     ...changes,
+    ...usedDiscount(body),
     current_period_start: start,
     current_period_end: end,
     latest_invoice: draft.id,
   };
-  await keepSubscription(turn, kept, moved, { upcomingSaidFor: null });
+  await keepSubscription(turn, kept, moved, { upcomingSaidFor: null, paidShare: paidShareOf(draft) });
   if (body.pause_collection !== null) return await keepPaused(turn, draft, body.pause_collection.behavior);
   await collect(turn, draft);
 }
@@ -273,21 +287,46 @@ function isSameInterval(one: Stripe.Price, other: Stripe.Price): boolean {
   return a?.interval === b?.interval && a?.interval_count === b?.interval_count;
 }
 
+function discounted(
+  turn: Turn,
+  { id, customer }: Stripe.Subscription,
+  coupon: Stripe.Coupon | null,
+): Stripe.Discount | null {
+  if (coupon === null) return null;
+  const months = coupon.duration === 'repeating' ? coupon.duration_in_months : null;
+  const end = months === null ? null : turn.now + months * 31 * DAY;
+  const given = { coupon, customer: String(customer), subscription: id, end };
+  return discountShape(turn.newId('di_1'), turn.now, given);
+}
+
+/** A coupon for one invoice is gone with that. */
+function usedDiscount({ discount }: Stripe.Subscription): Partial<Stripe.Subscription> {
+  return discount?.coupon.duration === 'once' ? { discount: null } : {};
+}
+
+/**
+ * Both lines are net, without showing a discount: unused time at what the period was invoiced with, the rest of the
+ * period at the coupon of now. Unused time is credited at the present price, whether or not that was ever paid for.
+ */
 async function prorate(
   turn: Turn,
-  { body }: Subscription,
+  kept: Subscription,
   old: Stripe.SubscriptionItem,
   invoicesNow: boolean,
 ): Promise<void> {
+  const { body, hidden } = kept;
   const now = body.items.data[0];
   if (now === undefined) return;
   const whole = body.current_period_end - body.current_period_start;
   const left = Math.max(0, body.current_period_end - turn.now);
-  const share = ({ price, quantity }: Stripe.SubscriptionItem) =>
-    Math.round(((price.unit_amount ?? 0) * (quantity ?? 1) * left) / Math.max(1, whole));
+  const rest = ({ price, quantity }: Stripe.SubscriptionItem, { net, gross }: PaidShare) => {
+    const full = (price.unit_amount ?? 0) * (quantity ?? 1);
+    return Math.round((full * (net / gross) * left) / Math.max(1, whole));
+  };
+  const share = shareOfNow(turn, body, now);
   const parts = [
-    { item: old, amount: -share(old), words: 'Unused time on' },
-    { item: now, amount: share(now), words: 'Remaining time on' },
+    { item: old, amount: -rest(old, hidden.paidShare ?? { net: 1, gross: 1 }), words: 'Unused time on' },
+    { item: now, amount: rest(now, share), words: 'Remaining time on' },
   ];
   for (const { item, amount, words } of parts) {
     const made = invoiceItemShape(turn.newId('ii_1'), turn.now, {
@@ -305,7 +344,17 @@ async function prorate(
     await turn.objects.put('invoiceitem', made, { hidden: {} });
     await turn.emit('invoiceitem.created', made);
   }
+  await keepSubscription(turn, kept, {}, { paidShare: share });
   if (invoicesNow) await invoiceChange(turn, body);
+}
+
+function shareOfNow(turn: Turn, body: Stripe.Subscription, item: Stripe.SubscriptionItem): PaidShare {
+  const coupon = discountOf(body, turn.now)?.coupon;
+  const gross = (item.price.unit_amount ?? 0) * (item.quantity ?? 1);
+  if (coupon === undefined || gross === 0) return { net: 1, gross: 1 };
+  const percent = coupon.percent_off;
+  if (percent !== null) return { net: 100 - percent, gross: 100 };
+  return { net: Math.max(0, gross - (coupon.amount_off ?? 0)), gross };
 }
 
 async function invoiceChange(turn: Turn, body: Stripe.Subscription): Promise<void> {

@@ -222,6 +222,36 @@ export interface GivenLine {
   readonly item: Stripe.SubscriptionItem | null;
   readonly invoiceItem: string | null;
   readonly metadata: Stripe.Metadata;
+  /** Of a line for a period. A proration is net already, and shows no discount. */
+  readonly discount?: { readonly id: string; readonly amount: number } | undefined;
+}
+
+/** What an invoice shows of its lines, in events and answers; `/lines` has all of them. */
+const SHOWN_LINES = 10;
+
+/** As the wire shows it: invoices, in it and in lists, with the first lines alone. */
+export function shown(body: object): object {
+  if ('object' in body && body.object === 'list' && 'data' in body && Array.isArray(body.data)) {
+    return { ...body, data: body.data.map((one: object) => shown(one)) };
+  }
+  if (isInvoice(body)) return withFirstLines(body);
+  const nested = Object.entries(body).filter(([, value]) => isInvoice(value) && hasMore(value));
+  if (nested.length === 0) return body;
+  return { ...body, ...Object.fromEntries(nested.map(([name, value]) => [name, withFirstLines(value)])) };
+}
+
+function isInvoice(value: unknown): value is Stripe.Invoice {
+  return typeof value === 'object' && value !== null && 'object' in value && value.object === 'invoice';
+}
+
+function hasMore(invoice: Stripe.Invoice): boolean {
+  return invoice.lines.data.length > SHOWN_LINES;
+}
+
+function withFirstLines(invoice: Stripe.Invoice): Stripe.Invoice {
+  if (!hasMore(invoice)) return invoice;
+  const data = invoice.lines.data.slice(0, SHOWN_LINES);
+  return { ...invoice, lines: { ...invoice.lines, data, has_more: true } };
 }
 
 export function invoiceLineShape(
@@ -229,7 +259,7 @@ export function invoiceLineShape(
   invoice: string | null,
   given: GivenLine,
 ): Stripe.InvoiceLineItem {
-  const { amount, price, item, invoiceItem } = given;
+  const { amount, price, item, invoiceItem, discount } = given;
   return {
     id,
     object: 'line_item',
@@ -237,9 +267,9 @@ export function invoiceLineShape(
     amount_excluding_tax: amount,
     currency: given.currency,
     description: given.description,
-    discount_amounts: [],
+    discount_amounts: discount === undefined ? [] : [{ amount: discount.amount, discount: discount.id }],
     discountable: !given.proration,
-    discounts: [],
+    discounts: discount === undefined ? [] : [discount.id],
     invoice,
     ...(invoiceItem === null ? {} : { invoice_item: invoiceItem }),
     livemode: false,

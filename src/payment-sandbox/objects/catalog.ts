@@ -133,6 +133,55 @@ export function customerShape(
   };
 }
 
+interface GivenCoupon {
+  readonly percentOff: number | null;
+  readonly amountOff: number | null;
+  readonly currency: string | null;
+  readonly duration: Stripe.Coupon.Duration;
+  readonly months: number | null;
+}
+
+export function couponShape(id: string, created: number, given: GivenCoupon): Stripe.Coupon {
+  return {
+    id,
+    object: 'coupon',
+    amount_off: given.amountOff,
+    created,
+    currency: given.currency,
+    duration: given.duration,
+    duration_in_months: given.months,
+    livemode: false,
+    max_redemptions: null,
+    metadata: {},
+    name: null,
+    percent_off: given.percentOff,
+    redeem_by: null,
+    times_redeemed: 0,
+    valid: true,
+  };
+}
+
+export function discountShape(
+  id: string,
+  start: number,
+  given: { coupon: Stripe.Coupon; customer: string; subscription: string; end: number | null },
+): Stripe.Discount {
+  return {
+    id,
+    object: 'discount',
+    checkout_session: null,
+    coupon: given.coupon,
+    customer: given.customer,
+    end: given.end,
+    invoice: null,
+    invoice_item: null,
+    promotion_code: null,
+    start,
+    subscription: given.subscription,
+    subscription_item: null,
+  };
+}
+
 export function endpointShape(
   id: string,
   created: number,

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { cardError, invalid } from '../api-errors.ts';
 import { draftInvoice, finalizeInvoice, lineOfItem, withLines } from '../billing/invoices.ts';
-import { cardOf, closeInvoice, payInvoice, payOutOfBand } from '../billing/payments.ts';
+import { cardOf, closeInvoice, payInvoice, payOutOfBand, settlePaid } from '../billing/payments.ts';
 import { endSubscription } from '../billing/subscription-state.ts';
 import {
   changeSubscription,
@@ -45,6 +45,7 @@ const INVOICES = '/v1/invoices';
 export const invoiceRoutes: readonly Route[] = [
   { method: 'POST', path: INVOICES, write: createInvoice },
   { method: 'POST', path: '/v1/invoiceitems', write: createItem },
+  { method: 'POST', path: '/v1/credit_notes', write: createCreditNote },
   { method: 'POST', path: `${INVOICES}/:id/finalize`, write: finalize },
   { method: 'POST', path: `${INVOICES}/:id/pay`, write: pay },
   {
@@ -70,9 +71,13 @@ export const invoiceRoutes: readonly Route[] = [
   {
     method: 'GET',
     path: `${INVOICES}/:id/lines`,
-    read: async (objects, { id }) => {
+    read: async (objects, { id, params }) => {
       const { body } = await need({ objects }, 'invoice', id, 'invoice', 404);
-      return listObject(`${INVOICES}/${id}/lines`, body.lines.data);
+      const limit = params.whole('limit', { min: 1, max: 100 }) ?? 10;
+      const after = params.text('starting_after', 255);
+      const from = body.lines.data.findIndex((line) => line.id === after) + 1;
+      const data = body.lines.data.slice(from, from + limit);
+      return listObject(`${INVOICES}/${id}/lines`, data, from + limit < body.lines.data.length);
     },
   },
   {
@@ -100,6 +105,7 @@ async function createSubscription(turn: Turn, { params }: Call): Promise<Stripe.
     customer,
     lines,
     metadata: params.metadata() ?? {},
+    coupon: await couponOf(turn, params),
     ...trialOf(params),
   };
   return (await startSubscription(turn, wanted, hidden.card)).subscription;
@@ -113,9 +119,16 @@ async function updateSubscription(turn: Turn, { params, id }: Call): Promise<Str
     endsTrialNow: params.text('trial_end', 20) === 'now',
     pause: pauseOf(params),
     price: await newPrice(turn, params, kept.body),
+    coupon: params.has('coupon') ? await couponOf(turn, params) : undefined,
     proration: params.choice('proration_behavior', PRORATIONS) ?? 'create_prorations',
   });
   return changed.body;
+}
+
+/** Null where none is named, or an empty one: then a coupon is taken off. */
+async function couponOf(turn: Turn, params: Params): Promise<Stripe.Coupon | null> {
+  const id = params.text('coupon', 255) ?? '';
+  return id === '' ? null : (await need(turn, 'coupon', id, 'coupon')).body;
 }
 
 function pauseOf(params: Params): Stripe.Subscription.PauseCollection | null | undefined {
@@ -177,23 +190,26 @@ async function createInvoice(turn: Turn, { params }: Call): Promise<Stripe.Invoi
   return await draftInvoice(turn, given, []);
 }
 
-/** Always for a draft that is named: what waits on a customer comes from changes of its subscriptions. */
+/** For a draft that is named, or pending: then the customer's next invoice of a subscription has it. */
 async function createItem(turn: Turn, { params }: Call): Promise<Stripe.InvoiceItem> {
   const customer = params.needed('customer', 255);
-  await need(turn, 'customer', customer, 'customer');
-  const { body: invoice } = await need(turn, 'invoice', params.needed('invoice', 255), 'invoice');
-  if (invoice.status !== 'draft') throw invalid('This invoice is no longer editable.', 'invoice');
+  const { body: owner } = await need(turn, 'customer', customer, 'customer');
+  const invoiceId = params.text('invoice', 255);
+  const invoice = invoiceId === undefined ? null : (await need(turn, 'invoice', invoiceId, 'invoice')).body;
+  if (invoice !== null && invoice.status !== 'draft') {
+    throw invalid('This invoice is no longer editable.', 'invoice');
+  }
   const amount = params.whole('amount', { min: -99_999_999 });
   if (amount === undefined) throw invalid('Missing required param: amount.', 'amount', 'parameter_missing');
-  const currency = params.text('currency', 3) ?? invoice.currency;
-  if (currency !== invoice.currency) {
+  const currency = params.text('currency', 3) ?? invoice?.currency ?? owner.currency ?? 'usd';
+  if (invoice !== null && currency !== invoice.currency) {
     throw invalid(`The currency of the invoice is ${invoice.currency}, not ${currency}.`, 'currency');
   }
   const period = params.group('period');
   const bounds = { min: 0, max: 99_999_999_999 };
   const item = invoiceItemShape(turn.newId('ii_1'), turn.now, {
     customer,
-    invoice: invoice.id,
+    invoice: invoice?.id ?? null,
     amount,
     currency,
     description: params.text('description') ?? null,
@@ -208,9 +224,37 @@ async function createItem(turn: Turn, { params }: Call): Promise<Stripe.InvoiceI
   });
   await turn.objects.put('invoiceitem', item, { hidden: {} });
   await turn.emit('invoiceitem.created', item);
+  if (invoice === null) return item;
   const filled = withLines(turn, invoice, [lineOfItem(item, null)]);
   await turn.objects.put('invoice', filled, { hidden: {} });
   return item;
+}
+
+/** Before payment alone: it lowers what is due, and leaves the total as it is. */
+async function createCreditNote(turn: Turn, { params }: Call): Promise<object> {
+  const { body: invoice } = await need(turn, 'invoice', params.needed('invoice', 255), 'invoice');
+  if (invoice.status !== 'open') throw invalid('This sandbox issues credit notes for open invoices only.');
+  const amount = params.whole('amount', { min: 1 });
+  if (amount === undefined || amount > invoice.amount_remaining) {
+    throw invalid('The amount of a credit note is 1 up to what is due.', 'amount');
+  }
+  const noted: Stripe.Invoice = {
+    ...invoice,
+    amount_due: invoice.amount_due - amount,
+    amount_remaining: invoice.amount_remaining - amount,
+    pre_payment_credit_notes_amount: invoice.pre_payment_credit_notes_amount + amount,
+  };
+  const note = {
+    id: turn.newId('cn_1'),
+    object: 'credit_note',
+    invoice: invoice.id,
+    amount,
+    type: 'pre_payment',
+  };
+  await turn.objects.put('invoice', noted, { hidden: {}, dueAt: noted.next_payment_attempt });
+  await turn.emit('credit_note.created', note);
+  if (noted.amount_remaining === 0) await settlePaid(turn, noted, { amountPaid: 0 });
+  return note;
 }
 
 async function finalize(turn: Turn, { id }: Call): Promise<Stripe.Invoice | Reply> {

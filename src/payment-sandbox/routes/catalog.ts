@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
-import { customerShape, priceShape, productShape } from '../objects/catalog.ts';
+import { couponShape, customerShape, priceShape, productShape } from '../objects/catalog.ts';
 import { keepUpdate, need, type Turn } from '../state/transaction.ts';
 import { type Call, filters, listOf, type Route } from './route.ts';
 
@@ -23,6 +23,7 @@ export const catalogRoutes: readonly Route[] = [
       return listOf(objects, call, 'price', '/v1/prices', { where });
     },
   },
+  { method: 'POST', path: '/v1/coupons', write: createCoupon },
   { method: 'POST', path: '/v1/customers', write: createCustomer },
   { method: 'POST', path: '/v1/customers/:id', write: updateCustomer },
   {
@@ -99,6 +100,26 @@ async function createPrice(turn: Turn, { params }: Call): Promise<Stripe.Price> 
   return price;
 }
 
+const DURATIONS = ['forever', 'once', 'repeating'] as const;
+
+async function createCoupon(turn: Turn, { params }: Call): Promise<Stripe.Coupon> {
+  const percentOff = params.whole('percent_off', { min: 1, max: 100 }) ?? null;
+  const amountOff = params.whole('amount_off', { min: 1 }) ?? null;
+  if ((percentOff === null) === (amountOff === null)) {
+    throw invalid('A coupon has either percent_off or amount_off.', 'percent_off');
+  }
+  const duration = params.choice('duration', DURATIONS) ?? 'once';
+  const coupon = couponShape(params.text('id', 200) ?? turn.newId('', 8), turn.now, {
+    percentOff,
+    amountOff,
+    currency: amountOff === null ? null : params.needed('currency', 3).toLowerCase(),
+    duration,
+    months: duration === 'repeating' ? (params.whole('duration_in_months', { min: 1, max: 120 }) ?? 1) : null,
+  });
+  await turn.objects.put('coupon', coupon, { hidden: {} });
+  return coupon;
+}
+
 async function productOf(turn: Turn, call: Call): Promise<string> {
   const given = call.params.group('product_data');
   if (given !== undefined) return (await createProduct(turn, { params: given, id: '' })).id;
@@ -141,6 +162,8 @@ async function updateCustomer(turn: Turn, { params, id }: Call): Promise<Stripe.
     name: params.text('name', 256) ?? body.name ?? null,
     email: params.text('email', LONGEST_EMAIL) ?? body.email,
     description: params.text('description') ?? body.description,
+    // Below zero it is a credit of the customer's, which the next invoices use up.
+    balance: params.whole('balance', { min: -99_999_999 }) ?? body.balance,
     metadata: { ...body.metadata, ...params.metadata() },
   };
   await keepUpdate(turn, 'customer', body, after, { hidden, event: 'customer.updated' });

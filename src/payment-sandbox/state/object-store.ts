@@ -5,6 +5,7 @@ import type { SqlValue, Statements } from '../../ports/database.ts';
 export interface Bodies {
   product: Stripe.Product;
   price: Stripe.Price;
+  coupon: Stripe.Coupon;
   customer: Stripe.Customer;
   'checkout.session': Stripe.Checkout.Session;
   payment_intent: Stripe.PaymentIntent;
@@ -39,8 +40,16 @@ interface Hidden {
     /** Of which period's end it was said that an invoice comes. */
     readonly upcomingSaidFor: number | null;
     readonly trialEndSaid: boolean;
+    /** How much of its gross price the present period costs, after its coupon: a credit for unused time is net. */
+    readonly paidShare?: PaidShare;
   };
   webhook_endpoint: { readonly secret: string };
+}
+
+/** A fraction of minor units. */
+export interface PaidShare {
+  readonly net: number;
+  readonly gross: number;
 }
 
 export interface Trial {

@@ -3,6 +3,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { noSuch } from '../api-errors.ts';
+import { shown } from '../objects/billing.ts';
 import { type Emission, emitEvent, enabledEndpoints, readSwitches, writeSwitches } from './events.ts';
 import {
   type Bodies,
@@ -85,7 +86,7 @@ export function createWorld({ database, clock, secrets, baseUrl }: WorldOptions)
           now,
           baseUrl: baseUrl(),
           newId,
-          emit: (type, object, previous) => emitEvent(emission, type, object, previous ?? null),
+          emit: (type, object, previous) => emitEvent(emission, type, shown(object), previous ?? null),
           async takeSwitch(name) {
             const switches = await readSwitches(transaction);
             if (switches[name] === 0) return false;

@@ -1,0 +1,83 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { until } from '../doubles/until.ts';
+import { useSandbox } from './sandbox-under-test.ts';
+import { createSubscriber } from './subscriber.ts';
+
+const { sandbox, database } = useSandbox();
+const { shop, card, pass, storyOf, started } = createSubscriber(() => sandbox, 'invoices');
+
+beforeEach(async () => {
+  // What earlier tests left behind does not live on while this one moves the clock.
+  await database.query('update payment_sandbox_objects set due_at = null');
+  sandbox.received.length = 0;
+});
+
+describe('P-22 what an invoice is made of', () => {
+  type Line = { id: string; amount: number; discount_amounts: { amount: number }[]; proration: boolean };
+  const linesOf = (invoice: Record<string, unknown> | undefined) =>
+    invoice?.lines as { data: Line[]; has_more: boolean };
+
+  test('a coupon is shown on lines for a period, and prorations are net without showing it', async () => {
+    await sandbox.call('POST', '/v1/coupons', { id: 'HALF', percent_off: '50', duration: 'forever' });
+    const { id } = await started({ coupon: 'HALF' });
+    const [first] = sandbox.objectsOf('invoice.paid');
+    expect(first).toMatchObject({ subtotal: 4_900, total: 2_450, amount_paid: 2_450 });
+    expect(linesOf(first).data[0]).toMatchObject({ amount: 4_900, discount_amounts: [{ amount: 2_450 }] });
+    const dearer = await shop.sell('recurring', 9_900n);
+    sandbox.received.length = 0;
+    const changes = { 'items[0][price]': dearer.priceId, proration_behavior: 'always_invoice' };
+    await sandbox.call('POST', `/v1/subscriptions/${id}`, changes);
+    await until(() => storyOf(id).includes('invoice.paid'));
+    const parts = linesOf(sandbox.objectsOf('invoice.paid')[0]).data;
+    expect(parts.map(({ amount }) => amount)).toEqual([-2_450, 4_950]);
+    expect(parts.every((line) => line.discount_amounts.length === 0)).toBe(true);
+  });
+
+  test('an invoice shows its first ten lines; all of them are listed, page by page', async () => {
+    const { id, customerId } = await started();
+    for (let count = 1; count <= 11; count += 1) {
+      const fee = { customer: customerId, amount: String(count), currency: 'usd', description: 'Fee' };
+      await sandbox.call('POST', '/v1/invoiceitems', fee);
+    }
+    sandbox.received.length = 0;
+    await pass(31);
+    await until(() => storyOf(id).includes('invoice.paid'));
+    const [invoice] = sandbox.objectsOf('invoice.paid');
+    expect(invoice?.total).toBe(4_900 + 66);
+    expect([linesOf(invoice).data.length, linesOf(invoice).has_more]).toEqual([10, true]);
+    const found: number[] = [];
+    let after: string | undefined;
+    for (let isMore = true; isMore; ) {
+      const page = await sandbox.provider.listInvoiceLines(String(invoice?.id), { limit: 5, after });
+      if (page.outcome === 'failed') throw new Error(page.failure.message);
+      found.push(...page.value.items.map(({ amount }) => Number(amount)));
+      after = page.value.items.at(-1)?.id;
+      isMore = page.value.hasMore;
+    }
+    expect(found).toHaveLength(12);
+    expect(found.reduce((sum, amount) => sum + amount, 0)).toBe(4_900 + 66);
+  });
+
+  test('a customer’s balance pays first, and a credit note lowers what is due and not the total', async () => {
+    const { id, customerId } = await started();
+    await sandbox.call('POST', `/v1/customers/${customerId}`, { balance: '-900' });
+    await card(customerId, 'declines');
+    await pass(31);
+    const open = await sandbox.call('GET', '/v1/invoices', { customer: customerId, status: 'open' });
+    const [invoice] = open.body.data as { id: string }[];
+    expect(invoice).toMatchObject({
+      total: 4_900,
+      amount_due: 4_000,
+      starting_balance: -900,
+      ending_balance: 0,
+    });
+    await sandbox.call('POST', '/v1/credit_notes', { invoice: String(invoice?.id), amount: '1000' });
+    await card(customerId, 'works');
+    sandbox.received.length = 0;
+    await sandbox.call('POST', `/v1/invoices/${invoice?.id}/pay`);
+    await until(() => storyOf(id).includes('invoice.paid'));
+    expect(sandbox.objectsOf('invoice.paid')[0]).toMatchObject({
+      ...{ total: 4_900, amount_due: 3_000, amount_paid: 3_000, pre_payment_credit_notes_amount: 1_000 },
+    });
+  });
+});
