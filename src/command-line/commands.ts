@@ -27,6 +27,7 @@ import {
 } from './payment-commands.ts';
 import { rebuildPackPricingCommand, rebuildPlanPricingCommand } from './pricing-commands.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
+import { otherInvoiceLinesCommand, planRatesCommand, setPlanRateCommand } from './plan-commands.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
 export const COMMANDS: readonly Command[] = [
@@ -59,6 +60,9 @@ export const COMMANDS: readonly Command[] = [
   deactivateStaleSubscriptionsCommand,
   rebuildPlanPricingCommand,
   rebuildPackPricingCommand,
+  planRatesCommand,
+  setPlanRateCommand,
+  otherInvoiceLinesCommand,
   createWebhookEndpointCommand,
   recreateWebhookEndpointCommand,
   queueCommand,

@@ -8,7 +8,8 @@ import {
   openPayments,
 } from '../../test/payments/payments-under-test.ts';
 import { paidSession } from '../../test/payments/purchase-facts.ts';
-import { newSubscription, subscriptionEvent } from '../../test/payments/subscription-facts.ts';
+import { RECORDED_AT, wireLines } from '../../test/payments/recorded-events.ts';
+import { invoiceEvent, newSubscription, subscriptionEvent } from '../../test/payments/subscription-facts.ts';
 import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { findByProviderId } from '../domain/subscriptions/subscription.ts';
 import type { PaymentProvider, WebhookEndpoint } from '../ports/payment-provider.ts';
@@ -170,5 +171,42 @@ test('replay-payments reads a range of events again, a day as its end whole', as
   expect(await type('replay-payments', backwards, { payments })).toMatchObject({ exitCode: 2 });
   expect(await type('replay-payments', ['--from', '2030-01-01', '--to', '2030-01-02'])).toMatchObject({
     exitCode: 1,
+  });
+});
+
+describe('plan rates', () => {
+  test('a rate in another currency is added once, and what waits for it is tried again', async () => {
+    const payments = openPayments(database);
+    const plan = await makePlan(database, { credits: 3_000n, priceMinor: 2_900n });
+    const subscription = newSubscription(await makeCompany(database), plan.priceId);
+    const event = invoiceEvent('paid', subscription, { currency: 'eur' });
+    expect(await payments.receive(event)).toMatchObject({ outcome: 'deferred' });
+    const queued: string[] = [];
+    const jobQueue = { enqueue: async (name: string) => void queued.push(name) };
+    const added = await type('set-plan-rate', [plan.priceId, 'eur', '29'], { jobQueue });
+    expect(added).toMatchObject({ exitCode: 0 });
+    expect(added.lines.join()).toContain('1 waiting events');
+    expect(queued).toHaveLength(1);
+    await payments.receive(event);
+    expect(await payments.balance(subscription.company.id)).toBe(3_000n * 1_000_000n);
+    expect((await type('plan-rates', [])).lines.join('\n')).toContain(
+      `${plan.priceId} 29.00 eur = 3000 credits`,
+    );
+    expect(await type('set-plan-rate', [plan.priceId, 'eur', '30'])).toMatchObject({ exitCode: 1 });
+    expect(await type('set-plan-rate', ['price_none', 'eur', '30'])).toMatchObject({ exitCode: 1 });
+    expect(await type('set-plan-rate', [plan.priceId])).toMatchObject({ exitCode: 2 });
+  });
+
+  test('lines of paid invoices that belong to no plan are listed', async () => {
+    const payments = openPayments(database);
+    const plan = await makePlan(database);
+    const subscription = newSubscription(await makeCompany(database), plan.priceId);
+    const made = [
+      { priceId: plan.priceId, amount: 2_900, start: RECORDED_AT },
+      { priceId: null, amount: 500, start: RECORDED_AT, description: 'Set-up' },
+    ];
+    const lines = wireLines(made);
+    await payments.receive(invoiceEvent('paid', subscription, { lines, total: 3_400, amount_paid: 3_400 }));
+    expect((await type('other-invoice-lines', [])).lines.join('\n')).toContain('5.00 usd: Set-up');
   });
 });

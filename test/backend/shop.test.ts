@@ -122,6 +122,21 @@ describe('the catalog', () => {
   });
 });
 
+test('P-16 a plan may have a trial; what is wrong with it is refused by its field', async () => {
+  const { superAdmin } = backend.people;
+  const add = 'mutation($input: PlanInput!) { createPlan(input: $input) { price trialDays trialCredits } }';
+  const plan = { name: 'Tried', billingMode: 'PREPAID', price: 0, currency: 'usd', credits: 100 };
+  const input = { ...plan, trialDays: 14, trialCredits: 0.5 };
+  expect(await superAdmin.ask(add, { input })).toEqual({
+    createPlan: { price: 0, trialDays: 14, trialCredits: 0.5 },
+  });
+  expect(await superAdmin.ask(add, { input: plan })).toEqual({
+    createPlan: { price: 0, trialDays: null, trialCredits: 0 },
+  });
+  const refused = await superAdmin.refusal(add, { input: { ...input, trialDays: 0 } });
+  expect(refused.extensions).toEqual({ code: 'BAD_USER_INPUT', field: 'input.trialDays' });
+});
+
 describe('buying', () => {
   test('P-20 a pack is bought, paid and in the balance, and the purchase and its invoice say so', async () => {
     const { admin } = backend.people;

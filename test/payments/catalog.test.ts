@@ -9,6 +9,7 @@ import {
 import { ensureDemoCatalog } from '../../src/start/demo/demo-catalog.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, failing, openShop, PACK, PLAN, type Shop } from './shop-under-test.ts';
 
 const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
@@ -139,12 +140,23 @@ describe('plans', () => {
   test('P-16 a plan that is wrong is refused by its field', async () => {
     const parts = { statements: database, secrets: shop.secrets, clock: shop.clock };
     for (const [changes, field] of [
-      [{ price: 0 }, 'price'],
+      [{ price: -1 }, 'price'],
+      [{ trialDays: 0 }, 'trialDays'],
+      [{ trialDays: 731 }, 'trialDays'],
+      [{ billingMode: 'POSTPAID', trialDays: 7 }, 'trialDays'],
+      [{ trialDays: 7, trialCreditsMicro: -1n }, 'trialCredits'],
+      [{ trialCreditsMicro: 1n }, 'trialCredits'],
       [{ creditsMicro: 0n }, 'credits'],
       [{ name: '' }, 'name'],
     ] as const) {
       expect(await createPlan(parts, { ...PLAN, ...changes })).toMatchObject({ outcome: 'invalid', field });
     }
+  });
+
+  test('a plan may be free of charge, and have a trial with credits of its own', async () => {
+    expect(await shop.newPlan({ price: 0 })).toMatchObject({ priceMinor: 0n, needsProviderPricing: true });
+    const trial = { trialDays: 14, trialCreditsMicro: 500n * CREDIT };
+    expect(await shop.newPlan(trial)).toMatchObject(trial);
   });
 });
 

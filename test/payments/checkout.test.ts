@@ -9,6 +9,7 @@ import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { until } from '../doubles/until.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, failing, openShop, type Shop } from './shop-under-test.ts';
 
@@ -137,6 +138,30 @@ describe('the checkout of a plan', () => {
     expect(second).toMatchObject({ outcome: 'subscribed-already' });
     await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
     await shop.balanceBecomes(companyId, 6_000n * CREDIT);
+  });
+
+  test('P-22 a trial is offered to a company that never subscribed, and brings its credits once', async () => {
+    const companyId = await shop.newCompany();
+    const planId = await pricedPlan({ trialDays: 7, trialCreditsMicro: 500n * CREDIT });
+    const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    await shop.pay(opened.page.providerSessionId);
+    await shop.balanceBecomes(companyId, 500n * CREDIT);
+    const trial = await currentSubscription(database, companyId);
+    expect(trial).toMatchObject({ status: 'TRIALING' });
+    await shop.sandbox.provider.cancelSubscription(
+      trial?.providerSubscriptionId ?? '',
+      'now',
+      `end:${companyId}`,
+    );
+    await until(async () => {
+      await shop.handOn();
+      return (await currentSubscription(database, companyId))?.status === 'CANCELED';
+    });
+    const again = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+    if (again.outcome !== 'opened') throw new Error(again.outcome);
+    await shop.pay(again.page.providerSessionId);
+    await shop.balanceBecomes(companyId, 3_500n * CREDIT);
   });
 
   test('P-29 POSTPAID plans, inactive ones and those without a price are not sold', async () => {

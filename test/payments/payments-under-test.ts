@@ -14,6 +14,7 @@ import type { Database } from '../../src/ports/database.ts';
 import type {
   Listed,
   Page,
+  PaymentProvider,
   ProviderAnswer,
   ProviderEvent,
   WireObject,
@@ -27,7 +28,7 @@ export const GRACE_MS = 7 * 24 * 60 * 60_000;
 const { newId } = createSystemSecrets();
 
 /** Events on a real database, a provider that knows what it is told to, and mails that are only written. */
-export function openPayments(database: Database) {
+export function openPayments(database: Database, lines?: Pick<PaymentProvider, 'listInvoiceLines'>) {
   const clock = createManualClock(RECORDED_AT * 1000);
   const { log, entries } = createRecordingLog();
   const sharedState = createInProcessState({ clock });
@@ -54,6 +55,7 @@ export function openPayments(database: Database) {
       const items = lines.slice(from, from + 2);
       return { outcome: 'done', value: { items, hasMore: from + 2 < lines.length } };
     },
+    ...lines,
   };
   const secrets = createSystemSecrets();
   const jobQueue = { enqueue: async () => newId() };

@@ -30,7 +30,8 @@ export const PLAN: WantedPlan = {
 /** The catalog, checkout and events on one database, with the sandbox as the provider behind a real socket. */
 export async function openShop(database: Database) {
   const sandbox = await openSandbox(database);
-  const payments = openPayments(database);
+  const { listInvoiceLines } = sandbox.provider;
+  const payments = openPayments(database, { listInvoiceLines });
   const { log } = payments;
   const { clock } = sandbox;
   const secrets = createSystemSecrets();

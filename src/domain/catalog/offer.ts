@@ -18,7 +18,15 @@ export type CheckedOffer =
     }
   | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string };
 
-export type OfferField = 'name' | 'price' | 'currency' | 'credits' | 'sortOrder' | 'interval';
+export type OfferField =
+  | 'name'
+  | 'price'
+  | 'currency'
+  | 'credits'
+  | 'sortOrder'
+  | 'interval'
+  | 'trialDays'
+  | 'trialCredits';
 
 export const LONGEST_NAME = 200;
 /** A billion credits: far above what is sold, far below what 64 bits hold. */

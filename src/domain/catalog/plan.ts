@@ -3,7 +3,7 @@ import type { Database, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { checkOffer, type OfferField, type WantedOffer } from './offer.ts';
+import { checkOffer, MOST_CREDITS_MICRO, type OfferField, type WantedOffer } from './offer.ts';
 
 type PlanBillingMode = 'PREPAID' | 'POSTPAID';
 export type BillingInterval = 'MONTH' | 'YEAR';
@@ -71,26 +71,6 @@ export async function findPlanByPrice(statements: Statements, providerPriceId: s
   return rows[0] ?? null;
 }
 
-/** What one price of the provider stands for, frozen by the database when the price was written. */
-export interface PlanRate {
-  readonly planId: string;
-  readonly currency: string;
-  readonly priceMinor: bigint;
-  readonly creditsMicro: bigint;
-}
-
-/** The rates of a price, one per currency; none where the price is no plan's. */
-export async function listPlanRates(
-  statements: Statements,
-  providerPriceId: string,
-): Promise<readonly PlanRate[]> {
-  return await statements.query<PlanRate>(
-    `select plan_id as "planId", currency, price_minor as "priceMinor", credits_micro as "creditsMicro"
-     from plan_rates where provider_price_id = $1 order by created_at, currency`,
-    [providerPriceId],
-  );
-}
-
 /** For data loaders: in no order, without those that there are not. */
 export async function findPlans(statements: Statements, ids: readonly string[]): Promise<readonly Plan[]> {
   return await statements.query<Plan>(`select ${PLAN_COLUMNS} from plans where id = any($1::uuid[])`, [ids]);
@@ -100,7 +80,12 @@ export interface WantedPlan extends WantedOffer {
   readonly billingMode: PlanBillingMode;
   readonly active: boolean;
   readonly interval: BillingInterval;
+  /** 1 to 730; null is no trial. */
+  readonly trialDays?: number | null;
+  readonly trialCreditsMicro?: bigint;
 }
+
+const MOST_TRIAL_DAYS = 730;
 
 type CreatedPlan =
   | { readonly outcome: 'created'; readonly plan: Plan }
@@ -108,7 +93,7 @@ type CreatedPlan =
 
 /**
  * Adds a plan, without asking the provider: a PREPAID one needs pricing until the next sync. A POSTPAID one may be
- * free of a base price and bring no credits: what it costs is usage.
+ * bring no credits: what it costs is usage. A plan of price 0 brings its credits once per company and period.
  */
 export async function createPlan(
   {
@@ -123,12 +108,15 @@ export async function createPlan(
   wanted: WantedPlan,
 ): Promise<CreatedPlan> {
   const isPostpaid = wanted.billingMode === 'POSTPAID';
-  const checked = checkOffer(wanted, { freeOfCharge: isPostpaid, withoutCredits: isPostpaid });
+  const checked = checkOffer(wanted, { freeOfCharge: true, withoutCredits: isPostpaid });
   if (checked.outcome === 'invalid') return checked;
+  const { trialDays = null, trialCreditsMicro = 0n } = wanted;
+  const problem = trialProblem(wanted);
+  if (problem !== null) return { outcome: 'invalid', ...problem };
   const [plan] = await statements.query<Plan>(
     `insert into plans (id, name, active, billing_mode, price_minor, currency, credits_micro, billing_interval,
-       created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9) returning ${PLAN_COLUMNS}`,
+       trial_days, trial_credits_micro, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) returning ${PLAN_COLUMNS}`,
     [
       secrets.newId(),
       checked.name,
@@ -138,11 +126,30 @@ export async function createPlan(
       checked.currency,
       wanted.creditsMicro,
       wanted.interval,
+      trialDays,
+      trialCreditsMicro,
       new Date(clock.now()),
     ],
   );
   if (plan === undefined) throw new Error('a plan was not written');
   return { outcome: 'created', plan };
+}
+
+function trialProblem(
+  wanted: WantedPlan,
+): { readonly field: 'trialDays' | 'trialCredits'; readonly message: string } | null {
+  const { trialDays = null, trialCreditsMicro = 0n, billingMode } = wanted;
+  if (trialDays !== null && (trialDays < 1 || trialDays > MOST_TRIAL_DAYS || billingMode === 'POSTPAID')) {
+    const message = `A trial lasts 1 to ${MOST_TRIAL_DAYS} days, and POSTPAID plans have none.`;
+    return { field: 'trialDays', message };
+  }
+  if (trialCreditsMicro < 0n || trialCreditsMicro > MOST_CREDITS_MICRO) {
+    return { field: 'trialCredits', message: 'A trial brings zero to a billion credits.' };
+  }
+  if (trialCreditsMicro > 0n && trialDays === null) {
+    return { field: 'trialCredits', message: 'Trial credits need a trial: set trialDays, too.' };
+  }
+  return null;
 }
 
 interface PlanPricingParts {

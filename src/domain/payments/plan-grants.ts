@@ -1,12 +1,19 @@
-import type { Transaction } from '../../ports/database.ts';
+import type { Statements, Transaction } from '../../ports/database.ts';
+import { fromMinorUnits } from '../catalog/currency.ts';
 import { findPlan } from '../catalog/plan.ts';
 import { type EffectContext, type KeptEvent, post } from './effect.ts';
-import type { InvoiceMoney, LineMovement } from './plan-lines.ts';
-import { currencyIn, idIn } from './provider-objects.ts';
+import {
+  type CountedInvoice,
+  countedMoney,
+  grantedMicro,
+  type InvoiceMoney,
+  type LineMovement,
+} from './plan-lines.ts';
+import { currencyIn, idIn, textIn } from './provider-objects.ts';
 
 /**
  * What lines move becomes credits. A company's invoices, in the order in which they were paid, make a running sum; the
- * company has been granted the highest point of that sum, never less than zero. So an invoice that comes to less than
+ * company has been granted the highest point of that sum (`grantedMicro` of `plan-lines.ts`). So an invoice that comes to less than
  * nothing takes no credits: it is carried, through a cancellation and a new subscription, until later invoices have
  * made up for it. What a refund gives back lowers its own invoice. As the sum is taken over all invoices every time,
  * the order in which events arrive does not matter, and a late one corrects what was granted without it.
@@ -28,20 +35,48 @@ export interface PaidLines {
   readonly movedMicro: bigint;
 }
 
-/** What was granted so far by the invoices of a company, after refunds. */
+/** What was granted so far by the invoices of a company, after refunds. A company has some a month: all are read. */
 export async function grantedByInvoices(transaction: Transaction, companyId: string): Promise<bigint> {
-  const [row] = await transaction.query<{ granted: bigint }>(
-    `select greatest(0, coalesce(max(so_far), 0))::bigint as granted from (
-       select sum(coalesce(invoice.moved_micro, invoice.credits_micro) - coalesce(refund.micro, 0))
-         over (order by coalesce(invoice.happened_at, invoice.created_at), invoice.sequence) as so_far
-       from plan_grants as invoice
-       left join (select source_id, sum(refunded_micro) as micro from charge_refunds
-         where source_kind = 'PLAN_GRANT' and company_id = $1 group by source_id) as refund
-         on refund.source_id = invoice.provider_invoice_id
-       where invoice.company_id = $1) as sums`,
+  const rows = await transaction.query<KeptInvoice>(
+    `select invoice.currency, coalesce(invoice.moved_micro, invoice.credits_micro) as "movedMicro",
+       coalesce(invoice.lines_minor, invoice.amount_minor) as "linesMinor", invoice.amount_minor as "paidMinor",
+       coalesce(invoice.best_price_minor, greatest(1, invoice.amount_minor)) as "priceMinor",
+       coalesce(invoice.best_credits_micro, invoice.credits_micro) as "creditsMicro",
+       coalesce(refund.micro, 0)::bigint as "refundedMicro", coalesce(refund.minor, 0)::bigint as "refundedMinor"
+     from plan_grants as invoice
+     left join (select source_id, sum(refunded_micro) as micro, sum(refunded_minor) as minor from charge_refunds
+       where source_kind = 'PLAN_GRANT' and company_id = $1 group by source_id) as refund
+       on refund.source_id = invoice.provider_invoice_id
+     where invoice.company_id = $1
+     order by coalesce(invoice.happened_at, invoice.created_at), coalesce(invoice.number_in_order, 0),
+       invoice.sequence`,
     [companyId],
   );
-  return row?.granted ?? 0n;
+  return grantedMicro(rows.map(afterRefunds));
+}
+
+interface KeptInvoice {
+  readonly currency: string;
+  readonly movedMicro: bigint;
+  readonly linesMinor: bigint;
+  readonly paidMinor: bigint;
+  readonly priceMinor: bigint;
+  readonly creditsMicro: bigint;
+  readonly refundedMicro: bigint;
+  readonly refundedMinor: bigint;
+}
+
+function afterRefunds(invoice: KeptInvoice): CountedInvoice {
+  const { currency, movedMicro, linesMinor, paidMinor, refundedMicro, refundedMinor } = invoice;
+  const { priceMinor, creditsMicro } = invoice;
+  const isLeft = linesMinor > 0n && paidMinor > 0n;
+  const leftMinor = isLeft ? linesMinor - (linesMinor * refundedMinor) / paidMinor : linesMinor;
+  return {
+    currency,
+    movedMicro: movedMicro - refundedMicro,
+    linesMinor: isLeft && leftMinor < 0n ? 0n : leftMinor,
+    best: { priceMinor, creditsMicro },
+  };
 }
 
 /** True where the lines of this invoice were counted before, by an event with another id or by an earlier version. */
@@ -62,12 +97,13 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
   for (const movement of paid.movements) postedMicro += await keepLine(context, paid, movement);
   const latest = paid.movements.findLast(({ kind }) => kind === 'PERIOD' || kind === 'PRORATION');
   if (latest?.rate == null) return postedMicro;
+  const counted = countedMoney(paid.movements, paid.money);
   const beforeMicro = await grantedByInvoices(transaction, paid.companyId);
   await transaction.query(
     `insert into plan_grants (provider_invoice_id, company_id, plan_id, provider_subscription_id, kind, period_start,
        moved_micro, credits_micro, amount_minor, currency, provider_payment_intent_id, provider_charge_id, happened_at,
-       created_at)
-     values ($1, $2, $3, $4, 'LINES', $5, $6, 0, $7, $8, $9, $10, $11, $12)`,
+       created_at, lines_minor, best_price_minor, best_credits_micro, number_in_order)
+     values ($1, $2, $3, $4, 'LINES', $5, $6, 0, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [
       paid.providerInvoiceId,
       paid.companyId,
@@ -81,24 +117,28 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
       idIn(event.object.charge),
       event.happenedAt,
       context.now,
+      counted.linesMinor,
+      counted.best.priceMinor,
+      counted.best.creditsMicro,
+      numberIn(event),
     ],
   );
-  const grantedMicro = (await grantedByInvoices(transaction, paid.companyId)) - beforeMicro;
-  if (grantedMicro === 0n) return postedMicro;
+  const deltaMicro = (await grantedByInvoices(transaction, paid.companyId)) - beforeMicro;
+  if (deltaMicro === 0n) return postedMicro;
   await transaction.query('update plan_grants set credits_micro = $2 where provider_invoice_id = $1', [
     paid.providerInvoiceId,
-    grantedMicro,
+    deltaMicro,
   ]);
   await post(context, {
     accountId: paid.companyId,
     type: 'SUBSCRIPTION_GRANT',
-    amountMicro: grantedMicro,
+    amountMicro: deltaMicro,
     contra: 'grants',
     sourceKind: PLAN_GRANT_SOURCE,
     sourceId: paid.providerInvoiceId,
     reason: `invoice ${paid.providerInvoiceId}: its lines come to ${paid.movedMicro} micro-credits`,
   });
-  return postedMicro + grantedMicro;
+  return postedMicro + deltaMicro;
 }
 
 /** Answers what the line brought by itself: a trial's credits once per company, a free plan's once per period. */
@@ -150,6 +190,42 @@ async function givenByLine(
     [companyId, line.periodStart, line.periodEnd],
   );
   return before.length > 0 ? 0n : rate.creditsMicro;
+}
+
+interface OtherLine {
+  readonly createdAt: Date;
+  readonly companyId: string;
+  readonly providerInvoiceId: string;
+  readonly providerPriceId: string | null;
+  /** In major units. */
+  readonly amount: string;
+  readonly currency: string;
+  readonly description: string | null;
+}
+
+/** For the operator: fees, metered prices and lines added by hand, the newest first. */
+export async function listOtherLines(statements: Statements, limit: number): Promise<readonly OtherLine[]> {
+  const rows = await statements.query<Omit<OtherLine, 'amount'> & { readonly amountMinor: bigint }>(
+    `select created_at as "createdAt", company_id as "companyId", provider_invoice_id as "providerInvoiceId",
+       provider_price_id as "providerPriceId", amount_minor as "amountMinor", currency, description
+     from plan_grant_lines where kind = 'OTHER' order by created_at desc, provider_invoice_id, provider_line_id
+     limit $1`,
+    [limit],
+  );
+  return rows.map(({ amountMinor, ...line }) => {
+    const sign = amountMinor < 0n ? '-' : '';
+    const whole = amountMinor < 0n ? -amountMinor : amountMinor;
+    return { ...line, amount: `${sign}${fromMinorUnits(whole, line.currency)}` };
+  });
+}
+
+/**
+ * Numbers are given when invoices are finalized, which is also when the customer's balance is applied. Within one second
+ * their order decides: an invoice that was paid from the balance comes after the one that the balance is from.
+ */
+function numberIn(event: KeptEvent): bigint | null {
+  const digits = /(\d{1,15})$/.exec(textIn(event.object.number, 100) ?? '')?.[1];
+  return digits === undefined ? null : BigInt(digits);
 }
 
 /** Whatever an invoice says; `usd` only where it says nothing. */

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'bun:test';
-import { moveInvoice, moveLine, readInvoiceLines, readInvoiceMoney } from './plan-lines.ts';
+import {
+  countedMoney,
+  grantedMicro,
+  moveInvoice,
+  moveLine,
+  readInvoiceLines,
+  readInvoiceMoney,
+} from './plan-lines.ts';
 
 const PRO = { planId: 'pro', currency: 'usd', priceMinor: 9_900n, creditsMicro: 12_000_000_000n };
 const FREE = { ...PRO, priceMinor: 0n };
@@ -92,5 +99,43 @@ describe('what an invoice moves', () => {
   test('a fee beside it neither adds nor takes', () => {
     const fee = moveLine(line({ amount: 100, price: null, type: 'invoiceitem' }), null);
     expect(moveInvoice([...whole, fee], readInvoiceMoney({ total: 10_000, amount_paid: 10_000 }))).toBe(all);
+  });
+});
+
+describe('what all invoices of a company grant', () => {
+  const best = { priceMinor: 9_900n, creditsMicro: 12_000_000_000n };
+  const invoice = (movedMicro: bigint, linesMinor: bigint, currency = 'usd') => ({
+    ...{ currency, movedMicro, linesMinor, best },
+  });
+
+  test('the highest point of their sum: what is below is carried', () => {
+    const [pro, back, basic] = [invoice(120n, 99n), invoice(-90n, -70n), invoice(30n, 29n)];
+    expect(grantedMicro([])).toBe(0n);
+    expect(grantedMicro([pro, back])).toBe(120n);
+    expect(grantedMicro([pro, back, basic, basic, basic])).toBe(120n);
+    expect(grantedMicro([pro, back, basic, basic, basic, basic])).toBe(150n);
+    expect(grantedMicro([back, pro])).toBe(30n);
+  });
+
+  test('never more than all money at the best rate that was paid', () => {
+    // Changed to a worse plan without a proration, and back with one: 70 were paid, 9,000 credits are moved.
+    const cycle = invoice(9_000_000_000n, 7_000n);
+    expect(grantedMicro([invoice(12_000_000_000n, 9_900n), cycle])).toBe(
+      (12_000_000_000n * 16_900n) / 9_900n,
+    );
+  });
+
+  test('the money of two currencies is bounded by a rate of each', () => {
+    expect(grantedMicro([invoice(12n, 9_900n), invoice(12n, 9_900n, 'eur')])).toBe(24n);
+  });
+
+  test('only lines of plans are money for credits, as far as they were paid', () => {
+    const fee = moveLine(line({ amount: 100, price: null, type: 'invoiceitem' }), null);
+    const whole = moveLine(line({ amount: 9_900 }), PRO);
+    const paid = { total: 10_000, amount_paid: 5_000 };
+    expect(countedMoney([whole, fee], readInvoiceMoney(paid))).toMatchObject({
+      linesMinor: 4_950n,
+      best: { priceMinor: 9_900n, creditsMicro: PRO.creditsMicro },
+    });
   });
 });

@@ -1,4 +1,4 @@
-import type { PlanRate } from '../catalog/plan.ts';
+import type { PlanRate } from '../catalog/plan-rates.ts';
 import {
   fieldsIn,
   idIn,
@@ -86,6 +86,60 @@ export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMo
   const shownMinor = movements.reduce((sum, { line }) => sum + line.netMinor, 0n);
   const asked = share(movedMicro, money.linesMinor, shownMinor);
   return share(asked, money.paidMinor, money.totalMinor);
+}
+
+/** The lines of plans in money, as far as `moveInvoice` counts them, and the best rate that money was paid at. */
+export function countedMoney(
+  movements: readonly LineMovement[],
+  money: InvoiceMoney,
+): { readonly linesMinor: bigint; readonly best: Rate } {
+  const planned = movements.filter(({ kind }) => kind === 'PERIOD' || kind === 'PRORATION');
+  const linesMinor = planned.reduce((sum, { line }) => sum + line.netMinor, 0n);
+  const shownMinor = movements.reduce((sum, { line }) => sum + line.netMinor, 0n);
+  const best = planned
+    .filter(({ line }) => line.netMinor > 0n)
+    .reduce((highest, { rate }) => (rate === null ? highest : better(highest, rate)), NO_RATE);
+  if (linesMinor <= 0n) return { linesMinor, best };
+  const asked = share(linesMinor, money.linesMinor, shownMinor);
+  return { linesMinor: share(asked, money.paidMinor, money.totalMinor), best };
+}
+
+type Rate = Pick<PlanRate, 'priceMinor' | 'creditsMicro'>;
+const NO_RATE: Rate = { priceMinor: 1n, creditsMicro: 0n };
+
+function better(one: Rate, other: Rate): Rate {
+  return other.creditsMicro * one.priceMinor > one.creditsMicro * other.priceMinor ? other : one;
+}
+
+/** A paid invoice as it is counted: after what was refunded of it. */
+export interface CountedInvoice {
+  readonly currency: string;
+  readonly movedMicro: bigint;
+  readonly linesMinor: bigint;
+  readonly best: Rate;
+}
+
+/**
+ * What the invoices of a company have granted in all, in the order in which they were paid: the highest point of the
+ * running sum of what they moved, and never more than the money of all of them at the best rate that was paid so far.
+ * The second bound matters where a plan was changed without a proration and then back with one: the provider credits
+ * unused time of a plan that was never paid for, and at a worse rate than that of the plan it replaces.
+ */
+export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
+  const sums = new Map<string, { minor: bigint; best: Rate }>();
+  let [granted, moved] = [0n, 0n];
+  for (const { currency, movedMicro, linesMinor, best } of invoices) {
+    const sum = sums.get(currency) ?? { minor: 0n, best: NO_RATE };
+    sums.set(currency, { minor: sum.minor + linesMinor, best: better(sum.best, best) });
+    moved += movedMicro;
+    let bound = 0n;
+    for (const { minor, best: rate } of sums.values()) {
+      if (minor > 0n) bound += (minor * rate.creditsMicro) / rate.priceMinor;
+    }
+    const reached = moved < bound ? moved : bound;
+    if (reached > granted) granted = reached;
+  }
+  return granted;
 }
 
 /** All of it where the whole is not above zero: then there is nothing that a part could be missing of. */

@@ -1,5 +1,5 @@
 import { findPlan, type Plan } from '../catalog/plan.ts';
-import { liveSubscriptions } from '../subscriptions/subscription.ts';
+import { currentSubscription, liveSubscriptions } from '../subscriptions/subscription.ts';
 import { type CheckoutParts, ensureCustomer, forCustomer, type OpenedPage, returnUrls } from './checkout.ts';
 import { textIn } from './provider-objects.ts';
 
@@ -59,12 +59,15 @@ async function openPage(
     return { outcome: 'opened', page: { url, providerSessionId } };
   }
   const metadata = { checkoutId: checkout.id, companyId: checkout.companyId, planId: plan.id };
+  // A trial is for companies that never subscribed: else canceling and subscribing again would be free for ever.
+  const isNew = plan.trialDays !== null && (await currentSubscription(database, checkout.companyId)) === null;
   const wanted = {
     mode: 'subscription' as const,
     priceId: plan.providerPriceId ?? '',
     quantity: 1,
     referenceId: checkout.id,
     metadata,
+    trialDays: isNew ? plan.trialDays : null,
     ...returnUrls(consoleUrl),
   };
   const opened = await forCustomer(parts, checkout.companyId, customerId, (customer, key) =>

@@ -48,6 +48,14 @@ const catalogObjects: Declaration = (builder) => {
         resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
       }),
       interval: t.expose('interval', { type: 'BillingInterval' }),
+      trialDays: t.exposeInt('trialDays', {
+        nullable: true,
+        description: 'How long a company that never subscribed tries it for nothing; null is no trial.',
+      }),
+      trialCredits: t.float({
+        description: 'What a trial brings, once per company.',
+        resolve: ({ trialCreditsMicro }) => creditsAsNumber(trialCreditsMicro),
+      }),
       providerProductId: t.exposeString('providerProductId', { nullable: true }),
       providerPriceId: t.exposeString('providerPriceId', { nullable: true }),
       needsProviderPricing: t.exposeBoolean('needsProviderPricing', {
@@ -104,6 +112,8 @@ const createPlan: Declaration = (builder) => {
       currency: t.string({ required: true, description: 'A three-letter code.' }),
       credits: t.float({ required: true, description: 'What each paid period brings.' }),
       interval: t.field({ type: 'BillingInterval', required: true, defaultValue: 'MONTH' }),
+      trialDays: t.int({ description: '1 to 730; null is no trial.' }),
+      trialCredits: t.float({ description: 'What a trial brings, once per company; needs trialDays.' }),
     }),
   });
   builder.mutationField('createPlan', (t) =>
@@ -120,6 +130,9 @@ const createPlan: Declaration = (builder) => {
           name: bounded('line', 'input.name', wanted.name),
           currency: bounded('line', 'input.currency', wanted.currency),
           creditsMicro: microFrom('input.credits', wanted.credits),
+          trialDays: wanted.trialDays ?? null,
+          trialCreditsMicro:
+            wanted.trialCredits == null ? 0n : microFrom('input.trialCredits', wanted.trialCredits),
         };
         return await recordedChange(context, async ({ transaction, record }) => {
           const created = await storePlan({ statements: transaction, secrets, clock }, plan);

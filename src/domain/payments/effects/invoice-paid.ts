@@ -1,4 +1,5 @@
-import { findPlan, listPlanRates, type PlanRate } from '../../catalog/plan.ts';
+import { findPlan } from '../../catalog/plan.ts';
+import { listPlanRates, type PlanRate } from '../../catalog/plan-rates.ts';
 import type { Invoice } from '../../credits/invoices/invoice.ts';
 import { MOST_MICRO } from '../../credits/ledger/credit-account.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
@@ -196,7 +197,7 @@ function planToCome(event: KeptEvent, { priceId }: InvoiceLine, subscriptionId: 
 function unknownCurrency(event: KeptEvent, { log }: EffectContext, line: InvoiceLine, currency: string) {
   const { priceId } = line;
   const reason = `invoice ${event.object.id} was paid in ${currency}, and price ${priceId} has no rate in ${currency}`;
-  log.error('a plan was paid in a currency without a rate: add the rate, then replay the event', {
+  log.error('a plan was paid in a currency without a rate: add it with turnpike set-plan-rate', {
     invoiceId: idIn(event.object.id),
     priceId,
     currency,
