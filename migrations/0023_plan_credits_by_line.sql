@@ -43,6 +43,8 @@ alter table plan_grants add column moved_micro bigint;
 alter table plan_grants add column happened_at timestamptz;
 -- What its lines of plans come to in money, and the best rate among them; null in rows of the version before.
 alter table plan_grants add column lines_minor bigint;
+-- What its negative lines come to, without the sign.
+alter table plan_grants add column credited_minor bigint check (credited_minor >= 0);
 alter table plan_grants add column best_price_minor bigint check (best_price_minor > 0);
 alter table plan_grants add column best_credits_micro bigint check (best_credits_micro >= 0);
 -- The digits at the end of its number: the order of invoices that were paid within one second.

@@ -40,6 +40,7 @@ export async function grantedByInvoices(transaction: Transaction, companyId: str
   const rows = await transaction.query<KeptInvoice>(
     `select invoice.currency, coalesce(invoice.moved_micro, invoice.credits_micro) as "movedMicro",
        coalesce(invoice.lines_minor, invoice.amount_minor) as "linesMinor", invoice.amount_minor as "paidMinor",
+       coalesce(invoice.credited_minor, 0) as "creditedMinor",
        coalesce(invoice.best_price_minor, greatest(1, invoice.amount_minor)) as "priceMinor",
        coalesce(invoice.best_credits_micro, invoice.credits_micro) as "creditsMicro",
        coalesce(refund.micro, 0)::bigint as "refundedMicro", coalesce(refund.minor, 0)::bigint as "refundedMinor"
@@ -59,6 +60,7 @@ interface KeptInvoice {
   readonly currency: string;
   readonly movedMicro: bigint;
   readonly linesMinor: bigint;
+  readonly creditedMinor: bigint;
   readonly paidMinor: bigint;
   readonly priceMinor: bigint;
   readonly creditsMicro: bigint;
@@ -75,6 +77,7 @@ function afterRefunds(invoice: KeptInvoice): CountedInvoice {
     currency,
     movedMicro: movedMicro - refundedMicro,
     linesMinor: isLeft && leftMinor < 0n ? 0n : leftMinor,
+    creditedMinor: invoice.creditedMinor,
     best: { priceMinor, creditsMicro },
   };
 }
@@ -102,8 +105,8 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
   await transaction.query(
     `insert into plan_grants (provider_invoice_id, company_id, plan_id, provider_subscription_id, kind, period_start,
        moved_micro, credits_micro, amount_minor, currency, provider_payment_intent_id, provider_charge_id, happened_at,
-       created_at, lines_minor, best_price_minor, best_credits_micro, number_in_order)
-     values ($1, $2, $3, $4, 'LINES', $5, $6, 0, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+       created_at, lines_minor, best_price_minor, best_credits_micro, number_in_order, credited_minor)
+     values ($1, $2, $3, $4, 'LINES', $5, $6, 0, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
     [
       paid.providerInvoiceId,
       paid.companyId,
@@ -121,6 +124,7 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
       counted.best.priceMinor,
       counted.best.creditsMicro,
       numberIn(event),
+      counted.creditedMinor,
     ],
   );
   const deltaMicro = (await grantedByInvoices(transaction, paid.companyId)) - beforeMicro;

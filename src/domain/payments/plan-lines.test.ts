@@ -104,8 +104,8 @@ describe('what an invoice moves', () => {
 
 describe('what all invoices of a company grant', () => {
   const best = { priceMinor: 9_900n, creditsMicro: 12_000_000_000n };
-  const invoice = (movedMicro: bigint, linesMinor: bigint, currency = 'usd') => ({
-    ...{ currency, movedMicro, linesMinor, best },
+  const invoice = (movedMicro: bigint, linesMinor: bigint, currency = 'usd', creditedMinor = 0n) => ({
+    ...{ currency, movedMicro, linesMinor, creditedMinor, best },
   });
 
   test('the highest point of their sum: what is below is carried', () => {
@@ -123,6 +123,13 @@ describe('what all invoices of a company grant', () => {
     expect(grantedMicro([invoice(12_000_000_000n, 9_900n), cycle])).toBe(
       (12_000_000_000n * 16_900n) / 9_900n,
     );
+  });
+
+  test('what the first invoice credits was paid before the books begin; what a later one credits was not', () => {
+    const change = invoice(20_800_000_000n, 16_900n, 'usd', 2_900n);
+    expect(grantedMicro([change])).toBe(20_800_000_000n);
+    const later = grantedMicro([invoice(0n, 0n), change]);
+    expect(later).toBe((12_000_000_000n * 16_900n) / 9_900n);
   });
 
   test('the money of two currencies is bounded by a rate of each', () => {

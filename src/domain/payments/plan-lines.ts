@@ -92,16 +92,20 @@ export function moveInvoice(movements: readonly LineMovement[], money: InvoiceMo
 export function countedMoney(
   movements: readonly LineMovement[],
   money: InvoiceMoney,
-): { readonly linesMinor: bigint; readonly best: Rate } {
+): Omit<CountedInvoice, 'currency' | 'movedMicro'> {
   const planned = movements.filter(({ kind }) => kind === 'PERIOD' || kind === 'PRORATION');
   const linesMinor = planned.reduce((sum, { line }) => sum + line.netMinor, 0n);
   const shownMinor = movements.reduce((sum, { line }) => sum + line.netMinor, 0n);
   const best = planned
     .filter(({ line }) => line.netMinor > 0n)
     .reduce((highest, { rate }) => (rate === null ? highest : better(highest, rate)), NO_RATE);
-  if (linesMinor <= 0n) return { linesMinor, best };
+  const creditedMinor = planned.reduce(
+    (sum, { line }) => (line.netMinor < 0n ? sum - line.netMinor : sum),
+    0n,
+  );
+  if (linesMinor <= 0n) return { linesMinor, creditedMinor, best };
   const asked = share(linesMinor, money.linesMinor, shownMinor);
-  return { linesMinor: share(asked, money.paidMinor, money.totalMinor), best };
+  return { linesMinor: share(asked, money.paidMinor, money.totalMinor), creditedMinor, best };
 }
 
 type Rate = Pick<PlanRate, 'priceMinor' | 'creditsMicro'>;
@@ -116,6 +120,8 @@ export interface CountedInvoice {
   readonly currency: string;
   readonly movedMicro: bigint;
   readonly linesMinor: bigint;
+  /** Its negative lines, without the sign. */
+  readonly creditedMinor: bigint;
   readonly best: Rate;
 }
 
@@ -123,13 +129,15 @@ export interface CountedInvoice {
  * What the invoices of a company have granted in all, in the order in which they were paid: the highest point of the
  * running sum of what they moved, and never more than the money of all of them at the best rate that was paid so far.
  * The second bound matters where a plan was changed without a proration and then back with one: the provider credits
- * unused time of a plan that was never paid for, and at a worse rate than that of the plan it replaces.
+ * unused time of a plan that was never paid for, and at a worse rate than that of the plan it replaces. What the first
+ * invoice credits was paid before these books begin, and counts as money here.
  */
 export function grantedMicro(invoices: readonly CountedInvoice[]): bigint {
   const sums = new Map<string, { minor: bigint; best: Rate }>();
   let [granted, moved] = [0n, 0n];
-  for (const { currency, movedMicro, linesMinor, best } of invoices) {
-    const sum = sums.get(currency) ?? { minor: 0n, best: NO_RATE };
+  for (const { currency, movedMicro, linesMinor, creditedMinor, best } of invoices) {
+    const opening = sums.size === 0 ? creditedMinor : 0n;
+    const sum = sums.get(currency) ?? { minor: opening, best: NO_RATE };
     sums.set(currency, { minor: sum.minor + linesMinor, best: better(sum.best, best) });
     moved += movedMicro;
     let bound = 0n;
