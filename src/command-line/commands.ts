@@ -25,9 +25,9 @@ import {
   replayPaymentEventCommand,
   replayPaymentsCommand,
 } from './payment-commands.ts';
+import { otherInvoiceLinesCommand, planRatesCommand, setPlanRateCommand } from './plan-commands.ts';
 import { rebuildPackPricingCommand, rebuildPlanPricingCommand } from './pricing-commands.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
-import { otherInvoiceLinesCommand, planRatesCommand, setPlanRateCommand } from './plan-commands.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
 export const COMMANDS: readonly Command[] = [

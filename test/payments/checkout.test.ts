@@ -8,8 +8,8 @@ import {
 import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
-import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { countingCalls, failing, openShop, type Shop } from './shop-under-test.ts';
 

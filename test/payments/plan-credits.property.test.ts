@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Plan } from '../../src/domain/catalog/plan.ts';
 import { grantsCheck, refundsCheck } from '../../src/domain/reconciliation/ledger-checks.ts';
 import type { Database } from '../../src/ports/database.ts';
-import type { Fields } from '../adapters/payment-sandbox-under-test.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
+import type { Fields } from '../payment-sandbox/sandbox-under-test.ts';
 import { CREDIT } from './payments-under-test.ts';
 import { openShop, type Shop } from './shop-under-test.ts';
 

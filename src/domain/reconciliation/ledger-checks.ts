@@ -65,7 +65,10 @@ export const grantsCheck: AuditCheck = {
       or posted.account_id <> due.company_id`,
 };
 
-/** A charge may be given back in parts: each is a transaction, whose source is the charge and the sum so far. */
+/**
+ * A charge may be refunded in parts: each is a transaction, whose source is the charge and the sum so far. What a failed
+ * refund has returned is taken off again.
+ */
 export const refundsCheck: AuditCheck = {
   holds: 'what was given back of every charge has been taken from its account, once',
   faults: `select case
@@ -74,8 +77,13 @@ export const refundsCheck: AuditCheck = {
       else format('of the charge %s of company %s, %s micro-credits are to be taken; taken are %s',
         due.charge_id, due.company_id, due.refunded_micro, coalesce(taken.amount, 0)) end
     from (select charge_id, company_id, coalesce(taken_micro, refunded_micro) as refunded_micro from charge_refunds) as due
-    full join (select account_id, regexp_replace(source_id, ':[0-9]+$', '') as charge_id, -sum(amount_micro) as amount
-      from credit_transactions where source_kind = 'charge-refund' group by 1, 2) as taken
+    full join (select account_id, charge_id, -sum(amount_micro) as amount
+      from (select account_id, regexp_replace(source_id, '(:[0-9]+){1,2}$', '') as charge_id, amount_micro
+          from credit_transactions where source_kind = 'charge-refund'
+        union all
+        select account_id, charge_id, amount_micro
+          from credit_transactions join failed_refunds on refund_id = source_id where source_kind = 'failed-refund') as posted
+      group by account_id, charge_id) as taken
       on taken.charge_id = due.charge_id and taken.account_id = due.company_id
     where coalesce(due.refunded_micro, 0) <> coalesce(taken.amount, 0)`,
 };

@@ -225,21 +225,32 @@ export async function lowerRefund(
   chargeId: string,
   { refundedMinor, countedAt }: { readonly refundedMinor: bigint; readonly countedAt: Date },
 ): Promise<{ readonly returnedMicro: bigint; readonly contra: Contra }> {
-  const [known] = await transaction.query<ChargeSoFar & { readonly kind: Refunded['kind'] }>(
-    `select source_kind as kind, amount_minor as "amountMinor", granted_micro as "grantedMicro",
-       refunded_minor as "refundedMinor", refunded_micro as "refundedMicro"
+  const [known] = await transaction.query<
+    ChargeSoFar & { readonly kind: Refunded['kind']; readonly companyId: string }
+  >(
+    `select source_kind as kind, company_id as "companyId", amount_minor as "amountMinor",
+       granted_micro as "grantedMicro", refunded_minor as "refundedMinor", refunded_micro as "refundedMicro"
      from charge_refunds where charge_id = $1 for update`,
     [chargeId],
   );
   if (known === undefined || refundedMinor >= known.refundedMinor) {
     return { returnedMicro: 0n, contra: contraOf(known?.kind ?? 'PURCHASE') };
   }
-  const { amountMinor, grantedMicro } = known;
+  const { amountMinor, grantedMicro, kind, companyId } = known;
+  const isPlan = kind === 'PLAN_GRANT';
+  const beforeMicro = isPlan ? await grantedByInvoices(transaction, companyId) : 0n;
   const left = refundStep({ amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n }, refundedMinor);
   await transaction.query(
     `update charge_refunds set refunded_minor = $2, refunded_micro = $3, counted_at = $4, lowered = lowered + 1,
        updated_at = $5 where charge_id = $1`,
     [chargeId, left.refundedMinor, left.refundedMicro, countedAt, now],
   );
-  return { returnedMicro: known.refundedMicro - left.refundedMicro, contra: contraOf(known.kind) };
+  if (!isPlan) return { returnedMicro: known.refundedMicro - left.refundedMicro, contra: contraOf(kind) };
+  // As when it was taken: what the invoices of the company grant now, less what they granted before.
+  const returnedMicro = (await grantedByInvoices(transaction, companyId)) - beforeMicro;
+  await transaction.query(
+    'update charge_refunds set taken_micro = coalesce(taken_micro, $3) - $2 where charge_id = $1',
+    [chargeId, returnedMicro, known.refundedMicro],
+  );
+  return { returnedMicro, contra: contraOf(kind) };
 }
