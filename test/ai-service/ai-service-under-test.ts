@@ -8,6 +8,7 @@ import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { startGenerator } from '../../src/domain/matching/generator/generator.ts';
 import type { PlatformModelCalls } from '../../src/domain/matching/generator/model-calls.ts';
 import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
+import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { DependencyState } from '../../src/http/health.ts';
 import type { ProcessFigures } from '../../src/ports/process-figures.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
@@ -37,7 +38,13 @@ export async function openAiService(changes: { modelCalls?: PlatformModelCalls }
   const jobQueue = await openJobQueue({ database, log });
   await jobQueue.define(MEETING_QUEUE);
   const target = { id: 't1', baseUrl: `https://${SERVICE}/v1`, model: 'm', apiKey: null, weight: 1 };
-  const alias = { alias: 'svc/chat-default', kind: 'chat', targets: [target], prices: [] } as const;
+  const alias = {
+    alias: 'svc/chat-default',
+    kind: 'chat',
+    targets: [target],
+    prices: [],
+    ...DEFAULT_BOUNDS.chat,
+  } as const;
   breakers.known(SERVICE);
   const up = { status: 'up', latencyMs: 1 } as const;
   const board = createWorkerBoard();

@@ -13,7 +13,7 @@ import { createDocumentEngine } from '../../src/domain/documents/embedded-engine
 import { createTextParser } from '../../src/domain/documents/parse-text.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createPlatformCalls } from '../../src/domain/model-calls/platform-calls.ts';
-import type { Alias } from '../../src/domain/models/aliases.ts';
+import { type Alias, DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { DocumentReader, DocumentReading } from '../../src/ports/document-reader.ts';
 import type { JobHandler } from '../../src/ports/job-queue.ts';
@@ -72,6 +72,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
     kind: 'extract',
     targets: [options.hasProvider === true ? PROVIDER : EMBEDDED],
     prices: [PRICE],
+    ...DEFAULT_BOUNDS.extract,
   };
   const breakers = await createBreakers({ sharedState, clock, log });
   const standings = await createBillingStatuses({ database, sharedState, clock, log });

@@ -3,7 +3,7 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { createMatchModelCalls } from '../../src/ai-service/workers/match-models.ts';
 import type { CallUsage } from '../../src/domain/model-calls/paid-call.ts';
 import type { PlatformCalls } from '../../src/domain/model-calls/platform-calls.ts';
-import type { Alias, AliasTarget } from '../../src/domain/models/aliases.ts';
+import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { FIVE_FAILURES, openBreakers } from '../doubles/breakers-under-test.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
@@ -70,6 +70,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
     kind,
     targets: [targets].flat(),
     prices: [],
+    ...DEFAULT_BOUNDS[kind],
   });
   const sent: string[] = [];
   const calls = createMatchModelCalls({

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createMeetingModel } from '../../src/ai-service/workers/meeting-model.ts';
 import type { CallUsage } from '../../src/domain/model-calls/paid-call.ts';
+import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { Transaction } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
@@ -36,7 +37,13 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
     breakers: { enter: () => ({ outcome: 'enter', report() {} }) },
     ...{ secrets: createSystemSecrets(), clock: createManualClock(), log: createSilentLog() },
     answerTimeoutMs: 1_000,
-    chatAlias: () => ({ alias: 'svc/chat-default', kind: 'chat', targets, prices: [] }),
+    chatAlias: () => ({
+      alias: 'svc/chat-default',
+      kind: 'chat',
+      targets,
+      prices: [],
+      ...DEFAULT_BOUNDS.chat,
+    }),
     platformCalls: {
       async begin({ endpoint }) {
         seen.endpoint = endpoint;

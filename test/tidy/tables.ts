@@ -302,7 +302,10 @@ export const tableOwners: readonly TableOwner[] = [
     ],
   },
   { owner: 'src/domain/meetings', owns: ['rooms', 'meetings', 'room_events', 'meeting_transcripts'] },
-  { owner: 'src/domain/models', owns: ['model_targets', 'model_catalogue', 'model_prices'] },
+  {
+    owner: 'src/domain/models',
+    owns: ['model_targets', 'model_catalogue', 'model_prices', 'model_alias_bounds'],
+  },
   {
     owner: 'src/domain/payments',
     owns: [

@@ -3,7 +3,7 @@ import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
-import type { Alias, AliasTarget } from '../models/aliases.ts';
+import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
 import type { DocumentEngine, ParsedText } from './document-engine.ts';
 import { createTextParser } from './parse-text.ts';
 
@@ -63,7 +63,13 @@ function open(script: Script, targets = [target('one')], rejected: readonly stri
     engine,
     countTokens: async (text) => text.length,
   });
-  const alias: Alias = { alias: 'svc/extract-default', kind: 'extract', targets, prices: [] };
+  const alias: Alias = {
+    alias: 'svc/extract-default',
+    kind: 'extract',
+    targets,
+    prices: [],
+    ...DEFAULT_BOUNDS.extract,
+  };
   const parse = (mayAsk = true) =>
     parser.parse({ kind: 'cv', text: 'abc', alias, signal: new AbortController().signal, mayAsk });
   return { parse, asked, reported, clock };

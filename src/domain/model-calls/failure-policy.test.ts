@@ -4,7 +4,7 @@ import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
 import type { CallResult } from '../breakers/breaker.ts';
-import type { Alias, AliasTarget } from '../models/aliases.ts';
+import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
 import { FAILURE_POLICY, ruleFor, type TargetResult } from './failure-policy.ts';
 import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
 
@@ -60,7 +60,13 @@ function open(result: TargetResult, whole: Whole | null, ids: readonly string[])
     bodyFor: () => new Uint8Array(),
     whole,
   };
-  const alias: Alias = { alias: 'svc/a', kind: 'chat', targets: ids.map(target), prices: [] };
+  const alias: Alias = {
+    alias: 'svc/a',
+    kind: 'chat',
+    targets: ids.map(target),
+    prices: [],
+    ...DEFAULT_BOUNDS.chat,
+  };
   async function run() {
     const trying = tryTargets(parts, kind, { alias, endpoint: 'chat/completions' }, caller.signal);
     if (result === 'late') await clock.advance(TIMEOUT_MS);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
-import type { Alias, AliasTarget } from '../models/aliases.ts';
+import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
 import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
 
 const target = (id: string, baseUrl: string | null = `https://${id}.example/v1`): AliasTarget => ({
@@ -52,7 +52,7 @@ function open(
       },
     },
   };
-  const alias: Alias = { alias: 'svc/a', kind: 'chat', targets, prices: [] };
+  const alias: Alias = { alias: 'svc/a', kind: 'chat', targets, prices: [], ...DEFAULT_BOUNDS.chat };
   const run = (kind: Partial<typeof KIND> = {}) =>
     tryTargets(parts, { ...KIND, ...kind }, { alias, endpoint: 'embeddings' }, caller.signal);
   return { run, asked, draws, entries, caller };

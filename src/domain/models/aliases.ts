@@ -21,7 +21,17 @@ export interface AliasTarget extends UpstreamTarget {
   readonly weight: number;
 }
 
-export interface Alias {
+/** How much one call may read and write: what is held for it, and the most that it can be charged for. */
+export interface AliasBounds {
+  /** Tokens that the model can read for one answer. */
+  readonly contextLength: number;
+  /** Tokens that the model can write for one answer; held where the body names no maximum. */
+  readonly maxOutputTokens: number;
+  /** Whether `maxOutputTokens` is added to bodies that name no maximum. Otherwise bodies are sent as received. */
+  readonly enforceMaxOutput: boolean;
+}
+
+export interface Alias extends AliasBounds {
   /** With its prefix, as clients write it. */
   readonly alias: string;
   readonly kind: AliasKind;
@@ -30,6 +40,16 @@ export interface Alias {
   /** The one in force and those to come, in their order: for estimates, by `priceAt`. */
   readonly prices: readonly PriceVersion[];
 }
+
+/**
+ * Where nothing is configured: above what most models read and write in one call, and at the first prices no more than
+ * 0.27 credits a call. Set `context_length` and `max_output_tokens` to what the model documents.
+ */
+export const DEFAULT_BOUNDS = {
+  chat: { contextLength: 200_000, maxOutputTokens: 16_384, enforceMaxOutput: false },
+  extract: { contextLength: 200_000, maxOutputTokens: 16_384, enforceMaxOutput: false },
+  embed: { contextLength: 8_192, maxOutputTokens: 1, enforceMaxOutput: false },
+} as const satisfies Record<AliasKind, AliasBounds>;
 
 export function aliasOf(prefix: string, name: AliasName): string {
   return `${prefix}/${name}`;

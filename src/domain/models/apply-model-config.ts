@@ -1,3 +1,4 @@
+import { checkBounds, ensureBounds, type WantedBounds } from './alias-bounds.ts';
 import { type AliasName, aliasOf, nameOfAlias, type TokenPrice, unknownAlias } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
 import { checkPrice, ensurePrice, type WantedPrice } from './prices.ts';
@@ -25,6 +26,10 @@ export type ConfiguredAliases = {
       | undefined;
     /** In credits a million tokens. Without it the alias keeps its price. */
     readonly price?: WantedPrice | undefined;
+    /** In tokens. What is left out stays as it is. */
+    readonly context_length?: number | undefined;
+    readonly max_output_tokens?: number | undefined;
+    readonly enforce_max_output?: boolean | undefined;
   };
 };
 
@@ -46,16 +51,16 @@ export async function applyModelConfig(
   const checked = checkConfigured(parts.prefix, configured);
   if (checked.outcome === 'refused') return checked;
   const { wanted } = checked;
-  if (wanted.every(({ targets, price }) => targets === null && price === null))
-    return { outcome: 'unchanged' };
+  if (wanted.length === 0) return { outcome: 'unchanged' };
   return await changeCatalogue(parts, async (transaction, stored): Promise<AppliedModelConfig> => {
     const aliases: string[] = [];
-    for (const { name, targets, price } of wanted) {
+    for (const { name, targets, price, bounds } of wanted) {
       const present = stored.filter((target) => target.alias === name);
       const isOther = targets !== null && !(await isSame(parts.cipher, present, targets));
       if (isOther) await replaceTargets(transaction, name, await sealTargets(parts, name, targets));
       const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
-      if (isOther || isPriced) aliases.push(aliasOf(parts.prefix, name));
+      const isBounded = await ensureBounds(transaction, name, bounds);
+      if (isOther || isPriced || isBounded) aliases.push(aliasOf(parts.prefix, name));
     }
     return aliases.length === 0 ? { outcome: 'unchanged' } : { outcome: 'changed', aliases };
   });
@@ -66,6 +71,7 @@ interface WantedAlias {
   /** Null where the file does not name them. */
   readonly targets: readonly WantedTarget[] | null;
   readonly price: TokenPrice | null;
+  readonly bounds: WantedBounds;
 }
 
 function checkConfigured(
@@ -73,7 +79,7 @@ function checkConfigured(
   configured: ConfiguredAliases,
 ): { outcome: 'fine'; wanted: readonly WantedAlias[] } | { outcome: 'refused'; problem: string } {
   const wanted: WantedAlias[] = [];
-  for (const [alias, { targets, price }] of Object.entries(configured)) {
+  for (const [alias, { targets, price, ...more }] of Object.entries(configured)) {
     const name = nameOfAlias(prefix, alias);
     if (name === null) return { outcome: 'refused', problem: unknownAlias(prefix, alias) };
     const checked = checkTargets(
@@ -84,8 +90,15 @@ function checkConfigured(
     if (checked.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${checked.problem}` };
     const priced = price === undefined ? null : checkPrice(price);
     if (priced?.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${priced.problem}` };
+    const bounded = checkBounds({
+      contextLength: more.context_length,
+      maxOutputTokens: more.max_output_tokens,
+      enforceMaxOutput: more.enforce_max_output,
+    });
+    if (bounded.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${bounded.problem}` };
     wanted.push({
       name,
+      bounds: bounded.bounds,
       targets: targets === undefined ? null : checked.targets,
       price: priced?.price ?? null,
     });

@@ -7,7 +7,7 @@ import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { serviceOf } from '../breakers/breaker.ts';
-import type { AliasTarget } from './aliases.ts';
+import { type AliasTarget, DEFAULT_BOUNDS } from './aliases.ts';
 import { createCipher } from './cipher.ts';
 import {
   createModelDirectory,
@@ -22,7 +22,7 @@ const cipherUnder = (masterKey: string) => createCipher({ masterKeys: [masterKey
 const cipher = cipherUnder('the master key of these tests, long enough');
 const wrongCipher = cipherUnder('some other master key, which is as long');
 const ALIAS = 'svc/chat-default';
-const NOBODY = { alias: ALIAS, kind: 'chat', targets: [], prices: [] } as const;
+const NOBODY = { alias: ALIAS, kind: 'chat', targets: [], prices: [], ...DEFAULT_BOUNDS.chat } as const;
 const PROVIDER = {
   baseUrl: 'https://one.example/v1',
   model: 'provider-model-9',

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
+import { boundsOf, readBounds, type StoredBounds } from './alias-bounds.ts';
 import { ALIAS_NAMES, type Alias, type AliasKind, type AliasTarget, aliasOf } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
@@ -53,9 +54,14 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
 
   async function load(): Promise<void> {
     const stored = await readCatalogue(database);
-    // After the version: a price set between the two is read now, and again when the version is seen to have moved.
+    // After the version: what is set between the two is read now, and again when the version is seen to have moved.
     const prices = await readPrices(database);
-    catalogue = await openCatalogue(parts, { ...stored, prices }, version === null ? null : catalogue);
+    const bounds = await readBounds(database);
+    catalogue = await openCatalogue(
+      parts,
+      { ...stored, prices, bounds },
+      version === null ? null : catalogue,
+    );
     aliases = [...catalogue.values()];
     rest.keepOnly(new Set(aliases.flatMap(({ targets }) => targets.map(({ id }) => id))));
     version = stored.version;
@@ -195,7 +201,11 @@ type OpenedCatalogue = ReadonlyMap<string, Alias>;
  */
 async function openCatalogue(
   parts: OpeningParts,
-  stored: { readonly targets: readonly StoredTarget[]; readonly prices: readonly AliasPrice[] },
+  stored: {
+    readonly targets: readonly StoredTarget[];
+    readonly prices: readonly AliasPrice[];
+    readonly bounds: readonly StoredBounds[];
+  },
   before: OpenedCatalogue | null,
 ): Promise<OpenedCatalogue> {
   const opened = new Map<string, Alias>();
@@ -203,16 +213,21 @@ async function openCatalogue(
     const alias = aliasOf(parts.prefix, name);
     const own = stored.targets.filter((target) => target.alias === name);
     const prices = stored.prices.filter((price) => price.alias === name);
+    const bounds = boundsOf(
+      kind,
+      stored.bounds.find((one) => one.alias === name),
+    );
+    const facts = { alias, kind, prices, ...bounds };
     const targets: AliasTarget[] = [];
     for (const target of own) {
       const usable = await openTarget(parts, alias, target);
       if (usable !== null) targets.push(usable);
     }
     const known = before?.get(alias);
-    if (own.length === 0)
-      opened.set(alias, { alias, kind, targets: embeddedTarget(parts, alias, kind), prices });
-    else if (targets.length < own.length && known !== undefined) opened.set(alias, { ...known, prices });
-    else opened.set(alias, { alias, kind, targets, prices });
+    if (own.length === 0) opened.set(alias, { ...facts, targets: embeddedTarget(parts, alias, kind) });
+    else if (targets.length < own.length && known !== undefined)
+      opened.set(alias, { ...facts, targets: known.targets });
+    else opened.set(alias, { ...facts, targets });
   }
   return opened;
 }

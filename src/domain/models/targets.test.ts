@@ -6,7 +6,8 @@ import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
 import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
-import { ALIAS_NAMES } from './aliases.ts';
+import { boundsOf, readBounds } from './alias-bounds.ts';
+import { ALIAS_NAMES, DEFAULT_BOUNDS } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
@@ -197,6 +198,24 @@ describe('targets', () => {
       const file = { [ALIAS]: { targets: [listed('a', { api_key: 'sk-a', ...change })] } };
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
       expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
+    });
+
+    test('context_length, max_output_tokens and enforce_max_output are set one by one, and only where they differ', async () => {
+      await applyModelConfig(parts(), { [ALIAS]: { context_length: 64_000, enforce_max_output: true } });
+      const file = { [ALIAS]: { max_output_tokens: 2_000 } };
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'changed', aliases: [ALIAS] });
+      const alias = 'chat-default' as const;
+      const bounds = { alias, contextLength: 64_000, maxOutputTokens: 2_000, enforceMaxOutput: true };
+      expect(await readBounds(database)).toEqual([bounds]);
+      const version = await readVersion(database);
+      expect(await applyModelConfig(parts(), file)).toEqual({ outcome: 'unchanged' });
+      expect(await readVersion(database)).toBe(version);
+      expect(boundsOf('chat', bounds)).toMatchObject({ contextLength: 64_000, maxOutputTokens: 2_000 });
+      expect(boundsOf('embed', undefined)).toEqual(DEFAULT_BOUNDS.embed);
+      expect(await applyModelConfig(parts(), { [ALIAS]: { context_length: 1.5 } })).toMatchObject({
+        outcome: 'refused',
+        problem: `${ALIAS}, context_length must be a whole number from 1 to 1000000000`,
+      });
     });
 
     test('keys of another master key are replaced by those of the file', async () => {

@@ -18,6 +18,9 @@ const target = z.strictObject({
 const alias = z.strictObject({
   targets: z.array(target).max(32).optional(),
   price: price.optional(),
+  context_length: z.int().positive().max(1_000_000_000).optional(),
+  max_output_tokens: z.int().positive().max(1_000_000_000).optional(),
+  enforce_max_output: z.boolean().optional(),
 });
 
 /** The file behind MODEL_CONFIG: which providers stand behind an alias, and what it costs in credits a million. */

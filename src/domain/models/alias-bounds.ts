@@ -1,0 +1,78 @@
+import type { Statements, Transaction } from '../../ports/database.ts';
+import { type AliasBounds, type AliasKind, type AliasName, DEFAULT_BOUNDS } from './aliases.ts';
+
+/** As configured; what is left out stays as it is. */
+export interface WantedBounds {
+  readonly contextLength?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly enforceMaxOutput?: boolean | undefined;
+}
+
+export interface StoredBounds {
+  readonly alias: AliasName;
+  /** Null means the default of the alias's kind. */
+  readonly contextLength: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly enforceMaxOutput: boolean;
+}
+
+type CheckedBounds =
+  | { readonly outcome: 'fine'; readonly bounds: WantedBounds }
+  | { readonly outcome: 'wrong'; readonly problem: string };
+
+/** The database checks the same. */
+export const MOST_ALIAS_TOKENS = 1_000_000_000;
+
+export function checkBounds(bounds: WantedBounds): CheckedBounds {
+  const named = { context_length: bounds.contextLength, max_output_tokens: bounds.maxOutputTokens };
+  for (const [name, value] of Object.entries(named)) {
+    if (value === undefined) continue;
+    if (!Number.isInteger(value) || value < 1 || value > MOST_ALIAS_TOKENS) {
+      const problem = `${name} must be a whole number from 1 to ${MOST_ALIAS_TOKENS}`;
+      return { outcome: 'wrong', problem };
+    }
+  }
+  return { outcome: 'fine', bounds };
+}
+
+export async function readBounds(statements: Statements): Promise<readonly StoredBounds[]> {
+  return await statements.query<StoredBounds>(
+    `select alias, context_length::float8 as "contextLength", max_output_tokens::float8 as "maxOutputTokens",
+       enforce_max_output as "enforceMaxOutput"
+     from model_alias_bounds`,
+  );
+}
+
+/** Writes nothing where nothing differs. Only under the catalogue's lock. */
+export async function ensureBounds(
+  transaction: Transaction,
+  alias: AliasName,
+  wanted: WantedBounds,
+): Promise<boolean> {
+  const stored = (await readBounds(transaction)).find((bounds) => bounds.alias === alias);
+  const contextLength = wanted.contextLength ?? stored?.contextLength ?? null;
+  const maxOutputTokens = wanted.maxOutputTokens ?? stored?.maxOutputTokens ?? null;
+  const enforceMaxOutput = wanted.enforceMaxOutput ?? stored?.enforceMaxOutput ?? false;
+  const isSame =
+    contextLength === (stored?.contextLength ?? null) &&
+    maxOutputTokens === (stored?.maxOutputTokens ?? null) &&
+    enforceMaxOutput === (stored?.enforceMaxOutput ?? false);
+  if (isSame) return false;
+  await transaction.query(
+    `insert into model_alias_bounds (alias, context_length, max_output_tokens, enforce_max_output)
+     values ($1, $2, $3, $4)
+     on conflict (alias) do update set context_length = excluded.context_length,
+       max_output_tokens = excluded.max_output_tokens, enforce_max_output = excluded.enforce_max_output`,
+    [alias, contextLength, maxOutputTokens, enforceMaxOutput],
+  );
+  return true;
+}
+
+export function boundsOf(kind: AliasKind, stored: StoredBounds | undefined): AliasBounds {
+  const defaults = DEFAULT_BOUNDS[kind];
+  return {
+    contextLength: stored?.contextLength ?? defaults.contextLength,
+    maxOutputTokens: stored?.maxOutputTokens ?? defaults.maxOutputTokens,
+    enforceMaxOutput: stored?.enforceMaxOutput ?? defaults.enforceMaxOutput,
+  };
+}
