@@ -40,13 +40,28 @@ const rpcAnswer = z.looseObject({
 });
 
 const EVERY_ROUTE: readonly RefusalName[] = ['scopeDenied', 'rateLimited', 'unavailable', 'invalidRequest'];
-const CALLS: readonly RefusalName[] = [...EVERY_ROUTE, 'insufficientCredits', 'tooLarge', 'tooSlow'];
+const CALLS: readonly RefusalName[] = [
+  ...EVERY_ROUTE,
+  'modelNotAllowed',
+  'planLimitExceeded',
+  'keySpendingLimit',
+  'insufficientCredits',
+  'tooLarge',
+  'tooSlow',
+];
 
-/** Of refusals with one status, one stands in the document: the envelope's `code` tells them apart. */
+/** One entry for each status; where several refusals share it, each is named by the envelope's `code`. */
 function refused(names: readonly RefusalName[]): readonly DescribedAnswer[] {
-  return names.map((name) => ({
-    ...{ status: REFUSALS[name].status, means: REFUSALS[name].message, schema: errorAnswer },
-  }));
+  const statuses = [...new Set(names.map((name) => REFUSALS[name].status))];
+  return statuses.map((status) => {
+    const rows = names.map((name) => REFUSALS[name]).filter((row) => row.status === status);
+    const named = rows.map(({ code, message }) => (code === null ? message : `${code}: ${message}`));
+    return {
+      status,
+      means: rows.length === 1 ? (rows[0]?.message ?? '') : named.join(' '),
+      schema: errorAnswer,
+    };
+  });
 }
 
 function call(

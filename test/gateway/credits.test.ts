@@ -123,7 +123,7 @@ describe('calls and the balance', () => {
     });
   });
 
-  describe('402, a key at its monthly limit', () => {
+  describe('403, a key at its monthly limit', () => {
     const limit = { monthlySpendingLimitMicro: COST_MICRO * 2n };
     beforeEach(() => open({}));
 
@@ -148,7 +148,7 @@ describe('calls and the balance', () => {
       const running = send(rawKey);
       await until(() => upstream.count() === 1);
       const refused = await refusalOf(send(rawKey));
-      expect(refused).toMatchObject({ status: 402 });
+      expect(refused).toMatchObject({ status: 403, code: 'KEY_SPENDING_LIMIT' });
       expect(refused.message).toContain('still running');
       upstream.open();
       expect((await running).status).toBe(200);

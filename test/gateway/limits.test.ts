@@ -33,6 +33,22 @@ describe('429', () => {
     ]);
   });
 
+  test('G-40 reads are never refused for tokens a minute, also where calls used more than was estimated', async () => {
+    const { rawKey: poor } = await gateway.mint({ tokensPerMinute: 100 });
+    gateway.upstream.answer(() =>
+      Response.json(chatAnswer({ usage: { prompt_tokens: 90_000, completion_tokens: 5 } })),
+    );
+    expect((await post(chatUrl, poor, { ...good, max_tokens: 10 })).status).toBe(200);
+    expect((await post(chatUrl, poor, { ...good, max_tokens: 10 })).status).toBe(429);
+    for (const path of ['/models', '/models/svc/chat-default', '/usage']) {
+      const headers = { authorization: `Bearer ${poor}` };
+      const read = await fetch(`${gateway.url}${path}`, { headers });
+      expect(read.status).toBe(200);
+      expect(read.headers.get('x-ratelimit-remaining-tokens')).toBe('0');
+      expect(read.headers.get('x-ratelimit-limit-tokens')).toBe('100');
+    }
+  });
+
   test('G-40 past the key’s tokens', async () => {
     const { rawKey: poor } = await gateway.mint({ tokensPerMinute: 100 });
     gateway.upstream.answer(() =>

@@ -28,6 +28,7 @@ describe('refusals', () => {
       [401, 'authentication_error', null],
       [402, 'insufficient_quota', 'INSUFFICIENT_CREDITS'],
       [403, 'permission_error', 'PLAN_LIMIT_EXCEEDED'],
+      [403, 'permission_error', 'KEY_SPENDING_LIMIT'],
       [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
       [403, 'permission_error', 'LLM_SCOPE_DENIED'],
       [404, 'not_found_error', null],

@@ -37,9 +37,8 @@ const RUNS: Readonly<Record<string, RefusedRun>> = {
     arrange: loseCredits,
   },
   'the spending limit of the key': {
-    status: 402,
-    code: 'INSUFFICIENT_CREDITS',
-    type: 'insufficient_quota',
+    ...forbidden,
+    code: 'KEY_SPENDING_LIMIT',
     key: { monthlySpendingLimitMicro: 1n },
     arrange: useUp,
   },

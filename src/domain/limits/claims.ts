@@ -73,7 +73,8 @@ export const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
 export function keyClaims(key: KeyLimits, callId: string, tokens: number): Claim[] {
   const claims = [
     windowClaim(requestsName(key), key.requestsPerMinute, 1),
-    windowClaim(tokensName(key), key.tokensPerMinute, tokens),
+    // What takes no tokens is never refused for them, even where calls used more than their estimates.
+    windowClaim(tokensName(key), tokens === 0 ? NO_LIMIT : key.tokensPerMinute, tokens),
   ];
   const limit = key.maxCallsInFlight;
   if (limit !== null) {
@@ -82,6 +83,8 @@ export function keyClaims(key: KeyLimits, callId: string, tokens: number): Claim
   }
   return claims;
 }
+
+const NO_LIMIT = 2 ** 52;
 
 export function windowClaim(name: string, limit: number, amount: number): Claim {
   return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };

@@ -101,7 +101,7 @@ export type Admission =
 
 /**
  * Every refusal of the gateway, in its order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413,
- * model 403, overdue invoice 403, credits 402, key limits 429. The address counts every request; nothing else is
+ * model 403, overdue invoice 403, credits 402, the key's spending limit 403, key limits 429. The address counts every request; nothing else is
  * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
  * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read.
  */
@@ -300,8 +300,8 @@ function refuseByLimit(
       return refuse(NOT_PAYABLE_NOW, known);
     case 'not-payable': {
       const { hold, level, allowances } = limited;
-      const message = creditMessage(payer, hold.name === BALANCE_LEVEL, level);
-      return refuse({ name: 'insufficientCredits', message }, { ...known, allowances });
+      const refusal = hold.name === BALANCE_LEVEL ? creditRefusal(level) : spendingRefusal(payer, level);
+      return refuse(refusal, { ...known, allowances });
     }
     case 'refused': {
       const { by, retryAfterMs, allowances } = limited;
@@ -316,15 +316,19 @@ function payerOf(key: ApiKey, startedAtMs: number): Payer {
   return { companyId, keyId, monthlyLimitMicro, startedAtMs };
 }
 
-/** What is to be done about a 402, which is another thing for each of its reasons. */
-function creditMessage(payer: Payer, isBalance: boolean, levelMicro: number): string {
-  if (isBalance) return levelMicro > 0 ? ALL_HELD : NONE_LEFT;
+function creditRefusal(levelMicro: number): Refusal {
+  return { name: 'insufficientCredits', message: levelMicro > 0 ? ALL_HELD : NONE_LEFT };
+}
+
+/** Buying credits does not help against a key's own limit, so it is not a 402. */
+function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
   const limit = `This key's monthly spending limit of ${creditsOfMicro(payer.monthlyLimitMicro ?? 0n)} credits`;
-  if (levelMicro > 0) {
-    return `${limit} is held by its calls that are still running. Wait until some end, or lower max_tokens.`;
-  }
   const free = nextMonth(payer.startedAtMs);
-  return `${limit} is used up. Use a key with a higher limit, or wait until ${free} (UTC).`;
+  const message =
+    levelMicro > 0
+      ? `${limit} is held by its calls that are still running. Wait until some end, or lower max_tokens.`
+      : `${limit} is used up. Raise the limit, use another key, or wait until ${free} (UTC).`;
+  return { name: 'keySpendingLimit', message };
 }
 
 const NONE_LEFT =

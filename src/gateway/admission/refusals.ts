@@ -22,6 +22,13 @@ export const REFUSALS = {
     code: 'INSUFFICIENT_CREDITS',
     message: 'Your company has no credits left. Buy credits; calls pass again as soon as they are booked.',
   },
+  keySpendingLimit: {
+    status: 403,
+    type: 'permission_error',
+    code: 'KEY_SPENDING_LIMIT',
+    message:
+      "This key's monthly spending limit is used up. Raise the limit, use another key, or wait for the next month.",
+  },
   scopeDenied: {
     status: 403,
     type: 'permission_error',

@@ -46,8 +46,8 @@ export const spendingLimit = template({
       blocks: [
         paragraph(
           isUsedUp
-            ? `The key ${keyName} of ${companyName} has used up its limit for this month. Its calls are refused until ${atTime(resetsAt)}, or until you raise the limit.`
-            : `The key ${keyName} of ${companyName} has used ${share} of its limit for this month. When nothing is left, its calls are refused until ${atTime(resetsAt)}.`,
+            ? `The key ${keyName} of ${companyName} has used up its limit for this month. Its calls are refused with 403 KEY_SPENDING_LIMIT until ${atTime(resetsAt)}, or until you raise the limit. Other keys are not affected.`
+            : `The key ${keyName} of ${companyName} has used ${share} of its limit for this month. When nothing is left, its calls are refused with 403 KEY_SPENDING_LIMIT until ${atTime(resetsAt)}.`,
         ),
         facts(
           ['Key', keyName],
