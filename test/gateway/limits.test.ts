@@ -49,6 +49,21 @@ describe('429', () => {
     }
   });
 
+  test('G-20 G-39 the highest rates, 2,000,000,000 a minute, are counted exactly', async () => {
+    const most = 2_000_000_000;
+    const { rawKey: rich } = await gateway.mint({ requestsPerMinute: most, tokensPerMinute: most });
+    // Without usage the estimate stays counted.
+    gateway.upstream.answer(() => Response.json(chatAnswer({ usage: undefined })));
+    const first = await post(chatUrl, rich, { ...good, max_tokens: 1_000_000_000 });
+    expect([first.status, first.headers.get('x-ratelimit-limit-tokens')]).toEqual([200, String(most)]);
+    expect(first.headers.get('x-ratelimit-remaining-requests')).toBe(String(most - 1));
+    const counted = most - Number(first.headers.get('x-ratelimit-remaining-tokens'));
+    expect(counted).toBeGreaterThan(1_000_000_000);
+    expect(counted).toBeLessThan(1_000_000_100);
+    expect((await post(chatUrl, rich, { ...good, max_tokens: 1_000_000_000 })).status).toBe(429);
+    expect((await post(chatUrl, rich, { ...good, max_tokens: 999_999_000 })).status).toBe(200);
+  });
+
   test('G-40 past the key’s tokens', async () => {
     const { rawKey: poor } = await gateway.mint({ tokensPerMinute: 100 });
     gateway.upstream.answer(() =>

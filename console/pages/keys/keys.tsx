@@ -22,6 +22,7 @@ const SET_LIMITS = graphql(`mutation($id: ID!, $input: ApiKeyLimitsInput!) {
 }`);
 const MOODS: Record<ApiKey['status'], Mood> = { LIVE: 'good', REVOKED: 'bad', EXPIRED: 'warn' };
 const LOOK_EVERY_MS = 10_000;
+const HIGHEST_RATE = 2_000_000_000;
 const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
 const DEFAULT_SCOPES = SCOPES.slice(0, 3);
 export const SAMPLE_ALIAS = 'svc/chat-default';
@@ -174,8 +175,15 @@ function MintKey({ close, minted }: MintKeyProps) {
           <Checks legend="Scopes" name="scopes" values={SCOPES} chosen={DEFAULT_SCOPES} />
           <Checks legend="Models" name="models" values={names} chosen={names} />
           <div className="columns">
-            <Field label="Requests a minute" name="requests" type="number" min={1} step={1} />
-            <Field label="Tokens a minute" name="tokens" type="number" min={1} step={1} />
+            <Field
+              label="Requests a minute"
+              name="requests"
+              type="number"
+              min={1}
+              max={HIGHEST_RATE}
+              step={1}
+            />
+            <Field label="Tokens a minute" name="tokens" type="number" min={1} max={HIGHEST_RATE} step={1} />
             <Field label="Calls at once" name="inFlight" type="number" min={1} step={1} />
             <Field label="Credits a month" name="monthly" type="number" min={0} step="any" />
           </div>
@@ -248,6 +256,7 @@ function KeyLimits({ apiKey, close, changed }: KeyLimitsProps) {
           name="requests"
           type="number"
           min={1}
+          max={HIGHEST_RATE}
           required
           defaultValue={requestsPerMinute}
         />
@@ -256,6 +265,7 @@ function KeyLimits({ apiKey, close, changed }: KeyLimitsProps) {
           name="tokens"
           type="number"
           min={1}
+          max={HIGHEST_RATE}
           required
           defaultValue={tokensPerMinute}
         />

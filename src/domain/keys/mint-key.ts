@@ -76,7 +76,8 @@ type CheckedKey =
 const LONGEST_NAME = 200;
 const MOST_MODELS = 50;
 const LONGEST_MODEL = 100;
-const HIGHEST_RATE = 10_000_000;
+/** The columns and GraphQL's Int end a little above it. */
+const HIGHEST_RATE = 2_000_000_000;
 const MOST_CALLS_IN_FLIGHT = 100_000;
 /** It is counted in shared state, whose amounts end at 2^53. */
 const HIGHEST_SPENDING_LIMIT_MICRO = 9_000_000_000_000_000n;
