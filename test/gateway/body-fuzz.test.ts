@@ -3,7 +3,8 @@
  * compared with `JSON.parse`, and what it makes of a body with a second way that works on the text by tokens.
  */
 import { expect, test } from 'bun:test';
-import { readModelBody, rewriteModelBody } from '../../src/gateway/json/request-body.ts';
+import { readModelBody } from '../../src/gateway/json/request-body.ts';
+import { rewriteModelBody } from '../../src/gateway/json/rewrite-body.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { generateBody, mutated } from './generated-body.ts';
 
@@ -67,23 +68,31 @@ const own = (value: Record<string, unknown>, name: string) => {
   return Object.hasOwn(value, name) ? value[name] : undefined;
 };
 
+const LISTED = [
+  ...['model', 'stream', 'stream_options', 'include_usage'],
+  ...['max_tokens', 'max_completion_tokens', 'n', 'best_of'],
+];
+
+/** Repeated, or in other letters. */
+function namesAtFault(members: readonly Member[]): string[] {
+  return LISTED.filter((name) => {
+    const isVariant = (other: string) => other !== name && other.toLowerCase().replaceAll('ſ', 's') === name;
+    const own = members.filter((member) => member.name === name);
+    return own.length > 1 || members.some((member) => isVariant(member.name));
+  });
+}
+
 /** The fields at fault, by the rules of G-13; empty for a body that must be read. */
 function faultsOf(value: Record<string, unknown>, text: string, members: readonly Member[]): Set<string> {
   const faults = new Set<string>();
-  for (const name of ['model', 'stream', 'stream_options']) {
-    if (members.filter((member) => member.name === name).length > 1) faults.add(name);
-    const isLookAlike = (other: string) =>
-      other !== name && other.toLowerCase().replaceAll('ſ', 's') === name;
-    if (members.some((member) => isLookAlike(member.name))) faults.add(name);
-  }
+  for (const name of namesAtFault(members)) faults.add(name);
   if (typeof own(value, 'model') !== 'string') faults.add('model');
   if (!isOneOf(own(value, 'stream'), undefined, true, false, null)) faults.add('stream');
   const options = own(value, 'stream_options');
   if (!isOneOf(options, undefined, null) && !isObject(options)) faults.add('stream_options');
   const place = members.find((member) => member.name === 'stream_options');
   if (place !== undefined && text[place.start] === '{') {
-    const inside = membersIn(text, place.start).members.filter(({ name }) => name === 'include_usage');
-    if (inside.length > 1) faults.add('stream_options');
+    if (namesAtFault(membersIn(text, place.start).members).length > 0) faults.add('stream_options');
   }
   return faults;
 }
@@ -127,8 +136,9 @@ function expectedValue(value: Record<string, unknown>): Record<string, unknown> 
 }
 
 const wholeNumber = (value: unknown, least: number, round: (value: number) => number) => {
-  if (typeof value !== 'number' || value < least) return null;
-  return Math.min(round(value), Number.MAX_SAFE_INTEGER) + 0;
+  const number = typeof value === 'string' ? Number(value.replaceAll('_', '')) : value;
+  if (typeof number !== 'number' || !(number >= least)) return null;
+  return Math.min(round(number), Number.MAX_SAFE_INTEGER) + 0;
 };
 
 type Seen = 'read' | 'read-stream' | 'not-utf-8' | 'not-json' | 'not-an-object' | 'field-at-fault';
@@ -165,10 +175,13 @@ function compare(bytes: Uint8Array): Seen {
     fields.model === value.model && fields.stream === (own(value, 'stream') === true),
     'model and stream',
   );
-  const tokens = wholeNumber(own(value, 'max_completion_tokens'), 0, Math.ceil);
-  assert(fields.maxTokens === (tokens ?? wholeNumber(own(value, 'max_tokens'), 0, Math.ceil)), 'max tokens');
-  assert(fields.choices === (wholeNumber(own(value, 'n'), 1, Math.floor) ?? 1), 'choices');
-  const rewritten = strictDecoder.decode(rewriteModelBody(bytes, fields, providerModel));
+  const maxima = ['max_tokens', 'max_completion_tokens'].map(
+    (name) => wholeNumber(own(value, name), 0, Math.ceil) ?? 0,
+  );
+  assert((fields.maxTokens ?? 0) === Math.max(...maxima), 'max tokens');
+  const choices = ['n', 'best_of'].map((name) => wholeNumber(own(value, name), 1, Math.floor) ?? 1);
+  assert(fields.choices === Math.max(...choices), 'choices');
+  const rewritten = strictDecoder.decode(rewriteModelBody(bytes, fields, { model: providerModel }));
   assert(rewritten === expectedText(text, value), 'the bytes');
   assert(Bun.deepEquals(JSON.parse(rewritten), expectedValue(value), true), 'the meaning');
   return fields.stream ? 'read-stream' : 'read';

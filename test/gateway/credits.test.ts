@@ -127,6 +127,20 @@ describe('calls and the balance', () => {
     const limit = { monthlySpendingLimitMicro: COST_MICRO * 2n };
     beforeEach(() => open({}));
 
+    test('G-20 G-32 it refuses no reads, and the row of the call names it', async () => {
+      const { rawKey, id } = await gateway.mint({ monthlySpendingLimitMicro: 1n });
+      expect((await send(rawKey)).status).toBe(200);
+      expect((await send(rawKey)).status).toBe(403);
+      for (const path of ['/models', '/usage']) {
+        const headers = { authorization: `Bearer ${rawKey}` };
+        expect((await fetch(`${gateway.url}${path}`, { headers })).status).toBe(200);
+      }
+      const rows = await gateway.calls(id, 4);
+      expect(rows.filter(({ outcome }) => outcome === 'REFUSED')).toMatchObject([
+        { reason: 'KEY_SPENDING_LIMIT', http_status: 403 },
+      ]);
+    });
+
     test('G-20 the key’s limit refuses that key alone and names itself', async () => {
       const narrow = await gateway.mint(limit);
       const wide = await gateway.mint();
@@ -134,9 +148,9 @@ describe('calls and the balance', () => {
       expect((await send(narrow.rawKey)).status).toBe(200);
       const refused = await refusalOf(send(narrow.rawKey));
       expect(refused).toMatchObject({
-        status: 402,
-        type: 'insufficient_quota',
-        code: 'INSUFFICIENT_CREDITS',
+        status: 403,
+        type: 'permission_error',
+        code: 'KEY_SPENDING_LIMIT',
       });
       expect(refused.message).toContain("key's monthly spending limit of 0.000052 credits is used up");
       expect((await send(wide.rawKey)).status).toBe(200);

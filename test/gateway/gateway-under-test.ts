@@ -136,6 +136,8 @@ export async function openGateway(options: GatewayOptions = {}) {
     url: `${listening.url}/llm/v1`,
     upstream,
     aimAt,
+    models,
+    catalogue,
     entries,
     companyId: company.id,
     credits,

@@ -17,8 +17,13 @@ export function generateBody(random: SeededRandom): string {
   for (let more = random.below(4); more > 0; more--) {
     add(random.pick(['messages', 'a', '', '__proto__', 'models', 'include_usage']), valueText(random, 3));
   }
-  if (oneIn(25)) add(random.pick(['model', 'stream', 'stream_options']), valueText(random, 1));
-  if (oneIn(40)) add(random.pick(['Model', 'ſtream', 'STREAM_options']), valueText(random, 1));
+  if (oneIn(25))
+    add(
+      random.pick(['model', 'stream', 'stream_options', 'n', 'best_of', 'max_tokens']),
+      valueText(random, 1),
+    );
+  if (oneIn(40))
+    add(random.pick(['Model', 'ſtream', 'STREAM_options', 'N', 'max_toKens']), valueText(random, 1));
   return `${space(random)}{${separated(random, shuffled(random, members))}}${space(random)}`;
 }
 

@@ -214,11 +214,11 @@ export function createStatePlace(parts: StatePlaceParts): StatePlace {
   };
 }
 
-/** What a call without a bound of its own is expected to answer. */
+/** What a call without a maximum of its own is expected to answer, for tokens a minute. Its hold counts more. */
 const DEFAULT_ANSWER_TOKENS = 1_000;
 const BYTES_PER_TOKEN = 4;
 /** Both factors come from the client: what they make must stay a whole number that the database can hold. */
-const MOST_TOKENS = 2 ** 40;
+export const MOST_TOKENS = 2 ** 40;
 
 /**
  * A cheap guess before the call: its bytes by four, and the most it may answer, for each choice. It changes

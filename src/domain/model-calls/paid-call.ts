@@ -6,7 +6,7 @@ import {
 } from '../calls/settlement/finished-call.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
-import type { EstimatedUsage } from '../limits/claims.ts';
+import { type EstimatedUsage, estimateUsage, MOST_TOKENS } from '../limits/claims.ts';
 import { type Alias, priceAt } from '../models/aliases.ts';
 
 /**
@@ -66,6 +66,35 @@ export function holdsFor(
   usage: EstimatedUsage,
 ): ReturnType<CreditHolds['of']> {
   return holds.of(payer, estimateCost(priceAt(alias, payer.startedAtMs), usage));
+}
+
+/** What is known of a call's size before it runs. */
+export interface CallSize {
+  readonly bytes: number;
+  /** The body's own; null where it names none. */
+  readonly maxTokens: number | null;
+  readonly choices: number;
+  readonly prompts: number;
+  readonly refersOutside: boolean;
+  /** False for embeddings. */
+  readonly isAnswered: boolean;
+}
+
+/** A text that is answered once, without a maximum. */
+export function sizeOfText(bytes: number): CallSize {
+  return { bytes, maxTokens: null, choices: 1, prompts: 1, refersOutside: false, isAnswered: true };
+}
+
+/**
+ * What is held for a call. Nothing that the client may leave out makes it smaller: without a maximum the alias's own
+ * counts, and where the bytes do not show what the model will read, all that it can read does.
+ */
+export function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
+  const { bytes, maxTokens, choices, prompts, refersOutside, isAnswered } = size;
+  const answers = choices * prompts;
+  const usage = estimateUsage(bytes, isAnswered ? (maxTokens ?? alias.maxOutputTokens) : 0, answers);
+  if (!refersOutside) return usage;
+  return { ...usage, promptTokens: Math.min(alias.contextLength * prompts, MOST_TOKENS) };
 }
 
 export function totalTokens({ promptTokens, completionTokens }: EstimatedUsage): number {

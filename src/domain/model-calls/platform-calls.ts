@@ -16,7 +16,9 @@ import {
   type PaidCall,
   recordOf,
   releaseCall,
+  sizeOfText,
   totalTokens,
+  usageToHold,
 } from './paid-call.ts';
 
 /**
@@ -89,9 +91,9 @@ export function createPlatformCalls({
     async begin({ companyId, alias, endpoint, requestId, bodyBytes }) {
       const startedAtMs = clock.now();
       const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs };
-      const usage = estimateUsage(bodyBytes, null, 1);
-      const call = { id: secrets.newId(), payer, alias, estimatedTokens: totalTokens(usage) };
-      const admitted = await admit(call, usage);
+      const estimatedTokens = totalTokens(estimateUsage(bodyBytes, null, 1));
+      const call = { id: secrets.newId(), payer, alias, estimatedTokens };
+      const admitted = await admit(call, usageToHold(alias, sizeOfText(bodyBytes)));
       let charged: OwnCharge | null = null;
       return {
         mayAsk: admitted.outcome === 'admitted',

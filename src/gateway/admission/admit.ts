@@ -9,7 +9,13 @@ import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import { estimateUsage } from '../../domain/limits/claims.ts';
 import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
-import { holdsFor, type PaidCall, totalTokens } from '../../domain/model-calls/paid-call.ts';
+import {
+  type CallSize,
+  holdsFor,
+  type PaidCall,
+  totalTokens,
+  usageToHold,
+} from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import { bearerToken } from '../../http/client-identity.ts';
@@ -172,12 +178,12 @@ async function admitPaidCall(
   if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
   if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
 
-  const answers = route.endpoint === 'embeddings' ? 0 : fields.maxTokens;
-  const size = 'input' in fields ? fields.estimatedBytes : bytes.length;
-  const usage = estimateUsage(size, answers, fields.choices);
-  const estimatedTokens = totalTokens(usage);
+  const size = sizeOf(route, bytes, fields);
+  const estimatedTokens = totalTokens(
+    estimateUsage(size.bytes, size.isAnswered ? size.maxTokens : 0, size.choices * size.prompts),
+  );
   const payer = payerOf(key, startedAtMs);
-  const holds = holdsFor(parts.holds, payer, alias, usage);
+  const holds = holdsFor(parts.holds, payer, alias, usageToHold(alias, size));
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds);
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known);
   const { allowances, reservation } = limited;
@@ -205,6 +211,17 @@ async function admitPaidCall(
     return { outcome: 'replay', call: { id, route, key, asked: claim, allowances, reservation } };
   }
   return refuse(refusalOfState(state), { ...known, allowances });
+}
+
+function sizeOf(
+  { endpoint }: ModelRoute | ParseRoute,
+  bytes: Uint8Array,
+  fields: ModelBodyFields | ParseFields,
+): CallSize {
+  if ('input' in fields) return fields.size;
+  const { maxTokens, choices, prompts, refersOutside } = fields;
+  const isAnswered = endpoint !== 'embeddings';
+  return { bytes: bytes.length, maxTokens, choices, prompts, refersOutside, isAnswered };
 }
 
 /** The first of its kind: svc/extract-default. */

@@ -1,3 +1,4 @@
+import { type CallSize, sizeOfText } from '../../domain/model-calls/paid-call.ts';
 import { type BodyBounds, readBody } from '../../http/read-body.ts';
 import { DOCUMENT_LIMITS } from '../../ports/document-reader.ts';
 import type { Refusal } from './refusals.ts';
@@ -12,11 +13,9 @@ export interface ParseFields {
   /** Null is the default alias. */
   readonly model: string | null;
   readonly stream: false;
-  readonly maxTokens: null;
-  readonly choices: 1;
   readonly input: ParseInput;
-  /** Of the text, as far as it can be told before a file is read. */
-  readonly estimatedBytes: number;
+  /** As far as it can be told before a file is read: its bytes do not show how much text is in it. */
+  readonly size: CallSize;
 }
 
 export type ReadParseBody =
@@ -98,7 +97,7 @@ function ofText(
   if (text.length > maxCharacters) {
     return tooLarge(`text has ${text.length} characters, and ${maxCharacters} are allowed.`, 'text');
   }
-  return read(bytes, model, { text }, text.length);
+  return read(bytes, model, { text }, sizeOfText(text.length));
 }
 
 function ofFile(
@@ -112,18 +111,17 @@ function ofFile(
   if (file.length > maxBytes) {
     return tooLarge(`The file has ${file.length} bytes, and ${maxBytes} are allowed.`, 'file');
   }
-  const estimated = Math.min(file.length, MOST_ESTIMATED_OF_FILE);
-  return read(bytes, model, { file, name: name?.slice(0, LONGEST_NAME) ?? null }, estimated);
+  const size = { ...sizeOfText(Math.min(file.length, MOST_ESTIMATED_OF_FILE)), refersOutside: true };
+  return read(bytes, model, { file, name: name?.slice(0, LONGEST_NAME) ?? null }, size);
 }
 
 function read(
   bytes: Uint8Array<ArrayBuffer>,
   model: string | null | undefined,
   input: ParseInput,
-  estimatedBytes: number,
+  size: CallSize,
 ): ReadParseBody {
-  const call = { stream: false, maxTokens: null, choices: 1 } as const;
-  return { outcome: 'read', bytes, fields: { model: model ?? null, ...call, input, estimatedBytes } };
+  return { outcome: 'read', bytes, fields: { model: model ?? null, stream: false, input, size } };
 }
 
 function invalid(message: string, param: string | null = null): ReadParseBody {

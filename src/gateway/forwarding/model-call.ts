@@ -13,7 +13,7 @@ import type { Secrets } from '../../ports/secrets.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
-import { rewriteModelBody } from '../json/request-body.ts';
+import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import {
   type Answering,
@@ -109,7 +109,7 @@ interface ForwardedCall extends ModelRequest {
 const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
   order: 'weighted',
   uses: 'all',
-  bodyFor: ({ call }, { model }) => rewriteModelBody(call.bytes, call.fields, model),
+  bodyFor: ({ call }, target) => rewriteModelBody(call.bytes, call.fields, changesFor(call, target)),
   headersFor({ call, context: { forwardedHeaders, trace = null } }, target) {
     return trace === null ? forwardedHeaders : { ...forwardedHeaders, ...trace.trying(call, target) };
   },
@@ -117,6 +117,15 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
   logFields: ({ call, context }) => ({ callId: call.id, requestId: context.requestId }),
   whole: null,
 };
+
+/** Embeddings have no answer to bound. */
+function changesFor(
+  { alias, route }: AdmittedModelCall,
+  { model }: Pick<UpstreamTarget, 'model'>,
+): BodyChanges {
+  const isBounded = alias.enforceMaxOutput && route.endpoint !== 'embeddings';
+  return { model, maxTokens: isBounded ? alias.maxOutputTokens : null };
+}
 
 async function refuseAfterUpstream(
   end: EndCall,

@@ -22,10 +22,30 @@ export function spaceEnd(bytes: Uint8Array, start: number, end: number): number 
 export interface JsonText {
   readonly bytes: Uint8Array;
   readonly view: DataView;
+  /** Names to look for in objects at any depth. */
+  readonly watch: NameWatch;
 }
 
-export function jsonText(bytes: Uint8Array): JsonText {
-  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) };
+interface NameWatch {
+  readonly names: readonly string[];
+  /** One of them was a member's name. */
+  found: boolean;
+}
+
+export function jsonText(bytes: Uint8Array, watchedNames: readonly string[] = []): JsonText {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return { bytes, view, watch: { names: watchedNames, found: false } };
+}
+
+/** After the first find nothing more is compared. */
+export function watchName({ bytes, watch }: JsonText, start: number, end: number): void {
+  if (watch.found) return;
+  const { names } = watch;
+  for (let at = 0; at < names.length; at++) {
+    if (!isFoldedName(bytes, start, end, names[at] as string)) continue;
+    watch.found = true;
+    return;
+  }
 }
 
 /** Every scanning function gives the place after what it read, or this: a negative number that holds the place. */
@@ -119,6 +139,33 @@ export function isName(bytes: Uint8Array, start: number, end: number, name: stri
     else return false;
   }
   return at === end - 1;
+}
+
+/**
+ * As `isName`, whatever the case of the letters: some parsers (Go's, for one) take "Model" for model, and the long s
+ * (U+017F) and the Kelvin sign (U+212A) for s and k. `name` is in lower case.
+ */
+export function isFoldedName(bytes: Uint8Array, start: number, end: number, name: string): boolean {
+  let at = start + 1;
+  for (let index = 0; index < name.length; index++) {
+    const letter = name.charCodeAt(index);
+    const byte = bytes[at] as number;
+    if (foldsTo(byte, letter)) at++;
+    else if (byte === BACKSLASH && bytes[at + 1] === 0x75 && foldsTo(hexNumberAt(bytes, at + 2), letter))
+      at += 6;
+    else if (letter === 0x73 && byte === 0xc5 && bytes[at + 1] === 0xbf) at += 2;
+    else if (letter === 0x6b && byte === 0xe2 && bytes[at + 1] === 0x84 && bytes[at + 2] === 0xaa) at += 3;
+    else return false;
+  }
+  return at === end - 1;
+}
+
+function foldsTo(code: number, letter: number): boolean {
+  if (code === letter) return true;
+  if (letter < 0x61 || letter > 0x7a) return false;
+  return (
+    code === letter - 0x20 || (code === 0x17f && letter === 0x73) || (code === 0x212a && letter === 0x6b)
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
-import { type ModelBodyFields, readModelBody, rewriteModelBody } from './request-body.ts';
+import { type ModelBodyFields, readModelBody } from './request-body.ts';
+import { rewriteModelBody } from './rewrite-body.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 /** Every character in its longest form. */
@@ -23,7 +24,7 @@ function rewritten(text: string, providerModel = 'openai/gpt-x', before = 0): st
   const bytes = memory.subarray(before, before + encoded.length);
   const read = readModelBody(bytes);
   if (read.outcome === 'invalid') throw new Error(read.message);
-  const result = new TextDecoder().decode(rewriteModelBody(bytes, read.fields, providerModel));
+  const result = new TextDecoder().decode(rewriteModelBody(bytes, read.fields, { model: providerModel }));
   // A call may be sent to another target afterwards: the body it was made of stays as it was.
   expect(new TextDecoder().decode(bytes)).toBe(text);
   return result;
@@ -88,7 +89,7 @@ describe('G-13: stream_options', () => {
     '%s a second time is refused',
     (name) => {
       const text = `{"model":"a","stream_options":{"include_usage":true,"b":1,"${name}":true}}`;
-      expect(refusalOf(text)).toBe("stream_options: 'stream_options.include_usage' stands twice");
+      expect(refusalOf(text)).toBe("stream_options: Duplicate field 'stream_options.include_usage'.");
       const apart = `{"model":"a","include_usage":1,"stream_options":{"include_usage":true,"b":{"${name}":true}}}`;
       expect(refusalOf(apart)).toBe('read');
     },
@@ -102,19 +103,46 @@ describe('G-13: stream_options', () => {
 
 describe('G-13: what two parsers could read differently is refused', () => {
   test.each([
+    ['max_tokens', '1', 'max_token\\u0073'],
+    ['max_completion_tokens', 'null', 'max_completion_tokens'],
+    ['n', '1', '\\u006e'],
+    ['best_of', '1', 'best_of'],
+    ['include_usage', 'true', 'include_usage'],
     ['model', '"a"', 'mod\\u0065l'],
     ['stream', 'true', '\\u0073tream'],
     ['stream', 'null', 'stream'],
     ['stream_options', 'null', 'stream\\u005foptions'],
     ['stream_options', '{}', 'stream_options'],
-  ])('%s that stands twice', (name, value, secondName) => {
+  ])('%s twice', (name, value, secondName) => {
     const first = name === 'model' ? '' : '"model":"a",';
     const text = `{${first}"${name}":${value},"x":1,"${secondName}":${value}}`;
-    expect(refusalOf(text)).toBe(`${name}: '${name}' stands twice`);
+    expect(refusalOf(text)).toBe(`${name}: Duplicate field '${name}'.`);
   });
 
-  test('other names may stand twice', () => {
-    expect(refusalOf('{"model":"a","b":1,"b":2,"max_tokens":1,"max_tokens":2,"":0,"":1}')).toBe('read');
+  test.each([
+    ['model', 'Model'],
+    ['stream', '\u017ftream'],
+    ['stream_options', 'STREAM_OPTIONS'],
+    ['include_usage', 'Include_usage'],
+    ['max_tokens', 'max_to\u212aens'],
+    ['max_tokens', 'max_to\\u212aens'],
+    ['max_tokens', 'MAX\\u005ftokens'],
+    ['max_completion_tokens', 'max_completion_Tokens'],
+    ['n', 'N'],
+    ['n', '\\u004e'],
+    ['best_of', 'Best_Of'],
+  ])('%s in other letters, with and without it: %s', (name, variant) => {
+    const message = `Write the field '${name}' in lower case.`;
+    expect(refusalOf(`{"${variant}":1,"model":"a"}`)).toBe(`${name}: ${message}`);
+    const options = `{"model":"a","stream_options":{"include_usage":true,"${variant}":1}}`;
+    const inside = `Write the field 'stream_options.${name}' in lower case.`;
+    expect(refusalOf(options)).toBe(`stream_options: ${inside}`);
+    expect(refusalOf(`{"model":"a","messages":[{"${variant}":1,"${name}":1}]}`)).toBe('read');
+  });
+
+  test('other names may be repeated and written as they like', () => {
+    expect(refusalOf('{"model":"a","b":1,"b":2,"B":3,"Temperature":1,"nn":1,"NN":2,"":0,"":1}')).toBe('read');
+    expect(refusalOf('{"model":"a","metadata":{"n":1,"n":2,"Model":3}}')).toBe('read');
   });
 
   test('a byte order mark', () => {
@@ -171,16 +199,21 @@ describe('G-40: what an estimate needs', () => {
     ['"max_tokens":10', 10],
     ['"max_completion_tokens":20', 20],
     ['"max_tokens":10,"max_completion_tokens":20', 20],
+    ['"max_tokens":20,"max_completion_tokens":10', 20],
     ['"max_completion_tokens":20,"max_tokens":10', 20],
-    ['"max_tokens":10,"max_completion_tokens":0', 0],
+    ['"max_tokens":10,"max_completion_tokens":0', 10],
+    ['"max_tokens":0', null],
+    ['"max_tokens":""', null],
+    ['"max_tokens":" 1_000 "', 1_000],
     ['"max_tokens":10,"max_completion_tokens":-1', 10],
     ['"max_tokens":10,"max_completion_tokens":null', 10],
-    ['"max_tokens":10,"max_completion_tokens":"20"', 10],
-    ['"max_tokens":"10"', null],
+    ['"max_tokens":10,"max_completion_tokens":"20"', 20],
+    ['"max_tokens":"10"', 10],
+    ['"max_tokens":"ten"', null],
     ['"max_tokens":[10]', null],
     ['"max_tokens":{"a":10}', null],
     ['"max_tokens":true', null],
-    ['"max_tokens":-0', 0],
+    ['"max_tokens":-0', null],
     ['"max_tokens":-0.5', null],
     ['"max_tokens":1.5e1', 15],
     ['"max_tokens":1.2', 2],
@@ -188,8 +221,7 @@ describe('G-40: what an estimate needs', () => {
     ['"max_tokens":-1e400', null],
     ['"max_tokens":9007199254740993', Number.MAX_SAFE_INTEGER],
     [`"max_tokens":${'1'.repeat(1000)}`, Number.MAX_SAFE_INTEGER],
-    [`"max_tokens":0.${'0'.repeat(1000)}1`, 0],
-    ['"max_tokens":10,"max_tokens":11', 11],
+    [`"max_tokens":0.${'0'.repeat(1000)}1`, null],
     ['"max\\u005ftokens":10', 10],
     [`"${escaped('max_completion_tokens')}":20,"max_tokens":10`, 20],
     ['"a":{"max_tokens":10}', null],
@@ -204,7 +236,7 @@ describe('G-40: what an estimate needs', () => {
     ['0', 1],
     ['-4', 1],
     ['0.5', 1],
-    ['"3"', 1],
+    ['"3"', 3],
     ['null', 1],
     ['[3]', 1],
     ['1e400', Number.MAX_SAFE_INTEGER],
@@ -212,8 +244,37 @@ describe('G-40: what an estimate needs', () => {
     expect(fieldsOf(`{"model":"a","n":${value}}`).choices).toBe(choices);
   });
 
-  test('without n it is one', () => {
+  test('without n it is one; of n and best_of the larger counts', () => {
     expect(fieldsOf('{"model":"a","b":{"n":3}}').choices).toBe(1);
+    expect(fieldsOf('{"model":"a","n":3,"best_of":20}').choices).toBe(20);
+    expect(fieldsOf('{"model":"a","n":30,"best_of":20}').choices).toBe(30);
+  });
+
+  test.each([
+    ['"prompt":"a"', 1],
+    ['"prompt":["a"]', 1],
+    ['"prompt":["a","b" , "c"]', 3],
+    ['"prompt":[1,2,3]', 1],
+    ['"prompt":[[1,2],[3]]', 2],
+    ['"prompt":[]', 1],
+    ['"Prompt":["a","b"],"prompt":"a"', 2],
+    ['"prompt":["a","b"],"prompt":["a"]', 2],
+    ['"input":["a","b"]', 2],
+    ['"messages":[{"prompt":["a","b"]}]', 1],
+  ])('prompts: %s', (member, prompts) => {
+    expect(fieldsOf(`{${member},"model":"a"}`).prompts).toBe(prompts);
+  });
+
+  test.each([
+    ['"messages":[{"content":[{"type":"image_url","image_url":{"url":"https://a.example/b.png"}}]}]', true],
+    ['"messages":[{"content":[{"type":"file","file":{"file_id":"file-1"}}]}]', true],
+    ['"messages":[{"content":[{"type":"file","file":{"FILE\\u005fID":"file-1"}}]}]', true],
+    ['"previous_response_id":"resp_1"', true],
+    ['"web_search_options":{}', true],
+    ['"messages":[{"content":"the image_url is \\"file_id\\":"}]', false],
+    ['"messages":[{"role":"user","content":"a"}],"temperature":1', false],
+  ])('content outside of the body: %s', (member, refersOutside) => {
+    expect(fieldsOf(`{${member},"model":"a"}`).refersOutside).toBe(refersOutside);
   });
 });
 
@@ -322,7 +383,7 @@ test('the result is a buffer of its own, exactly as long as the body', () => {
   const bytes = new TextEncoder().encode('{"model":"M"}');
   const read = readModelBody(bytes);
   if (read.outcome === 'invalid') throw new Error(read.message);
-  const result = rewriteModelBody(bytes, read.fields, 'M');
+  const result = rewriteModelBody(bytes, read.fields, { model: 'M' });
   expect(result.buffer).not.toBe(bytes.buffer);
   expect(result.buffer.byteLength).toBe(bytes.length);
 });

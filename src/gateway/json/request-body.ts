@@ -1,4 +1,5 @@
 import {
+  isFoldedName,
   type JsonText,
   jsonText,
   nameAmong,
@@ -9,8 +10,9 @@ import {
   sequenceEnd,
   spaceEnd,
   stringIn,
+  watchName,
 } from './json-text.ts';
-import { type MemberReader, readMembers, valueEnd } from './scan-json.ts';
+import { type MemberReader, OPENING_BRACKET, readMembers, readTexts, valueEnd } from './scan-json.ts';
 
 type ReadModelBody =
   | { outcome: 'read'; fields: ModelBodyFields }
@@ -22,12 +24,18 @@ export interface ModelBodyFields {
   readonly model: string;
   readonly stream: boolean;
   /**
-   * `max_completion_tokens`, or `max_tokens` where that is not a number of at least 0: whole, rounded up and at most
-   * 2^53 - 1. Null where neither is one: the upstream judges them, this is only for an estimate.
+   * The larger of `max_tokens` and `max_completion_tokens`: whole, rounded up and at most 2^53 - 1. Null where neither
+   * is a number above 0. The upstream judges them; this is for what is held, which the smaller one must not shrink.
    */
   readonly maxTokens: number | null;
-  /** `n`: whole, rounded down, at least 1 and at most 2^53 - 1. */
+  /** The larger of `n` and `best_of`: whole, rounded down, at least 1 and at most 2^53 - 1. */
   readonly choices: number;
+  /** How many texts `prompt` or `input` has, each of which is answered; at least 1. */
+  readonly prompts: number;
+  /** Whether it names content that its bytes do not show: an address, a file's id, an image, an earlier response. */
+  readonly refersOutside: boolean;
+  /** Where `max_tokens` is null, so that a maximum can take its place. */
+  readonly nullMaxTokens: Span | null;
   /** The value of `model`, with its quotes. */
   readonly modelValue: Span;
   /** Null where there is none. */
@@ -37,7 +45,7 @@ export interface ModelBodyFields {
 }
 
 /** From `start` up to, not including, `end`. */
-interface Span {
+export interface Span {
   readonly start: number;
   readonly end: number;
 }
@@ -50,14 +58,14 @@ type StreamOptionsPlace =
 
 /**
  * One pass over the bytes. Refused is also what two parsers could read differently, since the upstream must not read
- * the body otherwise than we did: a `model`, `stream` or `stream_options` that stands twice, and a byte order mark,
- * which RFC 8259 lets a parser ignore or not. What is wrong with the JSON is said before what is wrong with a field.
+ * the body otherwise than we did: a listed name that is repeated or differs only in case, and a byte order mark, which
+ * RFC 8259 lets a parser ignore or not. What is wrong with the JSON is said before what is wrong with a field.
  */
 export function readModelBody(bytes: Uint8Array): ReadModelBody {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     return invalid('the body begins with a byte order mark; send it without');
   }
-  const text = jsonText(bytes);
+  const text = jsonText(bytes, OUTSIDE_NAMES);
   const start = spaceEnd(bytes, 0, bytes.length);
   if (start === bytes.length) return invalid('the body is empty; it must be a JSON object');
   const members = noMembers();
@@ -69,50 +77,51 @@ export function readModelBody(bytes: Uint8Array): ReadModelBody {
   if (!isObject) return invalid('the body must be a JSON object');
   if (members.problem !== null) return invalid(members.problem.message, members.problem.param);
   if (members.model === null) return invalid("'model' is missing", 'model');
-  return { outcome: 'read', fields: fieldsOf(bytes, members, members.model, end - 1) };
-}
-
-/**
- * The body as the upstream gets it: the provider's name of the model, and on a stream `include_usage`, without which
- * there would be nothing to bill by. Every other byte is the client's.
- */
-export function rewriteModelBody(
-  bytes: Uint8Array,
-  fields: ModelBodyFields,
-  providerModel: string,
-): Uint8Array<ArrayBuffer> {
-  const model = { span: fields.modelValue, bytes: encodedText(JSON.stringify(providerModel)) };
-  if (!fields.stream) return spliced(bytes, [model]);
-  const usage = usageSplice(fields);
-  return spliced(bytes, usage.span.start < model.span.start ? [usage, model] : [model, usage]);
+  return { outcome: 'read', fields: fieldsOf(text, members, members.model, end - 1) };
 }
 
 function fieldsOf(
-  bytes: Uint8Array,
+  { bytes, watch }: JsonText,
   members: BodyMembers,
   modelValue: Span,
   closingBrace: number,
 ): ModelBodyFields {
+  const { maxTokens, maxCompletionTokens } = members;
+  const isNull = maxTokens !== null && bytes[maxTokens.start] === 0x6e;
   return {
     model: stringIn(bytes, modelValue.start, modelValue.end),
     stream: members.stream === true,
-    maxTokens: tokensIn(bytes, members.maxCompletionTokens) ?? tokensIn(bytes, members.maxTokens),
-    choices: choicesIn(bytes, members.choices),
+    maxTokens: larger(tokensIn(bytes, maxTokens), tokensIn(bytes, maxCompletionTokens)),
+    choices: Math.max(choicesIn(bytes, members.choices), choicesIn(bytes, members.bestOf)),
+    prompts: members.prompts,
+    refersOutside: watch.found,
+    nullMaxTokens: isNull ? maxTokens : null,
     modelValue,
     streamOptions: members.streamOptions,
     closingBrace,
   };
 }
 
-/** Rounded up: it bounds an estimate. */
+function larger(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+/** Rounded up, since it bounds what is held. 0 is no maximum: some providers take it for unlimited. */
 function tokensIn(bytes: Uint8Array, value: Span | null): number | null {
-  const tokens = value === null ? null : numberIn(bytes, value.start, value.end, 0);
-  // `+ 0` makes a plain zero of -0.
-  return tokens === null ? null : Math.ceil(tokens) + 0;
+  const tokens = numberAt(bytes, value, 0);
+  return tokens === null || tokens === 0 ? null : Math.ceil(tokens);
 }
 
 function choicesIn(bytes: Uint8Array, value: Span | null): number {
-  return Math.floor((value === null ? null : numberIn(bytes, value.start, value.end, 1)) ?? 1);
+  return Math.floor(numberAt(bytes, value, 1) ?? 1);
+}
+
+/** A number in quotes counts: providers that check types loosely take it. */
+function numberAt(bytes: Uint8Array, value: Span | null, least: number): number | null {
+  if (value === null) return null;
+  if (bytes[value.start] !== QUOTE) return numberIn(bytes, value.start, value.end, least);
+  const number = Number(stringIn(bytes, value.start, value.end).replaceAll('_', ''));
+  return number >= least ? Math.min(number, Number.MAX_SAFE_INTEGER) : null;
 }
 
 function invalid(message: string, param: string | null = null): ReadModelBody {
@@ -140,19 +149,47 @@ interface BodyMembers {
   maxTokens: Span | null;
   maxCompletionTokens: Span | null;
   choices: Span | null;
+  bestOf: Span | null;
+  prompts: number;
+  /** A bit for each of LISTED_NAMES that was there. */
+  seen: number;
 }
 
-const memberNames = [
+/** Each of these decides what a call is or what it costs: twice, or in other letters, they are refused (G-13). */
+const LISTED_NAMES = [
   'model',
   'stream',
   'stream_options',
+  'include_usage',
   'max_tokens',
   'max_completion_tokens',
   'n',
+  'best_of',
 ] as const;
-const usageMemberNames = ['include_usage'] as const;
-/** The longest name with every letter escaped. */
-const LONGEST_LOOK_ALIKE = 6 * 'stream_options'.length + 2;
+
+/**
+ * Members whose content the provider fetches or unpacks, so that the body's length says nothing about its tokens.
+ * A tool's parameter of such a name counts too: then more is held than needed, never less.
+ */
+const OUTSIDE_NAMES = [
+  'image_url',
+  'video_url',
+  'audio_url',
+  'input_audio',
+  'audio',
+  'file_id',
+  'file_ids',
+  'file_url',
+  'file_data',
+  'media_type',
+  'previous_response_id',
+  'conversation',
+  'vector_store_ids',
+  'server_url',
+  'web_search_options',
+  'search_parameters',
+  'plugins',
+] as const;
 
 function noMembers(): BodyMembers {
   return {
@@ -163,16 +200,20 @@ function noMembers(): BodyMembers {
     maxTokens: null,
     maxCompletionTokens: null,
     choices: null,
+    bestOf: null,
+    prompts: 1,
+    seen: 0,
   };
 }
 
-/** Of a member that is not ours to judge and stands twice the last counts, as for most parsers. */
+/** Of other members that are repeated the last counts, as for most parsers. */
 const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart, nameEnd, start) => {
-  const name = nameAmong(text.bytes, nameStart, nameEnd, memberNames);
+  const name = nameAmong(text.bytes, nameStart, nameEnd, LISTED_NAMES);
+  if (name === null) return readOtherMember(text, members, nameStart, nameEnd, start);
+  noteName(members, name, '');
   if (name === 'stream_options') return readStreamOptions(text, members, start);
   const end = valueEnd(text, start);
-  if (end >= 0 && name === null) refuseLookAlike(text.bytes, members, nameStart, nameEnd);
-  if (end < 0 || name === null) return end;
+  if (end < 0) return end;
   switch (name) {
     case 'model':
       takeModel(text.bytes, members, start, end);
@@ -189,30 +230,74 @@ const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart,
     case 'n':
       members.choices = { start, end };
       break;
+    case 'best_of':
+      members.bestOf = { start, end };
+      break;
   }
   return end;
 };
 
-/** What tells upstream from upstream: each of these decides what a call is, and what it costs. */
-const decisiveNames = ['model', 'stream', 'stream_options'] as const;
+function readOtherMember(
+  text: JsonText,
+  members: BodyMembers,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const { bytes } = text;
+  refuseCaseVariant(bytes, members, nameStart, nameEnd, '');
+  watchName(text, nameStart, nameEnd);
+  const isTexts = bytes[start] === OPENING_BRACKET && namesTexts(bytes, nameStart, nameEnd);
+  if (!isTexts) return valueEnd(text, start);
+  const { end, texts } = readTexts(text, start);
+  // Whichever of two the upstream takes.
+  members.prompts = Math.max(members.prompts, texts);
+  return end;
+}
+
+function namesTexts(bytes: Uint8Array, start: number, end: number): boolean {
+  return isFoldedName(bytes, start, end, 'prompt') || isFoldedName(bytes, start, end, 'input');
+}
+
+interface SeenNames {
+  problem: BodyMembers['problem'];
+  seen: number;
+}
+
+/** `within` is empty at the top level. */
+function noteName(into: SeenNames, name: (typeof LISTED_NAMES)[number], within: string): void {
+  const bit = 1 << LISTED_NAMES.indexOf(name);
+  if ((into.seen & bit) !== 0) refuseName(into, name, within, (full) => `Duplicate field '${full}'.`);
+  into.seen |= bit;
+}
 
 /**
  * Some parsers (Go's, for one) match names whatever the case of their letters: to them "Model" is the model, and
- * "Stream" a stream that nobody meters. No upstream may read the body otherwise than we did (G-13).
+ * "Stream" a stream that is not metered. No upstream may read the body otherwise than we did (G-13).
  */
-function refuseLookAlike(bytes: Uint8Array, members: BodyMembers, start: number, end: number): void {
-  const first = bytes[start + 1] as number;
-  const mayBe = (first | 0x20) === 0x6d || (first | 0x20) === 0x73 || first === 0xc5 || first === 0x5c;
-  if (!mayBe || end - start > LONGEST_LOOK_ALIKE) return;
-  const folded = stringIn(bytes, start, end).toLowerCase().replaceAll('\u017f', 's');
-  const name = decisiveNames.find((one) => one === folded);
-  if (name !== undefined)
-    refuseMember(members, name, 'stands in other letters, which some providers read as the same');
+function refuseCaseVariant(
+  bytes: Uint8Array,
+  into: SeenNames,
+  start: number,
+  end: number,
+  within: string,
+): void {
+  for (const name of LISTED_NAMES) {
+    if (!isFoldedName(bytes, start, end, name)) continue;
+    refuseName(into, name, within, (full) => `Write the field '${full}' in lower case.`);
+    return;
+  }
+}
+
+function refuseName(into: SeenNames, name: string, within: string, message: (full: string) => string): void {
+  into.problem ??= {
+    message: message(within === '' ? name : `${within}.${name}`),
+    param: within === '' ? name : within,
+  };
 }
 
 function takeModel(bytes: Uint8Array, members: BodyMembers, start: number, end: number): void {
-  if (members.model !== null) refuseMember(members, 'model', 'stands twice');
-  else if (bytes[start] !== QUOTE) refuseMember(members, 'model', 'must be a string');
+  if (bytes[start] !== QUOTE) refuseMember(members, 'model', 'must be a string');
   else members.model = { start, end };
 }
 
@@ -220,8 +305,7 @@ function takeModel(bytes: Uint8Array, members: BodyMembers, start: number, end: 
 function takeStream(bytes: Uint8Array, members: BodyMembers, start: number): void {
   const first = bytes[start];
   const isKnown = first === 0x74 || first === 0x66 || first === 0x6e;
-  if (members.stream !== null) refuseMember(members, 'stream', 'stands twice');
-  else if (!isKnown) refuseMember(members, 'stream', 'must be true, false or null');
+  if (!isKnown) refuseMember(members, 'stream', 'must be true, false or null');
   else members.stream = first === 0x74;
 }
 
@@ -229,87 +313,35 @@ function refuseMember(members: BodyMembers, param: string, what: string): void {
   members.problem ??= { message: `'${param}' ${what}`, param };
 }
 
-interface UsageMember {
+interface StreamOptions extends SeenNames {
   isEmpty: boolean;
-  value: Span | null;
-  isTwice: boolean;
+  usage: Span | null;
 }
 
 function readStreamOptions(text: JsonText, members: BodyMembers, start: number): number {
   const { bytes } = text;
-  if (members.streamOptions !== null) refuseMember(members, 'stream_options', 'stands twice');
   if (bytes[start] !== OPENING_BRACE) {
     const end = valueEnd(text, start);
     if (bytes[start] === 0x6e) members.streamOptions = { found: 'null', value: { start, end } };
     else refuseMember(members, 'stream_options', 'must be an object or null');
     return end;
   }
-  const usage: UsageMember = { isEmpty: true, value: null, isTwice: false };
-  const end = readMembers(text, start, usage, readStreamOption);
-  if (usage.isTwice) {
-    members.problem ??= { message: "'stream_options.include_usage' stands twice", param: 'stream_options' };
-  }
+  const options: StreamOptions = { isEmpty: true, usage: null, problem: null, seen: 0 };
+  const end = readMembers(text, start, options, readStreamOption);
+  members.problem ??= options.problem;
   members.streamOptions =
-    usage.value === null
-      ? { found: 'object-without-usage', closingBrace: end - 1, isEmpty: usage.isEmpty }
-      : { found: 'usage', value: usage.value };
+    options.usage === null
+      ? { found: 'object-without-usage', closingBrace: end - 1, isEmpty: options.isEmpty }
+      : { found: 'usage', value: options.usage };
   return end;
 }
 
-const readStreamOption: MemberReader<UsageMember> = (text, usage, nameStart, nameEnd, start) => {
+const readStreamOption: MemberReader<StreamOptions> = (text, options, nameStart, nameEnd, start) => {
   const end = valueEnd(text, start);
-  usage.isEmpty = false;
-  if (nameAmong(text.bytes, nameStart, nameEnd, usageMemberNames) === null) return end;
-  usage.isTwice ||= usage.value !== null;
-  usage.value = { start, end };
+  options.isEmpty = false;
+  const name = nameAmong(text.bytes, nameStart, nameEnd, LISTED_NAMES);
+  if (name === null) refuseCaseVariant(text.bytes, options, nameStart, nameEnd, 'stream_options');
+  else noteName(options, name, 'stream_options');
+  if (name === 'include_usage') options.usage = { start, end };
   return end;
 };
-
-/** Bytes that stand in for a span of the body; an empty span is an insertion. */
-interface Splice {
-  readonly span: Span;
-  readonly bytes: Uint8Array;
-}
-
-function usageSplice({ streamOptions, closingBrace }: ModelBodyFields): Splice {
-  // No comma is missing: a body that was read has at least its model.
-  if (streamOptions === null) return insertion(closingBrace, ',"stream_options":{"include_usage":true}');
-  switch (streamOptions.found) {
-    case 'null':
-      return { span: streamOptions.value, bytes: encodedText('{"include_usage":true}') };
-    case 'object-without-usage':
-      return insertion(
-        streamOptions.closingBrace,
-        streamOptions.isEmpty ? '"include_usage":true' : ',"include_usage":true',
-      );
-    case 'usage':
-      // Where it is true already, true for true.
-      return { span: streamOptions.value, bytes: encodedText('true') };
-  }
-}
-
-function insertion(at: number, text: string): Splice {
-  return { span: { start: at, end: at }, bytes: encodedText(text) };
-}
-
-function encodedText(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
-}
-
-/** One allocation of the final size and one copy of each part; the splices stand in the body's order. */
-function spliced(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array<ArrayBuffer> {
-  let length = bytes.length;
-  for (const { span, bytes: inserted } of splices) length += inserted.length - (span.end - span.start);
-  const result = new Uint8Array(length);
-  let read = 0;
-  let written = 0;
-  for (const { span, bytes: inserted } of splices) {
-    result.set(bytes.subarray(read, span.start), written);
-    written += span.start - read;
-    result.set(inserted, written);
-    written += inserted.length;
-    read = span.end;
-  }
-  result.set(bytes.subarray(read), written);
-  return result;
-}

@@ -8,6 +8,7 @@ import {
   QUOTE,
   spaceEnd,
   stringEnd,
+  watchName,
 } from './json-text.ts';
 
 /**
@@ -21,7 +22,7 @@ import {
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
-const OPENING_BRACKET = 0x5b;
+export const OPENING_BRACKET = 0x5b;
 const CLOSING_BRACKET = 0x5d;
 
 /** Gives the end of the value: `valueEnd` for one that it does not look into. The name stands with its quotes. */
@@ -54,6 +55,24 @@ export function readMembers<Into>(
     at = spaceEnd(bytes, at, bytes.length);
     if (bytes[at] === CLOSING_BRACE) return at + 1;
     if (bytes[at] !== COMMA) return failedAt(at);
+    at = spaceEnd(bytes, at + 1, bytes.length);
+  }
+}
+
+/** How many strings, arrays and objects an array has; numbers are the tokens of one text. From its bracket on. */
+export function readTexts(text: JsonText, openingBracket: number): { end: number; texts: number } {
+  const { bytes } = text;
+  let texts = 0;
+  let at = spaceEnd(bytes, openingBracket + 1, bytes.length);
+  if (bytes[at] === CLOSING_BRACKET) return { end: at + 1, texts };
+  for (;;) {
+    const first = bytes[at];
+    if (first === QUOTE || first === OPENING_BRACKET || first === OPENING_BRACE) texts++;
+    at = valueEnd(text, at);
+    if (at < 0) return { end: at, texts };
+    at = spaceEnd(bytes, at, bytes.length);
+    if (bytes[at] === CLOSING_BRACKET) return { end: at + 1, texts };
+    if (bytes[at] !== COMMA) return { end: failedAt(at), texts };
     at = spaceEnd(bytes, at + 1, bytes.length);
   }
 }
@@ -119,7 +138,9 @@ function bracketsEnd(text: JsonText, start: number): number {
 /** From a member's name to its value. */
 function memberValueStart(text: JsonText, nameStart: number): number {
   const nameEnd = nameEndAt(text, nameStart);
-  return nameEnd < 0 ? nameEnd : valueStartAfter(text.bytes, nameEnd);
+  if (nameEnd < 0) return nameEnd;
+  watchName(text, nameStart, nameEnd);
+  return valueStartAfter(text.bytes, nameEnd);
 }
 
 function nameEndAt(text: JsonText, at: number): number {

@@ -1,0 +1,80 @@
+import type { ModelBodyFields, Span } from './request-body.ts';
+
+/** What the upstream gets besides what the client sent. */
+export interface BodyChanges {
+  /** The provider's name of the model. */
+  readonly model: string;
+  /** Added as `max_tokens` where the body names no maximum; null adds nothing. */
+  readonly maxTokens?: number | null;
+}
+
+/**
+ * The body as the upstream gets it: the provider's name of the model, on a stream `include_usage`, without which there
+ * would be nothing to bill by, and where the operator enforces it a maximum. Every other byte is the client's.
+ */
+export function rewriteModelBody(
+  bytes: Uint8Array,
+  fields: ModelBodyFields,
+  { model: providerModel, maxTokens = null }: BodyChanges,
+): Uint8Array<ArrayBuffer> {
+  const splices = [{ span: fields.modelValue, bytes: encodedText(JSON.stringify(providerModel)) }];
+  if (maxTokens !== null && fields.maxTokens === null) splices.push(maximumSplice(fields, maxTokens));
+  if (fields.stream) splices.push(usageSplice(fields));
+  // Insertions at the closing brace keep their order: the sort is stable.
+  if (splices.length > 1) splices.sort((one, other) => one.span.start - other.span.start);
+  return spliced(bytes, splices);
+}
+
+/** Bytes that stand in for a span of the body; an empty span is an insertion. */
+interface Splice {
+  readonly span: Span;
+  readonly bytes: Uint8Array;
+}
+
+function usageSplice({ streamOptions, closingBrace }: ModelBodyFields): Splice {
+  // No comma is missing: a body that was read has at least its model.
+  if (streamOptions === null) return insertion(closingBrace, ',"stream_options":{"include_usage":true}');
+  switch (streamOptions.found) {
+    case 'null':
+      return { span: streamOptions.value, bytes: encodedText('{"include_usage":true}') };
+    case 'object-without-usage':
+      return insertion(
+        streamOptions.closingBrace,
+        streamOptions.isEmpty ? '"include_usage":true' : ',"include_usage":true',
+      );
+    case 'usage':
+      // Where it is true already, true for true.
+      return { span: streamOptions.value, bytes: encodedText('true') };
+  }
+}
+
+function maximumSplice({ nullMaxTokens, closingBrace }: ModelBodyFields, maxTokens: number): Splice {
+  if (nullMaxTokens === null) return insertion(closingBrace, `,"max_tokens":${maxTokens}`);
+  return { span: nullMaxTokens, bytes: encodedText(String(maxTokens)) };
+}
+
+function insertion(at: number, text: string): Splice {
+  return { span: { start: at, end: at }, bytes: encodedText(text) };
+}
+
+function encodedText(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** One allocation of the final size and one copy of each part; the splices stand in the body's order. */
+function spliced(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array<ArrayBuffer> {
+  let length = bytes.length;
+  for (const { span, bytes: inserted } of splices) length += inserted.length - (span.end - span.start);
+  const result = new Uint8Array(length);
+  let read = 0;
+  let written = 0;
+  for (const { span, bytes: inserted } of splices) {
+    result.set(bytes.subarray(read, span.start), written);
+    written += span.start - read;
+    result.set(inserted, written);
+    written += inserted.length;
+    read = span.end;
+  }
+  result.set(bytes.subarray(read), written);
+  return result;
+}

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { applyModelConfig } from '../../src/domain/models/apply-model-config.ts';
+import { until } from '../doubles/until.ts';
+import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { chatAnswer } from './scripted-upstream.ts';
+
+const CREDIT = 1_000_000n;
+const CALLS = 100;
+/** Of the alias: the defaults are larger, so that one call could cost more than the balance. */
+const CONTEXT_LENGTH = 20_000;
+const MAX_OUTPUT = 5_000;
+
+const chat = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }] };
+const text = { model: 'svc/chat-default', prompt: 'Hi' };
+const image = { type: 'image_url', image_url: { url: 'https://a.example/b.png' } };
+const file = { type: 'file', file: { file_id: 'file-1' } };
+
+/** What the provider reports where it uses all that the body allows it; prices are 1 and 4 micro-credits a token. */
+interface Trick {
+  readonly path: '/chat/completions' | '/completions';
+  readonly body: object;
+  readonly prompt: number;
+  readonly completion: number;
+}
+
+const TRICKS: Readonly<Record<string, Trick>> = {
+  'no maximum': { path: '/chat/completions', body: chat, prompt: 10, completion: MAX_OUTPUT },
+  'a maximum of 0': {
+    path: '/chat/completions',
+    body: { ...chat, max_tokens: 0 },
+    prompt: 10,
+    completion: MAX_OUTPUT,
+  },
+  'a small max_tokens beside a large max_completion_tokens': {
+    path: '/chat/completions',
+    body: { ...chat, max_tokens: 1, max_completion_tokens: 4_000 },
+    prompt: 10,
+    completion: 4_000,
+  },
+  'a small max_completion_tokens beside a large max_tokens': {
+    path: '/chat/completions',
+    body: { ...chat, max_completion_tokens: 1, max_tokens: 4_000 },
+    prompt: 10,
+    completion: 4_000,
+  },
+  'a maximum in quotes': {
+    path: '/chat/completions',
+    body: { ...chat, max_tokens: '4000', max_completion_tokens: 1 },
+    prompt: 10,
+    completion: 4_000,
+  },
+  'many choices': {
+    path: '/chat/completions',
+    body: { ...chat, n: 100, max_tokens: 100 },
+    prompt: 10,
+    completion: 10_000,
+  },
+  best_of: {
+    path: '/completions',
+    body: { ...text, n: 1, best_of: 50, max_tokens: 100 },
+    prompt: 10,
+    completion: 5_000,
+  },
+  'many prompts': {
+    path: '/completions',
+    body: { ...text, prompt: Array.from({ length: 50 }, () => 'Hi'), max_tokens: 100 },
+    prompt: 100,
+    completion: 5_000,
+  },
+  'many prompts with many choices': {
+    path: '/completions',
+    body: { ...text, prompt: [[1], [2], [3], [4], [5]], n: 10, max_tokens: 100 },
+    prompt: 5,
+    completion: 5_000,
+  },
+  'the address of an image': {
+    path: '/chat/completions',
+    body: { ...chat, messages: [{ role: 'user', content: [image] }], max_tokens: 1 },
+    prompt: CONTEXT_LENGTH,
+    completion: 1,
+  },
+  'the id of a file': {
+    path: '/chat/completions',
+    body: { ...chat, messages: [{ role: 'user', content: [file] }], max_tokens: 1 },
+    prompt: CONTEXT_LENGTH,
+    completion: 1,
+  },
+  'an earlier response': {
+    path: '/chat/completions',
+    body: { ...chat, previous_response_id: 'resp_1', max_tokens: 1 },
+    prompt: CONTEXT_LENGTH,
+    completion: 1,
+  },
+};
+
+describe('G-29 a balance of 1 credit and 100 calls at once', () => {
+  test.each(Object.entries(TRICKS))(
+    '%s: the overdraft is less than what one call costs',
+    async (_, { path, body, prompt, completion }) => {
+      const gateway = await opened();
+      const gate = Promise.withResolvers<void>();
+      const usage = { prompt_tokens: prompt, completion_tokens: completion };
+      gateway.upstream.answer(async () => {
+        await gate.promise;
+        return Response.json(chatAnswer({ usage }));
+      });
+      const { rawKey } = await gateway.mint({ tokensPerMinute: 2_000_000_000 });
+      const statuses: number[] = [];
+      const all = Array.from({ length: CALLS }, async () => {
+        const response = await post(`${gateway.url}${path}`, rawKey, body);
+        await response.text();
+        statuses.push(response.status);
+      });
+      await until(() => statuses.length + gateway.upstream.received.length === CALLS);
+      const admitted = gateway.upstream.received.length;
+      gate.resolve();
+      await Promise.all(all);
+      const oneCallMicro = BigInt(prompt + 4 * completion);
+      const { balanceMicro } = await gateway.credits.level();
+      expect(balanceMicro).toBe(CREDIT - BigInt(admitted) * oneCallMicro);
+      expect(balanceMicro).toBeGreaterThan(-oneCallMicro);
+      expect(admitted).toBeGreaterThan(0);
+      // Nothing was changed in the body but the model's name.
+      const sent = JSON.parse(new TextDecoder().decode(gateway.upstream.received[0]?.body));
+      expect({ ...sent, model: chat.model }).toEqual(body);
+      await gateway.close();
+    },
+    60_000,
+  );
+});
+
+describe('bodies', () => {
+  let gateway: GatewayUnderTest;
+  beforeAll(async () => {
+    gateway = await opened();
+  });
+  afterAll(() => gateway.close());
+
+  test.each([
+    [
+      'a second max_tokens',
+      '"max_tokens":100000,"max_tokens":1',
+      'max_tokens',
+      "Duplicate field 'max_tokens'.",
+    ],
+    ['a second n', '"n":100,"n":1', 'n', "Duplicate field 'n'."],
+    ['N', '"n":1,"N":100', 'n', "Write the field 'n' in lower case."],
+    ['Max_Tokens', '"Max_Tokens":100000', 'max_tokens', "Write the field 'max_tokens' in lower case."],
+    [
+      'a second include_usage',
+      '"stream_options":{"include_usage":true,"include_usage":false}',
+      'stream_options',
+      "Duplicate field 'stream_options.include_usage'.",
+    ],
+  ])('G-13 G-29 %s is a 400 that says so, and nothing is sent', async (_, members, param, message) => {
+    const { rawKey } = await gateway.mint();
+    const before = gateway.upstream.received.length;
+    const refused = await refusalOf(
+      post(
+        `${gateway.url}/chat/completions`,
+        rawKey,
+        `{"model":"svc/chat-default","messages":[],${members}}`,
+      ),
+    );
+    expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', code: null, param, message });
+    expect(gateway.upstream.received).toHaveLength(before);
+  });
+
+  test('G-12 with enforce_max_output a body without a maximum gets the alias’s, and others stay as they are', async () => {
+    await configure(gateway, { enforce_max_output: true });
+    const { rawKey } = await gateway.mint();
+    const sent = async (path: string, body: object) => {
+      await (await post(`${gateway.url}${path}`, rawKey, body)).text();
+      const { model: _, ...rest } = JSON.parse(
+        new TextDecoder().decode(gateway.upstream.received.at(-1)?.body),
+      );
+      return rest;
+    };
+    const { model: _, ...plain } = chat;
+    expect(await sent('/chat/completions', chat)).toEqual({ ...plain, max_tokens: MAX_OUTPUT });
+    expect(await sent('/chat/completions', { ...chat, max_tokens: null })).toEqual({
+      ...plain,
+      max_tokens: MAX_OUTPUT,
+    });
+    expect(await sent('/chat/completions', { ...chat, stream: true, stream_options: null })).toEqual({
+      ...plain,
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: MAX_OUTPUT,
+    });
+    const own = { ...plain, max_completion_tokens: 9 };
+    expect(await sent('/chat/completions', { ...own, model: chat.model })).toEqual(own);
+    expect(await sent('/embeddings', { model: 'svc/embed-default', input: 'a' })).toEqual({ input: 'a' });
+  });
+});
+
+async function opened(): Promise<GatewayUnderTest> {
+  const gateway = await openGateway({ balanceMicro: CREDIT });
+  await configure(gateway, {});
+  return gateway;
+}
+
+async function configure(gateway: GatewayUnderTest, more: { enforce_max_output?: boolean }): Promise<void> {
+  const bounds = { context_length: CONTEXT_LENGTH, max_output_tokens: MAX_OUTPUT, ...more };
+  await applyModelConfig(gateway.catalogue, {
+    'svc/chat-default': bounds,
+    'svc/embed-default': more,
+  });
+  const { enforce_max_output: enforced = false } = more;
+  await until(() => {
+    const alias = gateway.models.find('svc/chat-default');
+    return alias?.maxOutputTokens === MAX_OUTPUT && alias.enforceMaxOutput === enforced;
+  });
+}
