@@ -24,9 +24,9 @@ import { answerRead, type ReadParts } from './reads/listings.ts';
 export interface GatewayParts
   extends Omit<ServiceAppParts, 'answerTimeoutMs'>,
     Omit<AdmitParts, 'bodyBounds'>,
-    ReadParts,
+    Omit<ReadParts, 'abandoned'>,
     ParseParts,
-    Omit<ModelCallParts, 'unpaidEndings'> {
+    Omit<ModelCallParts, 'unpaidEndings' | 'abandoned'> {
   readonly dependencies: DependencyChecks;
   readonly clientAddress: ClientAddress;
   readonly bodyTimeoutMs: number;

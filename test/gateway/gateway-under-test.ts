@@ -18,6 +18,10 @@ import { createBillingStatuses } from '../../src/domain/credits/holds/billing-st
 import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
 import { type KeyToMint, mintKey } from '../../src/domain/keys/mint-key.ts';
+import {
+  type AbandonedStreamsParts,
+  createAbandonedStreams,
+} from '../../src/domain/limits/abandoned-streams.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
@@ -56,6 +60,7 @@ export interface GatewayOptions {
   readonly journalMaxCalls?: number;
   readonly maxAnswerBytes?: number;
   readonly tracer?: Tracer;
+  readonly abandonedStreams?: Partial<Pick<AbandonedStreamsParts, 'mode' | 'freePerHour' | 'drainMs'>>;
 }
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
@@ -81,21 +86,15 @@ export async function openGateway(options: GatewayOptions = {}) {
   const idempotency = openIdempotency({ database, clock, log, secrets }, options);
   const ownState = createInProcessState({ clock, log });
   const parsing = openParsing({ models, breakers, secrets, clock, log }, options);
+  const abandoned = await createAbandonedStreams({
+    ...{ sharedState, ownState, clock, log, ...ABANDONED_STREAMS, ...options.abandonedStreams },
+  });
   const app = createGateway({
-    clock,
-    log,
-    secrets,
-    models,
-    keys,
-    calls,
-    idempotency,
-    standings,
+    ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
-    database,
     limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
     ...parsing,
-    breakers,
     unpaidEndings: createUnpaidEndings({ clock, log }),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     idleTimeoutMs: options.idleTimeoutMs ?? 5_000,
@@ -113,13 +112,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   await credits.grant(options.balanceMicro ?? 1_000_000_000_000n);
 
   async function aimAt(alias: string, ...targets: readonly ScriptedUpstream[]): Promise<void> {
-    const wanted = targets.map(({ url }) => ({
-      baseUrl: url,
-      model: PROVIDER_MODEL,
-      apiKey: 'sk-provider',
-      weight: 1,
-    }));
-    await setAliasTargets(catalogue, alias, wanted);
+    await setAliasTargets(catalogue, alias, targets.map(targetAt));
     // By their addresses: an alias of the embedded models has a target too.
     const reached = () =>
       models
@@ -137,6 +130,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     upstream,
     aimAt,
     models,
+    abandoned,
     catalogue,
     entries,
     companyId: company.id,
@@ -150,18 +144,12 @@ export async function openGateway(options: GatewayOptions = {}) {
       return { rawKey: minted.rawKey, id: minted.key.id };
     },
     /** The rows of this key's calls, oldest first, once there are so many. */
-    async calls(keyId: string, count: number): Promise<Row[]> {
-      let rows: Row[] = [];
-      await until(async () => {
-        rows = await real.query('select * from calls where key_id = $1 order by started_at, id', [keyId]);
-        return rows.length >= count;
-      });
-      return rows;
-    },
+    calls: (keyId: string, count: number) => callsOf(real, keyId, count),
     parts: { database, sharedState, secrets, clock },
     async close(): Promise<void> {
       await listening.drain(0);
       upstream.close();
+      await abandoned.close();
       await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
       idempotency.close();
       await journal.close();
@@ -170,6 +158,21 @@ export async function openGateway(options: GatewayOptions = {}) {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+const ABANDONED_STREAMS = { mode: 'free', freePerHour: 100, drainMs: 5_000 } as const;
+
+function targetAt({ url }: ScriptedUpstream) {
+  return { baseUrl: url, model: PROVIDER_MODEL, apiKey: 'sk-provider', weight: 1 };
+}
+
+async function callsOf(database: Database, keyId: string, count: number): Promise<Row[]> {
+  let rows: Row[] = [];
+  await until(async () => {
+    rows = await database.query('select * from calls where key_id = $1 order by started_at, id', [keyId]);
+    return rows.length >= count;
+  });
+  return rows;
 }
 
 export type GatewayUnderTest = Awaited<ReturnType<typeof openGateway>>;

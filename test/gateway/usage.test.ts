@@ -25,6 +25,7 @@ const answer = {
 };
 const body = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100 };
 
+const abandoned = { look: async () => ({ limit: 100, used: 3, resetMs: 9.5, isLimited: false }) };
 const allowances = {
   requests: { limit: 600, remaining: 599, resetMs: 59_999.5 },
   tokens: { limit: 200_000, remaining: 199_000, resetMs: 60_000 },
@@ -191,7 +192,7 @@ describe('G-5 GET /usage', () => {
   }
 
   async function ask(query = '', by: ApiKey = key, state = sharedState) {
-    const parts = { database, clock, heldCredits: createHeldCredits({ sharedState: state, log }) };
+    const parts = { database, clock, abandoned, heldCredits: createHeldCredits({ sharedState: state, log }) };
     const answer = await answerUsage(parts, { key: by, allowances }, new URLSearchParams(query));
     if (answer.outcome !== 'answered') throw new Error(answer.refusal.message);
     // Over the wire, where a BigInt could not go.
@@ -228,6 +229,9 @@ describe('G-5 GET /usage', () => {
         requests_per_minute: { limit: 600, remaining: 599, reset_ms: 60_000 },
         tokens_per_minute: { limit: 200_000, remaining: 199_000, reset_ms: 60_000 },
         calls_in_flight: { limit: null },
+        abandoned_streams_per_hour: {
+          ...{ limit: 100, used: 3, remaining: 97, reset_ms: 10, one_stream_at_a_time: false },
+        },
         monthly_spending: null,
       },
     });
@@ -290,7 +294,11 @@ describe('G-5 GET /usage', () => {
     const heldCredits = createHeldCredits({ sharedState, log });
     const steered = steerStatements(database);
     const answer = (query: string) =>
-      answerUsage({ database: steered, clock, heldCredits }, { key, allowances }, new URLSearchParams(query));
+      answerUsage(
+        { database: steered, clock, abandoned, heldCredits },
+        { key, allowances },
+        new URLSearchParams(query),
+      );
     expect(await answer('from=x')).toMatchObject({ refusal: { name: 'invalidRequest', param: 'from' } });
     expect(steered.asked).toEqual([]);
     steered.failWith('unavailable');

@@ -9,6 +9,7 @@ import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/h
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createTextParser } from '../../src/domain/documents/parse-text.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
+import { createAbandonedStreams } from '../../src/domain/limits/abandoned-streams.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
@@ -51,6 +52,8 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const reader = createDocumentReader({ clock, log });
   const running = await createRunningCalls({ sharedState, log });
   const { addressRequestsPerMinute = 0, consoleOrigin } = options;
+  const streams = { mode: 'free', freePerHour: 100, drainMs: TIMEOUT_MS } as const;
+  const abandoned = await createAbandonedStreams({ ...common, ownState: sharedState, ...streams });
   const app = createGateway({
     ...common,
     ...{ models, keys, standings, breakers, calls, idempotency, upstream, reader },
@@ -63,6 +66,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
       countTokens: async (text) => Math.ceil(text.length / 4),
     }),
     unpaidEndings: createUnpaidEndings({ clock, log }),
+    abandoned,
     clientAddress: createClientAddress([]),
     idleTimeoutMs: TIMEOUT_MS,
     bodyTimeoutMs: TIMEOUT_MS,
@@ -78,6 +82,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
     url: `${listening.url}/llm/v1`,
     async close(): Promise<void> {
       await listening.drain(0);
+      await abandoned.close();
       await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
       idempotency.close();
       await Promise.all([running.close(), reader.close(), journal.close()]);

@@ -138,6 +138,7 @@ function Latest({ calls, nameOf }: { calls: readonly FailedCall[] | null; nameOf
 /** Why a call failed, for people. What is not in here is shown by its own word. */
 const REASONS: Readonly<Record<string, string>> = {
   'client-left': 'The caller hung up before the answer had ended',
+  'drained-without-usage': 'The caller hung up, and no usage came while the stream was read to its end',
   'no-usage': 'The answer came without its usage, so it is not charged',
   'upstream-broken': 'The provider broke off in the middle of its answer',
   'upstream-time-out': 'The provider was silent for too long',

@@ -25,8 +25,8 @@ interface ReservationParts {
   readonly state: SharedState;
   readonly sharedState: SharedState;
   readonly tag: string;
-  /** Null where the key has no such limit. */
-  readonly callInFlight: HeldEntry | null;
+  /** Its places among the key's calls in flight and its company's streams, where these are limited. */
+  readonly places: readonly HeldEntry[];
   readonly credits: readonly HeldEntry[];
   readonly estimate: {
     readonly name: string;
@@ -58,15 +58,14 @@ const MOST_RELEASES = HELD_MS / RELEASE_AGAIN_MS;
 
 export function createReservation(parts: ReservationParts): CallReservation {
   const { state, sharedState, tag, credits, estimate, clock, noteUnsettled, settleTogether, running } = parts;
-  let { callInFlight } = parts;
+  let { places } = parts;
   let timer: Timer | null = null;
   /** Its renewals were sent to shared state too, which was unavailable when the call began. */
   let isAlsoShared = false;
   const call: HoldingCall = {
     renewals() {
       isAlsoShared = state !== sharedState;
-      const held = callInFlight === null ? credits : [...credits, callInFlight];
-      return held.map(renewed);
+      return [...credits, ...places].map(renewed);
     },
   };
 
@@ -125,7 +124,7 @@ export function createReservation(parts: ReservationParts): CallReservation {
     }
   }
 
-  if (callInFlight !== null || credits.length > 0) {
+  if (places.length > 0 || credits.length > 0) {
     running.add(tag, call);
     renewLater(1);
   }
@@ -136,9 +135,9 @@ export function createReservation(parts: ReservationParts): CallReservation {
       const delta = (tokens ?? own) - counted;
       if (delta !== 0) once.push({ kind: 'window', name, windowStart, delta });
       estimate.onCorrected?.(delta);
-      const repeatable: Settlement[] = callInFlight === null ? [] : [released(callInFlight)];
-      // A renewal would take the place anew.
-      callInFlight = null;
+      const repeatable: Settlement[] = places.map(released);
+      // A renewal would take the places anew.
+      places = [];
       if (levels instanceof Promise) {
         void giveBackCredits(levels);
       } else {

@@ -68,19 +68,20 @@ export const MINUTE_MS = 60_000;
 export const requestsName = ({ id }: KeyLimits) => `rpm ${id}`;
 export const tokensName = ({ id }: KeyLimits) => `tpm ${id}`;
 export const inFlightName = ({ id }: KeyLimits) => `calls ${id}`;
+/** Of a company that has one stream at a time. */
+export const ONE_STREAM_NAME = 'one-stream';
 
-/** Requests, tokens, calls in flight: the order in which they refuse. */
-export function keyClaims(key: KeyLimits, callId: string, tokens: number): Claim[] {
+/** Requests, tokens, calls in flight, the one stream: the order in which they refuse. */
+export function keyClaims(key: KeyLimits, callId: string, tokens: number, isOnlyStream: boolean): Claim[] {
   const claims = [
     windowClaim(requestsName(key), key.requestsPerMinute, 1),
     // What takes no tokens is never refused for them, even where calls used more than their estimates.
     windowClaim(tokensName(key), tokens === 0 ? NO_LIMIT : key.tokensPerMinute, tokens),
   ];
   const limit = key.maxCallsInFlight;
-  if (limit !== null) {
-    const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
-    claims.push({ kind: 'held', name: inFlightName(key), limit, ...entry });
-  }
+  const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
+  if (limit !== null) claims.push({ kind: 'held', name: inFlightName(key), limit, ...entry });
+  if (isOnlyStream) claims.push({ kind: 'held', name: ONE_STREAM_NAME, limit: 1, ...entry });
   return claims;
 }
 

@@ -15,6 +15,7 @@ import {
   keyClaims,
   type LevelSteppedBack,
   MINUTE_MS,
+  ONE_STREAM_NAME,
   requestsName,
   reserveAfterReading,
   type StatePlace,
@@ -40,7 +41,7 @@ export interface KeyAllowances {
   readonly tokens: Allowance;
 }
 
-type KeyLimitName = 'requests' | 'tokens' | 'calls in flight';
+export type KeyLimitName = 'requests' | 'tokens' | 'calls in flight' | 'streams';
 
 type KeyOutcome =
   | { outcome: 'admitted'; allowances: KeyAllowances; reservation: CallReservation }
@@ -58,6 +59,8 @@ export interface Limits {
     callId: string,
     estimatedTokens: number,
     holds: readonly CreditHold[],
+    /** A stream of a company that has one at a time (abandoned-streams.ts). */
+    isOnlyStream?: boolean,
   ): Promise<KeyOutcome>;
   /** How a key stands, without counting anything. */
   look(key: KeyLimits): Promise<KeyAllowances>;
@@ -84,7 +87,7 @@ type CountAddress = (address: string) => AddressOutcome | Promise<AddressOutcome
 
 /** Where waiting for a moment may help, but nobody knows how long. */
 const SOON_MS = 1_000;
-const IN_ORDER: readonly KeyLimitName[] = ['requests', 'tokens', 'calls in flight'];
+const IN_ORDER: readonly KeyLimitName[] = ['requests', 'tokens', 'calls in flight', 'streams'];
 
 export function createLimits(parts: LimitsParts): Limits {
   const { clock, log, addressRequestsPerMinute } = parts;
@@ -99,14 +102,14 @@ export function createLimits(parts: LimitsParts): Limits {
   function reservationOf(
     key: KeyLimits,
     holds: readonly CreditHold[],
-    { state, entry, windowStart, counted, own }: Counted,
+    { state, entry, windowStart, counted, own, isOnlyStream }: Counted,
   ): CallReservation {
     const held = ({ name, amount }: { name: string; amount: number }) => ({ name, entry, amount });
     return createReservation({
       state,
       sharedState,
       tag: key.companyId,
-      callInFlight: key.maxCallsInFlight === null ? null : held({ name: inFlightName(key), amount: 1 }),
+      places: placesOf(key, entry, isOnlyStream),
       credits: holds.map(held),
       estimate: {
         name: tokensName(key),
@@ -124,12 +127,19 @@ export function createLimits(parts: LimitsParts): Limits {
 
   return {
     countAddress: createAddressCount({ place, clock, requestsPerMinute: addressRequestsPerMinute }),
-    async reserve(key, callId, estimatedTokens, holds) {
+    async reserve(key, callId, estimatedTokens, holds, isOnlyStream = false) {
       const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), key.tokensPerMinute);
-      const slot = leases?.take(key, tokens, holds) ?? null;
+      const slot = isOnlyStream ? null : (leases?.take(key, tokens, holds) ?? null);
       if (slot !== null) {
         const { entry, windowStart } = slot;
-        const counted = { state: sharedState, entry, windowStart, counted: slot.tokens, own: tokens };
+        const counted = {
+          state: sharedState,
+          entry,
+          windowStart,
+          counted: slot.tokens,
+          own: tokens,
+          isOnlyStream,
+        };
         return {
           outcome: 'admitted',
           allowances: allowancesOfSlot(key, slot),
@@ -137,7 +147,7 @@ export function createLimits(parts: LimitsParts): Limits {
         };
       }
       const tag = key.companyId;
-      const wanted = { tag, callId, holds, others: keyClaims(key, callId, tokens) };
+      const wanted = { tag, callId, holds, others: keyClaims(key, callId, tokens, isOnlyStream) };
       let reserved = await place.reserve(tag, claimsWithHolds(wanted));
       if (reserved.reservation.outcome === 'level-unknown') {
         const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
@@ -153,7 +163,7 @@ export function createLimits(parts: LimitsParts): Limits {
       if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds);
       const inHand = leases?.admitted({ key, callId, tokens, holds, reservation });
       const windowStart = reservation.standings[holds.length + 1]?.windowStart ?? 0;
-      const counted = { state, entry: callId, windowStart, counted: tokens, own: tokens };
+      const counted = { state, entry: callId, windowStart, counted: tokens, own: tokens, isOnlyStream };
       return {
         outcome: 'admitted',
         allowances: allowancesOf(key, reservation, holds.length, inHand),
@@ -285,6 +295,16 @@ interface Counted {
   readonly windowStart: number;
   readonly counted: number;
   readonly own: number;
+  readonly isOnlyStream: boolean;
+}
+
+const NO_PLACES: readonly { readonly name: string; readonly entry: string; readonly amount: number }[] = [];
+
+function placesOf(key: KeyLimits, entry: string, isOnlyStream: boolean) {
+  const place = { name: inFlightName(key), entry, amount: 1 };
+  if (!isOnlyStream) return key.maxCallsInFlight === null ? NO_PLACES : [place];
+  const stream = { name: ONE_STREAM_NAME, entry, amount: 1 };
+  return key.maxCallsInFlight === null ? [stream] : [place, stream];
 }
 
 function allowancesOfSlot(key: KeyLimits, { requestsUsed, tokensUsed, resetMs }: Slot): KeyAllowances {
@@ -303,7 +323,9 @@ function refusedBy(key: KeyLimits, reservation: Reservation, holds: readonly Cre
     const level = reservation.standings[reservation.refusedBy]?.limit ?? 0;
     return { outcome: 'not-payable', hold, level, allowances };
   }
-  const by = IN_ORDER[reservation.refusedBy - holds.length] ?? 'requests';
+  const place = reservation.refusedBy - holds.length;
+  // Without a limit of calls in flight the stream is in its place.
+  const by = IN_ORDER[place === 2 && key.maxCallsInFlight === null ? 3 : place] ?? 'requests';
   return { outcome: 'refused', by, retryAfterMs: reservation.retryAfterMs ?? SOON_MS, allowances };
 }
 

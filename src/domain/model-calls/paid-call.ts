@@ -49,6 +49,9 @@ export interface CallEnding {
   readonly estimatedTokens?: number;
 }
 
+/** The reason of a call whose client left before its end. */
+export const CLIENT_LEFT = 'client-left';
+
 /** What came of a call whose answer was read whole. */
 export interface CallUsage {
   /** Null where nothing is to be paid. */
@@ -146,11 +149,12 @@ export function recordOf(
 
 /**
  * The tokens that a call counts against its key's limit in the place of the estimate: those it used; where it reached a
- * model that reported none, the estimate stays (null, G-31); where no model ran, none.
+ * model that reported none, or the client left before it answered, the estimate stays (null, G-31); where no model ran,
+ * none.
  */
-export function tokensToCount({ tokens, firstByteMs }: CallEnding): number | null {
+export function tokensToCount({ tokens, firstByteMs, reason }: CallEnding): number | null {
   if (tokens !== null) return totalTokens(tokens);
-  return firstByteMs === null ? 0 : null;
+  return firstByteMs === null && reason !== CLIENT_LEFT ? 0 : null;
 }
 
 /**

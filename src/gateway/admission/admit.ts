@@ -6,9 +6,10 @@ import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
+import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import { estimateUsage } from '../../domain/limits/claims.ts';
-import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
+import type { KeyAllowances, KeyLimitName, Limits } from '../../domain/limits/limits.ts';
 import {
   type CallSize,
   holdsFor,
@@ -39,6 +40,7 @@ export interface AdmitParts {
   readonly limits: Limits;
   readonly standings: BillingStatuses;
   readonly holds: CreditHolds;
+  readonly abandoned: AbandonedStreams;
   readonly calls: Pick<CallBook, 'hasRoom'>;
   readonly idempotency: IdempotentCalls;
   readonly secrets: Secrets;
@@ -184,7 +186,8 @@ async function admitPaidCall(
   );
   const payer = payerOf(key, startedAtMs);
   const holds = holdsFor(parts.holds, payer, alias, usageToHold(alias, size));
-  const limited = await parts.limits.reserve(key, id, estimatedTokens, holds);
+  const isOnlyStream = fields.stream && parts.abandoned.isLimited(key.companyId);
+  const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, isOnlyStream);
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known);
   const { allowances, reservation } = limited;
   const claim = asked === null ? null : { ...asked, callId: id };
@@ -322,11 +325,19 @@ function refuseByLimit(
     }
     case 'refused': {
       const { by, retryAfterMs, allowances } = limited;
-      const message = `This key is over its limit of ${by}${by === 'calls in flight' ? '' : ' a minute'}. Back off and try again.`;
+      const message = limitMessage(by);
       return refuse({ name: 'rateLimited', message, retryAfterMs }, { ...known, allowances });
     }
   }
 }
+
+function limitMessage(by: KeyLimitName): string {
+  if (by === 'streams') return ONE_STREAM;
+  return `This key is over its limit of ${by}${by === 'calls in flight' ? '' : ' a minute'}. Back off and try again.`;
+}
+
+const ONE_STREAM =
+  'Streams of your company were left before their usage arrived, too often: for an hour it has one stream at a time. Read streams to their end, or call without stream.';
 
 function payerOf(key: ApiKey, startedAtMs: number): Payer {
   const { id: keyId, companyId, monthlySpendingLimitMicro: monthlyLimitMicro } = key;

@@ -2,6 +2,7 @@ import type { AnswerToKeep, IdempotentCalls } from '../../domain/calls/idempoten
 import { elapsedMs, type FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
 import type { CallBook, Settled } from '../../domain/calls/settlement/settle-call.ts';
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
+import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -28,6 +29,7 @@ export interface EndParts {
 /** What answering a call needs besides. */
 export interface AnswerParts extends EndParts {
   readonly unpaidEndings: UnpaidEndings;
+  readonly abandoned: AbandonedStreams;
   /** Between two chunks of an answer. */
   readonly idleTimeoutMs: number;
 }

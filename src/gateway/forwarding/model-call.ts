@@ -41,7 +41,7 @@ export async function answerModelCall(
   context.clientSignal.addEventListener('abort', onClientLeft, { once: true });
   const end = createEnd(parts, call, context);
   try {
-    return await answerForwarded(parts, call, context, end, upstreamAbort);
+    return await answerForwarded(parts, call, context, end, { upstreamAbort, onClientLeft });
   } catch (error) {
     // Nobody foresaw this. What the call holds is given back all the same.
     upstreamAbort.abort();
@@ -50,12 +50,17 @@ export async function answerModelCall(
   }
 }
 
+interface Aborting {
+  readonly upstreamAbort: AbortController;
+  readonly onClientLeft: () => void;
+}
+
 async function answerForwarded(
   parts: ModelCallParts,
   call: AdmittedModelCall,
   context: ModelCallContext,
   end: EndCall,
-  upstreamAbort: AbortController,
+  { upstreamAbort, onClientLeft }: Aborting,
 ): Promise<Response> {
   const tried = await forward(parts, call, context, upstreamAbort.signal);
   switch (tried.outcome) {
@@ -81,7 +86,10 @@ async function answerForwarded(
       }
       const answering = { parts, call, context, target, answer, end, firstByteMs, upstreamAbort };
       const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
-      return isStream ? answerStream(answering) : await answerWhole(answering);
+      if (!isStream) return await answerWhole(answering);
+      // From here on the stream decides whether the upstream is read on.
+      context.clientSignal.removeEventListener('abort', onClientLeft);
+      return answerStream(answering);
     }
   }
 }

@@ -8,6 +8,7 @@ import {
 import { type HeldCredits, readKeyMonth } from '../../domain/credits/holds/holds.ts';
 import { creditsAsNumber, readLevel } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
+import type { AbandonedCount, AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { Allowance, KeyAllowances } from '../../domain/limits/limits.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { DatabaseFailure, Statements } from '../../ports/database.ts';
@@ -17,6 +18,7 @@ export interface UsageParts {
   readonly database: Statements;
   readonly clock: Clock;
   readonly heldCredits: HeldCredits;
+  readonly abandoned: Pick<AbandonedStreams, 'look'>;
 }
 
 /** Whose usage is asked for, and how its limits stand. */
@@ -49,18 +51,19 @@ export async function answerUsage(
 }
 
 async function usageBody(
-  { database, clock, heldCredits }: UsageParts,
+  { database, clock, heldCredits, abandoned }: UsageParts,
   { key, allowances }: UsageAsker,
   { from, to, groupBy }: UsageParameters,
 ) {
   const month = monthOf(clock.now());
   const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro } = key;
   const by: UsageDimension[][] = [[], ['model'], ['day'], ...(groupBy === null ? [] : [[...groupBy]])];
-  const [{ groups }, level, held, spentMicro] = await Promise.all([
+  const [{ groups }, level, held, spentMicro, left] = await Promise.all([
     usageReport(database, { companyId, keyId, from, to, by }),
     readLevel(database, companyId),
     heldCredits(companyId),
     limitMicro === null ? 0n : readKeyMonth(database, keyId, month.firstDay),
+    abandoned.look(key),
   ]);
   const [totals = [], byModel = [], byDay = [], grouped = []] = groups;
   return {
@@ -78,6 +81,7 @@ async function usageBody(
       requests_per_minute: shownAllowance(allowances.requests),
       tokens_per_minute: shownAllowance(allowances.tokens),
       calls_in_flight: { limit: key.maxCallsInFlight },
+      abandoned_streams_per_hour: shownAbandoned(left),
       monthly_spending: limitMicro === null ? null : spendingOf(limitMicro, spentMicro, month.resetsAt),
     },
   };
@@ -101,6 +105,12 @@ function namesOf({ model, day, keyId }: UsageGroup, groupBy: readonly UsageDimen
 
 function shownAllowance({ limit, remaining, resetMs }: Allowance) {
   return { limit, remaining, reset_ms: Math.ceil(resetMs) };
+}
+
+/** Streams that the key left before their usage: those past the limit are read to their end and billed. */
+function shownAbandoned({ limit, used, resetMs, isLimited }: AbandonedCount) {
+  const remaining = Math.max(0, limit - used);
+  return { limit, used, remaining, reset_ms: Math.ceil(resetMs), one_stream_at_a_time: isLimited };
 }
 
 function spendingOf(limitMicro: bigint, spentMicro: bigint, resetsAt: string) {

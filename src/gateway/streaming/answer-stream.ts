@@ -1,4 +1,5 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
+import { CLIENT_LEFT } from '../../domain/model-calls/paid-call.ts';
 import { readWithin } from '../../http/read-body.ts';
 import { refusalEnvelope } from '../admission/refusals.ts';
 import { type Answering, failure } from '../forwarding/end-call.ts';
@@ -11,6 +12,10 @@ const MOST_EVENT_BYTES = 16 * 1024 * 1024;
 /** What may still come after [DONE]: usage, from some. */
 const DONE_GRACE_MS = 1_000;
 
+/** The reasons of streams that were read on after their client had left: billed, and not. */
+const DRAINED = 'drained';
+const DRAINED_WITHOUT_USAGE = 'drained-without-usage';
+
 const BROKEN_MESSAGE = 'The model broke the answer off. What came before is incomplete; try again.';
 
 /**
@@ -18,7 +23,8 @@ const BROKEN_MESSAGE = 'The model broke the answer off. What came before is inco
  * as fast as the client reads. How it may end:
  *   with the upstream's end        succeeded, or failed and free where it told no usage (G-30, G-31)
  *   broken by the upstream         failed and free; one event with the envelope, no [DONE] (G-38)
- *   left by the client             the upstream is aborted; succeeded if usage had come, else failed and free
+ *   left by the client             succeeded if usage had come; else the upstream is aborted and the call is failed and
+ *                                  free, or the upstream is read on for its usage (domain/limits/abandoned-streams.ts)
  */
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
@@ -26,6 +32,9 @@ export function answerStream(answering: Answering): Response {
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   const reader = answer.body.getReader();
   let isDone = false;
+  let isEnding = false;
+  let pending: ReturnType<typeof readWithin> | null = null;
+  let leaving: Promise<void> | null = null;
 
   function ending(withoutUsage: string) {
     const tokens = tap.usage();
@@ -53,15 +62,70 @@ export function answerStream(answering: Answering): Response {
     controller.enqueue(bytes);
   }
 
-  async function leave(): Promise<void> {
+  function abortUpstream(): void {
     upstreamAbort.abort();
     reader.cancel().catch(() => {});
-    await end(ending('client-left'));
+  }
+
+  /** However many ways tell of it, the client leaves once, and not after the stream has ended. */
+  function leave(): Promise<void> {
+    if (!isEnding) leaving ??= leaveOnce();
+    return leaving ?? Promise.resolve();
+  }
+
+  async function leaveOnce(): Promise<void> {
+    const isPaid = tap.usage() !== null;
+    // Where it cannot be counted it is free, as the documents say.
+    const fate = isPaid ? 'free' : await parts.abandoned.left(call.key).catch(() => 'free' as const);
+    if (fate === 'free') {
+      abortUpstream();
+      await end(ending(CLIENT_LEFT));
+      return;
+    }
+    const drain = drainUpstream();
+    parts.abandoned.track(drain, abortUpstream);
+    await drain;
+  }
+
+  /** The call keeps its hold and its place in flight meanwhile. */
+  async function drainUpstream(): Promise<void> {
+    const isWhole = await readToEnd(parts.clock.now() + parts.abandoned.drainMs);
+    abortUpstream();
+    const isBilled = isWhole && tap.usage() !== null;
+    const free = failure(DRAINED_WITHOUT_USAGE, answer.status, target.id, firstByteMs);
+    await end(isBilled ? { ...ending(CLIENT_LEFT), reason: DRAINED } : { ...free, estimatedTokens: lost() });
+    await parts.abandoned.drained(call.key, isBilled).catch(() => {});
+  }
+
+  /** False where the upstream broke the stream. What it told before the deadline counts. */
+  async function readToEnd(deadlineMs: number): Promise<boolean> {
+    // A read that was under way when the client left: its chunk belongs to the stream.
+    let next = pending === null ? await nextUntil(deadlineMs) : await pending;
+    for (; next !== 'idle' && next !== 'broken' && !next.done; next = await nextUntil(deadlineMs)) {
+      const passed = tap.push(next.value);
+      isDone = passed.done;
+      if (passed.bytes !== null) gathering?.push(passed.bytes);
+      if (passed.broken !== null) return false;
+    }
+    const { bytes, doneBytes, broken } = tap.end();
+    if (bytes !== null) gathering?.push(bytes);
+    if (doneBytes !== null) gathering?.push(doneBytes);
+    return broken === null || broken === 'cut-off';
+  }
+
+  async function nextUntil(deadlineMs: number): ReturnType<typeof readWithin> {
+    const leftMs = deadlineMs - parts.clock.now();
+    if (leftMs <= 0) return 'idle';
+    return await readWithin(
+      reader,
+      Math.min(leftMs, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs),
+      parts.clock,
+    );
   }
 
   async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
-    upstreamAbort.abort();
-    reader.cancel().catch(() => {});
+    isEnding = true;
+    abortUpstream();
     await end({ ...failure(reason, answer.status, target.id, firstByteMs), estimatedTokens: lost() });
     controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable', message: BROKEN_MESSAGE })));
     controller.close();
@@ -69,12 +133,12 @@ export function answerStream(answering: Answering): Response {
 
   /** It has said [DONE] and then kept its connection, or dropped it: the answer is whole all the same. */
   async function finishWithoutUpstream(controller: ReadableStreamDefaultController): Promise<void> {
-    upstreamAbort.abort();
-    reader.cancel().catch(() => {});
+    abortUpstream();
     await finish(controller);
   }
 
   async function finish(controller: ReadableStreamDefaultController): Promise<void> {
+    isEnding = true;
     const { bytes, doneBytes, broken } = tap.end();
     if (bytes !== null) pass(controller, bytes);
     if (broken !== null) return await breakOff(controller, `upstream-${broken}`);
@@ -100,7 +164,7 @@ export function answerStream(answering: Answering): Response {
           throw error;
         }
       },
-      cancel: leave,
+      cancel: () => void leave(),
     },
     { highWaterMark: 0 },
   );
@@ -108,8 +172,10 @@ export function answerStream(answering: Answering): Response {
   /** Reads until something may pass. */
   async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
     for (;;) {
-      const next = await readWithin(reader, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs, parts.clock);
-      if (context.clientSignal.aborted) return await leave();
+      pending = readWithin(reader, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs, parts.clock);
+      const next = await pending;
+      if (leaving !== null || context.clientSignal.aborted) return await leave();
+      pending = null;
       if (isDone && (next === 'idle' || next === 'broken')) return await finishWithoutUpstream(controller);
       if (next === 'idle' || next === 'broken') return await breakOff(controller, `upstream-${next}`);
       if (next.done) return await finish(controller);

@@ -60,6 +60,8 @@ export interface Configuration {
     readonly privateNetworks: readonly string[] | 'all';
   };
   readonly breakers: { failures: number; cooldownMs: number };
+  /** What becomes of streams whose clients leave before their usage has come. */
+  readonly abandonedStreams: { mode: 'free' | 'drain'; freePerHour: number; drainMs: number };
   /** What a POSTPAID company pays for a credit, and within how many days. */
   readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
   readonly bodyTimeoutMs: number;
@@ -209,6 +211,14 @@ function readText(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
+function abandonedStreamsIn(values: SettingValues): Configuration['abandonedStreams'] {
+  return {
+    mode: values.ABANDONED_STREAMS,
+    freePerHour: values.ABANDONED_STREAMS_FREE_PER_HOUR,
+    drainMs: values.ABANDONED_STREAMS_DRAIN_SECONDS * 1_000,
+  };
+}
+
 /** The settings, by what they are for. */
 function assemble(
   role: Role,
@@ -261,6 +271,7 @@ function assemble(
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
     trustedProxies: values.TRUSTED_PROXIES,
     upstream: upstreamOf(values, isProduction),
+    abandonedStreams: abandonedStreamsIn(values),
     breakers: {
       failures: values.BREAKER_FAILURES,
       cooldownMs: values.BREAKER_COOLDOWN_SECONDS * 1_000,

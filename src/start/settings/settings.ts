@@ -174,6 +174,23 @@ export const SETTINGS = {
     0,
     'The part of each limit, in percent, that a process grants while Redis is away and it limits by itself. 0 is 100 divided by GATEWAY_PROCESSES.',
   ),
+  ABANDONED_STREAMS: oneOf(
+    ['free', 'drain'],
+    'free',
+    'What becomes of a stream whose client leaves before its usage has come: `free` aborts it and charges nothing, up to ABANDONED_STREAMS_FREE_PER_HOUR; `drain` reads on for its usage and charges it.',
+  ),
+  ABANDONED_STREAMS_FREE_PER_HOUR: whole(
+    0,
+    1_000_000,
+    100,
+    'Streams an hour that a key, and ten times as many that a company, may abandon for free. Further ones are drained.',
+  ),
+  ABANDONED_STREAMS_DRAIN_SECONDS: whole(
+    1,
+    3_600,
+    60,
+    'How long at most an abandoned stream is read on for its usage.',
+  ),
   TRUSTED_PROXIES: networks(
     'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
   ),

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { openSqliteJournal } from '../../adapters/journal/sqlite-journal.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createOtlpTracer } from '../../adapters/tracer/otlp.ts';
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import { type CallBook, createCallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
+import { type AbandonedStreams, createAbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import { gatewayDocument } from '../../gateway/api-docs.ts';
 import { type CallMeters, createCallMeters, withMeters } from '../../gateway/call-telemetry.ts';
 import { createUnpaidEndings } from '../../gateway/forwarding/end-call.ts';
@@ -68,6 +70,12 @@ async function openGatewayParts(
   const { maxAnswerBytes, keepMs } = configuration.idempotency;
   const idempotency = createIdempotentCalls({ database, clock, log, cipher, maxAnswerBytes, keepMs });
   opening.whenClosing('idempotent calls', async () => idempotency.close());
+  const ownState = createInProcessState({ clock, log });
+  const abandoned = await createAbandonedStreams({
+    ...{ sharedState, ownState, clock, log, ...configuration.abandonedStreams },
+  });
+  // Opened after the call book, so that what is still drained at a stop is ended before that closes.
+  opening.whenClosing('abandoned streams', abandoned.close);
   const running = await createRunningCalls({ sharedState, log });
   opening.whenClosing('running tool calls', running.close);
   return {
@@ -83,6 +91,7 @@ async function openGatewayParts(
     heldCredits: createHeldCredits({ sharedState, log }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),
+    abandoned,
     clientAddress: createClientAddress(configuration.trustedProxies),
     idleTimeoutMs: configuration.upstream.idleTimeoutMs,
     bodyTimeoutMs: configuration.bodyTimeoutMs,
@@ -91,8 +100,33 @@ async function openGatewayParts(
   };
 }
 
+interface OwnMeasured {
+  readonly meters: CallMeters;
+  readonly calls: CallBook;
+  readonly abandoned: AbandonedStreams;
+}
+
+function abandonedMetrics(abandoned: AbandonedStreams): readonly Metric[] {
+  const { free, billed, unbilled, limited } = abandoned.counts();
+  const streams = Object.entries({ free, billed, unbilled });
+  return [
+    {
+      name: 'turnpike_abandoned_streams_total',
+      help: 'Streams whose client left before their usage: free, drained and billed, drained without usage.',
+      type: 'counter',
+      samples: streams.map(([handling, value]) => ({ labels: { handling }, value })),
+    },
+    {
+      name: 'turnpike_one_stream_companies',
+      help: 'Companies that have one stream at a time because drained streams ended without usage.',
+      type: 'gauge',
+      samples: [{ value: limited }],
+    },
+  ];
+}
+
 async function ownMetrics(
-  { meters, calls }: { readonly meters: CallMeters; readonly calls: CallBook },
+  { meters, calls, abandoned }: OwnMeasured,
   { limits }: Pick<ModelParts, 'limits'>,
   dependencies: DependencyChecks,
 ): Promise<readonly Metric[]> {
@@ -102,6 +136,7 @@ async function ownMetrics(
   };
   return [
     ...meters.metrics(),
+    ...abandonedMetrics(abandoned),
     gauge(
       'turnpike_limits_alone',
       '1 while Redis is away and this process limits by itself.',

@@ -1,0 +1,199 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { until } from '../doubles/until.ts';
+import {
+  type GatewayOptions,
+  type GatewayUnderTest,
+  openGateway,
+  post,
+  refusalOf,
+} from './gateway-under-test.ts';
+import { chatAnswer, chunk, done, openStream, streamOf, usageChunk } from './scripted-upstream.ts';
+
+const body = { model: 'svc/chat-default', messages: [], stream: true, max_tokens: 100 };
+/** 5 prompt tokens at 1, 2 cached at 0.5, 5 completion tokens at 4. */
+const COST_MICRO = 26n;
+
+let gateway: GatewayUnderTest;
+afterEach(() => gateway.close());
+
+async function open(abandonedStreams: NonNullable<GatewayOptions['abandonedStreams']>) {
+  gateway = await openGateway({ abandonedStreams });
+  return gateway;
+}
+
+const send = (rawKey: string, changes = {}, init: RequestInit = {}) =>
+  post(`${gateway.url}/chat/completions`, rawKey, { ...body, ...changes }, init);
+
+/** A stream whose client has read its first event. */
+async function begun(rawKey: string) {
+  const stream = openStream();
+  gateway.upstream.answer(() => stream.response);
+  stream.send(chunk('first '));
+  const stop = new AbortController();
+  const response = await send(rawKey, {}, { signal: stop.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read();
+  const left = { isAborted: false };
+  void stream.left.then(() => {
+    left.isAborted = true;
+  });
+  const leave = async () => {
+    stop.abort();
+    await reader.cancel().catch(() => {});
+  };
+  return { stream, leave, left };
+}
+
+/** Leaves, lets the gateway notice, then ends the stream with its usage. */
+async function abandoned(rawKey: string): Promise<void> {
+  const { stream, leave, left } = await begun(rawKey);
+  const before = gateway.abandoned.counts();
+  await leave();
+  const isNoted = () => left.isAborted || gateway.abandoned.draining() > 0;
+  await until(isNoted);
+  if (left.isAborted) return;
+  stream.send(chunk('more') + usageChunk + done);
+  stream.end();
+  await until(() => gateway.abandoned.counts().billed > before.billed);
+}
+
+const reasons = async (keyId: string, count: number) =>
+  (await gateway.calls(keyId, count)).map(({ outcome, reason }) => `${outcome} ${reason}`);
+const balance = async () => (await gateway.credits.level()).balanceMicro;
+
+describe('G-31 ABANDONED_STREAMS=drain', () => {
+  test('the upstream is read on for its usage and billed, and meanwhile the call keeps its hold and its place', async () => {
+    await open({ mode: 'drain' });
+    const { rawKey, id } = await gateway.mint({ maxCallsInFlight: 1 });
+    const before = await balance();
+    const { stream, leave, left } = await begun(rawKey);
+    const held = await gateway.credits.held();
+    await leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    expect(await gateway.credits.held()).toBe(held);
+    const refused = await refusalOf(send(rawKey));
+    expect(refused).toMatchObject({ status: 429 });
+    expect(refused.message).toContain('calls in flight');
+    stream.send(chunk('more'));
+    stream.send(usageChunk + done);
+    stream.end();
+    const rows = await gateway.calls(id, 2);
+    expect(rows.find(({ outcome }) => outcome !== 'REFUSED')).toMatchObject({
+      ...{ outcome: 'SUCCEEDED', reason: 'drained', prompt_tokens: 7n, charge_micro: COST_MICRO },
+    });
+    expect(left.isAborted).toBe(false);
+    await until(async () => (await gateway.credits.held()) === 0);
+    expect(await balance()).toBe(before - COST_MICRO);
+  });
+
+  test('it is bounded in time; without usage by then the call is failed and free', async () => {
+    await open({ mode: 'drain', drainMs: 50 });
+    const { rawKey, id } = await gateway.mint();
+    const before = await balance();
+    const { stream, leave } = await begun(rawKey);
+    await leave();
+    await stream.left;
+    const [row] = await gateway.calls(id, 1);
+    expect(row).toMatchObject({ outcome: 'FAILED', reason: 'drained-without-usage', charge_micro: 0n });
+    expect(Number(row?.estimated_tokens)).toBeGreaterThan(0);
+    expect(await balance()).toBe(before);
+    // Within what is free nobody is slowed down for it.
+    expect(gateway.abandoned.isLimited(gateway.companyId)).toBe(false);
+  });
+
+  test('an upstream that breaks the stream is free, as without a client', async () => {
+    await open({ mode: 'drain' });
+    const { rawKey, id } = await gateway.mint();
+    const { stream, leave } = await begun(rawKey);
+    await leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    stream.send(`${usageChunk}data: {"error":{"message":"overloaded"}}\n\n`);
+    expect(await reasons(id, 1)).toEqual(['FAILED drained-without-usage']);
+  });
+
+  test('a process that stops ends what it drains', async () => {
+    await open({ mode: 'drain' });
+    const { rawKey, id } = await gateway.mint();
+    const { stream, leave } = await begun(rawKey);
+    await leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    await gateway.abandoned.close();
+    await stream.left;
+    expect(await reasons(id, 1)).toEqual(['FAILED drained-without-usage']);
+  });
+});
+
+describe('G-31 ABANDONED_STREAMS=free', () => {
+  test('so many an hour are free for a key, further ones are drained and billed; usage and metrics show it', async () => {
+    await open({ mode: 'free', freePerHour: 2 });
+    const { rawKey, id } = await gateway.mint();
+    const before = await balance();
+    for (let n = 0; n < 4; n += 1) await abandoned(rawKey);
+    expect(await reasons(id, 4)).toEqual([
+      'FAILED client-left',
+      'FAILED client-left',
+      'SUCCEEDED drained',
+      'SUCCEEDED drained',
+    ]);
+    expect(await balance()).toBe(before - 2n * COST_MICRO);
+    expect(gateway.abandoned.counts()).toMatchObject({ free: 2, billed: 2, unbilled: 0, limited: 0 });
+    const usage = await fetch(`${gateway.url}/usage`, { headers: { authorization: `Bearer ${rawKey}` } });
+    const { limits } = (await usage.json()) as { limits: Record<string, unknown> };
+    expect(limits.abandoned_streams_per_hour).toMatchObject({
+      ...{ limit: 2, used: 2, remaining: 0, one_stream_at_a_time: false },
+    });
+    const alerts = gateway.entries.filter(({ message }) => message.includes('keep being abandoned'));
+    expect(alerts.map(({ context }) => context.keyId)).toEqual([id, id]);
+  });
+
+  test('a company has ten times as many, over however many keys', async () => {
+    await open({ mode: 'free', freePerHour: 1 });
+    for (let n = 0; n < 10; n += 1) await abandoned((await gateway.mint()).rawKey);
+    expect(gateway.abandoned.counts()).toMatchObject({ free: 10, billed: 0 });
+    const eleventh = await gateway.mint();
+    await abandoned(eleventh.rawKey);
+    expect(await reasons(eleventh.id, 1)).toEqual(['SUCCEEDED drained']);
+  });
+
+  test('a drain that ends without usage limits the company to one stream at a time; whole answers pass', async () => {
+    await open({ mode: 'free', freePerHour: 0 });
+    const { rawKey } = await gateway.mint();
+    const unbilled = await begun(rawKey);
+    await unbilled.leave();
+    await until(() => gateway.abandoned.draining() === 1);
+    unbilled.stream.end();
+    await until(() => gateway.abandoned.isLimited(gateway.companyId));
+
+    const only = await begun((await gateway.mint()).rawKey);
+    const refused = await refusalOf(send(rawKey));
+    expect(refused).toMatchObject({ status: 429, type: 'rate_limit_error' });
+    expect(refused.message).toContain('one stream at a time');
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    expect((await send(rawKey, { stream: false })).status).toBe(200);
+
+    only.stream.send(usageChunk + done);
+    only.stream.end();
+    gateway.upstream.answer(() => streamOf(chunk('a') + usageChunk + done));
+    await until(async () => {
+      const response = await send(rawKey);
+      await response.text();
+      return response.status === 200;
+    });
+    await only.leave();
+  });
+});
+
+test('G-31 G-40 reserved tokens stay counted when the client leaves before the first byte', async () => {
+  await open({});
+  const { rawKey, id } = await gateway.mint({ tokensPerMinute: 1_000 });
+  const never = Promise.withResolvers<Response>();
+  gateway.upstream.answer(() => never.promise);
+  const stop = new AbortController();
+  const running = send(rawKey, { max_tokens: 900 }, { signal: stop.signal }).catch(() => null);
+  await until(() => gateway.upstream.received.length === 1);
+  stop.abort();
+  await running;
+  expect(await reasons(id, 1)).toEqual(['FAILED client-left']);
+  expect((await refusalOf(send(rawKey, { max_tokens: 900 }))).status).toBe(429);
+  never.resolve(new Response(null));
+});
