@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { BALANCE_LEVEL } from '../../src/domain/credits/ledger/credit-account.ts';
+import { BALANCE_LEVEL, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { refundStep } from '../../src/domain/payments/effects/charge-refunded.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
@@ -108,6 +108,13 @@ describe('a refund of a purchase', () => {
         },
       ]);
     await payments.receive(paid);
+    // As a gateway that has read the level from the database stores it.
+    const { balanceMicro, version } = (await readLevel(database, company.id)) ?? {
+      balanceMicro: 0n,
+      version: 0n,
+    };
+    const read = { value: Number(balanceMicro), version: Number(version), ttlMs: 60_000, replaces: null };
+    await payments.sharedState.settle(company.id, [{ kind: 'level', name: BALANCE_LEVEL, ...read }]);
     await payments.receive(refundOf(company, purchase, 900));
     expect(await claim(Number(101n * CREDIT))).toMatchObject({ outcome: 'refused' });
     expect(await claim(Number(100n * CREDIT))).toMatchObject({ outcome: 'reserved' });
