@@ -74,6 +74,9 @@ describe('a company’s credits', () => {
   test('P-19 an adjustment is known to the gateways when it is answered, and only what was committed', async () => {
     const { companyId } = await admin();
     const { superAdmin } = backend.people;
+    // As a gateway that has read the level from the database stores it.
+    const level = { kind: 'level', name: BALANCE_LEVEL, value: 0, version: 0, ttlMs: 60_000 } as const;
+    await backend.parts.sharedState.settle(companyId, [{ ...level, replaces: null }]);
     await superAdmin.ask(ADJUST, { companyId, credits: 2, key: `level ${companyId}` });
     const limit = { level: BALANCE_LEVEL, maxAgeMs: 60_000 };
     const look = { kind: 'held', name: BALANCE_LEVEL, entry: 'x', amount: 1, ttlMs: 1_000 } as const;
