@@ -1,0 +1,52 @@
+import { expect, test } from 'bun:test';
+import { openGateway, post } from '../gateway/gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const gateway = useResource(() => openGateway({ idleTimeoutMs: 300, firstByteTimeoutMs: 300 }));
+const chat = (rawKey: string, stream: boolean) =>
+  post(`${gateway.url}/chat/completions`, rawKey, { model: 'svc/chat-default', messages: [], stream });
+
+/** Bytes without end, as fast as they are taken. */
+function endless(piece: string) {
+  const sent = { bytes: 0 };
+  const bytes = new TextEncoder().encode(piece);
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      sent.bytes += bytes.length;
+      controller.enqueue(bytes);
+    },
+  });
+  return { sent, body };
+}
+
+test('a whole answer without end, and an event without end, are cut at their bound and the memory is given back', async () => {
+  const { rawKey } = await gateway.mint();
+  const before = process.memoryUsage.rss();
+  for (const stream of [false, true]) {
+    const { body, sent } = endless('x'.repeat(64 * 1024));
+    const type = stream ? 'text/event-stream' : 'application/json';
+    gateway.upstream.answer(() => new Response(body, { headers: { 'content-type': type } }));
+    const answer = await chat(rawKey, stream);
+    await answer.arrayBuffer().catch(() => null);
+    if (!stream) expect(answer.status).toBe(503);
+    expect(sent.bytes).toBeLessThan(1024 * 1024 * 1024);
+  }
+  Bun.gc(true);
+  expect(process.memoryUsage.rss() - before).toBeLessThan(400 * 1024 * 1024);
+});
+
+test('a provider that is silent, before its first byte or in the middle of a stream, is left', async () => {
+  const { rawKey } = await gateway.mint();
+  const hangs = Promise.withResolvers<Response>();
+  gateway.upstream.answer(() => hangs.promise);
+  expect((await chat(rawKey, false)).status).toBe(503);
+  hangs.resolve(new Response());
+  const silent = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode('data: {"choices":[]}\n\n')),
+  });
+  gateway.upstream.answer(() => new Response(silent, { headers: { 'content-type': 'text/event-stream' } }));
+  const answer = await chat(rawKey, true);
+  await answer.text().catch(() => null);
+  // The gateway closes the connection; without that this waits until the test's time is over.
+  await gateway.upstream.received.at(-1)?.closed;
+});

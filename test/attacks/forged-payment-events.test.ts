@@ -1,0 +1,80 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { createEventVerifier } from '../../src/adapters/payment-provider/stripe/verify-event.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { addPaymentWebhook } from '../../src/backend/payment-webhook.ts';
+import { createServiceApp } from '../../src/http/service-app.ts';
+import {
+  CREDIT,
+  makeCompany,
+  makePurchase,
+  openPayments,
+  type PaymentsUnderTest,
+} from '../payments/payments-under-test.ts';
+import { paidSession } from '../payments/purchase-facts.ts';
+import { RECORDED_AT } from '../payments/recorded-events.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+
+const SECRET = 'whsec_under_attack';
+const database = useMemoryDatabase();
+let payments: PaymentsUnderTest;
+let post: (body: string, signature: string) => Promise<Response>;
+
+beforeAll(() => {
+  payments = openPayments(database);
+  const { clock, log } = payments;
+  const bounds = { maxBodyBytes: 8 * 1024 * 1024, answerTimeoutMs: 60_000 };
+  const app = createServiceApp({ clock, log, secrets: createSystemSecrets(), ...bounds });
+  const verifyEvent = createEventVerifier({ secrets: [SECRET], clock });
+  addPaymentWebhook(app, { paymentEvents: payments.events, provider: { verifyEvent }, clock, log });
+  post = async (body, signature) =>
+    await app.request('/payments/webhook', {
+      method: 'POST',
+      body,
+      headers: { 'stripe-signature': signature },
+    });
+});
+
+function hash(body: string, { secret = SECRET, at = RECORDED_AT as number | string } = {}): string {
+  return new Bun.CryptoHasher('sha256', secret).update(`${at}.${body}`).digest('hex');
+}
+
+test('P-3 an event that somebody else signed, altered, aged or predated brings no credit', async () => {
+  const company = await makeCompany(database);
+  const event = paidSession(company, await makePurchase(database, company.id));
+  const body = JSON.stringify(event.payload);
+  const right = hash(body);
+  const t = RECORDED_AT;
+  const forged: [string, string][] = [
+    [body, ''],
+    [body, `t=${t}`],
+    [body, `v1=${right}`],
+    [body, `t=${t},v1=`],
+    [body, `t=${t},v0=${right}`],
+    [body, `t=${t},v1=${right.slice(0, -2)}00`],
+    [body, `t=${t},v1=${right.toUpperCase()}x`],
+    [body, `t=${t + 1},v1=${right}`],
+    [body, `t=${t}0,t=${t},v1=${right}0`],
+    [body, `t=${t},v1=${hash(body, { secret: 'whsec_guessed' })}`],
+    [body, `t=${t},v1=${hash(body, { secret: '' })}`],
+    [body, `t=${t - 301},v1=${hash(body, { at: t - 301 })}`],
+    [body, `t=${t + 301},v1=${hash(body, { at: t + 301 })}`],
+    [body, `t=NaN,v1=${hash(body, { at: 'NaN' })}`],
+    [body.replace('"paid"', '"paid" '), `t=${t},v1=${right}`],
+    [`${body}\n`, `t=${t},v1=${right}`],
+  ];
+  for (const [bytes, signature] of forged) {
+    const answer = await post(bytes, signature);
+    expect([signature, answer.status]).toEqual([signature, 400]);
+  }
+  expect(await payments.balance(company.id)).toBe(0n);
+});
+
+test('P-24 the right event sent fifty times, twenty of them at once, is one purchase', async () => {
+  const company = await makeCompany(database);
+  const event = paidSession(company, await makePurchase(database, company.id));
+  const body = JSON.stringify(event.payload);
+  const deliver = () => post(body, `t=${RECORDED_AT},v1=${hash(body)}`);
+  for (let turn = 0; turn < 30; turn += 1) expect((await deliver()).status).toBe(200);
+  await Promise.all(Array.from({ length: 20 }, deliver));
+  expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+});

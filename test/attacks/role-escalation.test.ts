@@ -1,0 +1,63 @@
+import { expect, test } from 'bun:test';
+import { openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+import { graphqlClient } from '../backend/graphql-client.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const backend = useResource(() => openBackend());
+
+test('P-14 a member does not become an admin: by their own role, an invitation, a key, or a token from before', async () => {
+  const { member, admin, nobody } = backend.people;
+  const tries = [
+    [`mutation($id: ID!) { changeRole(userId: $id, role: COMPANY_ADMIN) { role } }`, { id: member.userId }],
+    [`mutation { inviteMember(email: "me2@people.example", role: COMPANY_ADMIN) { id } }`, {}],
+    [`mutation { createApiKey(input: { name: "mine" }) { rawKey } }`, {}],
+    [`mutation($id: ID!) { removeMember(userId: $id) }`, { id: admin.userId }],
+  ] as const;
+  for (const [query, variables] of tries) {
+    expect((await member.refusal(query, variables)).extensions.code).toBe('FORBIDDEN');
+    expect((await nobody.refusal(query, variables)).extensions.code).toBe('UNAUTHENTICATED');
+  }
+});
+
+test('P-14 an admin does not become a super admin, nor act for another company by naming it', async () => {
+  const { admin } = backend.people;
+  const { other } = backend.companies;
+  const tries = [
+    [
+      `mutation($id: ID!) { adjustCredits(companyId: $id, credits: 5, reason: "gift", idempotencyKey: "x") { id } }`,
+      { id: admin.companyId },
+    ],
+    [
+      `mutation($id: ID!) { setCompanyBilling(companyId: $id, billingMode: POSTPAID) { id } }`,
+      { id: admin.companyId },
+    ],
+    ['{ companies { nodes { id } } }', {}],
+    [`query($id: ID!) { auditLog(companyId: $id) { nodes { id } } }`, { id: other }],
+    ['{ paymentEvents { nodes { id } } }', {}],
+  ] as const;
+  for (const [query, variables] of tries) {
+    const { extensions } = await admin.refusal(query, variables);
+    // Another company's id is answered as one that does not exist.
+    expect([query, extensions.code]).toEqual([query, query.includes('auditLog') ? 'NOT_FOUND' : 'FORBIDDEN']);
+  }
+});
+
+test('P-14 an admin who was made a member acts as one at once, with the token from before', async () => {
+  const companyId = await backend.company('Team');
+  const [boss, demoted] = [
+    await backend.person(companyId, { role: 'COMPANY_ADMIN' }),
+    await backend.person(companyId, { role: 'COMPANY_ADMIN' }),
+  ];
+  expect(await demoted.ask('{ apiKeys { id } }')).toEqual({ apiKeys: [] });
+  await boss.ask('mutation($id: ID!) { changeRole(userId: $id, role: MEMBER) { role } }', {
+    id: demoted.userId,
+  });
+  const create = 'mutation { createApiKey(input: { name: "late" }) { rawKey } }';
+  expect((await demoted.refusal(create)).extensions.code).toBe('FORBIDDEN');
+  const again = await backend.people.nobody.ask<{ login: { accessToken: string } }>(
+    'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken } }',
+    { email: demoted.email, password: PASSWORD },
+  );
+  const renewed = graphqlClient(backend.fetch, again.login.accessToken);
+  expect((await renewed.refusal(create)).extensions.code).toBe('FORBIDDEN');
+});
