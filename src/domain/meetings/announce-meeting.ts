@@ -3,7 +3,7 @@ import { lockJobKey } from '../jobs/job.ts';
 import { lockTalentKey } from '../talents/talent.ts';
 import { MEETING_COLUMNS, type Meeting } from './meeting.ts';
 import { roomNameOf } from './room-events.ts';
-import { lockRoom, type RefoldParts, refoldRoom } from './rooms.ts';
+import { lockRoom, type RefoldParts, refoldRoom, wasUsedByOthers } from './rooms.ts';
 
 interface WantedMeeting {
   readonly companyId: string;
@@ -19,6 +19,8 @@ export type Announced =
   | { readonly outcome: 'announced'; readonly meeting: Meeting }
   /** Another company has announced this room. */
   | { readonly outcome: 'taken' }
+  /** It is in use, or people were in it, and no company had announced it: they may be strangers to this company. */
+  | { readonly outcome: 'used-unannounced' }
   | { readonly outcome: 'unknown'; readonly what: 'job' | 'talent' }
   | {
       readonly outcome: 'invalid';
@@ -29,7 +31,10 @@ export type Announced =
 const DAY_MS = 86_400_000;
 const LONGEST_MINUTES = 1_440;
 
-/** Announces a room as the company's. What happened in it before, but for the last minutes, is not the company's. */
+/**
+ * Announces a room as the company's, from which moment its name belongs to the company. What was reported of the room
+ * before stays with super admins.
+ */
 export async function announceMeeting(
   transaction: Transaction,
   parts: RefoldParts,
@@ -46,6 +51,9 @@ export async function announceMeeting(
     return { outcome: 'unknown', what: 'talent' };
   const locked = await lockRoom(transaction, room);
   if (locked.companyId !== null && locked.companyId !== companyId) return { outcome: 'taken' };
+  if (locked.companyId === null && (await wasUsedByOthers(transaction, room, now.getTime()))) {
+    return { outcome: 'used-unannounced' };
+  }
   const announcedAt = locked.announcedAt ?? now;
   await transaction.query('update rooms set company_id = $2, announced_at = $3 where room = $1', [
     room,

@@ -12,7 +12,7 @@ function event(
 ): StoredEvent {
   return {
     ...{ id: BigInt(id), kind, happenedAtMs: minute * MINUTE, isBreakout: false, beganAtMs: null },
-    ...{ occupants: [], meetingId: null, ...more },
+    ...{ occupants: [], meetingId: null, receivedAtMs: minute * MINUTE, ...more },
   };
 }
 
@@ -75,8 +75,10 @@ describe('A-7 which use is which meeting', () => {
   const at = (id: string, announced: number, starts: number | null) => ({
     ...{ id, announcedAtMs: announced * MINUTE, startsAtMs: starts === null ? null : starts * MINUTE },
   });
-  const assigned = (...wanted: Parameters<typeof assignUses>) =>
-    assignUses(...wanted).map(({ announcementId, uses: own }) => [announcementId, own.length]);
+  const assigned = (made: Parameters<typeof assignUses>[0], plans: Parameters<typeof assignUses>[1]) =>
+    assignUses(made, plans, Math.min(...plans.map(({ announcedAtMs }) => announcedAtMs))).map(
+      ({ announcementId, uses: own }) => [announcementId, own.length],
+    );
 
   test('A-7 a room that is used again by plan has a meeting for each plan, and who drops out comes back to theirs', () => {
     const plans = [at('a', 0, 600), at('b', 0, 630)];

@@ -19,6 +19,8 @@ export interface RoomUse {
   endedAtMs: number | null;
   isEndKnown: boolean;
   readonly eventIds: bigint[];
+  /** When the first of its events reached us, by our own clock. */
+  firstReceivedAtMs: number;
 }
 
 /** A meeting that somebody has announced. */
@@ -67,6 +69,7 @@ export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonl
     if (current !== null && point.kind === 'start' && !isSameStart(current, point.atMs)) abandon();
     const use: RoomUse = current ?? closedUseOf(uses.at(-1), point) ?? open(uses, point);
     if (point.eventId !== null) use.eventIds.push(point.eventId);
+    use.firstReceivedAtMs = Math.min(use.firstReceivedAtMs, point.receivedAtMs);
     if (point.kind === 'start') use.isStartKnown = true;
     if (point.kind === 'start') use.startedAtMs ??= point.atMs;
     if (use.endedAtMs === null) current = use;
@@ -89,13 +92,16 @@ export function foldRoom(events: readonly StoredEvent[], nowMs: number): readonl
 export function assignUses(
   uses: readonly RoomUse[],
   announcements: readonly Announcement[],
+  /** When a company first announced the room. */
+  ownedSinceMs: number | null,
 ): readonly AssignedUses[] {
   const ordered = announcements.toSorted((a, b) => timeOf(a) - timeOf(b) || (a.id < b.id ? -1 : 1));
   const assigned: { announcementId: string | null; uses: RoomUse[] }[] = [];
   const groupOf = (id: string) => assigned.find(({ announcementId }) => announcementId === id) ?? null;
   for (const use of uses) {
-    const planned = plannedFor(use, ordered);
-    const open = planned ?? unplannedFor(use, ordered, (id) => groupOf(id)?.uses.at(-1) ?? null);
+    const candidates = isOwned(ownedSinceMs, use) ? ordered : [];
+    const planned = plannedFor(use, candidates);
+    const open = planned ?? unplannedFor(use, candidates, (id) => groupOf(id)?.uses.at(-1) ?? null);
     if (open !== null) {
       const group = groupOf(open.id);
       if (group === null) assigned.push({ announcementId: open.id, uses: [use] });
@@ -109,8 +115,16 @@ export function assignUses(
   return assigned;
 }
 
-/** Whether a use may be shown to who announced the room. */
-export function isAfter(announcedAtMs: number, use: RoomUse): boolean {
+/**
+ * Whether a use may be shown to the company that owns the room: it began after the first announcement, and nothing of it had been
+ * reported before. The second does not depend on the meeting server's clock: a room that was seen running is not shown,
+ * however recently it began.
+ */
+export function isOwned(ownedSinceMs: number | null, use: RoomUse): boolean {
+  return ownedSinceMs !== null && use.firstReceivedAtMs >= ownedSinceMs && isAfter(ownedSinceMs, use);
+}
+
+function isAfter(announcedAtMs: number, use: RoomUse): boolean {
   return beginOf(use) >= announcedAtMs - BEFORE_ANNOUNCEMENT_MS;
 }
 
@@ -122,18 +136,20 @@ interface Point {
   /** The moment that the event itself is about; a destroyed room also tells when it was made. */
   readonly eventId: bigint | null;
   readonly beganAtMs: number | null;
+  readonly receivedAtMs: number;
 }
 
 /** At one moment the end of a use comes before the start of the next one. */
 const RANKS: Readonly<Record<PointKind, number>> = { end: 0, start: 1, presence: 2, left: 3 };
 
-function open(uses: RoomUse[], { atMs, kind, beganAtMs }: Point): RoomUse {
+function open(uses: RoomUse[], { atMs, kind, beganAtMs, receivedAtMs }: Point): RoomUse {
   const use: RoomUse = {
     startedAtMs: kind === 'end' ? beganAtMs : atMs,
     isStartKnown: kind === 'start' || (kind === 'end' && beganAtMs !== null),
     endedAtMs: null,
     isEndKnown: false,
     eventIds: [],
+    firstReceivedAtMs: receivedAtMs,
   };
   uses.push(use);
   return use;
@@ -159,15 +175,19 @@ function closedUseOf(last: RoomUse | undefined, { atMs, kind }: Point): RoomUse 
   }
 }
 
-function pointsOf({ id, kind, isBreakout, happenedAtMs, beganAtMs }: StoredEvent): readonly Point[] {
+function pointsOf(event: StoredEvent): readonly Point[] {
+  const { id, kind, isBreakout, happenedAtMs, beganAtMs, receivedAtMs } = event;
   const at = (pointKind: PointKind): Point => ({
     atMs: happenedAtMs,
     kind: pointKind,
     eventId: id,
     beganAtMs,
+    receivedAtMs,
   });
   const began = (pointKind: PointKind): readonly Point[] =>
-    beganAtMs === null ? [] : [{ atMs: beganAtMs, kind: pointKind, eventId: null, beganAtMs: null }];
+    beganAtMs === null
+      ? []
+      : [{ atMs: beganAtMs, kind: pointKind, eventId: null, beganAtMs: null, receivedAtMs }];
   if (isBreakout) return [at(kind === 'created' || kind === 'joined' ? 'presence' : 'left')];
   switch (kind) {
     case 'created':

@@ -30,6 +30,8 @@ export interface RoomEvent {
 export interface StoredEvent extends RoomEvent {
   readonly id: bigint;
   readonly meetingId: string | null;
+  /** By our own clock. */
+  readonly receivedAtMs: number;
 }
 
 /** A room that is told of more often than this in ten days is not one that people meet in: its newest ones count. */
@@ -124,11 +126,17 @@ interface EventRow {
   readonly beganAt: Date | null;
   readonly occupants: readonly Occupant[];
   readonly meetingId: string | null;
+  readonly receivedAt: Date;
 }
 
 const EVENT_COLUMNS = `id, kind, is_breakout as "isBreakout", happened_at as "happenedAt", began_at as "beganAt", occupants,
-  meeting_id as "meetingId"`;
+  meeting_id as "meetingId", received_at as "receivedAt"`;
 
-function eventOf({ happenedAt, beganAt, ...rest }: EventRow): StoredEvent {
-  return { ...rest, happenedAtMs: happenedAt.getTime(), beganAtMs: beganAt?.getTime() ?? null };
+function eventOf({ happenedAt, beganAt, receivedAt, ...rest }: EventRow): StoredEvent {
+  return {
+    ...rest,
+    happenedAtMs: happenedAt.getTime(),
+    beganAtMs: beganAt?.getTime() ?? null,
+    receivedAtMs: receivedAt.getTime(),
+  };
 }

@@ -4,7 +4,7 @@ import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { changeInChunks } from '../retention/change-in-chunks.ts';
-import { assignUses, foldRoom, isAfter, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
+import { assignUses, foldRoom, isOwned, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
 import { type KeptUse, keptUse, MEETING_COLUMNS, MEETING_QUEUE, type Meeting, spanOf } from './meeting.ts';
 import {
   dedupeKeyOf,
@@ -112,7 +112,8 @@ export async function refoldRoom(
   const spare = new Map(rows.filter(({ origin }) => origin === 'room').map((row) => [row.id, row]));
   const known = new Map(rows.map((row) => [row.id, row]));
   const settled = new Set<string>();
-  for (const { announcementId, uses } of assignUses(foldRoom(events, nowMs), announcements)) {
+  const ownedSinceMs = locked.announcedAt?.getTime() ?? null;
+  for (const { announcementId, uses } of assignUses(foldRoom(events, nowMs), announcements, ownedSinceMs)) {
     // The id that was told for these events before, so that it keeps its meaning.
     const told = uses.flatMap(({ eventIds }) => eventIds.map((id) => meetingOf.get(id) ?? ''));
     const id = announcementId ?? told.sort().find((one) => spare.has(one)) ?? secrets.newId();
@@ -138,6 +139,23 @@ export async function lockRoom(transaction: Transaction, room: string): Promise<
   );
   if (locked === undefined) throw new Error('a room could not be locked');
   return locked;
+}
+
+/**
+ * Whether a room without an owner is in use, or people were seen in it within the 30 days that are stored. Its name could
+ * be that of a regular meeting: whoever announced it would read the attendees of the next one. A use that has ended and
+ * of which no attendee is known blocks no name.
+ */
+export async function wasUsedByOthers(
+  transaction: Transaction,
+  room: string,
+  nowMs: number,
+): Promise<boolean> {
+  const events = await readRoomEvents(transaction, room, new Date(nowMs - KEEP_UNANNOUNCED_MS));
+  return (
+    events.some(({ occupants }) => occupants.length > 0) ||
+    foldRoom(events, nowMs).some(({ endedAtMs }) => endedAtMs === null)
+  );
 }
 
 export interface MeetingRetentionParts extends RefoldParts {
@@ -173,9 +191,9 @@ async function writeMeeting(
   { id, row, uses }: FoldedMeeting,
 ): Promise<void> {
   const sessions = uses.map(keptUse);
-  const [first] = uses;
-  const isOwned = first !== undefined && announcedAt !== null && isAfter(announcedAt.getTime(), first);
-  const owner = row?.origin === 'announced' ? row.companyId : isOwned ? companyId : null;
+  const ownedSinceMs = announcedAt?.getTime() ?? null;
+  const isCompanys = uses.length > 0 && uses.every((use) => isOwned(ownedSinceMs, use));
+  const owner = row?.origin === 'announced' ? row.companyId : isCompanys ? companyId : null;
   const isSame =
     row !== null && row.companyId === owner && sessionsText(row.sessions) === sessionsText(sessions);
   if (!isSame) {

@@ -85,6 +85,9 @@ const unannouncedMeetings: Declaration = (builder) =>
     }),
   );
 
+const USED_UNANNOUNCED =
+  'This room is in use or was used in the last 30 days without being announced. Choose a name that has not been used yet, and announce it before people join.';
+
 const createMeeting: Declaration = (builder) => {
   const input = builder.inputType('MeetingInput', {
     description:
@@ -121,6 +124,7 @@ const createMeeting: Declaration = (builder) => {
           if (announced.outcome === 'invalid') throw badInput(`input.${announced.field}`, announced.message);
           if (announced.outcome === 'unknown') throw notFound(announced.what);
           if (announced.outcome === 'taken') throw conflict('This room’s name is taken: choose another one.');
+          if (announced.outcome === 'used-unannounced') throw conflict(USED_UNANNOUNCED);
           const { meeting } = announced;
           await record({ action: 'meeting.announced', objectKind: 'meeting', objectId: meeting.id });
           return meeting;
