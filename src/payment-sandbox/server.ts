@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { Log } from '../ports/log.ts';
+import type { ApproveHost } from '../ports/outgoing-addresses.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { createApi } from './api.ts';
 import { createOwnRoutes } from './control-routes.ts';
@@ -22,6 +23,8 @@ interface PaymentSandboxOptions {
   readonly webhookSecret: string;
   /** The kinds of events that the backend handles: its endpoint is registered for these. */
   readonly eventKinds: readonly string[];
+  /** Which hosts other endpoints may be at; left out where any. */
+  readonly approveHost?: ApproveHost | null;
 }
 
 export interface PaymentSandbox {
@@ -34,12 +37,12 @@ export interface PaymentSandbox {
 
 /** Stands in for the payment provider on its own wire, with pages to click; its state is in the database. */
 export function createPaymentSandbox(options: PaymentSandboxOptions): PaymentSandbox {
-  const { clock, database, webhookSecret, eventKinds } = options;
+  const { clock, database, webhookSecret, eventKinds, approveHost, webhookUrl: ownUrl } = options;
   if (webhookSecret.trim() === '')
     throw new Error('The payment sandbox needs a signing secret: it is empty.');
   const log = options.log.with({ service: 'sandbox' });
   const world = createWorld(options);
-  const courier = createCourier({ database, clock, log });
+  const courier = createCourier({ database, clock, log, approveHost, ownUrl });
   const time = createSandboxTime({ world, database, courier, clock, log });
   const api = createApi({ ...options, world, courier, log });
   const own = createOwnRoutes({ world, database, time });

@@ -55,19 +55,27 @@ export interface Fields {
   readonly [name: string]: unknown;
 }
 
+type SandboxChanges = Pick<Parameters<typeof createPaymentSandbox>[0], 'approveHost'>;
+
 /** The sandbox and its database in memory, from before the first test of this scope until after its last one. */
-export function useSandbox(): { readonly sandbox: SandboxUnderTest; readonly database: Database } {
+export function useSandbox(changes: SandboxChanges = {}): {
+  readonly sandbox: SandboxUnderTest;
+  readonly database: Database;
+} {
   const database = useMemoryDatabase({ beforeClose: () => opened?.close() });
   let opened: SandboxUnderTest | undefined;
   const sandbox = useResource(async () => {
-    opened = await openSandbox(database);
+    opened = await openSandbox(database, changes);
     // It is closed before its database.
     return { ...opened, close: async () => {} };
   });
   return { sandbox, database };
 }
 
-export async function openSandbox(database: Database): Promise<SandboxUnderTest> {
+export async function openSandbox(
+  database: Database,
+  changes: SandboxChanges = {},
+): Promise<SandboxUnderTest> {
   const clock = createManualClock();
   let leaptMs = 0;
   const shifted: Clock = { ...clock, now: () => clock.now() + leaptMs };
@@ -113,6 +121,7 @@ export async function openSandbox(database: Database): Promise<SandboxUnderTest>
       webhookUrl: () => webhookUrl,
       webhookSecret: WEBHOOK_SECRET,
       eventKinds: HANDLED_EVENT_KINDS,
+      ...changes,
     });
     await sandbox.begin();
   };

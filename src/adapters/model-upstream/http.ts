@@ -6,8 +6,8 @@ import type {
   UpstreamFailure,
   UpstreamTarget,
 } from '../../ports/model-upstream.ts';
+import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { type Connect, createFirstContact, tcpConnect } from './http-first-contact.ts';
-import type { MayReach } from './reachable-hosts.ts';
 
 /**
  * An idle connection is kept for a minute. Balancers drop idle ones without a word after four minutes or so, and
@@ -25,7 +25,7 @@ export interface HttpUpstreamParts {
   /** Null where Bun's fetch goes through a proxy (HTTPS_PROXY and the like): a direct connection proves nothing. */
   readonly connect?: Connect | null;
   /** Left out where calls may go anywhere. */
-  readonly mayReach?: MayReach | null;
+  readonly approveHost?: ApproveHost | null;
 }
 
 export interface HttpUpstream extends ModelUpstream {
@@ -44,7 +44,7 @@ export function createHttpUpstream({
   connectTimeoutMs = 5_000,
   firstByteTimeoutMs = 120_000,
   connect = tcpConnect,
-  mayReach = null,
+  approveHost = null,
 }: HttpUpstreamParts): HttpUpstream {
   const session = new Bun.FetchSession({ keepAlive: { idleTimeout: KEEP_IDLE_SECONDS } });
   const firstContact =
@@ -55,7 +55,7 @@ export function createHttpUpstream({
       const { baseUrl } = target;
       if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
       if (signal.aborted) throw upstreamFailure('aborted', signal.reason);
-      if (mayReach !== null) await refuseInside(mayReach, baseUrl);
+      if (approveHost !== null) await refuseInside(approveHost, baseUrl);
       const ours = new AbortController();
       let endedBy: UpstreamFailure['reason'] | null = null;
       const end = (reason: UpstreamFailure['reason']) => {
@@ -91,13 +91,11 @@ export function createHttpUpstream({
   };
 }
 
-async function refuseInside(mayReach: MayReach, baseUrl: string): Promise<void> {
+/** `fetch` resolves the name again when it connects: what can change in between is a limit of this client. */
+async function refuseInside(approveHost: ApproveHost, baseUrl: string): Promise<void> {
   const { hostname } = new URL(baseUrl);
-  if (await mayReach(hostname)) return;
-  throw upstreamFailure(
-    'connect',
-    new Error(`${hostname} is inside the network: allow its network with UPSTREAM_PRIVATE_NETWORKS`),
-  );
+  const approval = await approveHost(hostname);
+  if (approval.outcome !== 'approved') throw upstreamFailure('connect', new Error(approval.problem));
 }
 
 function answerOf(response: Response): UpstreamAnswer {

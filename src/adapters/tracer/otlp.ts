@@ -82,6 +82,8 @@ export function createOtlpTracer(parts: OtlpTracerParts): Tracer {
         method: 'POST',
         headers: { ...parts.headers, 'content-type': 'application/json' },
         body: otlpMessage(parts.serviceName, batch),
+        // Following one would carry the headers, a token among them, to another host.
+        redirect: 'manual',
         signal: AbortSignal.timeout(SEND_TIMEOUT_MS),
       });
       await response.body?.cancel();

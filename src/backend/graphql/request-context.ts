@@ -12,6 +12,7 @@ import type { Database } from '../../ports/database.ts';
 import type { JobQueue, QueueDepth } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { CapturedMail } from '../../ports/mail.ts';
+import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
@@ -34,6 +35,8 @@ export interface GraphqlParts {
   readonly queues: QueueDesk;
   /** Reads a pasted posting at once, free of charge; the result has only the fields that the posting names. */
   readonly draftPosting: (text: string) => Promise<Partial<JobFields>>;
+  /** Null where the addresses of providers may be anywhere. */
+  readonly approveHost: ApproveHost | null;
   /** Seals providers' keys. */
   readonly cipher: Cipher;
   readonly heldCredits: HeldCredits;

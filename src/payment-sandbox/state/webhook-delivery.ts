@@ -3,6 +3,7 @@ import type Stripe from 'stripe';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Database, Row, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
+import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 
 /** Brings events to their endpoints: one after the other, in order, each again after a while where it failed. */
 export interface Courier {
@@ -24,9 +25,14 @@ interface CourierOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
+  /** Left out where events may be sent anywhere. */
+  readonly approveHost?: ApproveHost | null | undefined;
+  /** The backend's own endpoint, which needs no approval. */
+  readonly ownUrl: () => string;
 }
 
-export function createCourier({ database, clock, log }: CourierOptions): Courier {
+export function createCourier(options: CourierOptions): Courier {
+  const { database, clock, log, approveHost = null, ownUrl } = options;
   const closing = new AbortController();
   let running: Promise<void> | null = null;
   let wantsMore = false;
@@ -81,6 +87,10 @@ export function createCourier({ database, clock, log }: CourierOptions): Courier
   async function attempt(delivery: DueDelivery): Promise<{ status: number | null; error: string | null }> {
     const { url, secret, event } = delivery;
     if (url === null || secret === null) return { status: null, error: 'the endpoint was deleted' };
+    if (approveHost !== null && url !== ownUrl()) {
+      const approval = await approveHost(new URL(url).hostname);
+      if (approval.outcome !== 'approved') return { status: null, error: approval.problem };
+    }
     const payload = JSON.stringify(event, null, 2);
     const ending = new AbortController();
     const end = () => ending.abort();

@@ -195,7 +195,7 @@ export const SETTINGS = {
     'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
   ),
   UPSTREAM_PRIVATE_NETWORKS: networks(
-    'Networks inside of which providers may stand, such as 10.0.0.0/8, with commas. In production, or where it is set, every other address that is not of the internet is refused.',
+    'Inside networks in which providers may run, such as 10.0.0.0/8, with commas. In production, or where it is set, every other host that has no address or one that is not of the internet is refused.',
   ),
   UPSTREAM_CONNECT_TIMEOUT_MS: whole(10, 600_000, 5_000, 'How long connecting to a provider may take.'),
   UPSTREAM_FIRST_BYTE_TIMEOUT_MS: whole(10, 3_600_000, 120_000, "How long a provider's first byte may take."),

@@ -1,6 +1,6 @@
 import { createDocumentReader } from '../../adapters/document-reader/reader-pool.ts';
 import { createHttpUpstream } from '../../adapters/model-upstream/http.ts';
-import { createReachableHosts } from '../../adapters/model-upstream/reachable-hosts.ts';
+import { createApproveHost } from '../../adapters/outgoing-addresses/approve-host.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createRequestThread } from '../../adapters/worker-thread/request-thread.ts';
 import { serviceOf } from '../../domain/breakers/breaker.ts';
@@ -16,6 +16,7 @@ import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
+import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { StartProblem } from '../processes/lifecycle.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { accepted } from '../settings/secrets.ts';
@@ -129,14 +130,24 @@ async function applyConfiguredModels(opening: Opening): Promise<void> {
   }
 }
 
+/** For every address that a person sets, and not the environment. Null where calls may go anywhere. */
+export function openApproveHost({
+  configuration,
+  clock,
+}: Pick<Parts, 'configuration' | 'clock'>): ApproveHost | null {
+  const { upstream, hasHttpProxy: hasProxy } = configuration;
+  const { privateNetworks: allowed } = upstream;
+  return allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy });
+}
+
 /** Providers over HTTP, and the embedded models, which are loaded when somebody first asks for them. */
 function openUpstream(opening: Opening): ModelUpstream {
   const { configuration, clock, log } = opening;
   // Through a proxy a direct connection to the provider proves nothing.
   const trial = configuration.hasHttpProxy ? { connect: null } : {};
-  const { privateNetworks: allowed, ...timeouts } = configuration.upstream;
-  const mayReach = allowed === 'all' ? null : createReachableHosts({ clock, allowed });
-  const http = createHttpUpstream({ clock, log, ...timeouts, ...trial, mayReach });
+  const { privateNetworks: _, ...timeouts } = configuration.upstream;
+  const approveHost = openApproveHost(opening);
+  const http = createHttpUpstream({ clock, log, ...timeouts, ...trial, approveHost });
   opening.whenClosing('providers', http.close);
   let embedded: Promise<ModelUpstream & { close(): Promise<void> }> | null = null;
   opening.whenClosing('embedded models', async () => await (await embedded)?.close());

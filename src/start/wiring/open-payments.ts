@@ -13,6 +13,7 @@ import { configuredAddresses, reachable } from '../settings/addresses.ts';
 import { accepted, needed } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
 import { mailOutbox } from './open-mail.ts';
+import { openApproveHost } from './open-models.ts';
 import { openServer } from './open-server.ts';
 
 export interface Payments {
@@ -82,6 +83,7 @@ export function startSandbox(opening: Opening): StartedSandbox | null {
     webhookUrl: () => `${backendUrl}${WEBHOOK_PATH}`,
     webhookSecret: needed(ownSecrets, 'webhookSecret'),
     eventKinds: HANDLED_EVENT_KINDS,
+    approveHost: openApproveHost(opening),
   });
   opening.whenClosing('payment sandbox', sandbox.close);
   return {

@@ -15,7 +15,7 @@ import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { consoleUrl, gatewayUrl } from '../settings/addresses.ts';
 import { accepted } from '../settings/secrets.ts';
 import { mailOutbox, openMailFolder } from './open-mail.ts';
-import { catalogueParts, openEngine } from './open-models.ts';
+import { catalogueParts, openApproveHost, openEngine } from './open-models.ts';
 import type { Payments } from './open-payments.ts';
 import { checksOf, openServer, withMetrics } from './open-server.ts';
 
@@ -64,6 +64,7 @@ async function openBackendParts(
     consoleUrl: consoleUrl(configuration),
     heldCredits: createHeldCredits({ sharedState, log }),
     cipher: catalogueParts(opening).cipher,
+    approveHost: openApproveHost(opening),
     clientAddress: createClientAddress(configuration.trustedProxies),
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     console: { build: buildConsole(log), gatewayUrl: gatewayUrl(configuration) },

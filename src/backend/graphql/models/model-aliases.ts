@@ -8,6 +8,7 @@ import {
   setAliasTargets as setTargets,
   TOO_MANY_TARGETS,
 } from '../../../domain/models/targets.ts';
+import type { ApproveHost } from '../../../ports/outgoing-addresses.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded, boundedOrNull } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -121,6 +122,7 @@ const setAliasTargets: Declaration = (builder) => {
           apiKey: boundedOrNull('technical', `targets.${at}.apiKey`, target.apiKey),
           weight: target.weight ?? 1,
         }));
+        await refuseInside(context.parts.approveHost, targets);
         return await recordedChange(context, async ({ database, sharedState, record }) => {
           const parts = { database, sharedState, secrets, cipher, prefix };
           const changed = await setTargets(parts, alias, targets);
@@ -137,6 +139,21 @@ const setAliasTargets: Declaration = (builder) => {
     }),
   );
 };
+
+/** At once, so that the person who mistyped a name hears of it; every call checks again. */
+async function refuseInside(
+  approveHost: ApproveHost | null,
+  targets: readonly { baseUrl: string }[],
+): Promise<void> {
+  if (approveHost === null) return;
+  for (const [at, { baseUrl }] of targets.entries()) {
+    const hostname = URL.parse(baseUrl)?.hostname ?? '';
+    // What is no address is refused with the other rules of targets.
+    if (hostname === '') continue;
+    const approval = await approveHost(hostname);
+    if (approval.outcome !== 'approved') throw badInput(`targets.${at}.baseUrl`, approval.problem);
+  }
+}
 
 const setAliasPrice: Declaration = (builder) => {
   const input = builder.inputType('AliasPriceInput', {
