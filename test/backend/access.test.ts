@@ -22,6 +22,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   whoAmI: ['signedIn'],
   sessions: ['signedIn'],
   endSession: ['signedIn'],
+  endAllSessions: ['signedIn'],
   changePassword: ['signedIn'],
   modelAliases: ['signedIn'],
   company: ['member'],

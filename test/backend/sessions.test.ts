@@ -56,14 +56,14 @@ describe('log-in', () => {
       expect(companies).toHaveLength(1);
     });
 
-    test('P-8 a log-in gives a token with sub, email, iat and exp, which opens', async () => {
+    test('P-8 a log-in gives a token with sub, email, iat, exp and its session, which opens', async () => {
       const { member } = backend.people;
       const { login } = await stranger().ask<{ login: Session }>(LOGIN, {
         email: member.email.toUpperCase(),
         password: PASSWORD,
       });
       const claims = decodeJwt(login.accessToken);
-      expect(Object.keys(claims).sort()).toEqual(['email', 'exp', 'iat', 'sub']);
+      expect(Object.keys(claims).sort()).toEqual(['email', 'exp', 'iat', 'sid', 'sub']);
       expect(claims.sub).toBe(member.userId);
       expect(new Date((claims.exp as number) * 1000).toISOString()).toBe(login.expiresAt);
       expect(await stranger(login.accessToken).ask('{ whoAmI { id } }')).toEqual({

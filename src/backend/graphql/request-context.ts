@@ -70,15 +70,20 @@ export interface RequestContext extends RequestOrigin {
   viewer(): Promise<User | null>;
   /** Whether `viewer` has been found to be somebody. */
   isSignedIn(): boolean;
+  /** The session of the token; null for a token without one. Known once `viewer` has been looked up. */
+  sessionId(): string | null;
 }
 
 export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin): RequestContext {
   let looked: Promise<User | null> | null = null;
   let found: User | null = null;
+  let sessionId: string | null = null;
   async function look(): Promise<User | null> {
     if (origin.token === null) return null;
     const subject = await parts.accessTokens.verify(origin.token);
-    if (subject !== null) found = await findSignedInUser(parts.database, subject);
+    if (subject === null) return null;
+    found = await findSignedInUser(parts.database, subject);
+    if (found !== null) sessionId = subject.sessionId;
     return found;
   }
   return {
@@ -90,5 +95,6 @@ export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin)
       return looked;
     },
     isSignedIn: () => found !== null,
+    sessionId: () => sessionId,
   };
 }

@@ -1,6 +1,6 @@
 import { CloseCode } from 'graphql-ws';
-import type { AccessTokens } from '../../domain/accounts/tokens.ts';
-import { findSignedInUser, type User } from '../../domain/accounts/user.ts';
+import type { AccessTokens, VerifiedToken } from '../../domain/accounts/tokens.ts';
+import { findSignedInUser, findSignedInUsers, type User } from '../../domain/accounts/user.ts';
 import type { OpenSocket } from '../../http/listen.ts';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
@@ -66,10 +66,11 @@ export function createGuest(room: GuestRoom, socket: OpenSocket, handshake: Gues
     async introduce(connectionParams) {
       isIntroduced = true;
       token = tokenIn(connectionParams.Authorization ?? connectionParams.authorization) ?? token;
-      if (token === null || (await rights.find(token)) === null || isGone) return;
+      const known = token === null ? null : await rights.find(token);
+      if (known === null || isGone) return;
       patience.cancel();
       room.unknown.delete(guest);
-      watch = rights.watch(token, look);
+      watch = rights.watch(known, look);
     },
     joined: (subscriptionId) => void joined.add(subscriptionId),
     left: (subscriptionId) => void joined.delete(subscriptionId),
@@ -103,51 +104,46 @@ interface RightsParts {
 }
 
 interface Rights {
-  /** Who a token stands for at this moment; null for nobody. */
-  find(token: string): Promise<User | null>;
-  /** From now on `look` hears who the token stands for, again and again; null once it is nobody. */
-  watch(token: string, look: (viewer: User | null) => void): { stop(): void };
+  /** What a token says and who it belongs to at this moment; null for nobody. */
+  find(token: string): Promise<VerifiedToken | null>;
+  /** From now on `look` hears who the token belongs to, again and again; null once it is nobody. */
+  watch(token: VerifiedToken, look: (viewer: User | null) => void): { stop(): void };
 }
 
-/** How long a token that has expired, or a right that was withdrawn, still serves at most. */
-const LOOK_EVERY_MS = 5_000;
+/** Half of the second within which an ended session, an expired token or a withdrawn right ends its sockets. */
+const LOOK_EVERY_MS = 500;
 
 /**
- * Looks again at those who have a socket open, for a socket outlives the request that opened it. One look for each
- * token, however many sockets it opened. While the database is away a right stays as it was, until the token expires:
- * fails open, since that is when the log is needed most.
+ * Looks again at those who have a socket open, for a socket outlives the request that opened it: one statement for all
+ * of them. It reads the database instead of waiting for a message, so it works the same across processes, with Redis
+ * and without. While the database is away a right stays as it was, until the token expires: fails open, since that is
+ * when the log is needed most, and nobody can end a session then.
  */
 export function createRights({ accessTokens, database, clock, log }: RightsParts): Rights {
-  const watched = new Map<string, Set<(viewer: User | null) => void>>();
+  const watched = new Map<(viewer: User | null) => void, VerifiedToken>();
   let timer: Timer | null = null;
   let isLooking = false;
 
-  async function find(token: string): Promise<User | null> {
-    const subject = await accessTokens.verify(token);
-    return subject === null ? null : await findSignedInUser(database, subject);
-  }
-
-  /** Undefined where it cannot be known. */
-  async function findAgain(token: string): Promise<User | null | undefined> {
-    const subject = await accessTokens.verify(token);
-    if (subject === null) return null;
-    try {
-      return await findSignedInUser(database, subject);
-    } catch (error) {
-      log.warn('whether a watcher of the log still has the right to cannot be read', { error });
-      return undefined;
-    }
-  }
-
   async function lookAtAll(): Promise<void> {
     isLooking = true;
-    for (const [token, looks] of [...watched]) {
-      const viewer = await findAgain(token);
-      if (viewer === undefined) continue;
-      for (const look of [...looks]) look(viewer);
+    const looks = [...watched];
+    const viewers = await findAll(looks.map(([, token]) => token));
+    for (const [place, [look, { expiresAt }]] of looks.entries()) {
+      const viewer = expiresAt.getTime() <= clock.now() ? null : viewers?.[place];
+      if (viewer !== undefined && watched.has(look)) look(viewer);
     }
     isLooking = false;
     lookSoon();
+  }
+
+  /** Null where it cannot be known. */
+  async function findAll(tokens: readonly VerifiedToken[]): Promise<readonly (User | null)[] | null> {
+    try {
+      return await findSignedInUsers(database, tokens);
+    } catch (error) {
+      log.warn('whether a watcher of the log still has the right to cannot be read', { error });
+      return null;
+    }
   }
 
   function lookSoon(): void {
@@ -159,15 +155,16 @@ export function createRights({ accessTokens, database, clock, log }: RightsParts
   }
 
   return {
-    find,
+    async find(token) {
+      const subject = await accessTokens.verify(token);
+      return subject !== null && (await findSignedInUser(database, subject)) !== null ? subject : null;
+    },
     watch(token, look) {
-      const looks = watched.get(token) ?? new Set();
-      watched.set(token, looks.add(look));
+      watched.set(look, token);
       lookSoon();
       return {
         stop() {
-          looks.delete(look);
-          if (looks.size === 0 && watched.get(token) === looks) watched.delete(token);
+          watched.delete(look);
           if (watched.size > 0) return;
           timer?.cancel();
           timer = null;

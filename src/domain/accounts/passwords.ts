@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { MailOutbox } from './mail-outbox.ts';
-import { endAllSessions } from './sessions.ts';
+import { resetSessions } from './sessions.ts';
 import { drawOneTimeToken } from './tokens.ts';
 import { findUserByEmail, USER_COLUMNS, type User } from './user.ts';
 
@@ -67,10 +67,6 @@ export async function setPassword(
   passwordHash: string,
   now: Date,
 ): Promise<void> {
-  await statements.query(
-    `update users set password_hash = $2, tokens_valid_from = date_trunc('second', $3::timestamptz),
-       updated_at = $3 where id = $1`,
-    [userId, passwordHash, now],
-  );
-  await endAllSessions(statements, userId, now);
+  await statements.query('update users set password_hash = $2 where id = $1', [userId, passwordHash]);
+  await resetSessions(statements, userId, now);
 }

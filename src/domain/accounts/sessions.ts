@@ -16,6 +16,8 @@ import type { User } from './user.ts';
 /**
  * The life of a session: started by a log-in, it is refreshed (each time with a new key, the old one being spent)
  * until it expires or is ended: by its owner, by their removal, by a new password, or because a spent key came back.
+ * Its access tokens carry its id and end with it: every request looks it up with its user (`findSignedInUser`), so no
+ * message between processes has to arrive.
  *
  * A spent key ends the session, whoever holds it now: one of the two who have had it is not its owner. Except for the
  * key just spent, within REPEAT_MS: that is a client that lost the answer, or two tabs, and it gets the same answer.
@@ -74,7 +76,7 @@ export async function startSession(
       new Date(now + LONGEST_SESSION_MS),
     ],
   );
-  const access = await accessTokens.issue({ userId: user.id, email: user.email });
+  const access = await accessTokens.issue({ userId: user.id, email: user.email, sessionId });
   const refreshToken = writeRefreshToken(token);
   return { accessToken: access.token, refreshToken, expiresAt: access.expiresAt, sessionId };
 }
@@ -129,7 +131,7 @@ export async function refreshSession(
       [session.sessionId, secrets.sha256(following), new Date(now), expiresAt],
     );
   }
-  const access = await accessTokens.issue({ userId: session.userId, email: session.email });
+  const access = await accessTokens.issue(session);
   const next = writeRefreshToken({ family: shown.family, key: following });
   const tokens = { accessToken: access.token, refreshToken: next, expiresAt: access.expiresAt };
   return { outcome: 'refreshed', tokens };
@@ -222,6 +224,15 @@ export async function endAllSessions(statements: Statements, userId: string, now
     [userId, now],
   );
   return rows.length;
+}
+
+/** Ends every session, and every token without a session that was issued before; how many sessions there were. */
+export async function resetSessions(statements: Statements, userId: string, now: Date): Promise<number> {
+  await statements.query('update users set tokens_valid_from = $2, updated_at = $2 where id = $1', [
+    userId,
+    now,
+  ]);
+  return await endAllSessions(statements, userId, now);
 }
 
 /** Removes sessions, resets and invitations that are long over. */

@@ -12,7 +12,7 @@ function decode(part: string | undefined): Record<string, unknown> {
 }
 
 describe('access tokens', () => {
-  test('P-8 a token is HS256 with exactly the claims sub, email, iat and exp', async () => {
+  test('P-8 a token is HS256 with exactly the claims sub, email, iat and exp without a session', async () => {
     const tokens = await createAccessTokens([secret], createManualClock(start), 900);
     const { token, expiresAt } = await tokens.issue(subject);
     const [header, payload] = token.split('.').slice(0, 2).map(decode);
@@ -22,12 +22,24 @@ describe('access tokens', () => {
     expect(expiresAt).toEqual(new Date(start + 900_000));
   });
 
+  test('the token of a session also names it, as sid', async () => {
+    const tokens = await createAccessTokens([secret], createManualClock(start), 900);
+    const { token } = await tokens.issue({ ...subject, sessionId: 's1' });
+    expect(decode(token.split('.')[1])).toMatchObject({ sub: 'u1', sid: 's1' });
+    expect(await tokens.verify(token)).toMatchObject({ ...subject, sessionId: 's1' });
+  });
+
   test('a token is good until it expires, and not a second longer', async () => {
     const clock = createManualClock(start);
     const tokens = await createAccessTokens([secret], clock, 900);
     const { token } = await tokens.issue(subject);
     await clock.advance(899_000);
-    expect(await tokens.verify(token)).toEqual({ ...subject, issuedAt: expect.any(Date) });
+    expect(await tokens.verify(token)).toEqual({
+      ...subject,
+      sessionId: null,
+      issuedAt: new Date(start),
+      expiresAt: new Date(start + 900_000),
+    });
     await clock.advance(1_000);
     expect(await tokens.verify(token)).toBeNull();
   });
@@ -71,6 +83,8 @@ describe('access tokens', () => {
       await sign({ email: 'e', iat: 1, exp }, 'HS256', secret),
       await sign({ sub: 'u1', iat: 1, exp }, 'HS256', secret),
       await sign({ sub: 'u1', email: 'e', iat: 1 }, 'HS256', secret),
+      await sign({ ...claims, sid: 7 }, 'HS256', secret),
+      await sign({ ...claims, sid: ['s1'] }, 'HS256', secret),
       'x'.repeat(100_000),
     ];
     for (const forgery of forgeries) expect(await tokens.verify(forgery)).toBeNull();

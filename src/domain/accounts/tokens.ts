@@ -5,11 +5,14 @@ import type { Secrets } from '../../ports/secrets.ts';
 interface TokenSubject {
   readonly userId: string;
   readonly email: string;
+  /** Null for a token that belongs to no session: `turnpike token`, or one that the operator signs. */
+  readonly sessionId?: string | null;
 }
 
-export interface VerifiedToken extends TokenSubject {
+export interface VerifiedToken extends Required<TokenSubject> {
   /** To the second. */
   readonly issuedAt: Date;
+  readonly expiresAt: Date;
 }
 
 interface IssuedToken {
@@ -28,7 +31,10 @@ const ALGORITHM = 'HS256';
 /** Ours have some 300 characters; no signature is computed over what cannot be one. */
 const LONGEST_ACCESS_TOKEN = 4_096;
 
-/** HS256 tokens with exactly the claims sub, email, iat and exp (P-8). The first secret signs, all of them verify. */
+/**
+ * HS256 tokens with the claims sub, email, iat and exp (P-8), and sid for the token of a session, which ends with it.
+ * The first secret signs, all of them verify.
+ */
 export async function createAccessTokens(
   jwtSecrets: readonly [string, ...string[]],
   clock: Clock,
@@ -39,10 +45,10 @@ export async function createAccessTokens(
   if (signing === undefined) throw new Error('access tokens need a secret');
 
   return {
-    async issue({ userId, email }) {
+    async issue({ userId, email, sessionId = null }) {
       const issuedAt = Math.floor(clock.now() / 1000);
       const expiresAt = issuedAt + lifetimeSeconds;
-      const token = await new SignJWT({ email })
+      const token = await new SignJWT(sessionId === null ? { email } : { email, sid: sessionId })
         .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT' })
         .setSubject(userId)
         .setIssuedAt(issuedAt)
@@ -76,9 +82,11 @@ async function verifyWith(key: CryptoKey, token: string, clock: Clock): Promise<
       requiredClaims: ['sub', 'email', 'iat', 'exp'],
       currentDate: new Date(clock.now()),
     });
-    const { sub, email, iat } = payload;
-    if (typeof sub !== 'string' || typeof email !== 'string' || iat === undefined) return null;
-    return { userId: sub, email, issuedAt: new Date(iat * 1000) };
+    const { sub, email, iat, exp, sid = null } = payload;
+    if (typeof sub !== 'string' || typeof email !== 'string') return null;
+    if (iat === undefined || exp === undefined || (sid !== null && typeof sid !== 'string')) return null;
+    const times = { issuedAt: new Date(iat * 1000), expiresAt: new Date(exp * 1000) };
+    return { userId: sub, email, sessionId: sid, ...times };
   } catch (error) {
     if (error instanceof errors.JOSEError) return null;
     throw error;

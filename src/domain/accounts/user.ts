@@ -117,17 +117,43 @@ export async function authenticate(
 const ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
 /**
- * Who stands behind a token: null where they have been removed, or have changed their password since. A token is
- * issued to the second, so one of the very second of the change is still taken.
+ * Who a token belongs to: null for a person who was removed. The token of a session is good while its session is. One
+ * without a session is good until it expires, unless it was issued before the person's last session reset: `iat` has
+ * whole seconds, so one of the very second of the reset is refused.
  */
 export async function findSignedInUser(statements: Statements, token: VerifiedToken): Promise<User | null> {
-  if (!ID.test(token.userId)) return null;
-  const rows = await statements.query<User>(
-    `select ${USER_COLUMNS} from users
-     where id = $1 and removed_at is null and (tokens_valid_from is null or tokens_valid_from <= $2)`,
-    [token.userId, token.issuedAt],
+  return (await findSignedInUsers(statements, [token]))[0] ?? null;
+}
+
+/** The same for many tokens in one statement, in their order. */
+export async function findSignedInUsers(
+  statements: Statements,
+  tokens: readonly VerifiedToken[],
+): Promise<readonly (User | null)[]> {
+  const users = new Array<User | null>(tokens.length).fill(null);
+  const asked = tokens.flatMap((token, place) => (isWellFormed(token) ? [{ ...token, place }] : []));
+  if (asked.length === 0) return users;
+  const rows = await statements.query<User & { place: number }>(
+    `select ${USER_COLUMNS}, place from users
+     join unnest($1::int[], $2::text[], $3::float8[], $4::text[]) as token (place, user_id, issued_at, session_id)
+       on users.id = token.user_id::uuid
+     where removed_at is null and case when session_id = '' then
+       tokens_valid_from is null or tokens_valid_from <= to_timestamp(issued_at)
+     else exists (select 1 from sessions where sessions.id = session_id::uuid and sessions.user_id = users.id
+       and ended_at is null and (tokens_valid_from is null or tokens_valid_from <= sessions.created_at)) end`,
+    [
+      asked.map(({ place }) => place),
+      asked.map(({ userId }) => userId),
+      asked.map(({ issuedAt }) => issuedAt.getTime() / 1000),
+      asked.map(({ sessionId }) => sessionId ?? ''),
+    ],
   );
-  return rows[0] ?? null;
+  for (const { place, ...user } of rows) users[place] = user;
+  return users;
+}
+
+function isWellFormed({ userId, sessionId }: VerifiedToken): boolean {
+  return ID.test(userId) && (sessionId === null || ID.test(sessionId));
 }
 
 /** The addresses of these people, by id. Of those who have left too: who changed something stays named. */

@@ -4,6 +4,7 @@ import {
   type LiveSession,
   listSessions,
   refreshSession as refreshTokens,
+  resetSessions,
   type SessionTokens,
   startSession,
 } from '../../../domain/accounts/sessions.ts';
@@ -63,6 +64,10 @@ const sessionObjects: Declaration = (builder) => {
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
       refreshedAt: t.expose('refreshedAt', { type: 'DateTime' }),
       expiresAt: t.expose('expiresAt', { type: 'DateTime' }),
+      isCurrent: t.boolean({
+        description: 'Whether it is the session of this request.',
+        resolve: ({ id }, _args, context) => id === context.sessionId(),
+      }),
     }),
   });
 };
@@ -141,7 +146,8 @@ const refreshSession: Declaration = (builder) =>
 const logout: Declaration = (builder) =>
   builder.mutationField('logout', (t) =>
     t.boolean({
-      description: 'Ends the session of the refresh token; one that is over stays over.',
+      description:
+        'Ends the session of the refresh token and its access tokens at once; one that is over stays over.',
       authScopes: { anyone: true },
       args: { refreshToken: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
@@ -179,6 +185,25 @@ const endSession: Declaration = (builder) =>
     }),
   );
 
+const endAllSessions: Declaration = (builder) =>
+  builder.mutationField('endAllSessions', (t) =>
+    t.int({
+      description:
+        'Signs the caller out everywhere, here too: all sessions and all access tokens end. How many sessions there were.',
+      authScopes: { signedIn: true },
+      async resolve(_root, _args, context) {
+        const { id } = await signedIn(context);
+        const now = new Date(context.parts.clock.now());
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const ended = await resetSessions(transaction, id, now);
+          const details = { ended };
+          await record({ action: 'sessions.reset', objectKind: 'user', objectId: id, details });
+          return ended;
+        });
+      },
+    }),
+  );
+
 interface SessionOwner {
   readonly id: string;
   readonly email: string;
@@ -206,4 +231,5 @@ export const sessionDeclarations: readonly Declaration[] = [
   refreshSession,
   logout,
   endSession,
+  endAllSessions,
 ];

@@ -1,0 +1,152 @@
+import { afterEach, describe, expect, test } from 'bun:test';
+import { SignJWT } from 'jose';
+import { JWT_SECRET, PASSWORD } from '../backend/backend-under-test.ts';
+import { graphqlClient } from '../backend/graphql-client.ts';
+import { type LiveLogsUnderTest, openLiveLogs } from '../backend/live-logs-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+/** What a thief holds: a copied access token, used again and left open in a socket, on another process too. */
+interface Tokens {
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+const LOGIN =
+  'mutation($email: String!, $password: String!) { login(email: $email, password: $password) { accessToken refreshToken } }';
+const REFRESH =
+  'mutation($token: String!) { refreshSession(refreshToken: $token) { accessToken refreshToken } }';
+const LOGOUT = 'mutation($token: String!) { logout(refreshToken: $token) }';
+const CHANGE =
+  'mutation { changePassword(currentPassword: "correct horse battery", newPassword: "tall ladders at noon") { accessToken } }';
+const REMOVE = 'mutation($id: ID!) { removeMember(userId: $id) }';
+const WHO = '{ whoAmI { id } }';
+
+const live = useResource(() => openLiveLogs());
+/** A second process: the same database, shared state of its own. */
+const second = useResource(() => openLiveLogs({ database: live.database }));
+const processes = () => [live, second];
+afterEach(async () => {
+  for (const one of processes()) await one.watchers(0);
+});
+
+async function signedIn(companyId: string | null = null) {
+  const person = await live.person(companyId, { isSuperAdmin: companyId === null });
+  const { login } = await live.people.nobody.ask<{ login: Tokens }>(LOGIN, {
+    email: person.email,
+    password: PASSWORD,
+  });
+  return { person, ...login, client: graphqlClient(live.fetch, login.accessToken) };
+}
+
+async function watchEverywhere(token: string) {
+  const watches = processes().map((one) => one.watch(token));
+  for (const one of processes()) await one.watchers(1);
+  return watches;
+}
+
+/** Refused at once by every process, and every socket is closed within a second. */
+async function expectEnded(token: string, watches: readonly ReturnType<LiveLogsUnderTest['watch']>[] = []) {
+  for (const one of processes()) {
+    const refused = await graphqlClient(one.fetch, token).refusal(WHO);
+    expect(refused.extensions.code).toBe('UNAUTHENTICATED');
+  }
+  for (const one of processes()) await one.clock.advance(1_000);
+  for (const watch of watches) expect(await watch.ended).toEqual({ code: 4403 });
+}
+
+describe('a copied access token and the sockets opened with it', () => {
+  test('end with the logout', async () => {
+    const { accessToken, refreshToken } = await signedIn();
+    const watches = await watchEverywhere(accessToken);
+    await live.people.nobody.ask(LOGOUT, { token: refreshToken });
+    await expectEnded(accessToken, watches);
+  });
+
+  test('end when the owner ends the session from elsewhere; the other session stays', async () => {
+    const { accessToken, client, person } = await signedIn();
+    const { login: other } = await live.people.nobody.ask<{ login: Tokens }>(LOGIN, {
+      email: person.email,
+      password: PASSWORD,
+    });
+    const watches = await watchEverywhere(other.accessToken);
+    const { sessions } = await client.ask<{ sessions: { id: string; isCurrent: boolean }[] }>(
+      '{ sessions { id isCurrent } }',
+    );
+    expect(sessions.map(({ isCurrent }) => isCurrent).sort()).toEqual([false, true]);
+    const id = sessions.find(({ isCurrent }) => !isCurrent)?.id;
+    await client.ask('mutation($id: ID!) { endSession(id: $id) }', { id });
+    await expectEnded(other.accessToken, watches);
+    await graphqlClient(second.fetch, accessToken).ask(WHO);
+  });
+
+  test('end when the password changes, in the same second too', async () => {
+    const { accessToken, client } = await signedIn();
+    const watches = await watchEverywhere(accessToken);
+    const { changePassword } = await client.ask<{ changePassword: Tokens }>(CHANGE);
+    await expectEnded(accessToken, watches);
+    await graphqlClient(second.fetch, changePassword.accessToken).ask(WHO);
+  });
+
+  test('end when the person is removed', async () => {
+    const { accessToken, person } = await signedIn(live.companies.acme);
+    await graphqlClient(live.fetch, accessToken).ask(WHO);
+    await live.people.admin.ask(REMOVE, { id: person.userId });
+    await expectEnded(accessToken);
+  });
+
+  test('end when a spent refresh token comes back', async () => {
+    const { accessToken, refreshToken } = await signedIn();
+    const { refreshSession } = await live.people.nobody.ask<{ refreshSession: Tokens }>(REFRESH, {
+      token: refreshToken,
+    });
+    const watches = await watchEverywhere(refreshSession.accessToken);
+    await live.clock.advance(10_001);
+    await live.people.nobody.refusal(REFRESH, { token: refreshToken });
+    await expectEnded(accessToken);
+    await expectEnded(refreshSession.accessToken, watches);
+  });
+
+  test('end when the owner signs out everywhere, tokens without a session included', async () => {
+    const { accessToken, client, person } = await signedIn();
+    await live.clock.advance(300);
+    const watches = await watchEverywhere(accessToken);
+    expect(await client.ask('mutation { endAllSessions }')).toEqual({ endAllSessions: 1 });
+    await expectEnded(accessToken, watches);
+    await expectEnded(person.token);
+  });
+});
+
+describe('a signed token without a session', () => {
+  async function signed(subject: { userId: string; email: string }, changes: object = {}) {
+    const iat = Math.floor(live.clock.now() / 1000);
+    return await new SignJWT({ sub: subject.userId, email: subject.email, iat, exp: iat + 600, ...changes })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(new TextEncoder().encode(JWT_SECRET));
+  }
+
+  test('is good until it expires, whatever becomes of sessions, unless it is older than a reset', async () => {
+    const { person, refreshToken } = await signedIn();
+    const before = await signed(person);
+    await live.people.nobody.ask(LOGOUT, { token: refreshToken });
+    await graphqlClient(live.fetch, before).ask(WHO);
+    await live.clock.advance(400);
+    await person.ask(CHANGE);
+    await expectEnded(before);
+    await live.clock.advance(1_000);
+    const after = graphqlClient(live.fetch, await signed(person));
+    await after.ask(WHO);
+    await live.clock.advance(600_000);
+    expect((await after.refusal(WHO)).extensions.code).toBe('UNAUTHENTICATED');
+  });
+
+  test('does not borrow a session: one of another person, an unknown one or nonsense is refused', async () => {
+    const [mine, other] = [await signedIn(), await signedIn()];
+    const rows = await live.database.query<{ id: string }>('select id from sessions where user_id = $1', [
+      other.person.userId,
+    ]);
+    for (const sid of [rows[0]?.id, crypto.randomUUID(), "' or true --", '', 7]) {
+      const client = graphqlClient(live.fetch, await signed(mine.person, { sid }));
+      expect((await client.refusal(WHO)).extensions.code).toBe('UNAUTHENTICATED');
+    }
+  });
+});
