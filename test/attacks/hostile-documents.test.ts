@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { createSystemClock } from '../../../src/adapters/clock/system-clock.ts';
-import { createDocumentReader } from '../../../src/adapters/document-reader/reader-pool.ts';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createDocumentReader } from '../../src/adapters/document-reader/reader-pool.ts';
 import {
   makeDocx,
   makeNestedZipBomb,
@@ -8,9 +8,9 @@ import {
   makePdfBomb,
   makeZipBomb,
   paragraph,
-} from '../../doubles/made-up-documents.ts';
-import { createRecordingLog } from '../../doubles/recording-log.ts';
-import { createSeededRandom } from '../../doubles/seeded-random.ts';
+} from '../doubles/made-up-documents.ts';
+import { createRecordingLog } from '../doubles/recording-log.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
 
 const { log, entries } = createRecordingLog();
 const reader = createDocumentReader({ clock: createSystemClock(), log });
