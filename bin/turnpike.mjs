@@ -2,6 +2,7 @@
 // The `turnpike` command: runs the command line on the Bun that `npm ci` brought along.
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -15,4 +16,4 @@ child.on('error', (error) => {
   console.error(`turnpike: ${bun} could not be started (${error.message}): run npm ci`);
   process.exit(1);
 });
-child.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)));
+child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { until } from '../test/doubles/until.ts';
+import { childrenOf, freePort } from '../test/system/running-system.ts';
 import { holds } from './frame/expect.ts';
 import type { FaultCase, Lab } from './frame/fault-case.ts';
 import { callMany, callOnce, keepCalling, refusedOf, tally } from './frame/load.ts';
@@ -149,13 +149,3 @@ async function untilLeft({ world }: Lab): Promise<void> {
 const gatewayOf = ({ output }: { output(): string }) => /http:\S+\/llm\/v1/.exec(output())?.[0] ?? '';
 const healthOf = ({ output }: { output(): string }) =>
   `${new URL(/http:[^\s,]+/.exec(output().split('\nready')[1] ?? output())?.[0] ?? '').origin}/health`;
-
-function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-}
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
-}

@@ -36,10 +36,14 @@ export async function tryExecutable(executable: string, tell: (line: string) => 
     const audit = Bun.spawn([executable, 'audit'], { cwd: folder, env, stdout: 'ignore', stderr: 'inherit' });
     if ((await audit.exited) !== 0) throw new Error('the audit of the executable failed');
     tell('its command line: the audit is clean');
-    child.kill('SIGTERM');
+    // A terminal, systemd and npm signal more than once: within two seconds that counts as one.
+    for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
+      child.kill(signal);
+      await Bun.sleep(50);
+    }
     const exitCode = await within(STOP_MS, 'it did not stop', child.exited);
     if (exitCode !== 0) throw new Error(`it stopped with ${exitCode}`);
-    tell('stopped by SIGTERM with 0');
+    tell('stopped by repeated signals with 0');
   } finally {
     child.kill('SIGKILL');
     await child.exited;

@@ -13,7 +13,7 @@ const isOneOfSeveral = process.argv.includes(ONE_OF_SEVERAL);
 
 await run('gateway', (configuration) => startService(configuration, openGateway));
 
-async function openGateway(opening: ServiceOpening): Promise<string> {
+async function openGateway(opening: ServiceOpening): Promise<string | null> {
   const { configuration } = opening;
   const addresses = configuredAddresses(configuration);
   if (!isOneOfSeveral) await announceDemoWorld(opening, addresses);
@@ -25,18 +25,21 @@ async function openGateway(opening: ServiceOpening): Promise<string> {
   const server = await startGateway(opening, modelParts, { reusePort: isOneOfSeveral });
   reportProcess(opening, { services: ['gateway'], breakers: modelParts.breakers });
   drainTogether(opening, [server]);
-  if (isOneOfSeveral) obeyParent(server);
+  if (isOneOfSeveral) {
+    obeyParent(opening, server);
+    return null;
+  }
   return `gateway ${server.url}/llm/v1`;
 }
 
-/** On `retire` it leaves the port without failing a call, and then stops as on SIGTERM. */
-function obeyParent(server: Listening): void {
-  const stop = () => process.kill(process.pid, 'SIGTERM');
+/** On `retire` it leaves the port without failing a call, and then stops. */
+function obeyParent({ stop }: ServiceOpening, server: Listening): void {
   process.on('message', (said) => {
     if (said === SAYS.areYouThere) process.send?.(SAYS.here);
-    if (said === SAYS.retire) server.retire().finally(stop);
+    if (said === SAYS.retire) server.retire().finally(() => stop({ reason: 'replaced' }));
+    if (said === SAYS.stop) stop({ reason: 'its parent stops' });
   });
   // Without its parent nothing else would stop it.
-  process.on('disconnect', stop);
+  process.on('disconnect', () => stop({ reason: 'its parent has ended' }));
   process.send?.(SAYS.ready);
 }

@@ -42,11 +42,27 @@ export function startProcess(
   words: readonly string[],
   env: Record<string, string>,
 ): RunningProcess {
-  const child = Bun.spawn([process.execPath, join(ROOT, 'src/start', file), ...words], {
+  return spawned([process.execPath, join(ROOT, 'src/start', file), ...words], env, false);
+}
+
+export interface RunningGroup extends RunningProcess {
+  /** What a terminal and systemd do: to npm and to everything that it has started. */
+  signalGroup(name: NodeJS.Signals): void;
+}
+
+/** The same by its npm script, in a process group of its own. Its pid and its exit code are npm's. */
+export function startThroughNpm(script: string, env: Record<string, string>): RunningGroup {
+  const running = spawned(['npm', '--silent', 'run', script], env, true);
+  return { ...running, signalGroup: (name) => void process.kill(-running.pid, name) };
+}
+
+function spawned(command: string[], env: Record<string, string>, detached: boolean): RunningProcess {
+  const child = Bun.spawn(command, {
     cwd: ROOT,
     env: { ...plainEnvironment(), ...env },
     stdout: 'pipe',
     stderr: 'pipe',
+    detached,
   });
   const out = gather(child.stdout);
   const err = gather(child.stderr);
@@ -96,6 +112,27 @@ export async function emptyDataFolder(): Promise<{ folder: string; remove(): Pro
   const parent = await mkdtemp(join(tmpdir(), 'turnpike-data-'));
   const remove = () => rm(parent, { recursive: true, force: true });
   return { folder: join(parent, 'data'), remove };
+}
+
+/** Free a moment ago: several processes cannot share a port that each of them would choose by itself. */
+export function freePort(): number {
+  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = server;
+  server.stop(true);
+  return port;
+}
+
+export function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function plainEnvironment(): Record<string, string> {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { openRedisState } from '../../src/adapters/shared-state/redis.ts';
@@ -15,6 +14,7 @@ import { describeServers } from '../setup/use-redis.ts';
 import { callOnce, expectCharged, notWhole, type SeenCall } from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
 import { keepCallingRaw } from './raw-calls.ts';
+import { childrenOf, freePort, isAlive } from './running-system.ts';
 
 const PROCESSES = 2;
 const AGREED_WITHIN_MS = 1_000;
@@ -121,22 +121,3 @@ describeServers('several gateway processes on one port', () => {
     expect(all.filter(isAlive)).toEqual([]);
   });
 });
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
-}
-
-function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

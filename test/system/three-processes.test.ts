@@ -1,10 +1,9 @@
 import { beforeAll, expect, test } from 'bun:test';
-import { readFileSync } from 'node:fs';
 import { SQL } from 'bun';
 import { until } from '../doubles/until.ts';
 import { describeServers } from '../setup/use-redis.ts';
 import { type StartedProcess, useProcesses } from '../setup/use-system.ts';
-import { startProcess } from './running-system.ts';
+import { childrenOf, freePort, isAlive, startProcess } from './running-system.ts';
 
 describeServers('three processes on PostgreSQL and Redis', () => {
   const processes = useProcesses('empty');
@@ -106,23 +105,3 @@ describeServers('several gateway processes on one port', () => {
     await until(() => !survivors.some(isAlive));
   });
 });
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
-}
-
-function childrenOf(pid: number): number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
-  return text.split(' ').filter(Boolean).map(Number);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

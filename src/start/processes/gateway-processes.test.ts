@@ -13,9 +13,8 @@ const PROGRAM = `
   if (order === 'fail') process.exit(7);
   process.on('message', (said) => {
     if (said === '${SAYS.areYouThere}') process.send('${SAYS.here}');
-    if (said === '${SAYS.retire}') process.exit(0);
+    if (said === '${SAYS.retire}' || said === '${SAYS.stop}') process.exit(0);
   });
-  process.on('SIGTERM', () => process.exit(0));
   setInterval(() => {}, 1000);
   process.send('${SAYS.ready}');
 `;

@@ -15,6 +15,7 @@ export interface GatewayProcesses {
   replaceAll(): Promise<'replaced' | 'kept'>;
   /** Tells all of them to stop and waits until they have. */
   stop(): Promise<void>;
+  kill(): void;
   pids(): number[];
 }
 
@@ -109,7 +110,7 @@ export async function startGatewayProcesses(options: SupervisorOptions): Promise
 
   async function stop(): Promise<void> {
     isStopping = true;
-    for (const one of running) one.signal('SIGTERM');
+    for (const one of running) one.stop();
     await Promise.all([...running].map(({ ended }) => ended));
   }
 
@@ -119,7 +120,8 @@ export async function startGatewayProcesses(options: SupervisorOptions): Promise
     await stop();
     throw new StartProblem('a gateway process could not start: its own line says why');
   }
-  return { replaceAll, stop, pids: () => [...running].map(({ pid }) => pid) };
+  const kill = () => running.forEach((one) => void one.kill());
+  return { replaceAll, stop, kill, pids: () => [...running].map(({ pid }) => pid) };
 }
 
 /** GATEWAY_PROCESSES of them: replaced one by one on SIGUSR2 of this process, stopped with it. */
@@ -127,6 +129,8 @@ export async function superviseGateways(opening: Opening): Promise<void> {
   const { configuration, clock, log } = opening;
   const several = await startGatewayProcesses({ count: configuration.gatewayProcesses, clock, log });
   opening.whenClosing('gateway processes', several.stop);
+  // None is left after a stop in order; a stop that was forced ends them too.
+  process.on('exit', several.kill);
   process.on('SIGUSR2', () => {
     several.replaceAll().catch((error: unknown) => {
       log.error('the gateway processes could not be replaced', { reason: describe(error) });
@@ -139,7 +143,13 @@ export const ONE_OF_SEVERAL = '--one-of-several';
 const GATEWAY_PROGRAM = fileURLToPath(new URL('../gateway.ts', import.meta.url));
 
 /** What parent and child say to each other. */
-export const SAYS = { ready: 'ready', retire: 'retire', areYouThere: 'are you there', here: 'here' } as const;
+export const SAYS = {
+  ready: 'ready',
+  retire: 'retire',
+  stop: 'stop',
+  areYouThere: 'are you there',
+  here: 'here',
+} as const;
 
 const ASKED_EVERY_MS = 1_000;
 
@@ -149,7 +159,9 @@ interface GatewayProcess {
   readonly ended: Promise<Ending>;
   /** It leaves the port without failing a call, lets running calls end, and ends. */
   retire(): void;
-  signal(name: NodeJS.Signals): void;
+  /** By a message: a signal after that of the process group would force its end. */
+  stop(): void;
+  kill(): void;
 }
 
 interface Ending {
@@ -217,6 +229,7 @@ function startGatewayProcess(
     began: began.promise,
     ended: ended.promise,
     retire: () => say(SAYS.retire),
-    signal: (name) => child.kill(name),
+    stop: () => (readyAt === null ? child.kill('SIGTERM') : say(SAYS.stop)),
+    kill: () => child.kill('SIGKILL'),
   };
 }

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import {
@@ -42,24 +43,45 @@ export interface Closing {
 const CLOSING_MS = 15_000;
 
 /**
- * After the first SIGTERM or SIGINT everything closes in order and the process ends with 0 (1 where something
- * would not close). A second signal ends it at once.
+ * A terminal and systemd signal the whole process group, and npm forwards its signal as well: one request to stop reaches
+ * a process two or three times within milliseconds. What is repeated within this time counts as one.
  */
-export function closeOnSignal(
+const REPEATED_WITHIN_MS = 2_000;
+
+export interface Stop {
+  /** Closes everything in order and ends the process with 0, or 1 where something could not be closed. Once. */
+  begin(reason: Readonly<Record<string, string>>): void;
+  /** The first signal begins the stop; one that comes more than two seconds later ends the process at once. */
+  onSignal(signal: NodeJS.Signals): void;
+}
+
+export function createStop(
   { clock, log }: { clock: Clock; log: Log },
   closings: readonly Closing[],
   runningCallsMs: number,
-): void {
-  let isClosing = false;
-  const onSignal = (signal: NodeJS.Signals) => {
-    if (isClosing) process.exit(signal === 'SIGINT' ? 130 : 143);
-    isClosing = true;
-    log.info('stopping', { signal });
-    clock.after(runningCallsMs + CLOSING_MS, () => process.exit(1));
-    closeAll(log, closings).then((failures) => process.exit(failures === 0 ? 0 : 1));
+  exit: (code: number) => void = process.exit,
+): Stop {
+  let state: 'running' | 'stopping' | 'can be forced' = 'running';
+
+  function begin(reason: Readonly<Record<string, string>>): void {
+    if (state !== 'running') return;
+    state = 'stopping';
+    log.info('stopping', reason);
+    clock.after(REPEATED_WITHIN_MS, () => {
+      state = 'can be forced';
+    });
+    clock.after(runningCallsMs + CLOSING_MS, () => exit(1));
+    closeAll(log, closings).then((failures) => exit(failures === 0 ? 0 : 1));
+  }
+
+  return {
+    begin,
+    onSignal(signal) {
+      if (state === 'can be forced') exit(128 + constants.signals[signal]);
+      else if (state === 'running') begin({ signal });
+      else log.info('a repeated signal counts as one', { signal, withinMs: REPEATED_WITHIN_MS });
+    },
   };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
 }
 
 /** Closes all, one after the other, whatever fails on the way; the number of those that failed. */

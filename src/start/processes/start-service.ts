@@ -6,7 +6,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ProcessFigures } from '../../ports/process-figures.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { connect, type Parts } from '../wiring/connect.ts';
-import { type Closing, closeAll, closeOnSignal } from './lifecycle.ts';
+import { type Closing, closeAll, createStop, type Stop } from './lifecycle.ts';
 
 export interface Opening extends Parts {
   /** What is opened later is closed earlier. */
@@ -17,15 +17,17 @@ export interface ServiceOpening extends Opening {
   /** Of the process, whatever services run in it. */
   readonly processFigures: () => ProcessFigures;
   readonly databaseEpoch: DatabaseEpoch;
+  /** Stops this process as a signal does. */
+  readonly stop: Stop['begin'];
 }
 
 /**
  * The life of a service's process: opens the parts, lets `open` start what runs on them, prints `ready` and the line
- * that `open` returns, and closes everything in order on a signal.
+ * that `open` returns (null where a parent prints it), and closes everything in order on a signal.
  */
 export async function startService(
   configuration: Configuration,
-  open: (opening: ServiceOpening) => Promise<string>,
+  open: (opening: ServiceOpening) => Promise<string | null>,
 ): Promise<void> {
   const parts = await connect(configuration);
   const closings = [...parts.closings];
@@ -35,9 +37,11 @@ export async function startService(
   whenClosing('database epoch', databaseEpoch.close);
   try {
     const processFigures = openProcessFigures(parts.clock, databaseEpoch.stepBacks);
-    const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, processFigures });
-    closeOnSignal(parts, closings, configuration.shutdownTimeoutMs);
-    process.stdout.write(`ready: ${line}\n`);
+    const { begin: stop, onSignal } = createStop(parts, closings, configuration.shutdownTimeoutMs);
+    const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, processFigures, stop });
+    process.on('SIGTERM', onSignal);
+    process.on('SIGINT', onSignal);
+    if (line !== null) process.stdout.write(`ready: ${line}\n`);
   } catch (error) {
     await closeAll(parts.log, closings);
     throw error;
