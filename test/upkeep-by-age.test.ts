@@ -34,7 +34,7 @@ test('payment events go by their age once they are done with; what failed or wai
   expect(left.map(({ name }) => name).join(' ')).toBe(names);
 });
 
-test('sessions and resets go a day after they are over, invitations after a year and a month', async () => {
+test('sessions, resets and fresh codes go a day after they are over, invitations after a year and a month', async () => {
   const [user, company] = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
   await database.query(`insert into companies (id, name) values ($1, 'Acme')`, [company]);
   await database.query(
@@ -56,16 +56,20 @@ test('sessions and resets go a day after they are over, invitations after a year
       [user, at],
     );
     await database.query(
+      `insert into step_ups (id, user_id, grant_sha256, expires_at) values (gen_random_uuid(), $1, ${hash}, $2)`,
+      [user, at],
+    );
+    await database.query(
       `insert into invitations (id, company_id, email, role, token_sha256, created_at, expires_at)
        values (gen_random_uuid(), $1, '${days}@b.example', 'MEMBER', ${hash}, $2, $2)`,
       [company, at],
     );
   }
-  expect(await purgeExpiredTokens({ database, clock, log })).toBe(5);
+  expect(await purgeExpiredTokens({ database, clock, log })).toBe(7);
   expect(await purgeExpiredTokens({ database, clock, log })).toBe(0);
   const [left] = await database.query(
     `select (select count(*) from sessions) as sessions, (select count(*) from password_resets) as resets,
-       (select count(*) from invitations) as invitations`,
+       (select count(*) from invitations) as invitations, (select count(*) from step_ups) as "stepUps"`,
   );
-  expect(left).toEqual({ sessions: 2n, resets: 2n, invitations: 3n });
+  expect(left).toEqual({ sessions: 2n, resets: 2n, invitations: 3n, stepUps: 2n });
 });

@@ -1,5 +1,8 @@
 import { listCompanies } from '../domain/accounts/company.ts';
+import { resetSessions } from '../domain/accounts/sessions.ts';
+import { removeTotp } from '../domain/accounts/two-factor.ts';
 import { addUser, findUserByEmail } from '../domain/accounts/user.ts';
+import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import { isId } from '../domain/keys/api-key.ts';
 import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK } from './command.ts';
 
@@ -72,6 +75,48 @@ export const issueToken: Command = {
     const tokens = await accessTokens();
     const { token } = await tokens.issue({ userId: user.id, email: user.email });
     terminal.print(token);
+    return EXIT_OK;
+  },
+};
+
+/** For a super admin who has lost device and recovery codes, where no other one can reset them. */
+export const resetTotpCommand: Command = {
+  name: 'reset-totp',
+  usage: 'EMAIL',
+  summary: 'Turns off two-factor authentication of that person and ends their sessions.',
+  works: 'on-the-database',
+  async run({ terminal, database, clock }, [email, ...rest]) {
+    if (email === undefined || rest.length > 0) {
+      return complainOfUsage(terminal, resetTotpCommand);
+    }
+    const user = await findUserByEmail(database, email);
+    if (user === null) {
+      terminal.complain(`nobody has the address ${email}`);
+      return EXIT_FAILED;
+    }
+    const now = new Date(clock.now());
+    const wasOn = await database.transaction(async (transaction) => {
+      if (!(await removeTotp(transaction, user.id))) return false;
+      await resetSessions(transaction, user.id, now);
+      await appendAuditEntry(transaction, {
+        happenedAt: now,
+        companyId: user.companyId,
+        actorId: null,
+        actorEmail: null,
+        action: 'totp.reset',
+        objectKind: 'user',
+        objectId: user.id,
+        details: { email: user.email, by: 'command line' },
+        clientAddress: '',
+        requestId: '',
+      });
+      return true;
+    });
+    if (!wasOn) {
+      terminal.complain(`${email} has not set up two-factor authentication`);
+      return EXIT_FAILED;
+    }
+    terminal.print(`two-factor authentication of ${email} is off, and their sessions have ended`);
     return EXIT_OK;
   },
 };

@@ -1,4 +1,4 @@
-import { companiesCommand, createSuperAdmin, issueToken } from './account-commands.ts';
+import { companiesCommand, createSuperAdmin, issueToken, resetTotpCommand } from './account-commands.ts';
 import type { Command } from './command.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
 import { migrateCommand, queueCommand, redriveCommand, verifyDeployment } from './deployment-commands.ts';
@@ -34,6 +34,7 @@ export const COMMANDS: readonly Command[] = [
   migrateCommand,
   createSuperAdmin,
   issueToken,
+  resetTotpCommand,
   companiesCommand,
   keysCommand,
   mintKeyCommand,

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
+import { resealTotp } from '../domain/accounts/two-factor.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import { ALIAS_NAMES, aliasOf } from '../domain/models/aliases.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
@@ -201,19 +202,29 @@ function linePriced(prefix: string, price: AliasPrice): string {
 export const resealKeysCommand: Command = {
   name: 'reseal-keys',
   usage: '',
-  summary: 'Encrypts all provider keys anew under MASTER_KEY, so that MASTER_KEY_ALSO can go.',
+  summary:
+    'Encrypts all provider keys and two-factor secrets anew under MASTER_KEY, so that MASTER_KEY_ALSO can go.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, aliasPrefix, cipher }, words) {
     if (words.length > 0) {
       return complainOfUsage(terminal, resealKeysCommand);
     }
-    const { resealed, unreadable } = await resealTargets({ database, sharedState, cipher: await cipher() });
+    const sealing = await cipher();
+    const { resealed, unreadable } = await resealTargets({ database, sharedState, cipher: sealing });
+    const totp = await resealTotp(database, sealing);
     terminal.print(`${resealed} provider keys are encrypted under MASTER_KEY`);
     for (const { alias, baseUrl } of unreadable) {
       terminal.complain(
         `the key of ${baseUrl} behind ${aliasOf(aliasPrefix, alias)} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: set the alias again`,
       );
     }
-    return unreadable.length > 0 ? EXIT_FAILED : EXIT_OK;
+    if (totp.resealed > 0)
+      terminal.print(`${totp.resealed} two-factor secrets are encrypted under MASTER_KEY`);
+    for (const userId of totp.unreadable) {
+      terminal.complain(
+        `the two-factor secret of user ${userId} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: run turnpike reset-totp`,
+      );
+    }
+    return unreadable.length + totp.unreadable.length > 0 ? EXIT_FAILED : EXIT_OK;
   },
 };

@@ -272,7 +272,10 @@ export interface TableOwner {
 export const tableOwners: readonly TableOwner[] = [
   {
     owner: 'src/domain/accounts',
-    owns: ['companies', 'users', 'sessions', 'invitations', 'password_resets'],
+    owns: [
+      ...['companies', 'users', 'sessions', 'invitations', 'password_resets'],
+      ...['totp_secrets', 'totp_recovery_codes', 'step_ups'],
+    ],
   },
   { owner: 'src/domain/audit', owns: ['audit_log'] },
   {

@@ -1,7 +1,8 @@
-import type { GraphQLSchema } from 'graphql';
+import type { GraphQLError, GraphQLSchema } from 'graphql';
 import type { AttemptKind } from '../../domain/accounts/attempt-limits.ts';
-import type { User } from '../../domain/accounts/user.ts';
-import { forbidden, rateLimited, unauthenticated } from './errors.ts';
+import { isSteppedUp, type StepUpGrant } from '../../domain/accounts/two-factor.ts';
+import type { SignedInUser } from '../../domain/accounts/user.ts';
+import { forbidden, rateLimited, refusal, unauthenticated } from './errors.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** What an operation can demand, declared beside it as `authScopes: { companyAdmin: true }`. */
@@ -28,13 +29,41 @@ export async function accessOf(context: RequestContext): Promise<Access> {
   };
 }
 
-export async function signedIn(context: RequestContext): Promise<User> {
+/** Why an operation is refused to whoever is behind the request. */
+export function lackingRight(context: RequestContext): GraphQLError {
+  const viewer = context.known();
+  if (viewer === null) return unauthenticated();
+  if (!viewer.mustSetUpTotp) return forbidden();
+  const message =
+    'Super admins need two-factor authentication here: set it up with beginTotp and confirmTotp.';
+  return refusal('FORBIDDEN', message, { reason: 'TOTP_SETUP_REQUIRED' });
+}
+
+/**
+ * For operations that need a fresh code: STEP_UP_REQUIRED until `stepUp`, for ten minutes in the same session. Whoever
+ * has not set up two-factor authentication has no code to give and passes; REQUIRE_SUPER_ADMIN_TOTP lets no super admin
+ * be without.
+ */
+export async function freshCode(context: RequestContext): Promise<void> {
+  const viewer = await signedIn(context);
+  if (!viewer.hasTotp) return;
+  const { parts } = context;
+  if (await isSteppedUp(parts, parts.database, stepUpGrant(context, viewer))) return;
+  const message = 'This needs a fresh two-factor code: call stepUp with one, then repeat the request.';
+  throw refusal('STEP_UP_REQUIRED', message);
+}
+
+export function stepUpGrant(context: RequestContext, { id }: SignedInUser): StepUpGrant {
+  return { userId: id, sessionId: context.sessionId(), token: context.token ?? '' };
+}
+
+export async function signedIn(context: RequestContext): Promise<SignedInUser> {
   const viewer = await context.viewer();
   if (viewer === null) throw unauthenticated();
   return viewer;
 }
 
-type Member = User & { readonly companyId: string };
+type Member = SignedInUser & { readonly companyId: string };
 
 /** The viewer as one of a company: every operation on a company's things takes the company from here. */
 export async function member(context: RequestContext): Promise<Member> {

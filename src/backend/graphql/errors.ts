@@ -8,6 +8,8 @@ export type RefusalCode =
   | 'BAD_USER_INPUT'
   | 'CONFLICT'
   | 'RATE_LIMITED'
+  | 'TOTP_REQUIRED'
+  | 'STEP_UP_REQUIRED'
   | 'PAYMENT_PROVIDER_FAILED';
 
 export type RefusalDetails = Readonly<Record<string, string | number>>;

@@ -1,7 +1,7 @@
 import type { Attempts } from '../../domain/accounts/attempt-limits.ts';
 import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
 import type { AccessTokens } from '../../domain/accounts/tokens.ts';
-import { findSignedInUser, type User } from '../../domain/accounts/user.ts';
+import { findSignedInUser, type SignedInUser } from '../../domain/accounts/user.ts';
 import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
 import type { JobFields } from '../../domain/jobs/job.ts';
 import type { LogWatchers } from '../../domain/logs/live-log.ts';
@@ -47,6 +47,8 @@ export interface GraphqlParts {
   readonly consoleUrl: string;
   /** What stands before the slash of every model alias. */
   readonly aliasPrefix: string;
+  /** Whether super admins have their rights only with two-factor authentication. */
+  readonly requireSuperAdminTotp: boolean;
 }
 
 /** What operators see and do of queues. */
@@ -67,22 +69,22 @@ export interface RequestContext extends RequestOrigin {
   readonly parts: GraphqlParts;
   readonly log: Log;
   /** Who asks, by a valid token and a row that is still there; null for everybody else. Looked up once. */
-  viewer(): Promise<User | null>;
-  /** Whether `viewer` has been found to be somebody. */
-  isSignedIn(): boolean;
+  viewer(): Promise<SignedInUser | null>;
+  /** What `viewer` has found, where it has been looked up. */
+  known(): SignedInUser | null;
   /** The session of the token; null for a token without one. Known once `viewer` has been looked up. */
   sessionId(): string | null;
 }
 
 export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin): RequestContext {
-  let looked: Promise<User | null> | null = null;
-  let found: User | null = null;
+  let looked: Promise<SignedInUser | null> | null = null;
+  let found: SignedInUser | null = null;
   let sessionId: string | null = null;
-  async function look(): Promise<User | null> {
+  async function look(): Promise<SignedInUser | null> {
     if (origin.token === null) return null;
     const subject = await parts.accessTokens.verify(origin.token);
     if (subject === null) return null;
-    found = await findSignedInUser(parts.database, subject);
+    found = await findSignedInUser(parts.database, subject, parts);
     if (found !== null) sessionId = subject.sessionId;
     return found;
   }
@@ -94,7 +96,7 @@ export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin)
       looked ??= look();
       return looked;
     },
-    isSignedIn: () => found !== null,
+    known: () => found,
     sessionId: () => sessionId,
   };
 }

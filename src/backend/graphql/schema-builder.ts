@@ -2,8 +2,7 @@ import SchemaBuilder from '@pothos/core';
 import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { GraphQLError } from 'graphql';
-import { type Access, accessOf } from './access.ts';
-import { forbidden, unauthenticated } from './errors.ts';
+import { type Access, accessOf, lackingRight } from './access.ts';
 import type { RequestContext } from './request-context.ts';
 
 export type Builder = ReturnType<typeof createSchemaBuilder>;
@@ -32,7 +31,7 @@ export function createSchemaBuilder() {
       authorizeOnSubscribe: true,
       // A database that is away is a fault, not a missing right.
       treatErrorsAsUnauthorized: false,
-      unauthorizedError: (_parent, context) => (context.isSignedIn() ? forbidden() : unauthenticated()),
+      unauthorizedError: (_parent, context) => lackingRight(context),
     },
   });
 }

@@ -5,6 +5,7 @@ import { companyDeclarations } from './accounts/companies.ts';
 import { memberDeclarations } from './accounts/members.ts';
 import { passwordDeclarations } from './accounts/passwords.ts';
 import { sessionDeclarations } from './accounts/sessions.ts';
+import { twoFactorDeclarations } from './accounts/two-factor.ts';
 import { alertDeclarations } from './billing/alerts.ts';
 import { catalogDeclarations } from './billing/catalog.ts';
 import { checkoutDeclarations } from './billing/checkout.ts';
@@ -37,6 +38,7 @@ const declarations: readonly Declaration[] = [
   ...memberDeclarations,
   ...passwordDeclarations,
   ...sessionDeclarations,
+  ...twoFactorDeclarations,
   ...alertDeclarations,
   ...catalogDeclarations,
   ...checkoutDeclarations,

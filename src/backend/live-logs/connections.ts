@@ -101,6 +101,7 @@ interface RightsParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
+  readonly requireSuperAdminTotp: boolean;
 }
 
 interface Rights {
@@ -119,7 +120,8 @@ const LOOK_EVERY_MS = 500;
  * and without. While the database is away a right stays as it was, until the token expires: fails open, since that is
  * when the log is needed most, and nobody can end a session then.
  */
-export function createRights({ accessTokens, database, clock, log }: RightsParts): Rights {
+export function createRights(parts: RightsParts): Rights {
+  const { accessTokens, database, clock, log } = parts;
   const watched = new Map<(viewer: User | null) => void, VerifiedToken>();
   let timer: Timer | null = null;
   let isLooking = false;
@@ -139,7 +141,7 @@ export function createRights({ accessTokens, database, clock, log }: RightsParts
   /** Null where it cannot be known. */
   async function findAll(tokens: readonly VerifiedToken[]): Promise<readonly (User | null)[] | null> {
     try {
-      return await findSignedInUsers(database, tokens);
+      return await findSignedInUsers(database, tokens, parts);
     } catch (error) {
       log.warn('whether a watcher of the log still has the right to cannot be read', { error });
       return null;
@@ -157,7 +159,7 @@ export function createRights({ accessTokens, database, clock, log }: RightsParts
   return {
     async find(token) {
       const subject = await accessTokens.verify(token);
-      return subject !== null && (await findSignedInUser(database, subject)) !== null ? subject : null;
+      return subject !== null && (await findSignedInUser(database, subject, parts)) !== null ? subject : null;
     },
     watch(token, look) {
       watched.set(look, token);

@@ -35,6 +35,17 @@ export const PASSWORD_MAX_LENGTH = 512;
 const EMAIL =
   /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}<>()[\]\\,;:"@]{1,185}\.[^\s\p{C}<>()[\]\\,;:"@.]{2,63}$/u;
 
+/** Who a token belongs to, with what decides on their rights at this moment. */
+export interface SignedInUser extends User {
+  readonly hasTotp: boolean;
+  /** A super admin whose rights wait for two-factor authentication: `isSuperAdmin` is false until it is set up. */
+  readonly mustSetUpTotp: boolean;
+}
+
+export interface SignInRules {
+  readonly requireSuperAdminTotp: boolean;
+}
+
 /** A row of `users` as a User. */
 export const USER_COLUMNS = `id, company_id as "companyId", email, role, is_super_admin as "isSuperAdmin",
   created_at as "createdAt"`;
@@ -121,20 +132,27 @@ const ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
  * without a session is good until it expires, unless it was issued before the person's last session reset: `iat` has
  * whole seconds, so one of the very second of the reset is refused.
  */
-export async function findSignedInUser(statements: Statements, token: VerifiedToken): Promise<User | null> {
-  return (await findSignedInUsers(statements, [token]))[0] ?? null;
+export async function findSignedInUser(
+  statements: Statements,
+  token: VerifiedToken,
+  rules: SignInRules,
+): Promise<SignedInUser | null> {
+  return (await findSignedInUsers(statements, [token], rules))[0] ?? null;
 }
 
 /** The same for many tokens in one statement, in their order. */
 export async function findSignedInUsers(
   statements: Statements,
   tokens: readonly VerifiedToken[],
-): Promise<readonly (User | null)[]> {
-  const users = new Array<User | null>(tokens.length).fill(null);
+  { requireSuperAdminTotp }: SignInRules,
+): Promise<readonly (SignedInUser | null)[]> {
+  const users = new Array<SignedInUser | null>(tokens.length).fill(null);
   const asked = tokens.flatMap((token, place) => (isWellFormed(token) ? [{ ...token, place }] : []));
   if (asked.length === 0) return users;
-  const rows = await statements.query<User & { place: number }>(
-    `select ${USER_COLUMNS}, place from users
+  const rows = await statements.query<User & { hasTotp: boolean; place: number }>(
+    `select ${USER_COLUMNS}, place, exists (select 1 from totp_secrets
+       where totp_secrets.user_id = users.id and confirmed_at is not null) as "hasTotp"
+     from users
      join unnest($1::int[], $2::text[], $3::float8[], $4::text[]) as token (place, user_id, issued_at, session_id)
        on users.id = token.user_id::uuid
      where removed_at is null and case when session_id = '' then
@@ -148,7 +166,10 @@ export async function findSignedInUsers(
       asked.map(({ sessionId }) => sessionId ?? ''),
     ],
   );
-  for (const { place, ...user } of rows) users[place] = user;
+  for (const { place, ...user } of rows) {
+    const mustSetUpTotp = requireSuperAdminTotp && user.isSuperAdmin && !user.hasTotp;
+    users[place] = { ...user, mustSetUpTotp, isSuperAdmin: user.isSuperAdmin && !mustSetUpTotp };
+  }
   return users;
 }
 

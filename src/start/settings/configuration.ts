@@ -36,6 +36,8 @@ export interface Configuration {
   readonly secrets: Readonly<Record<SecretName, string | null>>;
   /** Accepted beside them, while a secret is changed. */
   readonly secretsAlso: Readonly<Record<SecretName, string | null>>;
+  /** Whether super admins have their rights only with two-factor authentication. */
+  readonly requireSuperAdminTotp: boolean;
   /** Null where none is set: then the backend's own address. */
   readonly consoleUrl: string | null;
   /** Where browsers reach the gateway. Null where none is set: then the gateway's own address. */
@@ -254,6 +256,7 @@ function assemble(
     calls: { keepMonths: values.CALLS_KEEP_MONTHS, span: values.CALLS_PARTITION },
     redis: values.REDIS_URL === null ? null : { url: values.REDIS_URL, timeoutMs: values.REDIS_TIMEOUT_MS },
     ...secretsOf(values),
+    requireSuperAdminTotp: values.REQUIRE_SUPER_ADMIN_TOTP ?? isProduction,
     consoleUrl: values.CONSOLE_URL,
     gatewayUrl: values.GATEWAY_URL,
     payments: {

@@ -154,6 +154,16 @@ export function secret(meaning: string) {
   };
 }
 
+/** `true` or `false`; null where it is left out, because the default depends on NODE_ENV. */
+export function truth(fallback: string, meaning: string) {
+  const schema = z.enum(['true', 'false'], 'must be true or false').optional();
+  return {
+    schema: schema.transform((value) => (value === undefined ? null : value === 'true')),
+    fallback,
+    meaning,
+  };
+}
+
 export function flag(meaning: string) {
   const schema = z.enum(['on', 'off'], 'must be on or off').optional();
   const transformed = schema.transform((value) => (value === undefined ? null : value === 'on'));

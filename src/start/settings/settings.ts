@@ -11,6 +11,7 @@ import {
   price,
   secret,
   text,
+  truth,
   url,
   whole,
   word,
@@ -123,10 +124,14 @@ export const SETTINGS = {
   REDIS_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long connecting to Redis or one command may take.'),
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
   JWT_SECRET_ALSO: secret(`A second one whose tokens are taken too. ${WHILE_CHANGED}`),
+  REQUIRE_SUPER_ADMIN_TOTP: truth(
+    'false, in production true',
+    'Whether super admins have their rights only once they have set up two-factor authentication.',
+  ),
   INTERNAL_TOKEN: secret('Opens the internal routes of the AI service. Needed by it.'),
   INTERNAL_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
   MASTER_KEY: secret(
-    'Encrypts provider keys and kept answers in the database. Needed by all three services.',
+    'Encrypts provider keys, two-factor secrets and kept answers in the database. Needed by all three services.',
   ),
   MASTER_KEY_ALSO: secret(`A second one that opens what was encrypted under it. ${WHILE_CHANGED}`),
   WEBHOOK_SECRET: secret("The payment provider's signing secret of the webhook. Needed by the backend."),

@@ -51,6 +51,7 @@ async function openBackendParts(
     maxBodyBytes,
     answerTimeoutMs,
     aliasPrefix,
+    requireSuperAdminTotp: configuration.requireSuperAdminTotp,
     ownState: createInProcessState({ clock, log }),
     accessTokens: await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     mailOutbox: mailOutbox(opening, jobQueue),

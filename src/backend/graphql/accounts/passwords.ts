@@ -11,6 +11,7 @@ import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 import { startRecordedSession } from './sessions.ts';
+import { secondFactor } from './two-factor.ts';
 
 const changePassword: Declaration = (builder) =>
   builder.mutationField('changePassword', (t) =>
@@ -74,7 +75,13 @@ const resetPassword: Declaration = (builder) =>
       type: 'Session',
       description: 'Sets a new password with the token of a mail, once. All other sessions end.',
       authScopes: { anyone: true },
-      args: { token: t.arg.string({ required: true }), password: t.arg.string({ required: true }) },
+      args: {
+        token: t.arg.string({ required: true }),
+        password: t.arg.string({ required: true }),
+        totp: t.arg.string({
+          description: 'A two-factor code, or a recovery code, where the person has one.',
+        }),
+      },
       async resolve(_root, args, context) {
         const token = bounded('secret', 'token', args.token);
         await countAttempt(context, 'token');
@@ -84,6 +91,8 @@ const resetPassword: Declaration = (builder) =>
           if (user === null) {
             throw refusal('NOT_FOUND', 'This link is used or too old: ask for a new one.');
           }
+          const factor = await secondFactor(context, change.transaction, user.id, args.totp);
+          await factor.spend(change.transaction);
           const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
           await change.record({ action: 'password.reset', ...object, actor: user });
           return await startRecordedSession(context, change, user);

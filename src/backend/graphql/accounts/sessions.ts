@@ -8,17 +8,19 @@ import {
   type SessionTokens,
   startSession,
 } from '../../../domain/accounts/sessions.ts';
-import { authenticate, type Role, type User } from '../../../domain/accounts/user.ts';
+import { countRecoveryCodes } from '../../../domain/accounts/two-factor.ts';
+import { authenticate, type Role, type SignedInUser } from '../../../domain/accounts/user.ts';
 import { countAttempt, signedIn } from '../access.ts';
 import { notFound, refusal } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { type Change, recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { secondFactor } from './two-factor.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
-    WhoAmI: User;
+    WhoAmI: SignedInUser;
     Session: SessionTokens;
     LiveSession: LiveSession;
   }
@@ -42,6 +44,16 @@ const whoAmIObject: Declaration = (builder) => {
       isSuperAdmin: t.exposeBoolean('isSuperAdmin'),
       role: t.expose('role', { type: 'Role' }),
       companyId: t.exposeID('companyId', { nullable: true }),
+      totpEnabled: t.exposeBoolean('hasTotp', {
+        description: 'Whether two-factor authentication is set up.',
+      }),
+      mustSetUpTotp: t.exposeBoolean('mustSetUpTotp', {
+        description:
+          'A super admin who has no super admin’s rights until two-factor authentication is set up.',
+      }),
+      recoveryCodesLeft: t.int({
+        resolve: async ({ id }, _args, { parts }) => await countRecoveryCodes(parts.database, id),
+      }),
     }),
   });
 };
@@ -101,7 +113,12 @@ const login: Declaration = (builder) =>
     t.field({
       type: 'Session',
       authScopes: { anyone: true },
-      args: { email: t.arg.string({ required: true }), password: t.arg.string({ required: true }) },
+      description: 'TOTP_REQUIRED where the person has two-factor authentication and no code is given.',
+      args: {
+        email: t.arg.string({ required: true }),
+        password: t.arg.string({ required: true }),
+        totp: t.arg.string({ description: 'A two-factor code, or a recovery code.' }),
+      },
       async resolve(_root, args, context) {
         const { database, secrets, attempts } = context.parts;
         const email = bounded('email', 'email', args.email);
@@ -112,8 +129,15 @@ const login: Declaration = (builder) =>
           context.log.info('a log-in was refused', { clientAddress: context.clientAddress });
           throw refusal('UNAUTHENTICATED', 'The e-mail address or the password is wrong.');
         }
-        await attempts.forgive('log-in', email);
-        return await recordedChange(context, (change) => startRecordedSession(context, change, user));
+        const factor = await secondFactor(context, database, user.id, args.totp);
+        const session = await recordedChange(context, async (change) => {
+          await factor.spend(change.transaction);
+          return await startRecordedSession(context, change, user);
+        });
+        for (const kind of ['log-in', 'totp'] as const) {
+          await attempts.forgive(kind, kind === 'totp' ? user.id : email);
+        }
+        return session;
       },
     }),
   );

@@ -14,7 +14,7 @@ import {
   type TransactionType,
 } from '../../../domain/credits/ledger/ledger.ts';
 import { statementLines } from '../../../domain/credits/ledger/statement.ts';
-import { member } from '../access.ts';
+import { freshCode, member } from '../access.ts';
 import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
@@ -156,6 +156,7 @@ const adjustCredits: Declaration = (builder) =>
         idempotencyKey: t.arg.string({ required: true }),
       },
       async resolve(_root, args, context) {
+        await freshCode(context);
         const { sharedState, log } = context.parts;
         const accountId = idOf('company', args.companyId);
         const amountMicro = microFrom('credits', args.credits);
@@ -216,6 +217,7 @@ const setCompanyBilling: Declaration = (builder) =>
         creditLimit: t.arg.float({ description: 'In credits; for POSTPAID alone.' }),
       },
       async resolve(_root, args, context) {
+        await freshCode(context);
         const { sharedState, log } = context.parts;
         const companyId = idOf('company', args.companyId);
         const { billingMode } = args;

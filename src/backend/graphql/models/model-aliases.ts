@@ -9,6 +9,7 @@ import {
   TOO_MANY_TARGETS,
 } from '../../../domain/models/targets.ts';
 import type { ApproveHost } from '../../../ports/outgoing-addresses.ts';
+import { freshCode } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded, boundedOrNull } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -113,6 +114,7 @@ const setAliasTargets: Declaration = (builder) => {
         targets: t.arg({ type: [input], required: true }),
       },
       async resolve(_root, args, context) {
+        await freshCode(context);
         const { secrets, cipher, aliasPrefix: prefix } = context.parts;
         const alias = bounded('line', 'alias', args.alias);
         if (args.targets.length > MOST_TARGETS) throw badInput('targets', TOO_MANY_TARGETS);

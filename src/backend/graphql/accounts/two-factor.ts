@@ -1,0 +1,237 @@
+import { resetSessions } from '../../../domain/accounts/sessions.ts';
+import {
+  beginTotp as beginSecret,
+  confirmTotp as confirmSecret,
+  drawRecoveryCodes,
+  hasTotp,
+  rememberStepUp,
+  removeTotp,
+  spendCode,
+} from '../../../domain/accounts/two-factor.ts';
+import { authenticate, findUser } from '../../../domain/accounts/user.ts';
+import type { Statements, Transaction } from '../../../ports/database.ts';
+import { countAttempt, freshCode, signedIn, stepUpGrant } from '../access.ts';
+import { badInput, conflict, notFound, refusal } from '../errors.ts';
+import { bounded, idOf } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    BegunTotp: { readonly secret: string; readonly otpauthUrl: string };
+    RecoveryCodes: { readonly recoveryCodes: readonly string[] };
+  }
+}
+
+const NOT_SET_UP = 'Two-factor authentication is not set up: call beginTotp and confirmTotp first.';
+const WRONG_CODE = 'this code is wrong, too old or already used';
+
+const twoFactorObjects: Declaration = (builder) => {
+  builder.objectType('BegunTotp', {
+    description: 'What an authenticator app needs. Both are secrets.',
+    fields: (t) => ({
+      secret: t.exposeString('secret', { description: 'In base32, to be typed into the app.' }),
+      otpauthUrl: t.exposeString('otpauthUrl', { description: 'The same for a QR code.' }),
+    }),
+  });
+  builder.objectType('RecoveryCodes', {
+    description: 'Each signs in once in the place of a code. They are shown once and stored as hashes.',
+    fields: (t) => ({
+      recoveryCodes: t.stringList({ resolve: ({ recoveryCodes }) => [...recoveryCodes] }),
+    }),
+  });
+};
+
+const beginTotp: Declaration = (builder) =>
+  builder.mutationField('beginTotp', (t) =>
+    t.field({
+      type: 'BegunTotp',
+      description: 'A new secret for the caller’s authenticator app. It is in force after confirmTotp.',
+      authScopes: { signedIn: true },
+      async resolve(_root, _args, context) {
+        const viewer = await signedIn(context);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const begun = await beginSecret(context.parts, transaction, viewer);
+          if (begun === null) {
+            throw conflict('Two-factor authentication is set up already: call disableTotp first.');
+          }
+          await record({ action: 'totp.begun', objectKind: 'user', objectId: viewer.id });
+          return begun;
+        });
+      },
+    }),
+  );
+
+const confirmTotp: Declaration = (builder) =>
+  builder.mutationField('confirmTotp', (t) =>
+    t.field({
+      type: 'RecoveryCodes',
+      description:
+        'Turns two-factor authentication on with a first code of the app; shows recovery codes, once.',
+      authScopes: { signedIn: true },
+      args: { code: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const { id } = await signedIn(context);
+        const code = bounded('line', 'code', args.code);
+        await countAttempt(context, 'totp', id);
+        const recoveryCodes = await recordedChange(context, async ({ transaction, record }) => {
+          const confirmed = await confirmSecret(context.parts, transaction, id, code);
+          if (confirmed.outcome === 'wrong-code') throw badInput('code', WRONG_CODE);
+          if (confirmed.outcome === 'nothing-to-confirm') {
+            throw conflict('There is nothing to confirm: call beginTotp first.');
+          }
+          await record({ action: 'totp.enabled', objectKind: 'user', objectId: id });
+          return confirmed.recoveryCodes;
+        });
+        await context.parts.attempts.forgive('totp', id);
+        return { recoveryCodes };
+      },
+    }),
+  );
+
+const createRecoveryCodes: Declaration = (builder) =>
+  builder.mutationField('createRecoveryCodes', (t) =>
+    t.field({
+      type: 'RecoveryCodes',
+      description: 'A new set of recovery codes; the set before is void.',
+      authScopes: { signedIn: true },
+      args: { totp: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const { id } = await signedIn(context);
+        const code = bounded('line', 'totp', args.totp);
+        const recoveryCodes = await withCode(context, { id, code }, async ({ transaction, record }) => {
+          const codes = await drawRecoveryCodes(context.parts, transaction, id);
+          await record({ action: 'totp.recovery-codes-drawn', objectKind: 'user', objectId: id });
+          return codes;
+        });
+        return { recoveryCodes };
+      },
+    }),
+  );
+
+const disableTotp: Declaration = (builder) =>
+  builder.mutationField('disableTotp', (t) =>
+    t.boolean({
+      description: 'Turns two-factor authentication off, with the password and a code or recovery code.',
+      authScopes: { signedIn: true },
+      args: { password: t.arg.string({ required: true }), totp: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const { database, secrets, attempts } = context.parts;
+        const { id, email } = await signedIn(context);
+        const password = bounded('secret', 'password', args.password);
+        const code = bounded('line', 'totp', args.totp);
+        // Counted as a log-in: a stolen access token must not be a way to guess the password.
+        await countAttempt(context, 'log-in', email);
+        if ((await authenticate(database, secrets, email, password)) === null) {
+          throw badInput('password', 'this is not the password');
+        }
+        await withCode(context, { id, code }, async ({ transaction, record }) => {
+          await removeTotp(transaction, id);
+          await record({ action: 'totp.disabled', objectKind: 'user', objectId: id });
+        });
+        await attempts.forgive('log-in', email);
+        return true;
+      },
+    }),
+  );
+
+const stepUp: Declaration = (builder) =>
+  builder.mutationField('stepUp', (t) =>
+    t.boolean({
+      description:
+        'A fresh code, or a recovery code: operations that answer STEP_UP_REQUIRED pass for ten minutes in this session.',
+      authScopes: { signedIn: true },
+      args: { totp: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        const viewer = await signedIn(context);
+        const { id } = viewer;
+        const code = bounded('line', 'totp', args.totp);
+        await withCode(context, { id, code }, async ({ transaction, record }) => {
+          await rememberStepUp(context.parts, transaction, stepUpGrant(context, viewer));
+          await record({ action: 'session.stepped-up', objectKind: 'user', objectId: id });
+        });
+        return true;
+      },
+    }),
+  );
+
+const resetTotp: Declaration = (builder) =>
+  builder.mutationField('resetTotp', (t) =>
+    t.boolean({
+      description:
+        'Turns a person’s two-factor authentication off, for those who have lost device and recovery codes. Their sessions end.',
+      authScopes: { superAdmin: true },
+      args: { userId: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const userId = idOf('user', args.userId);
+        await freshCode(context);
+        const now = new Date(context.parts.clock.now());
+        await recordedChange(context, async ({ transaction, record }) => {
+          const user = await findUser(transaction, userId);
+          if (user === null) throw notFound('user');
+          if (!(await removeTotp(transaction, userId))) {
+            throw conflict('This person has not set up two-factor authentication.');
+          }
+          await resetSessions(transaction, userId, now);
+          const object = { objectKind: 'user', objectId: userId, companyId: user.companyId };
+          await record({ action: 'totp.reset', ...object, details: { email: user.email } });
+        });
+        return true;
+      },
+    }),
+  );
+
+type Change = Parameters<Parameters<typeof recordedChange>[1]>[0];
+
+/** Does `work` in the transaction that spends the caller's code, or refuses. Tries are counted for the person. */
+async function withCode<T>(
+  context: RequestContext,
+  { id, code }: { readonly id: string; readonly code: string },
+  work: (change: Change) => Promise<T>,
+): Promise<T> {
+  const { parts } = context;
+  if (!(await hasTotp(parts.database, id))) throw conflict(NOT_SET_UP);
+  await countAttempt(context, 'totp', id);
+  const result = await recordedChange(context, async (change) => {
+    if ((await spendCode(parts, change.transaction, id, code)) === null) throw badInput('totp', WRONG_CODE);
+    return await work(change);
+  });
+  await parts.attempts.forgive('totp', id);
+  return result;
+}
+
+/**
+ * The second factor of a sign-in, in two steps: before the transaction whether one is needed and given (tries are
+ * counted for the person), and within it that the code is spent. TOTP_REQUIRED where none was given.
+ */
+export async function secondFactor(
+  context: RequestContext,
+  statements: Statements,
+  userId: string,
+  given: string | null | undefined,
+): Promise<{ spend(transaction: Transaction): Promise<void> }> {
+  if (!(await hasTotp(statements, userId))) return { async spend() {} };
+  if (given === null || given === undefined || given === '') {
+    throw refusal('TOTP_REQUIRED', 'Repeat this with a two-factor code, or a recovery code, as totp.');
+  }
+  const code = bounded('line', 'totp', given);
+  await countAttempt(context, 'totp', userId);
+  return {
+    async spend(transaction) {
+      if ((await spendCode(context.parts, transaction, userId, code)) !== null) return;
+      context.log.info('a two-factor code was refused', { userId, clientAddress: context.clientAddress });
+      throw refusal('UNAUTHENTICATED', `totp: ${WRONG_CODE}`, { field: 'totp' });
+    },
+  };
+}
+
+export const twoFactorDeclarations: readonly Declaration[] = [
+  twoFactorObjects,
+  beginTotp,
+  confirmTotp,
+  createRecoveryCodes,
+  disableTotp,
+  stepUp,
+  resetTotp,
+];

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'bun:test';
+import { totpCode } from '../../src/domain/accounts/two-factor.ts';
+import { openBackend, PASSWORD, type Person } from '../backend/backend-under-test.ts';
+import { graphqlClient } from '../backend/graphql-client.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const LOGIN = `mutation($email: String!, $password: String!, $totp: String) {
+  login(email: $email, password: $password, totp: $totp) { accessToken refreshToken } }`;
+const STEP_UP = 'mutation($totp: String!) { stepUp(totp: $totp) }';
+const ADJUST = `mutation($id: ID!, $key: String!) {
+  adjustCredits(companyId: $id, credits: 1, reason: "test", idempotencyKey: $key) { credits } }`;
+const TARGETS = 'mutation { setAliasTargets(alias: "svc/chat-default", targets: []) { alias } }';
+const BILLING =
+  'mutation($id: ID!) { setCompanyBilling(companyId: $id, billingMode: POSTPAID, creditLimit: 5) { id } }';
+
+const backend = useResource(() => openBackend());
+let addresses = 0;
+
+/** From an address of its own: attempts of one test do not count for the next. */
+function stranger(token: string | null = null) {
+  addresses += 1;
+  return graphqlClient(backend.fetch, token, `198.51.100.${addresses}`);
+}
+
+const step = () => Math.floor(backend.clock.now() / 30_000);
+const nextStep = async () => await backend.clock.advance(30_000);
+
+async function enrolled(isSuperAdmin = true) {
+  const person = await backend.person(isSuperAdmin ? null : backend.companies.acme, { isSuperAdmin });
+  const { beginTotp } = await person.ask<{ beginTotp: { secret: string } }>(
+    'mutation { beginTotp { secret otpauthUrl } }',
+  );
+  const code = async () => await totpCode(beginTotp.secret, step());
+  const { confirmTotp } = await person.ask<{ confirmTotp: { recoveryCodes: string[] } }>(
+    'mutation($code: String!) { confirmTotp(code: $code) { recoveryCodes } }',
+    { code: await code() },
+  );
+  return { person, code, recoveryCodes: confirmTotp.recoveryCodes };
+}
+
+async function logIn(person: Person, totp: string | null, client = stranger()) {
+  return await client.answer<{ login: { accessToken: string } }>(LOGIN, {
+    email: person.email,
+    password: PASSWORD,
+    totp,
+  });
+}
+
+describe('whoever has stolen a password', () => {
+  test('gets TOTP_REQUIRED without a code, and nothing with a wrong one', async () => {
+    const { person } = await enrolled();
+    for (const totp of [null, '']) {
+      expect((await logIn(person, totp)).errors?.[0]?.extensions.code).toBe('TOTP_REQUIRED');
+    }
+    for (const totp of ['000000', 'abcdef', '12345', 'aaaa-aaaa-aaaa-aaaa']) {
+      expect((await logIn(person, totp)).errors?.[0]?.extensions).toMatchObject({
+        code: 'UNAUTHENTICATED',
+        field: 'totp',
+      });
+    }
+    const { errors } = await stranger().answer(LOGIN, { email: person.email, password: 'wrong', totp: null });
+    expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  });
+
+  test('cannot use a code that was seen being typed', async () => {
+    const { person, code } = await enrolled();
+    const seen = await code();
+    expect((await logIn(person, seen)).errors).toBeUndefined();
+    expect((await logIn(person, seen)).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+    const twice = await Promise.all([nextStep().then(code), 0]).then(([fresh]) =>
+      Promise.all([logIn(person, fresh), logIn(person, fresh)]),
+    );
+    expect(twice.filter(({ errors }) => errors === undefined)).toHaveLength(1);
+  });
+
+  test('guesses ten codes in a quarter of an hour, from however many addresses', async () => {
+    const { person, code } = await enrolled();
+    for (let guess = 0; guess < 10; guess += 1) await logIn(person, String(guess).padStart(6, '0'));
+    const locked = await logIn(person, await code());
+    expect(locked.errors?.[0]?.extensions.code).toBe('RATE_LIMITED');
+  });
+
+  test('does not get around the code by a password reset', async () => {
+    const { person, code } = await enrolled();
+    const before = backend.mails.length;
+    await stranger().ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
+      email: person.email,
+    });
+    const token = backend.mails[before]?.data.token;
+    const reset = (totp: string | null) =>
+      stranger().answer(
+        `mutation($token: String!, $totp: String) {
+          resetPassword(token: $token, password: "tall ladders at noon", totp: $totp) { accessToken } }`,
+        { token, totp },
+      );
+    expect((await reset(null)).errors?.[0]?.extensions.code).toBe('TOTP_REQUIRED');
+    expect((await reset('000000')).errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED');
+    expect((await logIn(person, null)).errors?.[0]?.extensions.code).toBe('TOTP_REQUIRED');
+    await nextStep();
+    expect((await reset(await code())).errors).toBeUndefined();
+  });
+
+  test('with a recovery code gets in once', async () => {
+    const { person, recoveryCodes } = await enrolled();
+    expect((await logIn(person, recoveryCodes[0] ?? '')).errors).toBeUndefined();
+    expect((await logIn(person, recoveryCodes[0] ?? '')).errors?.[0]?.extensions.code).toBe(
+      'UNAUTHENTICATED',
+    );
+  });
+});
+
+describe('whoever has stolen a session', () => {
+  test('adjusts no credits, provider keys or credit limits without a fresh code', async () => {
+    const { person, code } = await enrolled();
+    const { data } = await logIn(person, await code());
+    const thief = stranger(data?.login.accessToken ?? '');
+    const id = backend.companies.acme;
+    const attempts = [
+      [ADJUST, { id, key: 'a' }],
+      [TARGETS, {}],
+      [BILLING, { id }],
+      ['mutation($id: ID!) { resetTotp(userId: $id) }', { id: person.userId }],
+    ] as const;
+    for (const [query, variables] of attempts) {
+      expect((await thief.refusal(query, variables)).extensions.code).toBe('STEP_UP_REQUIRED');
+    }
+    expect((await thief.refusal(STEP_UP, { totp: '000000' })).extensions.code).toBe('BAD_USER_INPUT');
+    // The code of the log-in is spent.
+    expect((await thief.refusal(STEP_UP, { totp: await code() })).extensions.code).toBe('BAD_USER_INPUT');
+    await nextStep();
+    const owner = thief;
+    await owner.ask(STEP_UP, { totp: await code() });
+    await owner.ask(ADJUST, { id, key: 'a' });
+    await owner.ask(TARGETS);
+    // Another session of the same person has not shown a code, and ten minutes later this one has not either.
+    expect((await person.refusal(ADJUST, { id, key: 'b' })).extensions.code).toBe('STEP_UP_REQUIRED');
+    await backend.clock.advance(10 * 60_000);
+    expect((await owner.refusal(ADJUST, { id, key: 'b' })).extensions.code).toBe('STEP_UP_REQUIRED');
+  });
+
+  test('a token without a session steps up for itself alone', async () => {
+    const { person, code } = await enrolled();
+    const id = backend.companies.acme;
+    await person.ask(STEP_UP, { totp: await code() });
+    await person.ask(ADJUST, { id, key: 'without a session' });
+    await nextStep();
+    const { token } = await backend.parts.accessTokens.issue(person);
+    const other = stranger(token);
+    expect((await other.refusal(ADJUST, { id, key: 'x' })).extensions.code).toBe('STEP_UP_REQUIRED');
+  });
+
+  test('turns two-factor authentication off only with the password and a code', async () => {
+    const { person, code, recoveryCodes } = await enrolled();
+    const DISABLE =
+      'mutation($password: String!, $totp: String!) { disableTotp(password: $password, totp: $totp) }';
+    await nextStep();
+    const wrong = await person.refusal(DISABLE, { password: 'wrong', totp: await code() });
+    expect(wrong.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'password' });
+    const noCode = await person.refusal(DISABLE, { password: PASSWORD, totp: '000000' });
+    expect(noCode.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'totp' });
+    expect((await person.refusal('mutation { beginTotp { secret } }')).extensions.code).toBe('CONFLICT');
+    await person.ask(DISABLE, { password: PASSWORD, totp: await code() });
+    expect((await logIn(person, null)).errors).toBeUndefined();
+    expect((await person.refusal(STEP_UP, { totp: recoveryCodes[0] })).extensions.code).toBe('CONFLICT');
+  });
+
+  test('new recovery codes need a code, and end the old ones', async () => {
+    const { person, code, recoveryCodes } = await enrolled();
+    const DRAW = 'mutation($totp: String!) { createRecoveryCodes(totp: $totp) { recoveryCodes } }';
+    expect((await person.refusal(DRAW, { totp: '000000' })).extensions.code).toBe('BAD_USER_INPUT');
+    await nextStep();
+    await person.ask(DRAW, { totp: await code() });
+    expect((await logIn(person, recoveryCodes[0] ?? '')).errors?.[0]?.extensions.code).toBe(
+      'UNAUTHENTICATED',
+    );
+    expect(await person.ask('{ whoAmI { totpEnabled recoveryCodesLeft } }')).toEqual({
+      whoAmI: { totpEnabled: true, recoveryCodesLeft: 10 },
+    });
+  });
+});
+
+test('a super admin resets a person who has lost everything: recorded, and their sessions end', async () => {
+  const { person } = await enrolled(false);
+  await backend.clock.advance(500);
+  await backend.people.superAdmin.ask('mutation($id: ID!) { resetTotp(userId: $id) }', { id: person.userId });
+  expect((await person.refusal('{ whoAmI { id } }')).extensions.code).toBe('UNAUTHENTICATED');
+  expect((await logIn(person, null)).errors).toBeUndefined();
+  const entries = await backend.database.query<{ action: string }>(
+    'select action from audit_log where object_id = $1 order by id',
+    [person.userId],
+  );
+  expect(entries.map(({ action }) => action)).toEqual(['totp.begun', 'totp.enabled', 'totp.reset']);
+});
+
+test('no code, secret or recovery code reaches the log or the audit log', async () => {
+  const { person, code, recoveryCodes } = await enrolled();
+  await nextStep();
+  await logIn(person, await code());
+  await logIn(person, '918273');
+  const kept = JSON.stringify([
+    backend.entries,
+    await backend.database.query('select details from audit_log'),
+  ]);
+  for (const secret of [await code(), '918273', ...recoveryCodes]) expect(kept).not.toContain(secret);
+});
+
+describe('REQUIRE_SUPER_ADMIN_TOTP', () => {
+  const strict = useResource(() => openBackend({ requireSuperAdminTotp: true }));
+
+  test('a super admin without two-factor authentication has no super admin’s rights, and is told how to get them', async () => {
+    const { superAdmin, member } = strict.people;
+    const refused = await superAdmin.refusal('{ companies { nodes { id } } }');
+    expect(refused.extensions).toMatchObject({ code: 'FORBIDDEN', reason: 'TOTP_SETUP_REQUIRED' });
+    const who = '{ whoAmI { isSuperAdmin mustSetUpTotp } }';
+    expect(await superAdmin.ask(who)).toEqual({ whoAmI: { isSuperAdmin: false, mustSetUpTotp: true } });
+    expect(await member.ask(who)).toEqual({ whoAmI: { isSuperAdmin: false, mustSetUpTotp: false } });
+    const { beginTotp } = await superAdmin.ask<{ beginTotp: { secret: string } }>(
+      'mutation { beginTotp { secret } }',
+    );
+    const code = await totpCode(beginTotp.secret, Math.floor(strict.clock.now() / 30_000));
+    await superAdmin.ask('mutation($code: String!) { confirmTotp(code: $code) { recoveryCodes } }', { code });
+    await superAdmin.ask('{ companies { nodes { id } } }');
+    expect(await superAdmin.ask(who)).toEqual({ whoAmI: { isSuperAdmin: true, mustSetUpTotp: false } });
+  });
+});
