@@ -57,11 +57,18 @@ export interface EnqueueOptions {
   readonly within?: Transaction;
   readonly dedupeKey?: string;
   readonly startAfter?: Date;
+  /** Whose job it is, such as a company: where a queue's jobs have owners, they are taken by turns of their owners. */
+  readonly owner?: string;
 }
 
 export interface WorkOptions {
   /** Jobs at once in this process. */
   readonly concurrency: number;
+  /**
+   * Jobs of one owner at once in this process; with it, jobs are taken by turns: one of each owner, its oldest, then
+   * again. Without it the oldest job is next, whoever owns it.
+   */
+  readonly perOwner?: number;
 }
 
 export interface Job {

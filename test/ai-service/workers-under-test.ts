@@ -4,18 +4,20 @@ import {
   createCvWorker,
   createDocumentReading,
   createDocumentWorker,
+  documentWork,
 } from '../../src/ai-service/workers/document-workers.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
 import { createCreditHolds } from '../../src/domain/credits/holds/holds.ts';
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
+import { createFairReader, type FairReader } from '../../src/domain/documents/fair-reader.ts';
 import { createTextParser } from '../../src/domain/documents/parse-text.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createPlatformCalls } from '../../src/domain/model-calls/platform-calls.ts';
 import { type Alias, DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { Database } from '../../src/ports/database.ts';
-import type { DocumentReader, DocumentReading } from '../../src/ports/document-reader.ts';
+import type { DocumentReading } from '../../src/ports/document-reader.ts';
 import type { JobHandler } from '../../src/ports/job-queue.ts';
 import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
@@ -60,7 +62,8 @@ export async function openWorkers(options: WorkerOptions = {}) {
   await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
   const credits = creditsOf({ database, sharedState, secrets }, companyId);
   await credits.grant(options.balanceMicro ?? 1_000_000_000n);
-  const scripted: { model: Model; read: (text: string) => DocumentReading; asked: number } = {
+  type Read = (text: string) => DocumentReading | Promise<DocumentReading>;
+  const scripted: { model: Model; read: Read; asked: number } = {
     model: () => {
       throw new Error('nobody scripted a model');
     },
@@ -96,18 +99,22 @@ export async function openWorkers(options: WorkerOptions = {}) {
     engine: createDocumentEngine({ clock, secrets }),
     countTokens: async (text) => text.length,
   });
-  const reader: Pick<DocumentReader, 'read'> = {
-    read: async (bytes) => scripted.read(new TextDecoder().decode(bytes)),
+  const reader: Pick<FairReader, 'read'> = {
+    read: async (_companyId, bytes) => scripted.read(new TextDecoder().decode(bytes)),
   };
 
-  /** The handlers as a process has them that uses this database. */
-  function handlersOn(own: Database): { readonly cv: JobHandler; readonly document: JobHandler } {
+  function callsOfThePlatform() {
     const limits = createLimits({
       ...{ sharedState, clock, log, addressRequestsPerMinute: 0 },
       ownState: createInProcessState({ clock, log }),
     });
     const holds = createCreditHolds({ database, clock, log });
-    const platformCalls = createPlatformCalls({ limits, holds, standings, secrets, clock });
+    return createPlatformCalls({ limits, holds, standings, secrets, clock });
+  }
+
+  /** The handlers as a process has them that uses this database. */
+  function handlersOn(own: Database): { readonly cv: JobHandler; readonly document: JobHandler } {
+    const platformCalls = callsOfThePlatform();
     const reading = createDocumentReading({ reader, parser, platformCalls, extractAlias: () => alias });
     const parts = { database: own, reading, clock, log };
     return { cv: createCvWorker(parts), document: createDocumentWorker(parts) };
@@ -116,6 +123,16 @@ export async function openWorkers(options: WorkerOptions = {}) {
   return {
     ...{ clock, secrets, database, companyId, credits, scripted, entries, breakers, handlersOn },
     ...handlersOn(database),
+    /** Both queues with their places, over a reader with so many, which companies share. */
+    queueWork: (places: number) =>
+      documentWork({
+        ...{ database, clock, log, parser, platformCalls: callsOfThePlatform() },
+        reader: createFairReader({
+          ...{ clock, places },
+          reader: { read: async (bytes) => await scripted.read(new TextDecoder().decode(bytes)) },
+        }),
+        extractAlias: () => alias,
+      }),
     /** The company's calls, oldest first. */
     calls: () => database.query('select * from calls where company_id = $1 order by id', [companyId]),
     async close(): Promise<void> {

@@ -27,6 +27,7 @@ export function jobQueueContract(name: string, open: OpenUnderTest): void {
     });
 
     jobsAreDone(() => given);
+    ownersTakeTurns(() => given);
     equalJobsAreEnqueuedOnce(() => given);
     wrongInputIsRefused(() => given);
     stoppingLosesNothing(() => given);
@@ -124,6 +125,45 @@ function jobsAreDone(given: () => JobQueuePair): void {
       [name],
     );
     expect(row).toEqual({ expire_seconds: 77, retry_limit: 4, retry_delay_max: 9, heartbeat_seconds: 10 });
+  });
+}
+
+function ownersTakeTurns(given: () => JobQueuePair): void {
+  test('jobs are taken by turns of their owners: a flood of one delays another by a job, not by the flood', async () => {
+    const { queue } = given();
+    const name = await defineOwn(queue);
+    for (let n = 0; n < 30; n += 1) await queue.enqueue(name, { of: 'flood', n }, { owner: 'flood' });
+    for (const n of [0, 1, 2]) await queue.enqueue(name, { of: 'late', n }, { owner: 'late' });
+    for (const n of [0, 1]) await queue.enqueue(name, { of: 'later', n }, { owner: 'later' });
+    await queue.enqueue(name, { of: 'nobody', n: 0 });
+    const order: string[] = [];
+    await queue.work(name, { concurrency: 1, perOwner: 1 }, async ({ data }) => {
+      order.push(`${data.of} ${data.n}`);
+    });
+    await until(() => order.length === 36);
+    const at = (job: string) => order.indexOf(job);
+    expect(at('late 0')).toBeLessThan(3);
+    expect(at('later 0')).toBeLessThan(4);
+    expect(at('late 2')).toBeLessThan(10);
+    expect(at('later 1')).toBeLessThan(8);
+    expect(at('nobody 0')).toBeLessThan(10);
+    const flood = order.filter((job) => job.startsWith('flood'));
+    expect(flood).toEqual(Array.from({ length: 30 }, (_, n) => `flood ${n}`));
+  });
+
+  test('an owner has so many places at most; a job of another that comes then begins at once', async () => {
+    const { queue, other } = given();
+    const name = await defineOwn(queue);
+    await defineOwn(other, { name });
+    const held = createHeldHandler();
+    const worker = await other.work(name, { concurrency: 3, perOwner: 2 }, held.handler);
+    for (let n = 0; n < 5; n += 1) await queue.enqueue(name, { of: 'flood', n }, { owner: 'flood' });
+    await until(() => worker.status().active === 2);
+    await queue.enqueue(name, { of: 'late' }, { owner: 'late' });
+    await until(() => worker.status().active === 3);
+    expect((await queue.counts(name)).waiting).toBe(3);
+    held.release();
+    await until(async () => (await queue.counts(name)).waiting + (await queue.counts(name)).active === 0);
   });
 }
 

@@ -153,7 +153,7 @@ export async function openGateway(options: GatewayOptions = {}) {
       await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
       idempotency.close();
       await journal.close();
-      await parsing.reader.close();
+      await parsing.closeReader();
       await real.close();
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,6 +1,7 @@
 import { createDocumentReader } from '../../src/adapters/document-reader/reader-pool.ts';
 import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
+import { createFairReader } from '../../src/domain/documents/fair-reader.ts';
 import { createTextParser, type TextParserParts } from '../../src/domain/documents/parse-text.ts';
 
 type Given = Pick<TextParserParts, 'models' | 'breakers' | 'secrets' | 'clock' | 'log'>;
@@ -16,5 +17,7 @@ export function openParsing(given: Given, { firstByteTimeoutMs = 5_000 }: { firs
     engine: createDocumentEngine({ clock, secrets }),
     countTokens: async (text) => Math.ceil(text.length / 4),
   });
-  return { upstream, reader: createDocumentReader({ clock, log }), parser };
+  const documentReader = createDocumentReader({ clock, log });
+  const reader = createFairReader({ reader: documentReader, clock, places: 2 });
+  return { upstream, reader, parser, closeReader: documentReader.close };
 }

@@ -7,6 +7,7 @@ import { createCallBook } from '../../src/domain/calls/settlement/settle-call.ts
 import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
 import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
+import { createFairReader } from '../../src/domain/documents/fair-reader.ts';
 import { createTextParser } from '../../src/domain/documents/parse-text.ts';
 import { createKeyDirectory } from '../../src/domain/keys/key-directory.ts';
 import { createAbandonedStreams } from '../../src/domain/limits/abandoned-streams.ts';
@@ -49,7 +50,8 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
     ...{ ...common, cipher: answers, maxAnswerBytes: MAX_BODY_BYTES, keepMs: 86_400_000 },
   });
   const upstream = createHttpUpstream({ clock, log, firstByteTimeoutMs: TIMEOUT_MS });
-  const reader = createDocumentReader({ clock, log });
+  const documentReader = createDocumentReader({ clock, log });
+  const reader = createFairReader({ reader: documentReader, clock, places: 2 });
   const running = await createRunningCalls({ sharedState, log });
   const { addressRequestsPerMinute = 0, consoleOrigin } = options;
   const streams = { mode: 'free', freePerHour: 100, drainMs: TIMEOUT_MS } as const;
@@ -85,7 +87,7 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
       await abandoned.close();
       await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
       idempotency.close();
-      await Promise.all([running.close(), reader.close(), journal.close()]);
+      await Promise.all([running.close(), documentReader.close(), journal.close()]);
     },
   };
 }

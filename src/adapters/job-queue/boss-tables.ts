@@ -29,6 +29,7 @@ interface StoredDeadLetter {
   readonly jobId: string;
   readonly data: object;
   readonly singletonKey: string;
+  readonly owner: string | null;
   readonly output: unknown;
   readonly failedAt: Date;
 }
@@ -68,7 +69,7 @@ const COUNTS = `select
   from pgboss.job where name = $1 and ${UNFINISHED}`;
 
 const DEAD_LETTER_COLUMNS = `id as "rowId", source_id as "jobId", data, singleton_key as "singletonKey",
-  source_output as output, created_on as "failedAt"`;
+  group_id as owner, source_output as output, created_on as "failedAt"`;
 
 /** By the millisecond, which is what a Date can name. */
 const DEAD_LETTERS = `select ${DEAD_LETTER_COLUMNS} from pgboss.job
@@ -198,8 +199,8 @@ export async function discardDeadLetters(
   return discarded;
 }
 
-function asJob({ jobId, data, singletonKey }: StoredDeadLetter) {
-  return { id: jobId, data, singletonKey };
+function asJob({ jobId, data, singletonKey, owner }: StoredDeadLetter) {
+  return { id: jobId, data, singletonKey, ...(owner === null ? {} : { group: { id: owner } }) };
 }
 
 interface DepthRow {

@@ -107,11 +107,17 @@ interface Enqueuing {
 }
 
 function createEnqueue({ boss, bossDatabase, tables }: Enqueuing): JobQueue['enqueue'] {
-  return async (queue, data, { within, dedupeKey, startAfter } = {}) => {
+  return async (queue, data, { within, dedupeKey, startAfter, owner } = {}) => {
     acceptData(queue, data);
+    const group = owner === undefined ? {} : { group: { id: owner } };
     const db = within === undefined ? boss.getDb() : bossDatabase.within(within);
     const later = startAfter === undefined ? {} : { startAfter };
-    const id = await boss.send(queue, data, { db, singletonKey: singletonKeyFor(dedupeKey), ...later });
+    const id = await boss.send(queue, data, {
+      db,
+      singletonKey: singletonKeyFor(dedupeKey),
+      ...later,
+      ...group,
+    });
     const channel = bossDatabase.channel();
     if (id === null || startAfter === undefined || channel === null) return id;
     // pg-boss gives notice only of a job that can be taken at once.
@@ -221,12 +227,17 @@ function createWorkers(options: WorkerParts): Pick<JobQueue, 'work' | 'stop'> {
   }
 
   return {
-    async work(queue, { concurrency }, handler) {
+    async work(queue, { concurrency, perOwner }, handler) {
       if (stopping !== null) throw new Error('the job queue has been stopped');
       if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > MAX_CONCURRENCY) {
         throw new RangeError(`concurrency must be a whole number from 1 to ${MAX_CONCURRENCY}`);
       }
-      const worker = startWorker({ boss, queue, concurrency, handler, settle, supervisor, clock, log });
+      if (perOwner !== undefined && !(Number.isInteger(perOwner) && perOwner >= 1)) {
+        throw new RangeError('perOwner must be a whole number from 1');
+      }
+      const worker = startWorker({
+        ...{ boss, queue, concurrency, perOwner, handler, settle, supervisor, clock, log },
+      });
       workers.add(worker);
       const { status } = worker;
       return { status, stop: () => worker.stop().finally(() => workers.delete(worker)) };

@@ -1,4 +1,5 @@
 import type { ParsedText, ParseKind } from '../../domain/documents/document-engine.ts';
+import type { FairReader } from '../../domain/documents/fair-reader.ts';
 import type { TextParser } from '../../domain/documents/parse-text.ts';
 import { DOCUMENT_QUEUE } from '../../domain/jobs/job-changes.ts';
 import {
@@ -14,7 +15,6 @@ import { applyCvReading, CV_GAVE_UP, type CvReading, findWaitingCv } from '../..
 import { CV_QUEUE } from '../../domain/talents/talent-changes.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Transaction } from '../../ports/database.ts';
-import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { JobHandler, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 
@@ -24,15 +24,20 @@ interface DocumentWorkParts extends DocumentReadingParts {
   readonly log: Log;
 }
 
-/** CVs and postings, each as many at once as the reader has processes. */
+/**
+ * CVs and postings. A job waits for its company's turn at the reader in its place here, so a company has half of the
+ * places at most, and the other half is there for others.
+ */
+const PLACES = { concurrency: 6, perOwner: 3 };
+
 export function documentWork(parts: DocumentWorkParts): readonly QueueWork[] {
   const workers = { ...parts, reading: createDocumentReading(parts) };
   return [
-    { queue: CV_QUEUE, reportedAs: 'cv_worker', concurrency: 2, handler: createCvWorker(workers) },
+    { queue: CV_QUEUE, reportedAs: 'cv_worker', ...PLACES, handler: createCvWorker(workers) },
     {
       queue: DOCUMENT_QUEUE,
       reportedAs: 'document_worker',
-      concurrency: 2,
+      ...PLACES,
       handler: createDocumentWorker(workers),
     },
   ];
@@ -68,19 +73,22 @@ interface DocumentReading {
 }
 
 interface DocumentReadingParts {
-  readonly reader: Pick<DocumentReader, 'read'>;
+  readonly reader: Pick<FairReader, 'read'>;
   readonly parser: TextParser;
   readonly platformCalls: PlatformCalls;
   /** The one that documents are read by. */
   readonly extractAlias: () => Alias;
 }
 
+/** A company whose documents fail is paused for up to five minutes; a run has ten. */
+const WAIT_MS = 6 * 60_000;
+
 /** From bytes to a record: the reader's text, the company's credits, a model or the embedded engine. */
 export function createDocumentReading(parts: DocumentReadingParts): DocumentReading {
   const { reader, parser, platformCalls, extractAlias } = parts;
   return {
     async read({ kind, companyId, bytes, requestId, signal }) {
-      const reading = await reader.read(bytes);
+      const reading = await reader.read(companyId, bytes, { signal, waitMs: WAIT_MS });
       switch (reading.outcome) {
         case 'busy':
           throw new Error('the document reader is busy');
@@ -96,7 +104,7 @@ export function createDocumentReading(parts: DocumentReadingParts): DocumentRead
       const bodyBytes = text.length;
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
       return await releasedOnFailure(call, async () => {
-        const document = await parser.parse({ kind, text, alias, signal, mayAsk: call.mayAsk });
+        const document = await parser.parse({ companyId, kind, text, alias, signal, mayAsk: call.mayAsk });
         signal.throwIfAborted();
         const { parsed, engine } = document;
         return {

@@ -34,7 +34,7 @@ export interface GraphqlParts {
   /** The background work of all processes, for operators. */
   readonly queues: QueueDesk;
   /** Reads a pasted posting at once, free of charge; the result has only the fields that the posting names. */
-  readonly draftPosting: (text: string) => Promise<Partial<JobFields>>;
+  readonly draftPosting: (text: string, companyId: string) => Promise<Partial<JobFields>>;
   /** Null where the addresses of providers may be anywhere. */
   readonly approveHost: ApproveHost | null;
   /** Seals providers' keys. */

@@ -16,12 +16,25 @@ export type CheckedAnswer =
   | { readonly outcome: 'checked'; readonly parsed: ParsedText; readonly problems: readonly string[] }
   | { readonly outcome: 'wrong'; readonly problems: readonly string[] };
 
-/** The two ways to read a text, as one thing to hand over. A long text takes a while, so it may be in a thread. */
+/** Too many texts wait to be read: nothing is wrong with this one, it may come again. */
+export class EngineBusy extends Error {
+  override readonly name = 'EngineBusy';
+}
+
+/**
+ * The two ways to read a text, as one thing to hand over. A long text takes a while, so it may be in a thread, which
+ * companies use by turns; it then rejects with EngineBusy where too many wait.
+ */
 export interface DocumentEngine {
   /** The embedded engine. */
-  read(kind: ParseKind, text: string): ParsedText | Promise<ParsedText>;
+  read(kind: ParseKind, text: string, companyId: string): ParsedText | Promise<ParsedText>;
   question(kind: ParseKind, text: string): ModelQuestion;
   /** What a model is told whose answer was wrong, with all that was said before. */
   repair(said: readonly ModelMessage[], answer: string, problems: readonly string[]): readonly ModelMessage[];
-  check(kind: ParseKind, text: string, answer: string): CheckedAnswer | Promise<CheckedAnswer>;
+  check(
+    kind: ParseKind,
+    text: string,
+    answer: string,
+    companyId: string,
+  ): CheckedAnswer | Promise<CheckedAnswer>;
 }

@@ -71,7 +71,10 @@ function open(script: Script, targets = [target('one')], rejected: readonly stri
     ...DEFAULT_BOUNDS.extract,
   };
   const parse = (mayAsk = true) =>
-    parser.parse({ kind: 'cv', text: 'abc', alias, signal: new AbortController().signal, mayAsk });
+    parser.parse({
+      ...{ companyId: 'c1', kind: 'cv', text: 'abc', alias, mayAsk },
+      signal: new AbortController().signal,
+    });
   return { parse, asked, reported, clock };
 }
 

@@ -27,6 +27,8 @@ export interface ParsedDocument {
 }
 
 export interface TextToParse {
+  /** Whose text it is: companies use the engine by turns. */
+  readonly companyId: string;
   readonly kind: ParseKind;
   readonly text: string;
   readonly alias: Alias;
@@ -48,8 +50,8 @@ export interface TextParserParts extends AskModelParts {
 export function createTextParser(parts: TextParserParts): TextParser {
   const { engine, countTokens, clock } = parts;
 
-  async function embeddedAsModel({ kind, text, signal }: TextToParse): Promise<ParsedDocument> {
-    const parsed = await engine.read(kind, text);
+  async function embeddedAsModel({ companyId, kind, text, signal }: TextToParse): Promise<ParsedDocument> {
+    const parsed = await engine.read(kind, text, companyId);
     const tokens = {
       promptTokens: await countTokens(text, signal),
       cachedTokens: 0,
@@ -59,17 +61,18 @@ export function createTextParser(parts: TextParserParts): TextParser {
     return { engine: 'embedded', parsed, tokens, targetId: 'embedded', reason: null, answeredAtMs };
   }
 
-  async function inItsPlace({ kind, text }: TextToParse, failed: Failed): Promise<ParsedDocument> {
-    return { engine: 'embedded', parsed: await engine.read(kind, text), tokens: null, ...failed };
+  async function inItsPlace({ companyId, kind, text }: TextToParse, failed: Failed): Promise<ParsedDocument> {
+    const parsed = await engine.read(kind, text, companyId);
+    return { engine: 'embedded', parsed, tokens: null, ...failed };
   }
 
   async function withModel(asked: TextToParse): Promise<ParsedDocument> {
-    const { kind, text, alias, signal } = asked;
+    const { companyId, kind, text, alias, signal } = asked;
     const { messages, responseFormat } = engine.question(kind, text);
     const first = await askModel(parts, alias, { messages, responseFormat }, signal);
     if (first.outcome === 'failed') return await inItsPlace(asked, failedBy(first));
     const answeredAtMs = clock.now();
-    const checked = await engine.check(kind, text, first.content);
+    const checked = await engine.check(kind, text, first.content, companyId);
     const usable = checked.outcome === 'checked' ? checked.parsed : null;
     if (usable !== null && checked.problems.length === 0) return byModel(usable, [first], answeredAtMs);
     const again = engine.repair(messages, first.content, checked.problems);
@@ -78,7 +81,7 @@ export function createTextParser(parts: TextParserParts): TextParser {
       if (usable !== null) return byModel(usable, [first], answeredAtMs);
       return await inItsPlace(asked, { ...failedBy(second), answeredAtMs });
     }
-    const repaired = await engine.check(kind, text, second.content);
+    const repaired = await engine.check(kind, text, second.content, companyId);
     const better = repaired.outcome === 'checked' ? repaired.parsed : usable;
     if (better !== null) return byModel(better, [first, second], answeredAtMs);
     const { targetId } = second;

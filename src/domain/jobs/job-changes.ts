@@ -228,7 +228,8 @@ async function sendToWorker(
        created_at = excluded.created_at`,
     [job.id, name, bytes, job.updatedAt],
   );
-  await jobQueue.enqueue(DOCUMENT_QUEUE.name, { jobId: job.id }, { within: transaction });
+  const waiting = { within: transaction, owner: job.companyId };
+  await jobQueue.enqueue(DOCUMENT_QUEUE.name, { jobId: job.id }, waiting);
 }
 
 function isSame(old: Job, next: Job): boolean {

@@ -46,6 +46,7 @@ export function mailWork(parts: MailWorkerParts): readonly QueueWork[] {
       queue: MAIL_QUEUE,
       reportedAs: 'email_worker',
       concurrency: parts.concurrency ?? 4,
+      perOwner: 2,
       handler: createMailHandler(parts),
     },
     {

@@ -90,7 +90,8 @@ export function createMailOutbox(parts: MailOutboxParts): MailOutbox {
         createdAt: new Date(clock.now()),
       });
       if (!isNew) return { outcome: 'duplicate' };
-      await jobQueue.enqueue(MAIL_QUEUE.name, { mailId }, { within });
+      const owner = companyId === null ? {} : { owner: companyId };
+      await jobQueue.enqueue(MAIL_QUEUE.name, { mailId }, { within, ...owner });
       return { outcome: 'queued', mailId };
     },
   };

@@ -20,7 +20,8 @@ export function meetingWork(parts: MeetingHandlerParts & MeetingRetentionParts):
     {
       queue: MEETING_QUEUE,
       reportedAs: 'meeting_worker',
-      concurrency: 2,
+      concurrency: 4,
+      perOwner: 2,
       handler: createMeetingHandler(parts),
     },
     {

@@ -87,6 +87,7 @@ export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
             { meetingId },
             {
               within: transaction,
+              ...(meeting.companyId === null ? {} : { owner: meeting.companyId }),
               startAfter: new Date(remindAtMs),
               dedupeKey: `remind ${meetingId} ${remindAtMs}`,
             },

@@ -194,6 +194,7 @@ async function writeMeeting(
   const ownedSinceMs = announcedAt?.getTime() ?? null;
   const isCompanys = uses.length > 0 && uses.every((use) => isOwned(ownedSinceMs, use));
   const owner = row?.origin === 'announced' ? row.companyId : isCompanys ? companyId : null;
+  const waiting = { within: transaction, ...(owner === null ? {} : { owner }) };
   const isSame =
     row !== null && row.companyId === owner && sessionsText(row.sessions) === sessionsText(sessions);
   if (!isSame) {
@@ -205,7 +206,7 @@ async function writeMeeting(
          started_at = excluded.started_at, ended_at = excluded.ended_at, updated_at = excluded.updated_at`,
       [id, room, owner, JSON.stringify(sessions), startedAt, endedAt, new Date(clock.now())],
     );
-    await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, { within: transaction });
+    await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, waiting);
   }
   const eventIds = uses.flatMap((use) => use.eventIds);
   const moved = await transaction.query(
@@ -216,7 +217,7 @@ async function writeMeeting(
   // Somebody more who was there: while it goes on this can wait for its end.
   const hasEnded = sessions.length > 0 && sessions.every(({ endedAt }) => endedAt !== null);
   if (isSame && hasEnded && moved.length > 0) {
-    await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, { within: transaction });
+    await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId: id }, waiting);
   }
 }
 

@@ -85,7 +85,8 @@ export async function postTranscript(
      returning meeting_id`,
     [meetingId, text, new Date(clock.now())],
   );
-  if (changed.length > 0) await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId }, { within: transaction });
+  const waiting = { within: transaction, owner: meeting.companyId };
+  if (changed.length > 0) await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId }, waiting);
   return { outcome: 'posted', meeting };
 }
 

@@ -58,7 +58,8 @@ export async function createTalent(
     if (other === null) throw new Error('a file that is there cannot be found');
     return await sameFileAgain(transaction, parts, other, createdBy, at);
   }
-  await parts.jobQueue.enqueue(CV_QUEUE.name, { talentId: talent.id }, { within: transaction });
+  const waiting = { within: transaction, owner: companyId };
+  await parts.jobQueue.enqueue(CV_QUEUE.name, { talentId: talent.id }, waiting);
   return { outcome: 'created', talent, isNew: true };
 }
 
@@ -165,7 +166,8 @@ async function sameFileAgain(
   if (talent.status !== 'FAILED') return { outcome: 'created', talent, isNew: false };
   const again = { ...talent, status: 'PENDING', problem: null } as const;
   const waiting = await writeTalent(transaction, again, { what: 'sent-again', changedBy, at });
-  await jobQueue.enqueue(CV_QUEUE.name, { talentId }, { within: transaction });
+  const { companyId: owner } = talent;
+  await jobQueue.enqueue(CV_QUEUE.name, { talentId }, { within: transaction, owner });
   return { outcome: 'created', talent: waiting, isNew: false };
 }
 

@@ -1,18 +1,23 @@
-import type { ParsedText, ParseKind } from '../../domain/documents/document-engine.ts';
+import { EngineBusy, type ParsedText, type ParseKind } from '../../domain/documents/document-engine.ts';
+import type { FairReader } from '../../domain/documents/fair-reader.ts';
 import type { ParsedDocument, TextParser } from '../../domain/documents/parse-text.ts';
 import { endingOf } from '../../domain/model-calls/paid-call.ts';
-import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { AdmittedParse } from '../admission/admit.ts';
 import type { ParseInput } from '../admission/read-parse-body.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { createEnd, type EndCall, type EndParts, failure, type ModelCallContext } from './end-call.ts';
 
 export interface ParseParts extends EndParts {
-  readonly reader: Pick<DocumentReader, 'read'>;
+  readonly reader: Pick<FairReader, 'read'>;
   readonly parser: TextParser;
 }
 
 const BUSY_RETRY_MS = 2_000;
+const ENGINE_BUSY: Refusal = {
+  name: 'unavailable',
+  message: 'Too many texts of your company are being read at the moment. Send it again in a while.',
+  retryAfterMs: BUSY_RETRY_MS,
+};
 
 /**
  * G-7, G-8: one admitted parse call, from its document to its record. The answer waits for the call's commit as any
@@ -28,6 +33,10 @@ export async function answerParse(
     return await answerRead(parts, call, context, end);
   } catch (error) {
     const hasLeft = context.clientSignal.aborted;
+    if (!hasLeft && error instanceof EngineBusy) {
+      await end(failure('busy', 503, null));
+      return refusalResponse(ENGINE_BUSY, context.headers);
+    }
     await end(failure(hasLeft ? 'client-left' : 'internal', hasLeft ? 499 : 503, null));
     if (!hasLeft) throw error;
     return refusalResponse({ name: 'unavailable' }, context.headers);
@@ -41,14 +50,16 @@ async function answerRead(
   end: EndCall,
 ): Promise<Response> {
   const { clientSignal: signal, startedAtMs } = context;
-  const text = await textOf(reader, call.fields.input);
+  const { companyId } = call.key;
+  const text = await textOf(reader, companyId, call.fields.input, signal);
   if (text.outcome === 'refused') {
     const { refusal } = text;
     const isWritten = await end(failure('unreadable-document', refusalStatus(refusal), null));
     return refusalResponse(isWritten ? refusal : { name: 'unavailable' }, context.headers);
   }
   const { parses: kind } = call.route;
-  const document = await parser.parse({ kind, text: text.text, alias: call.alias, signal, mayAsk: true });
+  const { alias } = call;
+  const document = await parser.parse({ companyId, kind, text: text.text, alias, signal, mayAsk: true });
   if (signal.aborted) {
     await end(failure('client-left', 499, document.targetId));
     return refusalResponse({ name: 'unavailable' }, context.headers);
@@ -67,9 +78,14 @@ type DocumentText =
   | { readonly outcome: 'refused'; readonly refusal: Refusal };
 
 /** A text is taken as it is, so that the evidence points into what the client has. */
-async function textOf(reader: Pick<DocumentReader, 'read'>, input: ParseInput): Promise<DocumentText> {
+async function textOf(
+  reader: ParseParts['reader'],
+  companyId: string,
+  input: ParseInput,
+  signal: AbortSignal,
+): Promise<DocumentText> {
   if ('text' in input) return { outcome: 'read', text: input.text, warnings: [] };
-  const reading = await reader.read(input.file);
+  const reading = await reader.read(companyId, input.file, { signal });
   switch (reading.outcome) {
     case 'read':
       return { outcome: 'read', text: reading.text, warnings: reading.warnings };

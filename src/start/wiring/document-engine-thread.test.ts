@@ -24,26 +24,26 @@ describe('the engine in its thread', () => {
   test('G-7 reads in order, many at once, and holds answers against the text', async () => {
     const engine = open();
     const kinds = await Promise.all([
-      engine.read('cv', CV_TEXT),
-      engine.read('cv', 'Lunch is at noon.'),
-      engine.read('jd', CV_TEXT),
+      engine.read('cv', CV_TEXT, 'a'),
+      engine.read('cv', 'Lunch is at noon.', 'a'),
+      engine.read('jd', CV_TEXT, 'b'),
     ]);
     expect(kinds.map(({ document, value }) => [document.kind, value === null])).toEqual([
       ['cv', false],
       ['other', true],
       ['cv', true],
     ]);
-    expect(await engine.check('cv', CV_TEXT, 'prose')).toMatchObject({ outcome: 'wrong' });
+    expect(await engine.check('cv', CV_TEXT, 'prose', 'a')).toMatchObject({ outcome: 'wrong' });
     expect(engine.question('cv', CV_TEXT).messages.length).toBe(2);
   });
 
   test('G-7 a long document does not hold up this thread', async () => {
     const engine = open();
-    await engine.read('cv', 'warm');
+    await engine.read('cv', 'warm', 'a');
     const long = CV_TEXT.repeat(1_000).slice(0, 400_000);
     let turns = 0;
     let isOver = false;
-    const reading = Promise.resolve(engine.read('cv', long)).then(() => {
+    const reading = Promise.resolve(engine.read('cv', long, 'a')).then(() => {
       isOver = true;
     });
     while (!isOver) {

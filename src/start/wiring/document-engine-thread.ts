@@ -19,6 +19,11 @@ export type EngineResult = ParsedText | CheckedAnswer;
 
 const engine = createDocumentEngine({ clock: createSystemClock(), secrets: createSystemSecrets() });
 
+/** Companies take turns for this thread; in it there is one text at a time. */
+const TURNS_TAKEN_BEFORE = '';
+
 serveRequests<EngineRequest, EngineResult>(({ kind, text, answer }) =>
-  answer === null ? engine.read(kind, text) : engine.check(kind, text, answer),
+  answer === null
+    ? engine.read(kind, text, TURNS_TAKEN_BEFORE)
+    : engine.check(kind, text, answer, TURNS_TAKEN_BEFORE),
 );

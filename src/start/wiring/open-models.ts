@@ -7,14 +7,20 @@ import { serviceOf } from '../../domain/breakers/breaker.ts';
 import { type Breakers, createBreakers } from '../../domain/breakers/breakers.ts';
 import { type BillingStatuses, createBillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import { type CreditHolds, createCreditHolds } from '../../domain/credits/holds/holds.ts';
-import type { CheckedAnswer, DocumentEngine, ParsedText } from '../../domain/documents/document-engine.ts';
+import { createCompanyTurns } from '../../domain/documents/company-turns.ts';
+import {
+  type CheckedAnswer,
+  type DocumentEngine,
+  EngineBusy,
+  type ParsedText,
+} from '../../domain/documents/document-engine.ts';
 import { createDocumentEngine } from '../../domain/documents/embedded-engine.ts';
+import { createFairReader, type FairReader } from '../../domain/documents/fair-reader.ts';
 import { createTextParser, type TextParser } from '../../domain/documents/parse-text.ts';
 import { createLimits, type Limits } from '../../domain/limits/limits.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
-import type { DocumentReader } from '../../ports/document-reader.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { StartProblem } from '../processes/lifecycle.ts';
@@ -31,7 +37,7 @@ export interface ModelParts {
   readonly standings: BillingStatuses;
   readonly holds: CreditHolds;
   readonly limits: Limits;
-  readonly reader: DocumentReader;
+  readonly reader: FairReader;
   readonly parser: TextParser;
 }
 
@@ -57,8 +63,10 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
     const service = serviceOf(target);
     if (service !== null) breakers.known(service);
   }
-  const reader = createDocumentReader({ clock, log });
-  opening.whenClosing('document reader', reader.close);
+  const documentReader = createDocumentReader({ clock, log, processes: READING_PROCESSES });
+  opening.whenClosing('document reader', documentReader.close);
+  const reader = createFairReader({ reader: documentReader, clock, places: READING_PROCESSES });
+  opening.whenClosing('documents that wait', async () => reader.close());
   const upstream = openUpstream(opening);
   const engine = openEngine(opening);
   const asking = { models, upstream, breakers, secrets, clock, log, answerTimeoutMs: idleTimeoutMs };
@@ -88,8 +96,13 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   };
 }
 
-/** Documents at once, and how long one may take, including those before it. */
-const ENGINE_LIMITS = { maxWaiting: 256, timeoutMs: 60_000 };
+/** One company has two of them at most. */
+const READING_PROCESSES = 3;
+
+/** Texts in the thread at once, and how long one may take, including those before it. */
+const ENGINE_LIMITS = { maxWaiting: 4, timeoutMs: 60_000 };
+/** A text is with the thread when the one before it is done; a company waits for one text of another. */
+const ENGINE_TURNS = { places: 2, perCompany: 1, maxWaiting: 256, waitMs: 60_000 };
 
 /** The embedded engine, whose long computations run in a thread of their own. */
 export function openEngine({
@@ -103,14 +116,23 @@ export function openEngine({
     ...{ name: 'document engine', entry, clock, log, ...ENGINE_LIMITS },
   });
   whenClosing('document engine', thread.close);
+  const turns = createCompanyTurns(clock, ENGINE_TURNS);
+  whenClosing('texts that wait', async () => turns.close());
+  async function inTurn(companyId: string, request: EngineRequest): Promise<EngineResult> {
+    const turn = await turns.run(companyId, () => thread.call(request));
+    if (turn.outcome === 'done') return turn.result;
+    throw new EngineBusy('too many texts wait to be read');
+  }
   let own: DocumentEngine | null = null;
   const here = () => {
     own ??= createDocumentEngine({ clock, secrets });
     return own;
   };
   return {
-    read: async (kind, text) => (await thread.call({ kind, text, answer: null })) as ParsedText,
-    check: async (kind, text, answer) => (await thread.call({ kind, text, answer })) as CheckedAnswer,
+    read: async (kind, text, companyId) =>
+      (await inTurn(companyId, { kind, text, answer: null })) as ParsedText,
+    check: async (kind, text, answer, companyId) =>
+      (await inTurn(companyId, { kind, text, answer })) as CheckedAnswer,
     question: (kind, text) => here().question(kind, text),
     repair: (said, answer, problems) => here().repair(said, answer, problems),
   };

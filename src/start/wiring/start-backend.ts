@@ -75,9 +75,9 @@ async function openBackendParts(
 /** A pasted posting, by the embedded engine. Where that fails there is no draft: the document worker reads it anyway. */
 function openDraftPosting(opening: Opening): BackendParts['draftPosting'] {
   const engine = openEngine(opening);
-  return async (text) => {
+  return async (text, companyId) => {
     try {
-      const { value } = await engine.read('jd', text);
+      const { value } = await engine.read('jd', text, companyId);
       return value === null ? {} : fieldsOfPosting(value as unknown as ReadPosting);
     } catch (error) {
       opening.log.warn('a posting could not be read at once', { error });

@@ -174,7 +174,7 @@ const createJob: Declaration = (builder) =>
       args: { input: t.arg({ type: 'JobInput', required: true }) },
       async resolve(_root, { input }, context) {
         const { companyId, id: createdBy } = await member(context);
-        const wanted = { companyId, createdBy, ...(await jobFrom(input, context)) };
+        const wanted = { companyId, createdBy, ...(await jobFrom(input, companyId, context)) };
         return await recordedChange(context, async ({ transaction, record }) => {
           const created = await storeJob(transaction, context.parts, wanted);
           if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
@@ -198,7 +198,7 @@ const updateJob: Declaration = (builder) =>
       async resolve(_root, { id, input }, context) {
         const { companyId, id: changedBy } = await member(context);
         const jobId = idOf('job', id);
-        const changes = { companyId, jobId, changedBy, ...(await jobFrom(input, context)) };
+        const changes = { companyId, jobId, changedBy, ...(await jobFrom(input, companyId, context)) };
         return await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
           const changed = await changeJob(transaction, context.parts, changes);
           if (changed.outcome === 'no-such-job') throw notFound('job');
@@ -245,7 +245,7 @@ const closeJob: Declaration = (builder) =>
  * What the domain takes of an input. With a document there is a draft, for the time until the document worker has read
  * it: of a pasted text what the embedded engine finds in a few milliseconds, of a file its name.
  */
-async function jobFrom(input: JobInput, { parts: { draftPosting } }: RequestContext) {
+async function jobFrom(input: JobInput, companyId: string, { parts: { draftPosting } }: RequestContext) {
   const { text: _text, file: _file, status, ...fields } = input;
   const given = { fields, status: status ?? undefined };
   const document = documentFrom(input);
@@ -253,7 +253,7 @@ async function jobFrom(input: JobInput, { parts: { draftPosting } }: RequestCont
   const title = titleBeforeReading(document, document.text);
   if (document.text === null) return { ...given, file: document, draft: { title } };
   const description = document.text.replaceAll('\0', '').trim().slice(0, LONGEST_DESCRIPTION).toWellFormed();
-  const draft = { title, description, ...(await draftPosting(description)) };
+  const draft = { title, description, ...(await draftPosting(description, companyId)) };
   return { ...given, file: document, draft };
 }
 
