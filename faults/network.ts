@@ -101,7 +101,7 @@ async function startInside(lab: Lab, front: (typeof CABLES)[0], back: (typeof CA
       ...{ PATH: process.env.PATH ?? '', BUN_CONFIG_MAX_HTTP_REQUESTS: '65336' },
       ...{ ...lab.world.environment, ...ENV, GATEWAY_PORT: '8080', HOST: front.theirs },
       ...{ DATABASE_URL: address.href, REDIS_URL: `redis://${back.ours}:${redis.port}` },
-      ...{ MODEL_CONFIG: config, UPSTREAM_PRIVATE_NETWORKS: '10.213.61.0/30' },
+      ...{ MODEL_CONFIG: config, UPSTREAM_PRIVATE_NETWORKS: '10.213.61.0/30', ALLOW_PUBLIC_DEMO: 'on' },
     },
     stdout: 'ignore',
     stderr: 'inherit',

@@ -1,4 +1,5 @@
 import type { Generator } from '../domain/matching/generator/generator.ts';
+import { holdsToken } from '../http/client-identity.ts';
 import type { DependencyChecks, DependencyState } from '../http/health.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { PoolStatus } from '../ports/database.ts';
@@ -10,6 +11,8 @@ export interface AiHealthParts {
   readonly workers: WorkerBoard;
   /** One for each external AI service, by its host. */
   readonly circuitBreakers: () => Readonly<Record<string, string>>;
+  /** Whoever has one of these is shown the hosts. */
+  readonly internalTokens: readonly string[];
 }
 
 /** The background workers that readiness names one by one (A-2). */
@@ -20,9 +23,9 @@ export const NAMED_WORKERS = [
   'document_worker',
 ] as const;
 
-/** A-1 to A-4. None of these routes needs a token, and none tells more than states and counts. */
+/** A-1 to A-4. None of these routes needs a token, and without one none shows more than states and counts. */
 export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
-  const { dependencies, pool, workers, circuitBreakers } = parts;
+  const { dependencies, pool, workers, circuitBreakers, internalTokens } = parts;
   app.get('/health', (context) => context.json({ status: 'healthy' }));
   app.get('/health/live', (context) => context.json({ status: 'alive' }));
 
@@ -58,12 +61,18 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
       database,
       cache,
       workers: summary,
-      circuit_breakers: breakers,
+      circuit_breakers: holdsToken(context.req.raw, internalTokens) ? breakers : withoutHosts(breakers),
       ...journal(states.journal),
       ...named,
     };
     return context.json({ status, components }, httpStatus);
   });
+}
+
+/** Who the providers are is a trade secret: others see `service-1`, `service-2`, in the order of the hosts. */
+function withoutHosts(breakers: Readonly<Record<string, string>>): Record<string, string> {
+  const hosts = Object.keys(breakers).sort();
+  return Object.fromEntries(hosts.map((host, at) => [`service-${at + 1}`, breakers[host] ?? '']));
 }
 
 /** Finished calls that could not be charged and wait for an operator; absent where it is not known. */

@@ -5,7 +5,7 @@ import { countOperations, countOutcomes } from '../domain/calls/usage/ai-operati
 import { findEntries, lastFailures, MAX_ENTRIES } from '../domain/logs/log-queries.ts';
 import type { ModelDirectory } from '../domain/models/model-directory.ts';
 import { envelopeResponse, errorEnvelope } from '../http/error-envelope.ts';
-import { createMetricsRoute, type Metric, processMetrics } from '../http/metrics.ts';
+import { createMetricsRoute, type Metric, type MetricsAccess, processMetrics } from '../http/metrics.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
@@ -155,12 +155,12 @@ async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof 
 }
 
 export type AiMetricsParts = MonitoringStatsParts &
-  MatchGeneratorParts & { readonly internalTokens: readonly string[] };
+  MatchGeneratorParts & { readonly metricsAccess: MetricsAccess };
 
 /** What the AI service tells Prometheus: its process, the queues, the generator and the AI operations of the last hour. */
 export function addMetrics(app: ServiceApp, parts: AiMetricsParts): void {
   const collect = async () => await metricsOf(parts);
-  const route = createMetricsRoute({ internalTokens: parts.internalTokens, collect });
+  const route = createMetricsRoute({ access: parts.metricsAccess, collect });
   app.get('/metrics', (context) => route.fetch(context.req.raw));
 }
 

@@ -9,7 +9,6 @@ export interface BrowserSessionParts {
   readonly clock: Clock;
 }
 
-const COOKIE = 'turnpike_refresh';
 const PATH = '/session';
 /** The longest life of a session: the server ends it earlier where it must. */
 const MAX_AGE_SECONDS = 90 * 24 * 60 * 60;
@@ -50,8 +49,7 @@ interface SessionAnswer {
  * GraphQL's answer without it. Who has no session gets null, which is no error.
  */
 export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: BrowserSessionParts): void {
-  const secure = consoleUrl.startsWith('https:');
-  const cookie = { path: PATH, httpOnly: true, sameSite: 'Strict', secure, maxAge: MAX_AGE_SECONDS } as const;
+  const { cookieName, cookie } = sessionCookie(consoleUrl);
 
   const ask = async (context: Context<ServiceVariables>, query: string, variables: unknown) => {
     const request = context.req.raw;
@@ -69,7 +67,7 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
     const session = answer.data?.session;
     if (session === undefined || session === null) return context.json(answer);
     const { refreshToken, ...shown } = session;
-    setCookie(context, COOKIE, refreshToken, cookie);
+    setCookie(context, cookieName, refreshToken, cookie);
     return context.json({ data: { session: shown } });
   };
 
@@ -79,10 +77,10 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
       return refused(context, 'Only the console’s own pages may ask for a session, with JSON.');
     }
     const way = context.req.param('way');
-    const refreshToken = getCookie(context, COOKIE);
+    const refreshToken = getCookie(context, cookieName);
     if (way === 'logout') {
       if (refreshToken !== undefined) await ask(context, LOG_OUT, { refreshToken });
-      deleteCookie(context, COOKIE, cookie);
+      deleteCookie(context, cookieName, cookie);
       return context.json({ data: { session: null } });
     }
     if (way === 'refresh') {
@@ -90,7 +88,7 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
       const answer = await ask(context, REFRESH, { refreshToken });
       const isOver = answer.errors?.some(({ extensions }) => extensions?.code === 'UNAUTHENTICATED') === true;
       if (!isOver) return keep(context, answer);
-      deleteCookie(context, COOKIE, cookie);
+      deleteCookie(context, cookieName, cookie);
       return context.json({ data: { session: null } });
     }
     const query = WAYS.get(way);
@@ -100,6 +98,17 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
     if (variables === null) return refused(context, 'The body must be a small JSON object.');
     return keep(context, await ask(context, query, variables));
   });
+}
+
+/**
+ * Over https browsers hold the prefix to its word: the cookie comes from this very host, over TLS, and no neighbour
+ * under the same domain can plant one. Over plain http, which is loopback's, the prefix would make them drop it.
+ */
+function sessionCookie(consoleUrl: string) {
+  const secure = consoleUrl.startsWith('https:');
+  const options = { httpOnly: true, sameSite: 'Strict', maxAge: MAX_AGE_SECONDS } as const;
+  if (!secure) return { cookieName: 'turnpike_refresh', cookie: { ...options, path: PATH, secure } };
+  return { cookieName: '__Host-turnpike_refresh', cookie: { ...options, path: '/', secure } };
 }
 
 /** A form or a page of another origin sends neither this kind of body nor this origin. */

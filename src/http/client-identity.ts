@@ -50,21 +50,25 @@ export function bearerToken(request: Request): string | null {
   return match?.[1] ?? null;
 }
 
-const NOT_INTERNAL = errorEnvelope(
-  'authentication_error',
+const NOT_INTERNAL =
   'This route is internal. Send "Authorization: Bearer <internal token>": the token is the INTERNAL_TOKEN ' +
-    "setting, and on the embedded default it is internal_token in the data folder's demo.json.",
-);
+  "setting, and on the embedded default it is internal_token in the data folder's demo.json.";
 
-/** Lets in who holds an internal token; everyone else gets one and the same answer. Fails closed. */
-export function internalAccess(internalTokens: readonly string[]): MiddlewareHandler {
+/** Lets in who holds one of the tokens; everyone else gets one and the same answer. Fails closed. */
+export function internalAccess(tokens: readonly string[], message = NOT_INTERNAL): MiddlewareHandler {
+  const refusal = errorEnvelope('authentication_error', message);
   return async (context, next) => {
-    const token = bearerToken(context.req.raw);
-    if (token === null || !internalTokens.some((internalToken) => sameSecret(token, internalToken))) {
-      return envelopeResponse(401, NOT_INTERNAL, { 'www-authenticate': 'Bearer' });
+    if (!holdsToken(context.req.raw, tokens)) {
+      return envelopeResponse(401, refusal, { 'www-authenticate': 'Bearer' });
     }
     return await next();
   };
+}
+
+/** Whether the request's bearer token is one of these. */
+export function holdsToken(request: Request, tokens: readonly string[]): boolean {
+  const token = bearerToken(request);
+  return token !== null && tokens.some((expected) => sameSecret(token, expected));
 }
 
 function blockListOf(networks: readonly string[]): BlockList {

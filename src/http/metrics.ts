@@ -36,15 +36,23 @@ export function metricsText(metrics: readonly Metric[]): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** What opens `/metrics`, and the setting that it comes from. */
+export interface MetricsAccess {
+  readonly tokens: readonly string[];
+  readonly setting: string;
+}
+
 interface MetricsRouteParts {
-  readonly internalTokens: readonly string[];
+  readonly access: MetricsAccess;
   readonly collect: () => Promise<readonly Metric[]>;
 }
 
-/** `GET /metrics` for Prometheus, which sends the internal token as its bearer token. */
-export function createMetricsRoute({ internalTokens, collect }: MetricsRouteParts): Hono {
+/** `GET /metrics` for Prometheus, which sends its token as a bearer token. */
+export function createMetricsRoute({ access, collect }: MetricsRouteParts): Hono {
   const app = new Hono();
-  app.use('/metrics', internalAccess(internalTokens));
+  const { tokens, setting } = access;
+  const message = `Metrics need "Authorization: Bearer <token>": the token is the ${setting} setting.`;
+  app.use('/metrics', internalAccess(tokens, setting === 'INTERNAL_TOKEN' ? undefined : message));
   app.get('/metrics', async () => {
     return new Response(metricsText(await collect()), { headers: { 'content-type': METRICS_CONTENT_TYPE } });
   });

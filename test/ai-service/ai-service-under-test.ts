@@ -10,6 +10,7 @@ import type { PlatformModelCalls } from '../../src/domain/matching/generator/mod
 import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
 import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { DependencyState } from '../../src/http/health.ts';
+import type { MetricsAccess } from '../../src/http/metrics.ts';
 import type { ProcessFigures } from '../../src/ports/process-figures.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
@@ -26,7 +27,13 @@ export const FIGURES: ProcessFigures = {
 };
 
 /** The AI service with a real queue, breakers and a generator, on a database in memory, without a socket. */
-export async function openAiService(changes: { modelCalls?: PlatformModelCalls } = {}) {
+export async function openAiService({
+  metricsAccess,
+  ...changes
+}: {
+  modelCalls?: PlatformModelCalls;
+  metricsAccess?: MetricsAccess;
+} = {}) {
   const clock = createManualClock();
   const log = createSilentLog();
   const secrets = createSystemSecrets();
@@ -62,6 +69,7 @@ export async function openAiService(changes: { modelCalls?: PlatformModelCalls }
     processFigures: () => FIGURES,
     queueDepths: () => readQueueDepths(database),
     internalTokens: [TOKEN],
+    metricsAccess: metricsAccess ?? { tokens: [TOKEN], setting: 'INTERNAL_TOKEN' },
     docsFiles: { style: new Blob(['body {}']), script: new Blob(['function SwaggerUIBundle() {}']) },
   });
   return {

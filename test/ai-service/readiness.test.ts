@@ -21,9 +21,11 @@ describe('readiness', () => {
       pool: () => ({ size: 1, busy: 0, waiting: 0 }),
       workers: createWorkerBoard(),
       circuitBreakers: breakers.states,
+      internalTokens: ['inside'],
     });
     const shown = async () => {
-      const response = await app.request('/health/ready');
+      const headers = { authorization: 'Bearer inside' };
+      const response = await app.request('/health/ready', { headers });
       const { components } = (await response.json()) as { components: { circuit_breakers: object } };
       return [response.status, components.circuit_breakers];
     };
@@ -53,6 +55,7 @@ describe('readiness', () => {
       pool: () => ({ size: 1, busy: 0, waiting: 0 }),
       workers,
       circuitBreakers: () => ({}),
+      internalTokens: [],
     });
     const shown = async () => {
       const response = await app.request('/health/ready');

@@ -42,7 +42,7 @@ describe('P-8 a session of the console', () => {
     expect(status).toBe(200);
     expect(answer.data?.session?.accessToken).toMatch(/^ey/);
     expect(text).not.toContain('refreshToken');
-    for (const word of ['HttpOnly', 'Secure', 'SameSite=Strict', 'Path=/session', 'Max-Age=']) {
+    for (const word of ['HttpOnly', 'Secure', 'SameSite=Strict', 'Path=/;', 'Max-Age=']) {
       expect(cookie).toContain(word);
     }
   });

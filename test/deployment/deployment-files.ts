@@ -35,7 +35,7 @@ export function imageEnvironment(): Record<string, string> {
 
 /** In the place of a secret or of what the operator is asked for: something of the right form, no two alike. */
 export function madeUp(name: string): string {
-  if (name === 'DATABASE_URL') return 'postgres://turnpike:secret@postgres:5432/turnpike';
+  if (name === 'DATABASE_URL') return 'postgres://turnpike:a0Fq7xW2@postgres:5432/turnpike';
   if (name === 'REDIS_URL') return 'redis://redis:6379';
   if (name === 'SMTP_URL') return '';
   return new Bun.CryptoHasher('sha256').update(name).digest('base64') + name;
@@ -51,7 +51,8 @@ export async function statusOf(role: Role, path: string): Promise<number> {
   const app = createServiceApp({ ...parts, maxBodyBytes: 1_024, answerTimeoutMs: null });
   if (role === 'ai-service') {
     const pool = () => ({ size: 1, busy: 0, waiting: 0 });
-    addHealth(app, { dependencies, pool, workers: createWorkerBoard(), circuitBreakers: () => ({}) });
+    const circuitBreakers = () => ({});
+    addHealth(app, { dependencies, pool, workers: createWorkerBoard(), circuitBreakers, internalTokens: [] });
   } else {
     addServiceHealth(app, dependencies);
   }

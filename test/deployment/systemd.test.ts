@@ -27,7 +27,7 @@ function environmentOf(instance: string): Record<string, string> {
   return Object.fromEntries(
     pairs.map(([name, value]) => [
       name,
-      value === '' && !optional.includes(name) ? madeUp(name) : value.replace('PASSWORD', 'secret'),
+      value === '' && !optional.includes(name) ? madeUp(name) : value.replace('PASSWORD', 'a0Fq7xW2'),
     ]),
   );
 }

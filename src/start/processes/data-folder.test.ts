@@ -61,7 +61,7 @@ describe('kept secrets', () => {
     const random = createSystemSecrets();
     const file = join(folder, 'secrets.json');
     const made = secretsInUse(configurationOf(folder), random);
-    const { masterKey: _, also: __, ...older } = made;
+    const { masterKey: _, also: __, metricsToken: ___, ...older } = made;
     writeFileSync(file, JSON.stringify(older));
     const completed = secretsInUse(configurationOf(folder), random);
     expect(completed).toMatchObject(older);
@@ -73,7 +73,13 @@ describe('kept secrets', () => {
     const folder = join(parent, 'production');
     lockDataFolder(folder).release();
     const keys = secretsInUse(configurationOf(folder, { NODE_ENV: 'production' }), createSystemSecrets());
-    const none = { jwtSecret: null, internalToken: null, masterKey: null, webhookSecret: null };
+    const none = {
+      jwtSecret: null,
+      internalToken: null,
+      masterKey: null,
+      webhookSecret: null,
+      metricsToken: null,
+    };
     expect(keys).toEqual({ ...none, demoSeed: null, also: none });
     expect(existsSync(join(folder, 'secrets.json'))).toBe(false);
     expect(() => needed(keys, 'jwtSecret')).toThrow('JWT_SECRET is missing');

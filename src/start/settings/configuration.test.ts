@@ -11,9 +11,9 @@ const production = {
   ...fetches,
   NODE_ENV: 'production',
   JWT_SECRET: strong,
-  INTERNAL_TOKEN: strong,
-  MASTER_KEY: strong,
-  WEBHOOK_SECRET: `whsec_${strong}`,
+  INTERNAL_TOKEN: `i${strong}`,
+  MASTER_KEY: `m${strong}`,
+  WEBHOOK_SECRET: `whsec_w${strong}`,
 };
 const outside = { DATABASE_URL: 'postgres://u:p@db/x', REDIS_URL: 'redis://cache' };
 

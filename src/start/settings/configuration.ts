@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { LogLevel } from '../../ports/log.ts';
 import { type ModelConfig, readModelConfig } from './model-config.ts';
 import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
+import { HOW_TO_MAKE_A_SECRET, refusePublicDemo, refuseUnsafeProduction } from './unsafe-settings.ts';
 
 /** What this process runs; it decides which settings are needed. */
 export type Role = 'everything' | 'gateway' | 'backend' | 'ai-service' | 'command-line';
@@ -32,7 +33,7 @@ export interface Configuration {
   readonly calls: { keepMonths: number; span: 'month' | 'week' | 'day' };
   /** Null is this process's memory. */
   readonly redis: { url: string; timeoutMs: number } | null;
-  /** Null where none was given: outside of production one is made and kept in the data folder. */
+  /** Null where none was given: outside of production one is made and stored in the data folder, but for the metrics. */
   readonly secrets: Readonly<Record<SecretName, string | null>>;
   /** Accepted beside them, while a secret is changed. */
   readonly secretsAlso: Readonly<Record<SecretName, string | null>>;
@@ -81,21 +82,15 @@ export interface Configuration {
   readonly log: { level: LogLevel; format: 'auto' | 'json' | 'text'; keepRows: number; keepMs: number };
 }
 
-export type SecretName = 'jwtSecret' | 'internalToken' | 'masterKey' | 'webhookSecret';
+export type SecretName = 'jwtSecret' | 'internalToken' | 'masterKey' | 'webhookSecret' | 'metricsToken';
 
 const SECRET_SETTINGS: Record<SecretName, SettingName> = {
   jwtSecret: 'JWT_SECRET',
   internalToken: 'INTERNAL_TOKEN',
   masterKey: 'MASTER_KEY',
   webhookSecret: 'WEBHOOK_SECRET',
+  metricsToken: 'METRICS_TOKEN',
 };
-
-const SECRETS_ALSO: readonly SettingName[] = [
-  'JWT_SECRET_ALSO',
-  'INTERNAL_TOKEN_ALSO',
-  'MASTER_KEY_ALSO',
-  'WEBHOOK_SECRET_ALSO',
-];
 
 const SECRETS_NEEDED: Record<Role, readonly SecretName[]> = {
   everything: ['jwtSecret', 'internalToken', 'masterKey', 'webhookSecret'],
@@ -128,7 +123,12 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
   if (values === null) return { outcome: 'refused', problems };
   const isProduction = values.NODE_ENV === 'production';
 
-  if (isProduction) refuseUnsafe(role, values, problems);
+  if (isProduction) {
+    refuseMissingSecrets(role, values, problems);
+    refuseUnsafeProduction(values, problems);
+  } else if (role !== 'command-line') {
+    refusePublicDemo(values, problems);
+  }
   refuseMissingParts(role, values, problems);
   refuseFewFetches(role, environment, problems);
   const models = values.MODEL_CONFIG === null ? {} : readModelConfig(values.MODEL_CONFIG, readText, problems);
@@ -155,32 +155,11 @@ function readSettings(environment: Environment, problems: string[]): SettingValu
   return problems.length > 0 ? null : (values as SettingValues);
 }
 
-function refuseUnsafe(role: Role, values: SettingValues, problems: string[]): void {
+function refuseMissingSecrets(role: Role, values: SettingValues, problems: string[]): void {
   for (const name of SECRETS_NEEDED[role]) {
     const setting = SECRET_SETTINGS[name];
     if (values[setting] !== null) continue;
     problems.push(`${setting} is missing: set it to ${HOW_TO_MAKE_A_SECRET}`);
-  }
-  refuseWeakSecrets(values, problems);
-  if (values.DEMO_WORLD === true) {
-    problems.push('DEMO_WORLD is on in production: its passwords lie in a file; leave it out');
-  }
-  if (values.PAYMENT_SANDBOX === true) {
-    problems.push('PAYMENT_SANDBOX is on in production: it sells credits for nothing; leave it out');
-  }
-}
-
-const HOW_TO_MAKE_A_SECRET =
-  'at least 32 random characters, for example the output of: openssl rand -base64 48';
-const LEAST_LENGTH = 32;
-const LEAST_VARIETY = 10;
-
-function refuseWeakSecrets(values: SettingValues, problems: string[]): void {
-  for (const setting of [...Object.values(SECRET_SETTINGS), ...SECRETS_ALSO]) {
-    const value = values[setting];
-    if (typeof value !== 'string') continue;
-    if (value.length >= LEAST_LENGTH && new Set(value).size >= LEAST_VARIETY) continue;
-    problems.push(`${setting} is too weak: set it to ${HOW_TO_MAKE_A_SECRET}`);
   }
 }
 
@@ -300,12 +279,14 @@ function secretsOf(values: SettingValues): Pick<Configuration, 'secrets' | 'secr
       internalToken: values.INTERNAL_TOKEN,
       masterKey: values.MASTER_KEY,
       webhookSecret: values.WEBHOOK_SECRET,
+      metricsToken: values.METRICS_TOKEN,
     },
     secretsAlso: {
       jwtSecret: values.JWT_SECRET_ALSO,
       internalToken: values.INTERNAL_TOKEN_ALSO,
       masterKey: values.MASTER_KEY_ALSO,
       webhookSecret: values.WEBHOOK_SECRET_ALSO,
+      metricsToken: values.METRICS_TOKEN_ALSO,
     },
   };
 }

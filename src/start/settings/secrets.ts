@@ -47,6 +47,8 @@ export function secretsInUse(configuration: Configuration, random: Secrets): Sec
     internalToken: given.internalToken ?? kept.internalToken,
     masterKey: given.masterKey ?? kept.masterKey,
     webhookSecret: given.webhookSecret ?? kept.webhookSecret,
+    // None is made: without one the internal token opens the metrics.
+    metricsToken: given.metricsToken,
     demoSeed: kept.demoSeed,
     also,
   };
@@ -63,6 +65,13 @@ export function needed(keys: SecretsInUse, name: SecretName): string {
 export function accepted(keys: SecretsInUse, name: SecretName): AcceptedSecrets {
   const also = keys.also?.[name] ?? null;
   return also === null ? [needed(keys, name)] : [needed(keys, name), also];
+}
+
+/** What opens `/metrics`: tokens of their own, or the internal ones; none where this process has neither. */
+export function metricsAccess(keys: SecretsInUse): { tokens: readonly string[]; setting: string } {
+  if (keys.metricsToken !== null) return { tokens: accepted(keys, 'metricsToken'), setting: 'METRICS_TOKEN' };
+  const tokens = keys.internalToken === null ? [] : accepted(keys, 'internalToken');
+  return { tokens, setting: 'INTERNAL_TOKEN' };
 }
 
 function readOrMake(file: string, random: Secrets): KeptSecrets {

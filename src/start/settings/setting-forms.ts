@@ -169,3 +169,13 @@ export function flag(meaning: string) {
   const transformed = schema.transform((value) => (value === undefined ? null : value === 'on'));
   return { schema: transformed, fallback: 'on, in production off', meaning: `${meaning} \`on\` or \`off\`.` };
 }
+
+/** Off unless the operator says so. */
+export function permission(meaning: string) {
+  const schema = z.enum(['on', 'off'], 'must be on or off').optional();
+  return {
+    schema: schema.transform((value) => value === 'on'),
+    fallback: 'off',
+    meaning: `${meaning} \`on\` or \`off\`.`,
+  };
+}

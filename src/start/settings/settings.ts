@@ -7,6 +7,7 @@ import {
   networks,
   oneOf,
   part,
+  permission,
   port,
   price,
   secret,
@@ -39,7 +40,10 @@ export const SETTINGS = {
     'development',
     'In `production` nothing is made up: secrets must be given, and there is no demo world and no payment sandbox.',
   ),
-  HOST: text('127.0.0.1', 'The address all services listen on. In a container `0.0.0.0`.'),
+  HOST: text(
+    '127.0.0.1',
+    'The address all services listen on. In a container `0.0.0.0`. Outside of production one that is not loopback needs the demo world and the sandbox off, or ALLOW_PUBLIC_DEMO.',
+  ),
   GATEWAY_PORT: port(8080, 'Port of the gateway.'),
   BACKEND_PORT: port(8081, 'Port of the backend and the console.'),
   AI_PORT: port(8082, 'Port of the AI service.'),
@@ -130,6 +134,10 @@ export const SETTINGS = {
   ),
   INTERNAL_TOKEN: secret('Opens the internal routes of the AI service. Needed by it.'),
   INTERNAL_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
+  METRICS_TOKEN: secret(
+    'Opens `/metrics` of all services and nothing else. Without it INTERNAL_TOKEN opens them, with it no longer.',
+  ),
+  METRICS_TOKEN_ALSO: secret(`A second one that opens them too. ${WHILE_CHANGED}`),
   MASTER_KEY: secret(
     'Encrypts provider keys, two-factor secrets and kept answers in the database. Needed by all three services.',
   ),
@@ -165,6 +173,12 @@ export const SETTINGS = {
     'Credits that the demo company is given, once. 0 is none.',
   ),
   PAYMENT_SANDBOX: flag('Runs the payment sandbox. Off in production.'),
+  ALLOW_PUBLIC_DEMO: permission(
+    'Outside of production: lets other machines reach the demo world and the sandbox. Without it a HOST that is not loopback is refused with them.',
+  ),
+  ALLOW_PLAIN_HTTP: permission(
+    'In production: lets CONSOLE_URL, GATEWAY_URL and PAYMENT_PROVIDER_URL begin with `http://` on hosts other than loopback, as in a trusted network.',
+  ),
   MODEL_CONFIG: text(null, 'A JSON file that maps model aliases to providers.'),
   ALIAS_PREFIX: word('svc', 'What stands before the slash in the names of models.'),
   IP_REQUESTS_PER_MINUTE: whole(
@@ -258,8 +272,8 @@ export function settingsPage(): string {
 
 Settings are environment variables. Without any, everything runs in one process on embedded parts. A process
 that cannot start with what it finds names every problem at once and ends with a code that is not 0. An empty
-value counts as not set. Under \`NODE_ENV=production\` nothing is made up: missing or weak secrets, the demo
-world and the payment sandbox are refused.
+value counts as not set. Under \`NODE_ENV=production\` nothing is made up: missing, weak, equal or example secrets,
+public addresses without TLS, the demo world and the payment sandbox are refused.
 
 This page is written by \`npm --silent run turnpike -- settings > docs/configuration.md\`, and a test holds it
 against the code.

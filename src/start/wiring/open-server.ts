@@ -8,7 +8,7 @@ import type { DocsFiles } from '../../http/openapi.ts';
 import type { Database } from '../../ports/database.ts';
 import { describe, StartProblem } from '../processes/lifecycle.ts';
 import type { ServiceOpening } from '../processes/start-service.ts';
-import { accepted } from '../settings/secrets.ts';
+import { metricsAccess } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
 import type { ModelParts } from './open-models.ts';
 
@@ -72,10 +72,11 @@ export function withMetrics(
   own: () => Promise<readonly Metric[]> = async () => [],
 ): ListenOptions['fetch'] {
   const { ownSecrets, database, processFigures } = opening;
-  // Only the AI service refuses to start without one. Nobody can read figures that no token guards.
-  if ((ownSecrets.internalToken ?? null) === null) return fetch;
+  const access = metricsAccess(ownSecrets);
+  // Only the AI service refuses to start without a token. Figures that no token guards are not served.
+  if (access.tokens.length === 0) return fetch;
   const route = createMetricsRoute({
-    internalTokens: accepted(ownSecrets, 'internalToken'),
+    access,
     async collect() {
       const circuitBreakers = modelParts?.breakers.states() ?? null;
       const ofProcess = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });

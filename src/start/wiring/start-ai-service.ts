@@ -14,7 +14,7 @@ import { aliasOf } from '../../domain/models/aliases.ts';
 import type { Listening } from '../../http/listen.ts';
 import type { JobQueue, QueueWork } from '../../ports/job-queue.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
-import { accepted } from '../settings/secrets.ts';
+import { accepted, metricsAccess } from '../settings/secrets.ts';
 import type { Jobs } from './background-jobs.ts';
 import { mailOutbox } from './open-mail.ts';
 import type { ModelParts } from './open-models.ts';
@@ -56,6 +56,7 @@ export async function startAiService(
     workers: board,
     circuitBreakers: breakers.states,
     internalTokens: accepted(ownSecrets, 'internalToken'),
+    metricsAccess: metricsAccess(ownSecrets),
   });
   const server = openServer(opening, 'ai-service', 'AI_PORT', configuration.ports.ai, app.fetch);
   return { server, workers: { board, names: NAMED_WORKERS } };

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'bun:test';
+import { AI_SERVICE_ROUTES } from '../../src/ai-service/api-docs.ts';
+import { metricsAccess, type SecretsInUse } from '../../src/start/settings/secrets.ts';
+import { withMetrics } from '../../src/start/wiring/open-server.ts';
+import { FIGURES, openAiService, SERVICE, TOKEN } from '../ai-service/ai-service-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const METRICS = 'a-metrics-token-of-some-length';
+
+function secretsWith(changes: Partial<SecretsInUse>): SecretsInUse {
+  const none = { jwtSecret: null, masterKey: null, webhookSecret: null, demoSeed: null };
+  return { ...none, internalToken: TOKEN, metricsToken: null, ...changes };
+}
+
+describe('the token of the metrics collector', () => {
+  const service = useResource(() =>
+    openAiService({ metricsAccess: metricsAccess(secretsWith({ metricsToken: METRICS })) }),
+  );
+
+  test('opens /metrics and not one other internal route, and there the internal token no longer does', async () => {
+    expect((await service.ask('/metrics', { token: METRICS })).status).toBe(200);
+    const refused = await service.ask('/metrics', { token: TOKEN });
+    expect([refused.status, refused.body.error.message]).toEqual([
+      401,
+      'Metrics need "Authorization: Bearer <token>": the token is the METRICS_TOKEN setting.',
+    ]);
+    const internal = AI_SERVICE_ROUTES.filter(({ needsToken, path }) => needsToken && path !== '/metrics');
+    expect(internal.length).toBeGreaterThan(10);
+    for (const { method, path } of internal) {
+      const asked = { method: method.toUpperCase(), token: METRICS };
+      const body = method === 'post' ? { body: {} } : {};
+      const { status } = await service.ask(path.replace('{id}', 'x'), { ...asked, ...body });
+      expect([path, status]).toEqual([path, 401]);
+    }
+  });
+
+  test('is what the gateway and the backend ask for too', async () => {
+    const passedOn = async () => new Response('passed on', { status: 404 });
+    const answers = async (own: Partial<SecretsInUse>, token: string) => {
+      const opening = {
+        ownSecrets: secretsWith(own),
+        database: service.database,
+        processFigures: () => FIGURES,
+      };
+      const fetch = withMetrics(opening, null, passedOn);
+      const headers = { authorization: `Bearer ${token}` };
+      const connection = { peerAddress: '127.0.0.1' } as Parameters<typeof fetch>[1];
+      return (await fetch(new Request('http://gateway.test/metrics', { headers }), connection)).status;
+    };
+    expect(await answers({}, TOKEN)).toBe(200);
+    expect(await answers({ metricsToken: METRICS }, METRICS)).toBe(200);
+    expect(await answers({ metricsToken: METRICS }, TOKEN)).toBe(401);
+    expect(await answers({ internalToken: null, metricsToken: METRICS }, METRICS)).toBe(200);
+    expect(await answers({ internalToken: null }, '')).toBe(404);
+    const also = {
+      jwtSecret: null,
+      internalToken: null,
+      masterKey: null,
+      webhookSecret: null,
+      metricsToken: 'next',
+    };
+    expect(await answers({ metricsToken: METRICS, also }, 'next')).toBe(200);
+  });
+});
+
+describe('an outsider who asks for readiness', () => {
+  const service = useResource(() => openAiService());
+
+  test('learns how many providers there are and how they do, and no host', async () => {
+    const first = 'a-provider.example:8443';
+    service.breakers.known(first);
+    for (const token of ['', 'wrong', METRICS]) {
+      const { text, body } = await service.ask('/health/ready', { token });
+      expect(body.components.circuit_breakers).toEqual({ 'service-1': 'closed', 'service-2': 'closed' });
+      for (const host of [SERVICE, 'provider', '8443']) expect(text).not.toContain(host);
+    }
+    const { body } = await service.ask('/health/ready', { token: TOKEN });
+    expect(body.components.circuit_breakers).toEqual({ [first]: 'closed', [SERVICE]: 'closed' });
+  });
+});
