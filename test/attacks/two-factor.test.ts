@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { totpCode } from '../../src/domain/accounts/two-factor.ts';
 import { openBackend, PASSWORD, type Person } from '../backend/backend-under-test.ts';
 import { graphqlClient } from '../backend/graphql-client.ts';
+import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 const LOGIN = `mutation($email: String!, $password: String!, $totp: String) {
@@ -86,6 +87,7 @@ describe('whoever has stolen a password', () => {
     await stranger().ask('mutation($email: String!) { requestPasswordReset(email: $email) }', {
       email: person.email,
     });
+    await until(() => backend.mails.length > before);
     const token = backend.mails[before]?.data.token;
     const reset = (totp: string | null) =>
       stranger().answer(

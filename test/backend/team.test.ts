@@ -66,11 +66,12 @@ describe('invitations', () => {
     expect(await refused(late)).toBe('NOT_FOUND');
   });
 
-  test('P-15 an address that has an account is not invited, and cannot accept', async () => {
+  test('P-15 an address that has an account cannot accept an invitation; a colleague is not invited', async () => {
     const [{ admin, member }, other] = [await team(), await team()];
     const { token } = await backend.parts.accessTokens.issue(admin);
     const fresh = graphqlClient(backend.fetch, token);
-    const taken = await fresh.refusal(INVITE, { email: other.member.email, role: 'MEMBER' });
+    const elsewhere = await invited({ ...admin, ...fresh }, other.member.email);
+    const taken = await backend.people.nobody.refusal(ACCEPT, { token: elsewhere, password: PASSWORD });
     expect(taken.extensions.code).toBe('CONFLICT');
     expect((await fresh.refusal(INVITE, { email: member.email, role: 'MEMBER' })).extensions.code).toBe(
       'CONFLICT',

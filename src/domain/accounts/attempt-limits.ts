@@ -1,6 +1,7 @@
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { Claim, SharedState } from '../../ports/shared-state.ts';
+import { emailKey } from './email.ts';
 
 /** What is counted, because guessing it or flooding with it would pay. */
 export type AttemptKind = 'log-in' | 'sign-up' | 'reset' | 'token' | 'invitation' | 'totp';
@@ -10,7 +11,7 @@ export type CountedAttempt =
   | { readonly outcome: 'refused'; readonly by: 'address' | 'account'; readonly retryAfterMs: number };
 
 export interface Attempts {
-  /** Counts one attempt from this address and, where one is named, on this account. */
+  /** Counts one attempt from this address and, where one is named, on this account: a user's id, or what was typed as their e-mail. */
   count(kind: AttemptKind, address: string, account?: string): Promise<CountedAttempt>;
   /** After a success: the account's own count begins anew, so that no person locks themselves out by working. */
   forgive(kind: AttemptKind, account: string): Promise<void>;
@@ -60,9 +61,9 @@ export function createAttempts({ sharedState, ownState, secrets, log }: Attempts
     return { outcome: 'refused', by, retryAfterMs: taken.retryAfterMs ?? windowMs };
   }
 
-  /** Hashed: what somebody typed can be of any form, and no address of a person lies about in shared state. */
+  /** By the key that accounts are found by, so no other spelling counts anew. Hashed: shared state holds no address. */
   function tagOf(kind: AttemptKind, by: string, whose: string): string {
-    return `${kind} by ${by} ${secrets.sha256(whose.trim().toLowerCase()).toHex()}`;
+    return `${kind} by ${by} ${secrets.sha256(emailKey(whose)).toHex()}`;
   }
 
   return {

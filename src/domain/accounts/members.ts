@@ -2,10 +2,11 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { findCompany, lockCompanyRow } from './company.ts';
+import { emailKey, isEmail } from './email.ts';
 import type { MailOutbox } from './mail-outbox.ts';
 import { endAllSessions } from './sessions.ts';
 import { drawOneTimeToken } from './tokens.ts';
-import { findUserByEmail, insertUser, isEmail, type Role, USER_COLUMNS, type User } from './user.ts';
+import { findUserByEmail, insertUser, type Role, USER_COLUMNS, type User } from './user.ts';
 
 /** A company's people in the order in which they came. `after` is the last id of the page before. */
 export async function listMembers(
@@ -41,9 +42,9 @@ export async function findCurrentMembers(
   if (ids.length === 0 && emails.length === 0) return [];
   return await statements.query<User>(
     `select ${USER_COLUMNS} from users
-     where company_id = $1 and removed_at is null and (id = any($2::uuid[]) or lower(email) = any($3::text[]))
+     where company_id = $1 and removed_at is null and (id = any($2::uuid[]) or email_key = any($3::text[]))
      order by created_at, id`,
-    [companyId, ids, emails.map((email) => email.toLowerCase())],
+    [companyId, ids, emails.map(emailKey)],
   );
 }
 
@@ -173,10 +174,14 @@ interface InvitationParts {
 type Invited =
   | { readonly outcome: 'invited'; readonly invitation: Invitation }
   | { readonly outcome: 'bad-email' }
-  /** One account an address: whoever has one cannot join a second company with it. */
-  | { readonly outcome: 'email-taken' };
+  /** Of the same company, whose admins see that anyway. */
+  | { readonly outcome: 'already-member' };
 
-/** The mail with the token goes out with the commit. An open invitation of the same address ends. */
+/**
+ * The mail with the token goes out with the commit. An open invitation of the same address ends. An address that has an
+ * account elsewhere is invited like any other, so that inviting does not tell whether it has one: who accepts it learns
+ * that an address has one account.
+ */
 export async function inviteMember(
   { clock, secrets, mailOutbox }: InvitationParts,
   transaction: Transaction,
@@ -189,7 +194,8 @@ export async function inviteMember(
   const { inviter, role } = wanted;
   const email = wanted.email.trim();
   if (!isEmail(email)) return { outcome: 'bad-email' };
-  if ((await findUserByEmail(transaction, email)) !== null) return { outcome: 'email-taken' };
+  const known = await findUserByEmail(transaction, email);
+  if (known?.companyId === inviter.companyId) return { outcome: 'already-member' };
   const company = await findCompany(transaction, inviter.companyId);
   const token = drawOneTimeToken(secrets);
   const now = new Date(clock.now());
@@ -197,14 +203,17 @@ export async function inviteMember(
   // Two invitations of one address at the same moment would meet in the unique index: one waits for the other.
   await lockCompanyRow(transaction, inviter.companyId);
   await transaction.query(
-    `update invitations set withdrawn_at = $3 where company_id = $1 and lower(email) = lower($2)
-       and accepted_at is null and withdrawn_at is null`,
-    [inviter.companyId, email, now],
+    `update invitations set withdrawn_at = $3 where company_id = $1
+       and (email_key = $2 or (email_key is null and email = $4)) and accepted_at is null and withdrawn_at is null`,
+    [inviter.companyId, emailKey(email), now, email],
   );
   const rows = await transaction.query<Invitation>(
-    `insert into invitations (id, company_id, email, role, token_sha256, invited_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8) returning ${INVITATION_COLUMNS}`,
-    [secrets.newId(), inviter.companyId, email, role, secrets.sha256(token), inviter.id, now, expiresAt],
+    `insert into invitations (id, company_id, email, email_key, role, token_sha256, invited_by, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) returning ${INVITATION_COLUMNS}`,
+    [
+      ...[secrets.newId(), inviter.companyId, email, emailKey(email), role],
+      ...[secrets.sha256(token), inviter.id, now, expiresAt],
+    ],
   );
   const [invitation] = rows;
   if (invitation === undefined || company === null) throw new Error('an invitation was not kept');

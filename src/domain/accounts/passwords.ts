@@ -4,7 +4,7 @@ import type { Secrets } from '../../ports/secrets.ts';
 import type { MailOutbox } from './mail-outbox.ts';
 import { resetSessions } from './sessions.ts';
 import { drawOneTimeToken } from './tokens.ts';
-import { findUserByEmail, USER_COLUMNS, type User } from './user.ts';
+import { USER_COLUMNS, type User } from './user.ts';
 
 export const RESET_MS = 60 * 60 * 1000;
 const LONGEST_TOKEN = 100;
@@ -15,14 +15,12 @@ export interface ResetParts {
   readonly mailOutbox: MailOutbox;
 }
 
-/** Null where nobody has the address; the client hears the same either way. Earlier tokens end. */
+/** Earlier tokens end. */
 export async function requestPasswordReset(
   { clock, secrets, mailOutbox }: ResetParts,
   transaction: Transaction,
-  email: string,
-): Promise<User | null> {
-  const user = await findUserByEmail(transaction, email);
-  if (user === null) return null;
+  user: User,
+): Promise<void> {
   const token = drawOneTimeToken(secrets);
   const now = new Date(clock.now());
   const expiresAt = new Date(now.getTime() + RESET_MS);
@@ -33,7 +31,6 @@ export async function requestPasswordReset(
     [secrets.newId(), user.id, secrets.sha256(token), now, expiresAt],
   );
   await mailOutbox.send({ kind: 'password-reset', to: user.email, data: { token, expiresAt } }, transaction);
-  return user;
 }
 
 /** Once; null for a token that is unknown, used or expired. All sessions of the person end. */

@@ -1,5 +1,6 @@
-import type { Statements } from '../../ports/database.ts';
+import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { emailKey, isEmail } from './email.ts';
 import type { VerifiedToken } from './tokens.ts';
 
 export type Role = 'MEMBER' | 'COMPANY_ADMIN';
@@ -31,9 +32,6 @@ export type AddedUser =
 export const PASSWORD_MIN_LENGTH = 10;
 /** argon2id takes any length; a bound keeps one log-in from costing what a thousand do. */
 export const PASSWORD_MAX_LENGTH = 512;
-/** Without what could be a second recipient or a header where it is mailed to. */
-const EMAIL =
-  /^[^\s\p{C}<>()[\]\\,;:"@]{1,64}@[^\s\p{C}<>()[\]\\,;:"@]{1,185}\.[^\s\p{C}<>()[\]\\,;:"@.]{2,63}$/u;
 
 /** Who a token belongs to, with what decides on their rights at this moment. */
 export interface SignedInUser extends User {
@@ -69,10 +67,6 @@ export function accountComplaint({
   return message === null ? null : { outcome: 'bad-password', message };
 }
 
-export function isEmail(text: string): boolean {
-  return EMAIL.test(text.trim());
-}
-
 /** A hash takes tens of milliseconds: whoever is in a transaction makes it before, and comes here with it. */
 export type HashedUser = Omit<NewUser, 'password'> & { readonly passwordHash: string };
 
@@ -81,9 +75,12 @@ export async function insertUser(
   user: HashedUser,
 ): Promise<Extract<AddedUser, { outcome: 'added' | 'email-taken' }>> {
   const added = await statements.query(
-    `insert into users (id, company_id, email, password_hash, role, is_super_admin)
-     values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning id`,
-    [user.id, user.companyId, user.email.trim(), user.passwordHash, user.role, user.isSuperAdmin],
+    `insert into users (id, company_id, email, email_key, password_hash, role, is_super_admin)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning id`,
+    [
+      ...[user.id, user.companyId, user.email.trim(), emailKey(user.email)],
+      ...[user.passwordHash, user.role, user.isSuperAdmin],
+    ],
   );
   return added.length > 0 ? { outcome: 'added' } : { outcome: 'email-taken' };
 }
@@ -99,11 +96,79 @@ export function passwordComplaint(password: string): string | null {
 }
 
 export async function findUserByEmail(statements: Statements, email: string): Promise<User | null> {
-  const rows = await statements.query<User>(
-    `select ${USER_COLUMNS} from users where lower(email) = lower($1) and removed_at is null`,
-    [email.trim()],
+  return (await findByKey(statements, email))?.user ?? null;
+}
+
+/**
+ * One statement: by the key, with the few rows that have none yet. An address that was in use twice when keys were
+ * introduced belongs, in that very spelling, to the later account.
+ */
+async function findByKey(
+  statements: Statements,
+  email: string,
+): Promise<{ readonly user: User; readonly hash: string } | null> {
+  const [key, own] = [emailKey(email), ownKey(email)];
+  const rows = await statements.query<User & { hash: string; key: string | null }>(
+    `select ${USER_COLUMNS}, password_hash as hash, email_key as key from users
+     where (email_key = any($1::text[]) or email_key is null) and removed_at is null`,
+    [[key, own]],
   );
-  return rows[0] ?? null;
+  const found =
+    rows.find((row) => row.key === own) ??
+    rows.find((row) => row.key === key) ??
+    rows.find((row) => row.key === null && emailKey(row.email) === key);
+  if (found === undefined) return null;
+  const { hash, key: _, ...user } = found;
+  return { user, hash };
+}
+
+/** No key of an address has a space in it. */
+function ownKey(email: string): string {
+  return `duplicate ${email.trim()}`;
+}
+
+const KEYS_AT_ONCE = 1_000;
+/** Names the lock under which one of several starting processes fills in keys. */
+const KEYS_LOCK = 7_261_906;
+
+/**
+ * Fills in the keys of rows from before there were keys. Of two accounts whose addresses turn out to be one, the older
+ * gets the key and the later one is found by its exact spelling only; their ids are returned, and the log names them.
+ */
+export async function fillEmailKeys(database: Database): Promise<readonly string[]> {
+  const duplicates: string[] = [];
+  for (;;) {
+    const filled = await database.transaction(async (transaction) => await fillSome(transaction, duplicates));
+    if (filled < KEYS_AT_ONCE) return duplicates;
+  }
+}
+
+async function fillSome(transaction: Transaction, duplicates: string[]): Promise<number> {
+  await transaction.query('select pg_advisory_xact_lock($1)', [KEYS_LOCK]);
+  const rows = await transaction.query<{ id: string; email: string; isRemoved: boolean }>(
+    `select id, email, removed_at is not null as "isRemoved" from users
+     where email_key is null order by created_at, id limit $1`,
+    [KEYS_AT_ONCE],
+  );
+  const taken = await transaction.query<{ key: string }>(
+    'select email_key as key from users where email_key = any($1::text[]) and removed_at is null',
+    [rows.map(({ email }) => emailKey(email))],
+  );
+  const known = new Set(taken.map(({ key }) => key));
+  const keys = rows.map(({ id, email, isRemoved }) => {
+    const key = emailKey(email);
+    if (isRemoved) return key;
+    if (known.has(key)) duplicates.push(id);
+    const own = known.has(key) ? ownKey(email) : key;
+    known.add(key);
+    return own;
+  });
+  await transaction.query(
+    `update users set email_key = given.key from unnest($1::text[], $2::text[]) as given (id, key)
+     where users.id = given.id::uuid`,
+    [rows.map(({ id }) => id), keys],
+  );
+  return rows.length;
 }
 
 /** The user of that address and password, or null. An unknown address takes as long as a wrong password. */
@@ -114,15 +179,9 @@ export async function authenticate(
   password: string,
 ): Promise<User | null> {
   if (password.length > PASSWORD_MAX_LENGTH) return null;
-  const rows = await statements.query<User & { hash: string }>(
-    `select ${USER_COLUMNS}, password_hash as hash from users where lower(email) = lower($1) and removed_at is null`,
-    [email.trim()],
-  );
-  const found = rows[0];
+  const found = await findByKey(statements, email);
   const matches = await secrets.verifyPassword(password, found?.hash ?? null);
-  if (found === undefined || !matches) return null;
-  const { hash: _, ...user } = found;
-  return user;
+  return found !== null && matches ? found.user : null;
 }
 
 const ID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;

@@ -13,6 +13,7 @@ import { createLog } from '../../adapters/log/structured-log.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { openRedisState } from '../../adapters/shared-state/redis.ts';
+import { fillEmailKeys } from '../../domain/accounts/user.ts';
 import { createLiveLog } from '../../domain/logs/live-log.ts';
 import { createKeptLog } from '../../domain/logs/log-store.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -64,6 +65,8 @@ export async function connect(configuration: Configuration): Promise<Parts> {
     whenClosing('database', database.close);
     const migrated = await migrate(database);
     if (migrated.length > 0) log.info('the database was migrated', { steps: migrated });
+    const duplicates = await fillEmailKeys(database);
+    if (duplicates.length > 0) log.error(DUPLICATE_ADDRESSES, { users: duplicates });
     const sharedState = await openSharedState(configuration, clock, log);
     whenClosing('shared state', sharedState.close);
     const logStores = ownLog.keepIn(database, sharedState);
@@ -84,6 +87,9 @@ export async function connect(configuration: Configuration): Promise<Parts> {
     throw error;
   }
 }
+
+const DUPLICATE_ADDRESSES =
+  'these accounts have an address that an older account has in another spelling: they sign in with their exact spelling only; remove one of each two';
 
 async function openDatabase(configuration: Configuration, log: Log): Promise<Database> {
   const { postgres, statementTimeoutMs, databaseMaxWaiting: maxWaiting } = configuration;

@@ -166,7 +166,7 @@ const inviteMember: Declaration = (builder) =>
             role: args.role,
           });
           if (invited.outcome === 'bad-email') throw badInput('email', 'this is no e-mail address');
-          if (invited.outcome === 'email-taken') throw conflict('This address has an account already.');
+          if (invited.outcome === 'already-member') throw conflict('This person is in your company already.');
           const { invitation } = invited;
           const details = { email: invitation.email, role: invitation.role };
           const object = { objectKind: 'invitation', objectId: invitation.id };
@@ -214,7 +214,11 @@ const acceptInvitation: Declaration = (builder) =>
           if (accepted.outcome === 'no-such-invitation') {
             throw refusal('NOT_FOUND', 'This invitation is used, withdrawn or too old: ask for a new one.');
           }
-          if (accepted.outcome === 'email-taken') throw conflict('This address has an account already.');
+          if (accepted.outcome === 'email-taken') {
+            throw conflict(
+              'This address has an account already: leave that company first, or use another address.',
+            );
+          }
           const { id, companyId, email, role } = accepted.invitation;
           const actor = { id: accepted.userId, email };
           const object = { objectKind: 'invitation', objectId: id, companyId };

@@ -3,7 +3,12 @@ import {
   setPassword,
   resetPassword as setPasswordByToken,
 } from '../../../domain/accounts/passwords.ts';
-import { authenticate, passwordComplaint } from '../../../domain/accounts/user.ts';
+import {
+  authenticate,
+  findUserByEmail,
+  passwordComplaint,
+  type User,
+} from '../../../domain/accounts/user.ts';
 import { countAttempt, signedIn } from '../access.ts';
 import { badInput, rateLimited, refusal } from '../errors.ts';
 import { bounded } from '../input.ts';
@@ -29,7 +34,7 @@ const changePassword: Declaration = (builder) =>
         const current = bounded('secret', 'currentPassword', args.currentPassword);
         const wanted = newPassword('newPassword', args.newPassword);
         // Counted as a log-in: a stolen access token must not be a way to guess the password.
-        await countAttempt(context, 'log-in', viewer.email);
+        await countAttempt(context, 'log-in', viewer.id);
         if ((await authenticate(database, secrets, viewer.email, current)) === null) {
           throw badInput('currentPassword', 'this is not the password');
         }
@@ -58,12 +63,9 @@ const requestPasswordReset: Declaration = (builder) =>
           if (counted.by === 'account') return true;
           throw rateLimited(counted.retryAfterMs);
         }
-        await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
-          const user = await mailPasswordReset(context.parts, transaction, email);
-          if (user === null) return nothingChanged();
-          const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
-          await record({ action: 'password.reset-requested', ...object });
-        });
+        const user = await findUserByEmail(context.parts.database, email);
+        // After the answer: how long it takes must not tell who has an account. If the process ends before, the person asks again.
+        if (user !== null) void mailReset(context, user);
         return true;
       },
     }),
@@ -100,6 +102,18 @@ const resetPassword: Declaration = (builder) =>
       },
     }),
   );
+
+async function mailReset(context: RequestContext, user: User): Promise<void> {
+  try {
+    await recordedChange(context, async ({ transaction, record }) => {
+      await mailPasswordReset(context.parts, transaction, user);
+      const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
+      await record({ action: 'password.reset-requested', ...object });
+    });
+  } catch (error) {
+    context.log.error('a password reset could not be mailed', { userId: user.id, error });
+  }
+}
 
 /** A password that somebody chose; BAD_USER_INPUT where it is too short or too long. */
 function newPassword(field: string, value: unknown): string {

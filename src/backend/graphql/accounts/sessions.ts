@@ -9,7 +9,12 @@ import {
   startSession,
 } from '../../../domain/accounts/sessions.ts';
 import { countRecoveryCodes } from '../../../domain/accounts/two-factor.ts';
-import { authenticate, type Role, type SignedInUser } from '../../../domain/accounts/user.ts';
+import {
+  authenticate,
+  findUserByEmail,
+  type Role,
+  type SignedInUser,
+} from '../../../domain/accounts/user.ts';
 import { countAttempt, signedIn } from '../access.ts';
 import { notFound, refusal } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
@@ -123,7 +128,9 @@ const login: Declaration = (builder) =>
         const { database, secrets, attempts } = context.parts;
         const email = bounded('email', 'email', args.email);
         const password = bounded('secret', 'password', args.password);
-        await countAttempt(context, 'log-in', email);
+        // By the person, not by what was typed: no spelling of an address is a way around the limit.
+        const account = (await findUserByEmail(database, email))?.id ?? email;
+        await countAttempt(context, 'log-in', account);
         const user = await authenticate(database, secrets, email, password);
         if (user === null) {
           context.log.info('a log-in was refused', { clientAddress: context.clientAddress });
@@ -134,9 +141,7 @@ const login: Declaration = (builder) =>
           await factor.spend(change.transaction);
           return await startRecordedSession(context, change, user);
         });
-        for (const kind of ['log-in', 'totp'] as const) {
-          await attempts.forgive(kind, kind === 'totp' ? user.id : email);
-        }
+        for (const kind of ['log-in', 'totp'] as const) await attempts.forgive(kind, user.id);
         return session;
       },
     }),

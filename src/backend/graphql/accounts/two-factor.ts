@@ -122,7 +122,7 @@ const disableTotp: Declaration = (builder) =>
         const password = bounded('secret', 'password', args.password);
         const code = bounded('line', 'totp', args.totp);
         // Counted as a log-in: a stolen access token must not be a way to guess the password.
-        await countAttempt(context, 'log-in', email);
+        await countAttempt(context, 'log-in', id);
         if ((await authenticate(database, secrets, email, password)) === null) {
           throw badInput('password', 'this is not the password');
         }
@@ -130,7 +130,7 @@ const disableTotp: Declaration = (builder) =>
           await removeTotp(transaction, id);
           await record({ action: 'totp.disabled', objectKind: 'user', objectId: id });
         });
-        await attempts.forgive('log-in', email);
+        await attempts.forgive('log-in', id);
         return true;
       },
     }),
