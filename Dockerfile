@@ -1,14 +1,16 @@
 # One image for all services; the command chooses which. Every base image here exists for amd64 and arm64, and npm brings
 # the runtime of the architecture that the image is built for:
 #   docker buildx build --platform linux/amd64,linux/arm64 -t turnpike .
-FROM node:22-bookworm-slim AS packages
+# Base images are named by tag and digest: the digest decides, the tag says what it is. docs/operations.md (Base images)
+# says how to move to newer ones.
+FROM node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 # The runtime comes in three copies, of which one is used.
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force \
  && rm -rf node_modules/@oven node_modules/bun/bin/bunx.exe node_modules/.bin/bunx
 
-FROM debian:bookworm-slim
+FROM debian:bookworm-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     DATA_DIR=/data \

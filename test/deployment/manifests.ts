@@ -47,6 +47,8 @@ export interface Manifest {
 
 export interface ComposeService {
   readonly build?: string;
+  readonly image?: string;
+  readonly networks?: readonly string[];
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly healthcheck: { readonly test: readonly string[] };

@@ -8,6 +8,7 @@ import {
   type DocumentReading,
 } from '../../ports/document-reader.ts';
 import type { Log } from '../../ports/log.ts';
+import { readerIsolation } from './isolation.ts';
 import type { ReadAnswer, ReadRequest } from './reading-thread.ts';
 
 export interface DocumentReaderOptions {
@@ -19,6 +20,8 @@ export interface DocumentReaderOptions {
   readonly processes?: number;
   readonly maxWaiting?: number;
   readonly waitMs?: number;
+  /** The command that a reading process is started through; empty is none. */
+  readonly isolation?: () => readonly string[];
 }
 
 const PROCESSES = 2;
@@ -45,9 +48,11 @@ interface IdleChild {
 export function createDocumentReader(options: DocumentReaderOptions): DocumentReader {
   const { clock, log, processes = PROCESSES, maxWaiting = MAX_WAITING, waitMs = WAIT_MS } = options;
   const places = createWaitingPlaces(clock, { places: processes, maxWaiting, waitMs });
+  const { isolation = readerIsolation } = options;
   const idle: IdleChild[] = [];
   const all = new Set<ReadingChild>();
   let isClosed = false;
+  let hasSaidOpen = false;
 
   async function read(bytes: Uint8Array, own: Partial<DocumentLimits> = {}): Promise<DocumentReading> {
     const limits = { ...DOCUMENT_LIMITS, ...options.limits, ...own };
@@ -118,7 +123,12 @@ export function createDocumentReader(options: DocumentReaderOptions): DocumentRe
       if (waiting.child.isAlive()) return waiting;
       all.delete(waiting.child);
     }
-    const child = startReadingChild();
+    const through = isolation();
+    if (through.length === 0 && !hasSaidOpen) {
+      hasSaidOpen = true;
+      log.info('document readers share this machine’s network: namespaces are not permitted here');
+    }
+    const child = startReadingChild(through);
     for (const other of all) if (!other.isAlive()) all.delete(other);
     all.add(child);
     return { child, documents: 0 };
@@ -227,11 +237,11 @@ interface ReadingChild {
  * It gets an empty environment and a folder without settings: none of the service's secrets is there to be found. Its
  * output goes nowhere, since what libraries print about a document may quote it.
  */
-export function startReadingChild(): ReadingChild {
+export function startReadingChild(through: readonly string[] = readerIsolation()): ReadingChild {
   const ready = Promise.withResolvers<'ready' | ChildAnswer>();
   let onAnswer: ((answer: ChildAnswer) => void) | null = null;
   let isAlive = true;
-  const child = Bun.spawn([process.execPath, PROGRAM], {
+  const child = Bun.spawn([...through, process.execPath, PROGRAM], {
     cwd: dirname(PROGRAM),
     env: {},
     stdio: ['ignore', 'ignore', 'ignore'],
