@@ -1,6 +1,7 @@
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { emailKey, isEmail } from './email.ts';
+import { PASSWORD_MAX_LENGTH, passwordComplaint } from './password-strength.ts';
 import type { VerifiedToken } from './tokens.ts';
 
 export type Role = 'MEMBER' | 'COMPANY_ADMIN';
@@ -28,10 +29,6 @@ export type AddedUser =
   | { outcome: 'email-taken' }
   | { outcome: 'bad-email' }
   | { outcome: 'bad-password'; message: string };
-
-export const PASSWORD_MIN_LENGTH = 10;
-/** argon2id takes any length; a bound keeps one log-in from costing what a thousand do. */
-export const PASSWORD_MAX_LENGTH = 512;
 
 /** Who a token belongs to, with what decides on their rights at this moment. */
 export interface SignedInUser extends User {
@@ -63,7 +60,7 @@ export function accountComplaint({
   { outcome: 'bad-email' | 'bad-password' }
 > | null {
   if (!isEmail(email)) return { outcome: 'bad-email' };
-  const message = passwordComplaint(password);
+  const message = passwordComplaint(password, email);
   return message === null ? null : { outcome: 'bad-password', message };
 }
 
@@ -83,16 +80,6 @@ export async function insertUser(
     ],
   );
   return added.length > 0 ? { outcome: 'added' } : { outcome: 'email-taken' };
-}
-
-export function passwordComplaint(password: string): string | null {
-  if (password.length < PASSWORD_MIN_LENGTH) {
-    return `a password has at least ${PASSWORD_MIN_LENGTH} characters`;
-  }
-  if (password.length > PASSWORD_MAX_LENGTH) {
-    return `a password has at most ${PASSWORD_MAX_LENGTH} characters`;
-  }
-  return null;
 }
 
 export async function findUserByEmail(statements: Statements, email: string): Promise<User | null> {

@@ -16,7 +16,7 @@ import { bounded, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
-import { hashNewPassword } from './passwords.ts';
+import { hashNewPassword, newPassword } from './passwords.ts';
 import { startRecordedSession } from './sessions.ts';
 
 declare module '../schema-builder.ts' {
@@ -220,6 +220,7 @@ const acceptInvitation: Declaration = (builder) =>
             );
           }
           const { id, companyId, email, role } = accepted.invitation;
+          newPassword('password', args.password, email);
           const actor = { id: accepted.userId, email };
           const object = { objectKind: 'invitation', objectId: id, companyId };
           await change.record({ action: 'invitation.accepted', ...object, actor, details: { role } });

@@ -1,14 +1,10 @@
+import { passwordComplaint } from '../../../domain/accounts/password-strength.ts';
 import {
   requestPasswordReset as mailPasswordReset,
   setPassword,
   resetPassword as setPasswordByToken,
 } from '../../../domain/accounts/passwords.ts';
-import {
-  authenticate,
-  findUserByEmail,
-  passwordComplaint,
-  type User,
-} from '../../../domain/accounts/user.ts';
+import { authenticate, findUserByEmail, type User } from '../../../domain/accounts/user.ts';
 import { countAttempt, signedIn } from '../access.ts';
 import { badInput, rateLimited, refusal } from '../errors.ts';
 import { bounded } from '../input.ts';
@@ -16,7 +12,7 @@ import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 import { startRecordedSession } from './sessions.ts';
-import { secondFactor } from './two-factor.ts';
+import { readCode, secondFactor } from './two-factor.ts';
 
 const changePassword: Declaration = (builder) =>
   builder.mutationField('changePassword', (t) =>
@@ -32,7 +28,7 @@ const changePassword: Declaration = (builder) =>
         const { database, secrets, clock } = context.parts;
         const viewer = await signedIn(context);
         const current = bounded('secret', 'currentPassword', args.currentPassword);
-        const wanted = newPassword('newPassword', args.newPassword);
+        const wanted = newPassword('newPassword', args.newPassword, viewer.email);
         // Counted as a log-in: a stolen access token must not be a way to guess the password.
         await countAttempt(context, 'log-in', viewer.id);
         if ((await authenticate(database, secrets, viewer.email, current)) === null) {
@@ -86,6 +82,7 @@ const resetPassword: Declaration = (builder) =>
       },
       async resolve(_root, args, context) {
         const token = bounded('secret', 'token', args.token);
+        const totp = readCode(args.totp);
         await countAttempt(context, 'token');
         const passwordHash = await hashNewPassword(context, 'password', args.password);
         return await recordedChange(context, async (change) => {
@@ -93,7 +90,8 @@ const resetPassword: Declaration = (builder) =>
           if (user === null) {
             throw refusal('NOT_FOUND', 'This link is used or too old: ask for a new one.');
           }
-          const factor = await secondFactor(context, change.transaction, user.id, args.totp);
+          newPassword('password', args.password, user.email);
+          const factor = await secondFactor(context, change.transaction, user.id, totp);
           await factor.spend(change.transaction);
           const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
           await change.record({ action: 'password.reset', ...object, actor: user });
@@ -115,10 +113,10 @@ async function mailReset(context: RequestContext, user: User): Promise<void> {
   }
 }
 
-/** A password that somebody chose; BAD_USER_INPUT where it is too short or too long. */
-function newPassword(field: string, value: unknown): string {
+/** A password that a person chose; BAD_USER_INPUT where it is easy to guess. The address is null while it is not known. */
+export function newPassword(field: string, value: unknown, email: string | null): string {
   const password = bounded('secret', field, value);
-  const complaint = passwordComplaint(password);
+  const complaint = passwordComplaint(password, email);
   if (complaint !== null) throw badInput(field, complaint);
   return password;
 }
@@ -129,7 +127,7 @@ export async function hashNewPassword(
   field: string,
   value: unknown,
 ): Promise<string> {
-  return await context.parts.secrets.hashPassword(newPassword(field, value));
+  return await context.parts.secrets.hashPassword(newPassword(field, value, null));
 }
 
 export const passwordDeclarations: readonly Declaration[] = [

@@ -21,7 +21,7 @@ import { bounded, idOf } from '../input.ts';
 import { type Change, recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
-import { secondFactor } from './two-factor.ts';
+import { readCode, secondFactor } from './two-factor.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
@@ -128,6 +128,7 @@ const login: Declaration = (builder) =>
         const { database, secrets, attempts } = context.parts;
         const email = bounded('email', 'email', args.email);
         const password = bounded('secret', 'password', args.password);
+        const totp = readCode(args.totp);
         // By the person, not by what was typed: no spelling of an address is a way around the limit.
         const account = (await findUserByEmail(database, email))?.id ?? email;
         await countAttempt(context, 'log-in', account);
@@ -136,7 +137,7 @@ const login: Declaration = (builder) =>
           context.log.info('a log-in was refused', { clientAddress: context.clientAddress });
           throw refusal('UNAUTHENTICATED', 'The e-mail address or the password is wrong.');
         }
-        const factor = await secondFactor(context, database, user.id, args.totp);
+        const factor = await secondFactor(context, database, user.id, totp);
         const session = await recordedChange(context, async (change) => {
           await factor.spend(change.transaction);
           return await startRecordedSession(context, change, user);

@@ -12,7 +12,7 @@ import { authenticate, findUser } from '../../../domain/accounts/user.ts';
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import { countAttempt, freshCode, signedIn, stepUpGrant } from '../access.ts';
 import { badInput, conflict, notFound, refusal } from '../errors.ts';
-import { bounded, idOf } from '../input.ts';
+import { bounded, boundedOrNull, idOf } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -201,6 +201,11 @@ async function withCode<T>(
   return result;
 }
 
+/** The optional code of a sign-in; an empty field of a form is none. */
+export function readCode(value: string | null | undefined): string | null {
+  return value === '' ? null : boundedOrNull('line', 'totp', value);
+}
+
 /**
  * The second factor of a sign-in, in two steps: before the transaction whether one is needed and given (tries are
  * counted for the person), and within it that the code is spent. TOTP_REQUIRED where none was given.
@@ -209,13 +214,12 @@ export async function secondFactor(
   context: RequestContext,
   statements: Statements,
   userId: string,
-  given: string | null | undefined,
+  code: string | null,
 ): Promise<{ spend(transaction: Transaction): Promise<void> }> {
   if (!(await hasTotp(statements, userId))) return { async spend() {} };
-  if (given === null || given === undefined || given === '') {
+  if (code === null) {
     throw refusal('TOTP_REQUIRED', 'Repeat this with a two-factor code, or a recovery code, as totp.');
   }
-  const code = bounded('line', 'totp', given);
   await countAttempt(context, 'totp', userId);
   return {
     async spend(transaction) {
