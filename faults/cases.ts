@@ -1,6 +1,7 @@
 import { clientFaults } from './clients.ts';
 import { clockFaults } from './clock.ts';
 import { diskFaults } from './disk.ts';
+import { exhaustionFaults } from './exhaustion.ts';
 import type { FaultCase } from './frame/fault-case.ts';
 import { killFaults } from './kills.ts';
 import { networkFaults } from './network.ts';
@@ -20,4 +21,5 @@ export const faultCases: readonly FaultCase[] = [
   ...upstreamFaults,
   ...clientFaults,
   ...workFaults,
+  ...exhaustionFaults,
 ];

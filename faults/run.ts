@@ -73,10 +73,12 @@ async function runAll(cases: readonly FaultCase[]): Promise<number> {
   return failures;
 }
 
-function print({ kept, refused, recoveryMs, lost, audit, seconds, problems }: Shown): void {
+function print(shown: Shown): void {
+  const { kept, refused, recoveryMs, lost, audit, seconds, problems, latency = [] } = shown;
   const recovery = recoveryMs === null ? 'nothing had to' : `${Math.round(recoveryMs)} ms`;
   const rows = { 'kept working': kept, refused, recovered: recovery, lost, audit };
   for (const [label, text] of Object.entries(rows)) console.log(`  ${label.padEnd(13)} ${text || '-'}`);
+  for (const line of latency) console.log(`  latency       ${line}`);
   for (const problem of problems) console.log(`  FAILED        ${problem}`);
   console.log(`  (${seconds} s)`);
 }

@@ -23,6 +23,8 @@ export interface Findings {
   /** From the end of the fault to the first whole answer; null where nothing had to recover. */
   readonly recoveryMs: number | null;
   readonly lost: string;
+  /** Of the gateway, beside an attack and without it: a line each. */
+  readonly latency?: readonly string[];
   /** Nothing that a client did not get whole may have been charged. */
   readonly chargesOnlyWhole?: boolean;
   /** What was looked for and not found: the case has failed. */
