@@ -24,9 +24,9 @@ const WAYS: readonly { readonly way: Load['way']; readonly label: string }[] = [
 
 export const charges: Measurement = {
   name: 'charges',
-  what: 'calls charged a second on PostgreSQL (aim: 0.7 of what inserting their rows alone takes)',
+  what: 'calls charged a second on PostgreSQL with fsync (aim: 0.7 of what inserting their rows alone takes)',
   async run(context) {
-    const url = await context.emptyDatabase();
+    const url = await context.emptyDatabase('durable');
     const companies = await makeCompanies(context, url);
     const started = Array.from({ length: Math.max(...PROCESSES) }, () =>
       context.startProcess(PROGRAM, { DATABASE_URL: url }),

@@ -16,6 +16,8 @@ import { mcp } from './mcp.ts';
 import { mcpMemory } from './mcp-memory.ts';
 import { memory } from './memory.ts';
 import { monitoringCost } from './monitoring-cost.ts';
+import { openLoop } from './open-loop.ts';
+import { pacedStreams } from './paced-streams.ts';
 import { parsing } from './parsing.ts';
 import { scale } from './scale.ts';
 import { scaleHotCompany } from './scale-hot-company.ts';
@@ -52,6 +54,8 @@ export const measurements: readonly Measurement[] = [
   graphql,
   liveLogs,
   gatewayCost,
+  openLoop,
+  pacedStreams,
   gatewayStreams,
   gatewayMillion,
   scale,

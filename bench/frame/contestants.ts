@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startProcess } from '../../test/system/running-system.ts';
 import type { BenchContext } from './measurement.ts';
@@ -21,7 +21,7 @@ const BARE_PROXY = '../../bench/programs/bare-proxy.ts';
 const MANY = '10000000';
 
 export async function startUpstream(context: BenchContext): Promise<string> {
-  return await addressOf(context, UPSTREAM, {});
+  return await startProgram(context, UPSTREAM, {});
 }
 
 export async function startBareProxy(context: BenchContext, upstream: string): Promise<Contestant> {
@@ -35,11 +35,17 @@ export async function startBareProxy(context: BenchContext, upstream: string): P
   };
 }
 
+const OURS = {
+  servers: { file: 'gateway.ts', name: 'Turnpike on PostgreSQL and Redis' },
+  'all services on servers': { file: 'everything.ts', name: 'Turnpike, npm start on PostgreSQL and Redis' },
+  embedded: { file: 'everything.ts', name: 'Turnpike, embedded whole' },
+} as const;
+
 /** Ours, with everything on: key, scope, allowlist, all limits, the call's row. */
 export async function startGateway(
   context: BenchContext,
   upstream: string,
-  parts: 'servers' | 'embedded',
+  parts: keyof typeof OURS,
   changes: Record<string, string> = {},
 ): Promise<Contestant & { environment: Record<string, string> }> {
   const dataDir = parts === 'embedded' ? await context.embeddedFolder() : await context.freshPath();
@@ -52,12 +58,15 @@ export async function startGateway(
     MODEL_CONFIG: models,
     IP_REQUESTS_PER_MINUTE: MANY,
     LOG_LEVEL: 'warn',
-    ...(parts === 'servers'
-      ? { DATABASE_URL: await context.emptyDatabase(), REDIS_URL: await context.emptyRedis() }
-      : {}),
+    ...(parts === 'embedded'
+      ? {}
+      : {
+          DATABASE_URL: changes.DATABASE_URL ?? (await context.emptyDatabase()),
+          REDIS_URL: changes.REDIS_URL ?? (await context.emptyRedis()),
+        }),
     ...changes,
   };
-  const running = context.startProcess(parts === 'servers' ? 'gateway.ts' : 'everything.ts', env);
+  const running = context.startProcess(OURS[parts].file, env);
   await whenReady(running);
   const demo = JSON.parse(readFileSync(join(dataDir, 'demo.json'), 'utf8'));
   const words = ['mint-key', demo.company_id, 'bench', '--rpm', MANY, '--tpm', MANY, '--in-flight', '10000'];
@@ -65,9 +74,8 @@ export async function startGateway(
   await minting.exited;
   const key = /tpk_\w+/.exec(minting.output())?.[0];
   if (key === undefined) throw new Error(`no key was minted: ${minting.errors()}`);
-  const name = parts === 'servers' ? 'Turnpike on PostgreSQL and Redis' : 'Turnpike, embedded whole';
   const url = `${readyAddress(running.output())}/chat/completions`;
-  return { name, url, key, pid: running.pid, environment: env };
+  return { name: OURS[parts].name, url, key, pid: running.pid, environment: env };
 }
 
 /** Null where the machine has no nginx. */
@@ -93,27 +101,12 @@ export async function startNginx(context: BenchContext, upstream: string): Promi
   return { name: 'nginx proxy_pass', url, key: 'x', pid: Number(worker) };
 }
 
-/** Null where PEERS_DIR does not hold it: npm install --prefix "$PEERS_DIR" @portkey-ai/gateway@1.15.2 */
-export async function startPortkey(context: BenchContext, upstream: string): Promise<Contestant | null> {
-  const program = join(process.env.PEERS_DIR ?? '', 'node_modules/@portkey-ai/gateway/build/start-server.js');
-  if (!process.env.PEERS_DIR || !existsSync(program)) return null;
-  const port = freePort();
-  const child = Bun.spawn(['node', program, '--headless', `--port=${port}`], {
-    stdout: 'ignore',
-    stderr: 'ignore',
-    env: { PATH: process.env.PATH ?? '', TRUSTED_CUSTOM_HOSTS: '127.0.0.1,localhost' },
-  });
-  context.whenEnding(async () => {
-    child.kill('SIGKILL');
-    await child.exited;
-  });
-  const url = `http://127.0.0.1:${port}/v1/chat/completions`;
-  await answering(url);
-  const headers = ['x-portkey-provider: openai', `x-portkey-custom-host: ${upstream}`];
-  return { name: 'Portkey 1.15.2 on Node', url, key: 'x', pid: child.pid, headers };
-}
-
-async function addressOf(context: BenchContext, file: string, env: Record<string, string>): Promise<string> {
+/** A file of bench/programs that says where it answers. */
+export async function startProgram(
+  context: BenchContext,
+  file: string,
+  env: Record<string, string>,
+): Promise<string> {
   const running = context.startProcess(file, env);
   await whenReady(running);
   return readyAddress(running.output());
@@ -125,8 +118,8 @@ function readyAddress(output: string): string {
   return address;
 }
 
-async function answering(url: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+export async function answering(url: string, seconds = 10): Promise<void> {
+  for (let tries = 0; tries < seconds * 20; tries += 1) {
     if (
       await fetch(url, { method: 'POST', body: '{}' }).then(
         () => true,
@@ -139,7 +132,7 @@ async function answering(url: string): Promise<void> {
   throw new Error(`nobody answers at ${url}`);
 }
 
-function freePort(): number {
+export function freePort(): number {
   const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
   listener.stop(true);
   return listener.port;
@@ -147,7 +140,7 @@ function freePort(): number {
 
 function nginxConfiguration(folder: string, port: number, upstream: string): string {
   const many = 'keepalive_requests 100000000;';
-  return `worker_processes 1; daemon off; pid ${folder}/pid; events { worker_connections 4096; }
+  return `worker_processes 1; daemon off; pid ${folder}/pid; events { worker_connections 16384; }
 http { access_log off; ${many} client_max_body_size 64m;
   client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy;
   upstream instant { server ${upstream}; keepalive 64; ${many} }

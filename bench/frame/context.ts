@@ -9,9 +9,9 @@ import type { Scope } from './scope.ts';
 export function createContext(servers: OwnServers, scope: Scope, signal: AbortSignal): BenchContext {
   return {
     signal,
-    async emptyDatabase() {
+    async emptyDatabase(commits) {
       signal.throwIfAborted();
-      return await servers.emptyDatabase();
+      return await servers.emptyDatabase(commits);
     },
     async emptyRedis() {
       signal.throwIfAborted();

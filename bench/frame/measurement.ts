@@ -1,4 +1,5 @@
 import type { RunningProcess } from '../../test/system/running-system.ts';
+import type { Commits } from './own-servers.ts';
 
 /** One thing that is measured: a file of its own in this folder, and a line in measurements.ts. */
 export interface Measurement {
@@ -30,8 +31,8 @@ export interface Row {
 export interface BenchContext {
   /** Aborts when the run is interrupted, or the measurement takes too long. */
   readonly signal: AbortSignal;
-  /** The address of an empty database on this run's own PostgreSQL. */
-  emptyDatabase(): Promise<string>;
+  /** The address of an empty database on this run's own PostgreSQL; without `durable` its commits wait for no disk. */
+  emptyDatabase(commits?: Commits): Promise<string>;
   /** The address of this run's own Redis, with nothing in it. */
   emptyRedis(): Promise<string>;
   /** A path in an empty folder, with nothing there yet. */

@@ -1,3 +1,5 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { RedisClient } from 'bun';
 import {
   findOrInstall,
@@ -6,23 +8,28 @@ import {
   wantedRedis,
 } from '../../test/services/find-or-install.ts';
 import { freshDatabase } from '../../test/services/fresh-database.ts';
-import { startPrivatePostgres } from '../../test/services/private-postgres.ts';
+import { DURABLE, startPrivatePostgres } from '../../test/services/private-postgres.ts';
 import { startPrivateRedis } from '../../test/services/private-redis.ts';
 import type { PrivateService } from '../../test/services/private-service.ts';
 import type { Scope } from './scope.ts';
 
+/** Whether a commit waits for the disk, as in production, or not. */
+export type Commits = 'durable' | 'unsynced';
+
 export interface OwnServers {
-  emptyDatabase(): Promise<string>;
+  emptyDatabase(commits?: Commits): Promise<string>;
   emptyRedis(): Promise<string>;
 }
 
 /**
  * PostgreSQL and Redis of this run alone, on 127.0.0.1, started when they are first asked for. Never a server that
  * the environment names: load goes nowhere else. PostgreSQL runs as for the tests, without fsync: waiting for the
- * disk would be the same for all clients and would hide what they cost.
+ * disk would be the same for all clients and would hide what they cost. A second server, with fsync, serves the
+ * measurements of what a commit costs.
  */
 export function createOwnServers(home: string, run: Scope): OwnServers {
-  const postgres = once(() => start(wantedPostgres, startPrivatePostgres));
+  const unsynced = once(() => start(wantedPostgres, startPrivatePostgres));
+  const durable = once(() => start(wantedPostgres, startDurablePostgres));
   const redis = once(() => start(wantedRedis, startPrivateRedis));
 
   async function start(
@@ -38,9 +45,9 @@ export function createOwnServers(home: string, run: Scope): OwnServers {
   }
 
   return {
-    async emptyDatabase() {
+    async emptyDatabase(commits = 'unsynced') {
       // Here `freshDatabase` looks for its server.
-      process.env.TEST_DATABASE_URL = await postgres();
+      process.env.TEST_DATABASE_URL = await (commits === 'durable' ? durable() : unsynced());
       return (await freshDatabase()).url;
     },
     async emptyRedis() {
@@ -51,6 +58,14 @@ export function createOwnServers(home: string, run: Scope): OwnServers {
       return url;
     },
   };
+}
+
+async function startDurablePostgres(place: string, home: string): Promise<PrivateService> {
+  const folder = join(home, 'durable');
+  mkdirSync(folder);
+  // PostgreSQL runs as another user where this is root's.
+  chmodSync(folder, 0o711);
+  return await startPrivatePostgres(place, folder, DURABLE);
 }
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

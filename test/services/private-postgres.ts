@@ -24,8 +24,15 @@ const settings = {
   timezone: 'UTC',
 };
 
+/** As in production: a commit waits for the disk. For benchmarks of what includes that wait. */
+export const DURABLE = { fsync: 'on', full_page_writes: 'on' };
+
 /** A PostgreSQL of this run alone, on 127.0.0.1, open to whoever is on this machine. */
-export async function startPrivatePostgres(binaries: string, folder: string): Promise<PrivateService> {
+export async function startPrivatePostgres(
+  binaries: string,
+  folder: string,
+  changes: Partial<typeof settings> = {},
+): Promise<PrivateService> {
   const account = serviceAccount();
   const home = makeServiceFolder(folder, 'postgresql', account);
   const data = join(home, 'data');
@@ -43,7 +50,7 @@ export async function startPrivatePostgres(binaries: string, folder: string): Pr
     throw new Error(`initdb failed:\n${initialised.stdout}${initialised.stderr}`.trimEnd());
   }
 
-  return servePostgres(binaries, { home, data, account });
+  return servePostgres(binaries, { home, data, account }, changes);
 }
 
 interface PostgresPlace {
@@ -52,7 +59,11 @@ interface PostgresPlace {
   readonly account: ReturnType<typeof serviceAccount>;
 }
 
-function servePostgres(binaries: string, { home, data, account }: PostgresPlace): Promise<PrivateService> {
+function servePostgres(
+  binaries: string,
+  { home, data, account }: PostgresPlace,
+  changes: Partial<typeof settings> = {},
+): Promise<PrivateService> {
   return onFreePort((port) => {
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
     return startService({
@@ -60,7 +71,7 @@ function servePostgres(binaries: string, { home, data, account }: PostgresPlace)
       command: [
         join(binaries, 'postgres'),
         ...['-D', data, '-p', `${port}`],
-        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+        ...Object.entries({ ...settings, ...changes }).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
       account,
       folder: home,
