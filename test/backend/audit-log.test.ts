@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend, PASSWORD } from './backend-under-test.ts';
 import { graphqlClient } from './graphql-client.ts';
@@ -75,7 +76,9 @@ describe('the audit log', () => {
     await nobody.ask('mutation($token: String!) { logout(refreshToken: $token) }', {
       token: acceptInvitation.refreshToken,
     });
+    const mails = backend.mails.length;
     await nobody.ask('mutation { requestPasswordReset(email: "new@audited.example") }');
+    await until(() => backend.mails.length > mails);
     const reset =
       'mutation($token: String!) { resetPassword(token: $token, password: "the next password") { expiresAt } }';
     await nobody.ask(reset, { token: backend.mails.at(-1)?.data.token });
