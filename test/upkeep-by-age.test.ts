@@ -56,6 +56,11 @@ test('sessions, resets and fresh codes go a day after they are over, invitations
       [user, at],
     );
     await database.query(
+      `insert into email_verifications (id, user_id, token_sha256, created_at, expires_at)
+       values (gen_random_uuid(), $1, ${hash}, $2, $2)`,
+      [user, at],
+    );
+    await database.query(
       `insert into step_ups (id, user_id, grant_sha256, expires_at) values (gen_random_uuid(), $1, ${hash}, $2)`,
       [user, at],
     );
@@ -65,7 +70,7 @@ test('sessions, resets and fresh codes go a day after they are over, invitations
       [company, at],
     );
   }
-  expect(await purgeExpiredTokens({ database, clock, log })).toBe(7);
+  expect(await purgeExpiredTokens({ database, clock, log })).toBe(9);
   expect(await purgeExpiredTokens({ database, clock, log })).toBe(0);
   const [left] = await database.query(
     `select (select count(*) from sessions) as sessions, (select count(*) from password_resets) as resets,

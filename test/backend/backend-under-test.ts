@@ -76,7 +76,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     cipher: createCipher({ masterKeys: ['a master key of sufficient length'], secrets }),
     heldCredits: createHeldCredits({ sharedState: changes.sharedState ?? sharedState, log }),
     logWatchers: createLogWatchers({ sharedState: changes.sharedState ?? sharedState, clock }),
-    ...{ aliasPrefix: 'svc', requireSuperAdminTotp: false },
+    ...{ aliasPrefix: 'svc', requireSuperAdminTotp: false, trialCredits: 0 },
     clientAddress: createClientAddress([]),
     consoleOrigin: 'https://console.example',
     maxBodyBytes: 256 * 1024,

@@ -63,6 +63,7 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     resetsAt: at,
   },
   invitation: { companyName, invitedBy: 'Ada', role: 'member', token, expiresAt: at },
+  'verify-email': { token, expiresAt: at },
   'password-reset': { token, expiresAt: at },
   'scorecard-reminder': {
     companyName,

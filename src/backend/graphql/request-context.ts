@@ -49,6 +49,8 @@ export interface GraphqlParts {
   readonly aliasPrefix: string;
   /** Whether super admins have their rights only with two-factor authentication. */
   readonly requireSuperAdminTotp: boolean;
+  /** What a company is granted, in credits, once its first admin has verified the address. */
+  readonly trialCredits: number;
 }
 
 /** What operators see and do of queues. */

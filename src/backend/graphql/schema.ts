@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import { operationsWithoutAccess } from './access.ts';
 import { auditLogDeclarations } from './accounts/audit-log.ts';
 import { companyDeclarations } from './accounts/companies.ts';
+import { emailVerificationDeclarations } from './accounts/email-verification.ts';
 import { memberDeclarations } from './accounts/members.ts';
 import { passwordDeclarations } from './accounts/passwords.ts';
 import { sessionDeclarations } from './accounts/sessions.ts';
@@ -35,6 +36,7 @@ const declarations: readonly Declaration[] = [
   scalars,
   ...auditLogDeclarations,
   ...companyDeclarations,
+  ...emailVerificationDeclarations,
   ...memberDeclarations,
   ...passwordDeclarations,
   ...sessionDeclarations,

@@ -4,7 +4,7 @@ import type { Claim, SharedState } from '../../ports/shared-state.ts';
 import { emailKey } from './email.ts';
 
 /** What is counted, because guessing it or flooding with it would pay. */
-export type AttemptKind = 'log-in' | 'sign-up' | 'reset' | 'token' | 'invitation' | 'totp';
+export type AttemptKind = 'log-in' | 'sign-up' | 'reset' | 'token' | 'invitation' | 'totp' | 'verification';
 
 export type CountedAttempt =
   | { readonly outcome: 'admitted' }
@@ -30,6 +30,7 @@ export const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
   'log-in': { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 10 },
   'sign-up': { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 10 },
   reset: { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 5 },
+  verification: { windowMs: 60 * MINUTE_MS, perAddress: 30, perAccount: 5 },
   token: { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 100 },
   // One code in 333,000 fits at a moment: ten tries a quarter of an hour are some 1,000 days for an even chance.
   totp: { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 10 },

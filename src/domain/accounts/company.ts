@@ -165,6 +165,6 @@ export async function signUp(
   const email = account.email.trim();
   await addCompany(statements, { id: companyId, name: account.companyName, billingMode: 'PREPAID' });
   const person = { id: userId, companyId, email, role: 'COMPANY_ADMIN', isSuperAdmin: false } as const;
-  const added = await insertUser(statements, { ...person, passwordHash: hash });
+  const added = await insertUser(statements, { ...person, passwordHash: hash, emailVerified: false });
   return added.outcome === 'added' ? { outcome: 'signed-up', companyId, userId, email } : added;
 }

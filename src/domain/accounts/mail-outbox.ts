@@ -14,7 +14,7 @@ export type AccountMail =
       };
     }
   | {
-      readonly kind: 'password-reset';
+      readonly kind: 'password-reset' | 'verify-email';
       readonly to: string;
       readonly data: { readonly token: string; readonly expiresAt: Date };
     };

@@ -259,6 +259,7 @@ interface AccountsUpkeepParts {
 const EXPIRED = [
   { days: 1, sql: `delete from sessions where ${isExpired('sessions')}` },
   { days: 1, sql: `delete from step_ups where ${isExpired('step_ups')}` },
+  { days: 1, sql: `delete from email_verifications where ${isExpired('email_verifications')}` },
   { days: 1, sql: `delete from password_resets where ${isExpired('password_resets')}` },
   { days: 400, sql: `delete from invitations where ${isExpired('invitations')}` },
 ];

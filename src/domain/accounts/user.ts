@@ -12,6 +12,7 @@ export interface User {
   readonly email: string;
   readonly role: Role;
   readonly isSuperAdmin: boolean;
+  readonly emailVerified: boolean;
   readonly createdAt: Date;
 }
 
@@ -43,7 +44,7 @@ export interface SignInRules {
 
 /** A row of `users` as a User. */
 export const USER_COLUMNS = `id, company_id as "companyId", email, role, is_super_admin as "isSuperAdmin",
-  created_at as "createdAt"`;
+  email_verified_at is not null as "emailVerified", created_at as "createdAt"`;
 
 export async function addUser(statements: Statements, secrets: Secrets, user: NewUser): Promise<AddedUser> {
   const complaint = accountComplaint(user);
@@ -65,18 +66,22 @@ export function accountComplaint({
 }
 
 /** A hash takes tens of milliseconds: whoever is in a transaction makes it before, and comes here with it. */
-export type HashedUser = Omit<NewUser, 'password'> & { readonly passwordHash: string };
+export type HashedUser = Omit<NewUser, 'password'> & {
+  readonly passwordHash: string;
+  /** False for an address that was only typed; true unless said. */
+  readonly emailVerified?: boolean;
+};
 
 export async function insertUser(
   statements: Statements,
   user: HashedUser,
 ): Promise<Extract<AddedUser, { outcome: 'added' | 'email-taken' }>> {
   const added = await statements.query(
-    `insert into users (id, company_id, email, email_key, password_hash, role, is_super_admin)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict do nothing returning id`,
+    `insert into users (id, company_id, email, email_key, password_hash, role, is_super_admin, email_verified_at)
+     values ($1, $2, $3, $4, $5, $6, $7, case when $8 then now() end) on conflict do nothing returning id`,
     [
       ...[user.id, user.companyId, user.email.trim(), emailKey(user.email)],
-      ...[user.passwordHash, user.role, user.isSuperAdmin],
+      ...[user.passwordHash, user.role, user.isSuperAdmin, user.emailVerified ?? true],
     ],
   );
   return added.length > 0 ? { outcome: 'added' } : { outcome: 'email-taken' };

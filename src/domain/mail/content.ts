@@ -135,6 +135,7 @@ export interface ConsoleLinks {
   meeting(meetingId: string): string;
   invitation(token: string): string;
   passwordReset(token: string): string;
+  emailVerification(token: string): string;
 }
 
 /**
@@ -150,6 +151,7 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
     meeting: (meetingId) => page(`meetings/${encodeURIComponent(meetingId)}`),
     invitation: (token) => page(`invitation#token=${encodeURIComponent(token)}`),
     passwordReset: (token) => page(`reset-password#token=${encodeURIComponent(token)}`),
+    emailVerification: (token) => page(`verify-email#token=${encodeURIComponent(token)}`),
   };
 }
 

@@ -12,7 +12,7 @@ import {
   trialEnding,
   upcomingInvoice,
 } from './templates/billing.ts';
-import { invitation, passwordReset, scorecardReminder } from './templates/team.ts';
+import { invitation, passwordReset, scorecardReminder, verifyEmail } from './templates/team.ts';
 import { lowBalance, spendingLimit } from './templates/usage.ts';
 
 /** Every kind of mail there is. */
@@ -31,6 +31,7 @@ export const TEMPLATES = {
   'spending-limit': spendingLimit,
   invitation,
   'password-reset': passwordReset,
+  'verify-email': verifyEmail,
   'scorecard-reminder': scorecardReminder,
 } as const satisfies Record<string, Template<z.ZodType>>;
 

@@ -99,6 +99,15 @@ describe('configuration', () => {
     expect(problems.map((problem) => problem.split(' ')[0])).toEqual(['DEMO_WORLD', 'PAYMENT_SANDBOX']);
   });
 
+  test('super admins need two-factor authentication in production unless said, and elsewhere if said', () => {
+    const isRequired = (environment: object) =>
+      configurationOf('everything', { ...fetches, ...environment }).requireSuperAdminTotp;
+    expect([isRequired({}), isRequired({ REQUIRE_SUPER_ADMIN_TOTP: 'true' })]).toEqual([false, true]);
+    expect(isRequired(production)).toBe(true);
+    expect(isRequired({ ...production, REQUIRE_SUPER_ADMIN_TOTP: 'false' })).toBe(false);
+    expect(problemsOf('everything', { ...fetches, REQUIRE_SUPER_ADMIN_TOTP: 'on' })).toHaveLength(1);
+  });
+
   test('A-6 the AI service does not start in production without an internal token', () => {
     const { INTERNAL_TOKEN: _, ...without } = { ...production, ...outside };
     expect(problemsOf('ai-service', without)[0]).toStartWith('INTERNAL_TOKEN is missing');

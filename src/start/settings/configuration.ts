@@ -47,6 +47,7 @@ export interface Configuration {
   readonly mail: { smtpUrl: string | null; from: string; fromName: string };
   readonly demoWorld: boolean;
   readonly demoCredits: number;
+  readonly trialCredits: number;
   readonly paymentSandbox: boolean;
   readonly models: ModelConfig;
   readonly aliasPrefix: string;
@@ -235,7 +236,7 @@ function assemble(
     calls: { keepMonths: values.CALLS_KEEP_MONTHS, span: values.CALLS_PARTITION },
     redis: values.REDIS_URL === null ? null : { url: values.REDIS_URL, timeoutMs: values.REDIS_TIMEOUT_MS },
     ...secretsOf(values),
-    requireSuperAdminTotp: values.REQUIRE_SUPER_ADMIN_TOTP ?? isProduction,
+    ...accountsOf(values, isProduction),
     consoleUrl: values.CONSOLE_URL,
     gatewayUrl: values.GATEWAY_URL,
     payments: {
@@ -288,6 +289,16 @@ function secretsOf(values: SettingValues): Pick<Configuration, 'secrets' | 'secr
       webhookSecret: values.WEBHOOK_SECRET_ALSO,
       metricsToken: values.METRICS_TOKEN_ALSO,
     },
+  };
+}
+
+function accountsOf(
+  values: SettingValues,
+  isProduction: boolean,
+): Pick<Configuration, 'requireSuperAdminTotp' | 'trialCredits'> {
+  return {
+    requireSuperAdminTotp: values.REQUIRE_SUPER_ADMIN_TOTP ?? isProduction,
+    trialCredits: values.TRIAL_CREDITS,
   };
 }
 

@@ -172,6 +172,12 @@ export const SETTINGS = {
     1_000,
     'Credits that the demo company is given, once. 0 is none.',
   ),
+  TRIAL_CREDITS: whole(
+    0,
+    1_000_000_000,
+    0,
+    'Credits that a new company is granted, once, when its first admin has verified the e-mail address. 0 is none.',
+  ),
   PAYMENT_SANDBOX: flag('Runs the payment sandbox. Off in production.'),
   ALLOW_PUBLIC_DEMO: permission(
     'Outside of production: lets other machines reach the demo world and the sandbox. Without it a HOST that is not loopback is refused with them.',

@@ -52,6 +52,7 @@ async function openBackendParts(
     answerTimeoutMs,
     aliasPrefix,
     requireSuperAdminTotp: configuration.requireSuperAdminTotp,
+    trialCredits: configuration.trialCredits,
     ownState: createInProcessState({ clock, log }),
     accessTokens: await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     mailOutbox: mailOutbox(opening, jobQueue),

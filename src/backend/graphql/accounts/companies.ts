@@ -7,6 +7,7 @@ import {
   renameCompany,
   signUp as signUpCompany,
 } from '../../../domain/accounts/company.ts';
+import { mailVerification } from '../../../domain/accounts/email-verification.ts';
 import {
   type BillingStatusWord,
   readCompanyBillingStatuses,
@@ -123,7 +124,8 @@ const signUp: Declaration = (builder) => {
   builder.mutationField('signUp', (t) =>
     t.field({
       type: 'Session',
-      description: 'A new company, whose first person, the caller, is its admin.',
+      description:
+        'A new company, whose first person, the caller, is its admin. A mail to verify the address follows.',
       authScopes: { anyone: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, args, context) {
@@ -149,6 +151,7 @@ const signUp: Declaration = (builder) => {
             actor: { id: userId, email },
             details: { name: companyName },
           });
+          await mailVerification(context.parts, change.transaction, { id: userId, email });
           return await startRecordedSession(context, change, { id: userId, email, companyId });
         });
       },

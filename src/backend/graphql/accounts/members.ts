@@ -16,6 +16,7 @@ import { bounded, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { refuseUnverified } from './email-verification.ts';
 import { hashNewPassword, newPassword } from './passwords.ts';
 import { startRecordedSession } from './sessions.ts';
 
@@ -149,7 +150,8 @@ const inviteMember: Declaration = (builder) =>
   builder.mutationField('inviteMember', (t) =>
     t.field({
       type: 'Invitation',
-      description: 'Mails an invitation, good for a week. An earlier one of the same address ends.',
+      description:
+        'Mails an invitation, good for a week. An earlier one of the same address ends. The caller’s own address must be verified.',
       authScopes: { companyAdmin: true },
       args: {
         email: t.arg.string({ required: true }),
@@ -157,6 +159,7 @@ const inviteMember: Declaration = (builder) =>
       },
       async resolve(_root, args, context) {
         const inviter = await member(context);
+        refuseUnverified(inviter);
         const email = bounded('email', 'email', args.email);
         await countAttempt(context, 'invitation', inviter.companyId);
         return await recordedChange(context, async ({ transaction, record }) => {

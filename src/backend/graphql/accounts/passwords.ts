@@ -11,6 +11,7 @@ import { bounded } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { publishGrant, recordVerified } from './email-verification.ts';
 import { startRecordedSession } from './sessions.ts';
 import { readCode, secondFactor } from './two-factor.ts';
 
@@ -85,7 +86,7 @@ const resetPassword: Declaration = (builder) =>
         const totp = readCode(args.totp);
         await countAttempt(context, 'token');
         const passwordHash = await hashNewPassword(context, 'password', args.password);
-        return await recordedChange(context, async (change) => {
+        const { level, session } = await recordedChange(context, async (change) => {
           const user = await setPasswordByToken(context.parts, change.transaction, { token, passwordHash });
           if (user === null) {
             throw refusal('NOT_FOUND', 'This link is used or too old: ask for a new one.');
@@ -95,8 +96,12 @@ const resetPassword: Declaration = (builder) =>
           await factor.spend(change.transaction);
           const object = { objectKind: 'user', objectId: user.id, companyId: user.companyId };
           await change.record({ action: 'password.reset', ...object, actor: user });
-          return await startRecordedSession(context, change, user);
+          // The link came by mail, so the address is theirs.
+          const verified = await recordVerified(context, change, user);
+          return { ...verified, session: await startRecordedSession(context, change, user) };
         });
+        await publishGrant(context, level);
+        return session;
       },
     }),
   );

@@ -49,6 +49,7 @@ const whoAmIObject: Declaration = (builder) => {
       isSuperAdmin: t.exposeBoolean('isSuperAdmin'),
       role: t.expose('role', { type: 'Role' }),
       companyId: t.exposeID('companyId', { nullable: true }),
+      emailVerified: t.exposeBoolean('emailVerified'),
       totpEnabled: t.exposeBoolean('hasTotp', {
         description: 'Whether two-factor authentication is set up.',
       }),

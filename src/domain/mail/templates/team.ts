@@ -45,6 +45,24 @@ export const passwordReset = template({
   }),
 });
 
+export const verifyEmail = template({
+  data: z.strictObject({ token, expiresAt: moment }),
+  expiresAt: ({ expiresAt }) => expiresAt,
+  write: ({ token, expiresAt }, links) => ({
+    subject: 'Verify your e-mail address',
+    heading: 'Verify your e-mail address',
+    blocks: [
+      paragraph(
+        'Your account is ready. Confirm that this address is yours to invite others and to get granted credits.',
+      ),
+      facts(['Open until', atTime(expiresAt)]),
+      button('Verify the address', links.emailVerification(token)),
+      paragraph('The link works once. If you did not sign up, ignore this mail.'),
+    ],
+    because: 'You get this because an account was created with your address.',
+  }),
+});
+
 /** An interview is over, and nobody has written down yet how it went. */
 export const scorecardReminder = template({
   data: z.strictObject({

@@ -1,0 +1,73 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Statements, Transaction } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import type { MailOutbox } from './mail-outbox.ts';
+import { drawOneTimeToken } from './tokens.ts';
+import { USER_COLUMNS, type User } from './user.ts';
+
+/**
+ * Whoever signs up types an address that may be another person's. Until a token that was mailed there comes back, they
+ * get no granted credits and invite nobody; all else works, and what they buy is theirs to spend at once. An accepted
+ * invitation and a password reset come by mail too, so they verify the address as well.
+ */
+interface VerificationParts {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly mailOutbox: MailOutbox;
+}
+
+const VERIFICATION_MS = 3 * 24 * 60 * 60 * 1000;
+const LONGEST_TOKEN = 100;
+
+/** The mail goes out with the commit. Earlier tokens end. */
+export async function mailVerification(
+  { clock, secrets, mailOutbox }: VerificationParts,
+  transaction: Transaction,
+  user: { readonly id: string; readonly email: string },
+): Promise<void> {
+  const token = drawOneTimeToken(secrets);
+  const now = new Date(clock.now());
+  const expiresAt = new Date(now.getTime() + VERIFICATION_MS);
+  await transaction.query('delete from email_verifications where user_id = $1', [user.id]);
+  await transaction.query(
+    `insert into email_verifications (id, user_id, token_sha256, created_at, expires_at)
+     values ($1, $2, $3, $4, $5)`,
+    [secrets.newId(), user.id, secrets.sha256(token), now, expiresAt],
+  );
+  await mailOutbox.send({ kind: 'verify-email', to: user.email, data: { token, expiresAt } }, transaction);
+}
+
+/** Once; null for a token that is unknown, used or expired. */
+export async function takeVerification(
+  { clock, secrets }: Pick<VerificationParts, 'clock' | 'secrets'>,
+  transaction: Transaction,
+  token: string,
+): Promise<User | null> {
+  if (token.length > LONGEST_TOKEN) return null;
+  const rows = await transaction.query<User>(
+    `with taken as (delete from email_verifications where token_sha256 = $1 and expires_at > $2 returning user_id)
+     select ${USER_COLUMNS} from users where id = (select user_id from taken) and removed_at is null`,
+    [secrets.sha256(token), new Date(clock.now())],
+  );
+  return rows[0] ?? null;
+}
+
+/** False where it was verified before. */
+export async function markVerified(statements: Statements, userId: string, now: Date): Promise<boolean> {
+  const rows = await statements.query(
+    `update users set email_verified_at = $2, updated_at = $2
+     where id = $1 and email_verified_at is null returning id`,
+    [userId, now],
+  );
+  return rows.length > 0;
+}
+
+/** Whether this person is the one whom the company began with, and still its admin. */
+export async function isFirstAdmin(statements: Statements, user: User): Promise<boolean> {
+  if (user.companyId === null || user.role !== 'COMPANY_ADMIN') return false;
+  const rows = await statements.query<{ id: string }>(
+    'select id from users where company_id = $1 order by created_at, id limit 1',
+    [user.companyId],
+  );
+  return rows[0]?.id === user.id;
+}

@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'bun:test';
+import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
+import { openBackend, PASSWORD } from '../backend/backend-under-test.ts';
+import { graphqlClient } from '../backend/graphql-client.ts';
+import { until } from '../doubles/until.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const SIGN_UP = 'mutation($input: SignUpInput!) { signUp(input: $input) { accessToken } }';
+const VERIFY = 'mutation($token: String!) { verifyEmail(token: $token) }';
+const RESEND = 'mutation { resendVerification }';
+const INVITE = 'mutation($email: String!) { inviteMember(email: $email) { id } }';
+const STATE = '{ whoAmI { emailVerified } company { id } creditBalance { credits } }';
+const HOUR_MS = 3_600_000;
+
+interface State {
+  readonly whoAmI: { readonly emailVerified: boolean };
+  readonly company: { readonly id: string };
+  readonly creditBalance: { readonly credits: number };
+}
+
+const backend = useResource(() => openBackend({ trialCredits: 25 }));
+let people = 0;
+
+/** Somebody who signs up with an address that may be another person's, from an internet address of its own. */
+async function signedUp() {
+  people += 1;
+  const email = `victim${people}@elsewhere.example`;
+  const address = `198.51.100.${people}`;
+  const input = { companyName: `Shell ${people}`, email, password: PASSWORD };
+  const nobody = graphqlClient(backend.fetch, null, address);
+  const { signUp } = await nobody.ask<{ signUp: { accessToken: string } }>(SIGN_UP, { input });
+  const client = graphqlClient(backend.fetch, signUp.accessToken, address);
+  return { email, nobody, client, token: lastToken(email), state: () => client.ask<State>(STATE) };
+}
+
+function lastToken(email: string): string {
+  const mail = backend.mails.findLast(({ kind, to }) => kind === 'verify-email' && to === email);
+  return mail?.data.token ?? '';
+}
+
+describe('an address that is not proven', () => {
+  test('invites nobody and has no granted credits, until its token comes back', async () => {
+    const { client, nobody, token, state } = await signedUp();
+    expect((await client.refusal(INVITE, { email: 'spam@elsewhere.example' })).extensions).toMatchObject({
+      code: 'FORBIDDEN',
+      reason: 'EMAIL_NOT_VERIFIED',
+    });
+    expect(await state()).toMatchObject({ whoAmI: { emailVerified: false }, creditBalance: { credits: 0 } });
+    expect(await nobody.ask(VERIFY, { token })).toEqual({ verifyEmail: true });
+    expect(await state()).toMatchObject({ whoAmI: { emailVerified: true }, creditBalance: { credits: 25 } });
+    await client.ask(INVITE, { email: 'colleague@elsewhere.example' });
+  });
+
+  test('never blocks what was bought', async () => {
+    const { state } = await signedUp();
+    const { company } = await state();
+    await backend.database.transaction((transaction) =>
+      postTransaction(transaction, {
+        ...{ accountId: company.id, type: 'PACK_PURCHASE', amountMicro: 7_000_000n, contra: 'sales' },
+        ...{ sourceKind: 'test', sourceId: company.id },
+      }),
+    );
+    expect(await state()).toMatchObject({ whoAmI: { emailVerified: false }, creditBalance: { credits: 7 } });
+  });
+});
+
+describe('the token of the mail', () => {
+  test('is good once, also for two at once, and grants once', async () => {
+    const { nobody, token, state } = await signedUp();
+    const both = await Promise.all([1, 2].map(() => nobody.answer(VERIFY, { token })));
+    expect(both.filter(({ errors }) => errors === undefined)).toHaveLength(1);
+    expect((await nobody.refusal(VERIFY, { token })).extensions.code).toBe('NOT_FOUND');
+    expect(await state()).toMatchObject({ creditBalance: { credits: 25 } });
+  });
+
+  test('ends after three days and with a later one; forged ones are nothing', async () => {
+    const { client, nobody, token, email, state } = await signedUp();
+    await client.ask(RESEND);
+    const later = lastToken(email);
+    for (const wrong of [token, '', 'x'.repeat(500), "' or true --"]) {
+      expect((await nobody.refusal(VERIFY, { token: wrong })).extensions.code).toBe('NOT_FOUND');
+    }
+    expect((await state()).whoAmI.emailVerified).toBe(false);
+    await backend.clock.advance(72 * HOUR_MS);
+    expect((await nobody.refusal(VERIFY, { token: later })).extensions.code).toBe('NOT_FOUND');
+  });
+
+  test('floods no mailbox: five more in an hour, and none once it is verified', async () => {
+    const { client, email, nobody } = await signedUp();
+    const mailed = () => backend.mails.filter(({ to }) => to === email).length;
+    for (let time = 0; time < 5; time += 1) await client.ask(RESEND);
+    expect((await client.refusal(RESEND)).extensions.code).toBe('RATE_LIMITED');
+    expect(mailed()).toBe(6);
+    await nobody.ask(VERIFY, { token: lastToken(email) });
+    const { email: other, client: verified, nobody: anyone } = await signedUp();
+    await anyone.ask(VERIFY, { token: lastToken(other) });
+    await verified.ask(RESEND);
+    expect(backend.mails.filter(({ to }) => to === other)).toHaveLength(1);
+  });
+
+  test('is stored as a hash only', async () => {
+    const { token } = await signedUp();
+    const stored = JSON.stringify([
+      await backend.database.query('select to_jsonb(t) as row from email_verifications t'),
+      await backend.database.query('select to_jsonb(t) as row from audit_log t'),
+      backend.entries,
+    ]);
+    expect(token).not.toBe('');
+    expect(stored).not.toContain(token);
+  });
+});
+
+describe('other mails prove the address too', () => {
+  test('a password reset by its link, which also grants once', async () => {
+    const { email, nobody, token } = await signedUp();
+    await nobody.ask('mutation($email: String!) { requestPasswordReset(email: $email) }', { email });
+    const reset = () => backend.mails.find(({ kind, to }) => kind === 'password-reset' && to === email);
+    await until(() => reset() !== undefined);
+    const { resetPassword } = await nobody.ask<{ resetPassword: { accessToken: string } }>(
+      `mutation($token: String!) { resetPassword(token: $token, password: "tall ladders at noon") { accessToken } }`,
+      { token: reset()?.data.token },
+    );
+    const owner = graphqlClient(backend.fetch, resetPassword.accessToken);
+    const proven = { whoAmI: { emailVerified: true }, creditBalance: { credits: 25 } };
+    expect(await owner.ask(STATE)).toMatchObject(proven);
+    await nobody.ask(VERIFY, { token });
+    expect(await owner.ask(STATE)).toMatchObject(proven);
+  });
+
+  test('an accepted invitation, which brings no second grant', async () => {
+    const { client, nobody, token, state } = await signedUp();
+    await nobody.ask(VERIFY, { token });
+    await client.ask(INVITE, { email: 'second.admin@elsewhere.example' });
+    const { acceptInvitation } = await nobody.ask<{ acceptInvitation: { accessToken: string } }>(
+      `mutation($token: String!) { acceptInvitation(token: $token, password: "tall ladders at noon") { accessToken } }`,
+      { token: backend.mails.at(-1)?.data.token },
+    );
+    const guest = graphqlClient(backend.fetch, acceptInvitation.accessToken);
+    expect(await guest.ask('{ whoAmI { emailVerified } }')).toEqual({ whoAmI: { emailVerified: true } });
+    expect((await state()).creditBalance.credits).toBe(25);
+  });
+});
