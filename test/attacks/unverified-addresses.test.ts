@@ -51,6 +51,30 @@ describe('an address that is not proven', () => {
     await client.ask(INVITE, { email: 'colleague@elsewhere.example' });
   });
 
+  test('takes no free plan and no trial, whose credits nobody pays for, and may buy a plan', async () => {
+    const { client, nobody, token } = await signedUp();
+    const create = 'mutation($input: PlanInput!) { createPlan(input: $input) { id } }';
+    const add = async (name: string, changes: object) => {
+      const input = { name, billingMode: 'PREPAID', currency: 'usd', credits: 100, ...changes };
+      return (await backend.people.superAdmin.ask<{ createPlan: { id: string } }>(create, { input }))
+        .createPlan.id;
+    };
+    const [free, trial, paid] = [
+      await add('Free', { price: 0 }),
+      await add('Trial', { price: 9, trialDays: 14 }),
+      await add('Paid', { price: 9 }),
+    ];
+    await backend.people.superAdmin.ask('mutation { syncAllPlansProviderPricing { id } }');
+    const checkout = 'mutation($id: ID!) { createSubscriptionCheckout(planId: $id) { url } }';
+    for (const id of [free, trial]) {
+      const { extensions } = await client.refusal(checkout, { id });
+      expect(extensions).toMatchObject({ code: 'FORBIDDEN', reason: 'EMAIL_NOT_VERIFIED' });
+    }
+    await client.ask(checkout, { id: paid });
+    await nobody.ask(VERIFY, { token });
+    await client.ask(checkout, { id: trial });
+  });
+
   test('never blocks what was bought', async () => {
     const { state } = await signedUp();
     const { company } = await state();

@@ -1,4 +1,5 @@
 import { type CreditPack, findCreditPacks } from '../../../domain/catalog/credit-pack.ts';
+import { findPlan } from '../../../domain/catalog/plan.ts';
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import {
   createBillingPortal,
@@ -12,6 +13,7 @@ import {
 } from '../../../domain/payments/purchase.ts';
 import { createSubscriptionCheckout as openSubscriptionCheckout } from '../../../domain/payments/subscription-checkout.ts';
 import { member } from '../access.ts';
+import { refuseUnverified } from '../accounts/email-verification.ts';
 import { amountFrom } from '../amounts.ts';
 import { conflict, notFound, providerFailed } from '../errors.ts';
 import { idOf } from '../input.ts';
@@ -131,8 +133,12 @@ const createSubscriptionCheckout: Declaration = (builder) =>
       authScopes: { companyAdmin: true },
       args: { planId: t.arg.id({ required: true }) },
       async resolve(_root, args, context) {
-        const { companyId } = await member(context);
+        const viewer = await member(context);
+        const { companyId } = viewer;
         const planId = idOf('plan', args.planId);
+        // What a free plan or a trial grants costs nothing, so it is for people whose address is known.
+        const plan = await findPlan(context.parts.database, planId);
+        if (plan !== null && (plan.priceMinor === 0n || plan.trialDays !== null)) refuseUnverified(viewer);
         const opened = await openSubscriptionCheckout(context.parts, { companyId, planId });
         switch (opened.outcome) {
           case 'no-such-plan':
