@@ -23,6 +23,7 @@ function page<Name extends string>(
 const Overview = page(() => import('./pages/account/overview.tsx'), 'Overview');
 const Usage = page(() => import('./pages/usage/usage.tsx'), 'Usage');
 const Keys = page(() => import('./pages/keys/keys.tsx'), 'Keys');
+const ServiceTokens = page(() => import('./pages/keys/service-tokens.tsx'), 'ServiceTokens');
 const Billing = page(() => import('./pages/billing/billing.tsx'), 'Billing');
 const Playground = page(() => import('./pages/keys/playground.tsx'), 'Playground');
 const Alerts = page(() => import('./pages/billing/alerts.tsx'), 'Alerts');
@@ -69,6 +70,7 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(isMember, { path: '/mcp', name: 'Agents and MCP', page: Connect }),
     ...when(isMember, { path: '/team', name: 'Team', page: Team }),
     ...when(isAdmin, { path: '/alerts', name: 'Alerts', page: Alerts }),
+    ...when(isAdmin, { path: '/service-tokens', name: 'Service tokens', page: ServiceTokens }),
     ...when(isAdmin, { path: '/audit', name: 'Audit log', page: AuditLog }),
   ];
   const hiring = when(

@@ -27,6 +27,11 @@ import {
 } from './payment-commands.ts';
 import { otherInvoiceLinesCommand, planRatesCommand, setPlanRateCommand } from './plan-commands.ts';
 import { rebuildPackPricingCommand, rebuildPlanPricingCommand } from './pricing-commands.ts';
+import {
+  createServiceTokenCommand,
+  revokeServiceTokenCommand,
+  serviceTokensCommand,
+} from './service-token-commands.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
@@ -40,6 +45,9 @@ export const COMMANDS: readonly Command[] = [
   mintKeyCommand,
   rotateKeyCommand,
   revokeKeyCommand,
+  serviceTokensCommand,
+  createServiceTokenCommand,
+  revokeServiceTokenCommand,
   aliasesCommand,
   setAliasCommand,
   resealKeysCommand,

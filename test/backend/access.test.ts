@@ -47,6 +47,10 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   rotateApiKey: ['companyAdmin'],
   revokeApiKey: ['companyAdmin'],
   updateApiKeyLimits: ['companyAdmin'],
+  serviceTokens: ['companyAdmin'],
+  serviceTokenScopes: ['companyAdmin'],
+  createServiceToken: ['companyAdmin'],
+  revokeServiceToken: ['companyAdmin'],
   auditLog: ['companyAdmin', 'superAdmin'],
   creditPacks: ['signedIn'],
   plans: ['signedIn'],
@@ -126,12 +130,14 @@ interface ForeignThings extends MoneyOf {
   readonly jobId: string;
   readonly talentId: string;
   readonly meetingId: string;
+  readonly serviceTokenId: string;
 }
 
 const PEOPLE_TABLES = [
   'companies',
   'users',
   'api_keys',
+  'service_tokens',
   'invitations',
   'sessions',
   'audit_log',
@@ -233,6 +239,7 @@ describe('another company’s things', () => {
     addMeetingTranscript: ({ meetingId }) => ({ meetingId }),
     eraseTalent: ({ talentId }) => ({ id: talentId }),
     exportTalent: ({ talentId }) => ({ id: talentId }),
+    revokeServiceToken: ({ serviceTokenId }) => ({ id: serviceTokenId }),
     auditLog: ({ companyId }) => ({ companyId }),
     createCreditPackCheckout: ({ keyId }) => ({ creditPackId: keyId }),
     createSubscriptionCheckout: ({ keyId }) => ({ planId: keyId }),
@@ -258,12 +265,16 @@ describe('another company’s things', () => {
       createTalent: Id;
       createMeeting: Id;
     };
+    type Token = { createServiceToken: { serviceToken: Id } };
     const made = await otherAdmin.ask<Made>(`mutation {
     createApiKey(input: { name: "theirs" }) { apiKey { id } }
     inviteMember(email: "guest@other.example") { id }
     createJob(input: { title: "theirs" }) { id }
     createTalent(input: { text: "Somebody, welder" }) { id }
     createMeeting(input: { room: "theirs" }) { id } }`);
+    const { createServiceToken } = await otherAdmin.ask<Token>(
+      'mutation { createServiceToken(name: "theirs", scopes: ["keys:read"]) { serviceToken { id } } }',
+    );
     await backend.people.nobody.ask(
       'mutation($email: String!) { login(email: $email, password: "correct horse battery") { expiresAt } }',
       { email: otherAdmin.email },
@@ -278,6 +289,7 @@ describe('another company’s things', () => {
       jobId: made.createJob.id,
       talentId: made.createTalent.id,
       meetingId: made.createMeeting.id,
+      serviceTokenId: createServiceToken.serviceToken.id,
       ...(await makeMoneyOf(backend, backend.companies.other)),
     };
   });
@@ -317,7 +329,7 @@ describe('another company’s things', () => {
   }
 
   test('P-15 lists show a company its own and nothing else', async () => {
-    const lists = `{ company { id } members { nodes { id } } apiKeys { id } invitations { nodes { id } } sessions { id }
+    const lists = `{ company { id } members { nodes { id } } apiKeys { id } serviceTokens { id } invitations { nodes { id } } sessions { id }
       jobs { nodes { id } } talents { nodes { id } } meetings { nodes { id } } auditLog(first: 100) { nodes { companyId objectId } }
       creditTransactions { nodes { source } } invoices { nodes { id } } subscription { id plan { name } }
       creditPackPurchases { nodes { id creditPack { name } } } }`;

@@ -8,6 +8,7 @@ import {
   walkBilling,
   walkKeys,
   walkProfile,
+  walkServiceTokens,
   walkTeam,
   walkUsage,
 } from './walk-company.ts';
@@ -49,6 +50,11 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     await walkKeys(admin.page, world.demo);
     await walkUsage(admin.page);
     await walkAlertsAndAgents(admin.page, world.demo);
+    quiet();
+  }, 90_000);
+
+  test('a service token is created with scopes, works, and is refused once it is revoked', async () => {
+    await walkServiceTokens(admin.page);
     quiet();
   }, 90_000);
 

@@ -12,6 +12,7 @@ const DOORS = ['/', '/sign-up', '/forgotten-password', '/invitation#token=abc', 
 const COMPANY = [
   '/',
   '/keys',
+  '/service-tokens',
   '/usage',
   '/billing',
   '/playground',

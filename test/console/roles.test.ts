@@ -7,6 +7,7 @@ import { logIn, openBrowserSystem } from './browser-system.ts';
 
 const NOT_FOR_MEMBERS = [
   '/keys',
+  '/service-tokens',
   '/billing',
   '/playground',
   '/alerts',
@@ -28,6 +29,7 @@ const NOT_FOR_MEMBERS = [
 ];
 const NOT_FOR_SUPER_ADMINS = [
   '/keys',
+  '/service-tokens',
   '/usage',
   '/billing',
   '/mcp',

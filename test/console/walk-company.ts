@@ -58,6 +58,35 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
 }
 
 /** Failures by what they are split by, each as a file too; the request id is the one the caller got. */
+/** Created with two scopes, used, revoked. */
+export async function walkServiceTokens(page: Page): Promise<void> {
+  await page.goto('/service-tokens');
+  await button(page, 'Create a token').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('console walk');
+  await button(page, 'Create').click();
+  await dialog.getByText('scopes: none is given').waitFor();
+  await dialog.getByLabel('keys:read').check();
+  await dialog.getByLabel('usage:read').check();
+  await button(page, 'Create').click();
+  const token = await page.getByTestId('raw-token').innerText();
+  const asked = async () => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ query: '{ apiKeys { id } }' });
+    const answer = await fetch(new URL('/graphql', page.url()), { method: 'POST', headers, body });
+    return ((await answer.json()) as { errors?: { extensions: { code: string } }[] }).errors?.[0]?.extensions
+      .code;
+  };
+  expect(await asked()).toBeUndefined();
+  await button(page, 'I have stored it').click();
+  const row = page.getByRole('row').filter({ hasText: 'console walk' });
+  await row.getByText('keys:read, usage:read').waitFor();
+  await row.getByRole('button', { name: 'Revoke' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await row.getByText('revoked', { exact: false }).first().waitFor();
+  expect(await asked()).toBe('UNAUTHENTICATED');
+}
+
 export async function walkUsage(page: Page): Promise<void> {
   await page.goto('/usage');
   const failures = card(page, 'Failures and why');

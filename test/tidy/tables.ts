@@ -274,7 +274,7 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/accounts',
     owns: [
       ...['companies', 'users', 'sessions', 'invitations', 'password_resets'],
-      ...['totp_secrets', 'totp_recovery_codes', 'step_ups', 'email_verifications'],
+      ...['totp_secrets', 'totp_recovery_codes', 'step_ups', 'email_verifications', 'service_tokens'],
     ],
   },
   { owner: 'src/domain/audit', owns: ['audit_log'] },

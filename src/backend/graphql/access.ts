@@ -46,6 +46,7 @@ export function lackingRight(context: RequestContext): GraphQLError {
  */
 export async function freshCode(context: RequestContext): Promise<void> {
   const viewer = await signedIn(context);
+  if ((await context.serviceToken()) !== null) throw forbidden('A person has to do this, with a fresh code.');
   if (!viewer.hasTotp) return;
   const { parts } = context;
   if (await isSteppedUp(parts, parts.database, stepUpGrant(context, viewer))) return;

@@ -1,3 +1,4 @@
+import type { TokenInUse } from '../../domain/accounts/service-tokens.ts';
 import { type AuditDetails, appendAuditEntry } from '../../domain/audit/audit-log.ts';
 import type { Database, Transaction } from '../../ports/database.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
@@ -15,6 +16,11 @@ export interface ChangeRecord {
   readonly actor?: { readonly id: string; readonly email: string };
   /** Named one by one; never an input as it came, and no secret. */
   readonly details?: AuditDetails;
+}
+
+/** In the place of an address; no address has a space. */
+function actorOf({ name }: TokenInUse): string {
+  return `service token ${name}`.slice(0, 254);
 }
 
 export interface Change {
@@ -40,6 +46,7 @@ export async function recordedChange<T>(
   const { database, sharedState, clock } = context.parts;
   // Before the transaction: the embedded database has one connection, which the transaction then holds.
   const viewer = await context.viewer();
+  const service = await context.serviceToken();
   const messages: { readonly topic: string; readonly message: string }[] = [];
   const result = await database.transaction(async (transaction) => {
     let isToldOf = false;
@@ -58,8 +65,9 @@ export async function recordedChange<T>(
         await appendAuditEntry(transaction, {
           happenedAt: new Date(clock.now()),
           companyId: companyId === undefined ? (viewer?.companyId ?? null) : companyId,
-          actorId: actor?.id ?? viewer?.id ?? null,
-          actorEmail: actor?.email ?? viewer?.email ?? null,
+          // A token acts by itself: the entry names it, not the person who created it.
+          actorId: service?.id ?? actor?.id ?? viewer?.id ?? null,
+          actorEmail: service === null ? (actor?.email ?? viewer?.email ?? null) : actorOf(service),
           action,
           objectKind,
           objectId,

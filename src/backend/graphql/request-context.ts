@@ -1,5 +1,6 @@
 import type { Attempts } from '../../domain/accounts/attempt-limits.ts';
 import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
+import { findServiceToken, isServiceToken, type TokenInUse } from '../../domain/accounts/service-tokens.ts';
 import type { AccessTokens } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type SignedInUser } from '../../domain/accounts/user.ts';
 import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
@@ -76,27 +77,41 @@ export interface RequestContext extends RequestOrigin {
   known(): SignedInUser | null;
   /** The session of the token; null for a token without one. Known once `viewer` has been looked up. */
   sessionId(): string | null;
+  /** Of a request that came with a live service token; null for people. `viewer` is then its creator. */
+  serviceToken(): Promise<TokenInUse | null>;
 }
 
 export function createRequestContext(parts: GraphqlParts, origin: RequestOrigin): RequestContext {
   let looked: Promise<SignedInUser | null> | null = null;
   let found: SignedInUser | null = null;
   let sessionId: string | null = null;
+  let service: TokenInUse | null = null;
   async function look(): Promise<SignedInUser | null> {
     if (origin.token === null) return null;
+    if (isServiceToken(origin.token)) {
+      service = await findServiceToken(parts, parts.database, origin.token);
+      found = service?.user ?? null;
+      return found;
+    }
     const subject = await parts.accessTokens.verify(origin.token);
     if (subject === null) return null;
     found = await findSignedInUser(parts.database, subject, parts);
     if (found !== null) sessionId = subject.sessionId;
     return found;
   }
+  function viewer(): Promise<SignedInUser | null> {
+    looked ??= look();
+    return looked;
+  }
   return {
     ...origin,
     parts,
     log: parts.log.with({ requestId: origin.requestId }),
-    viewer() {
-      looked ??= look();
-      return looked;
+    viewer,
+    async serviceToken() {
+      if (origin.token === null || !isServiceToken(origin.token)) return null;
+      await viewer();
+      return service;
     },
     known: () => found,
     sessionId: () => sessionId,

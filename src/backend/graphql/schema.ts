@@ -5,6 +5,7 @@ import { companyDeclarations } from './accounts/companies.ts';
 import { emailVerificationDeclarations } from './accounts/email-verification.ts';
 import { memberDeclarations } from './accounts/members.ts';
 import { passwordDeclarations } from './accounts/passwords.ts';
+import { serviceTokenDeclarations } from './accounts/service-tokens.ts';
 import { sessionDeclarations } from './accounts/sessions.ts';
 import { twoFactorDeclarations } from './accounts/two-factor.ts';
 import { alertDeclarations } from './billing/alerts.ts';
@@ -30,6 +31,7 @@ import { matchGeneratorDeclarations } from './operations/match-generator.ts';
 import { processDeclarations } from './operations/processes.ts';
 import { queueDeclarations } from './operations/queues.ts';
 import { createSchemaBuilder, type Declaration, scalars } from './schema-builder.ts';
+import { guardOperations } from './service-scopes.ts';
 
 /** Joins the lists that the concept files export at their end. A new operation needs no line here, a new file one. */
 const declarations: readonly Declaration[] = [
@@ -39,6 +41,7 @@ const declarations: readonly Declaration[] = [
   ...emailVerificationDeclarations,
   ...memberDeclarations,
   ...passwordDeclarations,
+  ...serviceTokenDeclarations,
   ...sessionDeclarations,
   ...twoFactorDeclarations,
   ...alertDeclarations,
@@ -74,5 +77,6 @@ export function createSchema(declared: readonly Declaration[] = declarations): G
   const schema = builder.toSchema();
   const open = operationsWithoutAccess(schema);
   if (open.length > 0) throw new Error(`${open.join(', ')}: say who may call it, by authScopes`);
+  guardOperations(schema);
   return schema;
 }

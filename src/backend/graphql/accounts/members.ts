@@ -16,6 +16,7 @@ import { bounded, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { refuseServiceToken } from '../service-scopes.ts';
 import { refuseUnverified } from './email-verification.ts';
 import { hashNewPassword, newPassword } from './passwords.ts';
 import { startRecordedSession } from './sessions.ts';
@@ -28,6 +29,9 @@ declare module '../schema-builder.ts' {
     InvitationConnection: Page<Invitation>;
   }
 }
+
+/** An admin could do everything else, so that a token which makes or removes one would have every right. */
+const ONLY_MEMBERS = 'A service token invites and removes members only: an admin has to do this.';
 
 const memberObjects: Declaration = (builder) => {
   builder.objectType('Member', {
@@ -119,7 +123,10 @@ const removeMember: Declaration = (builder) =>
         const userId = idOf('member', args.userId);
         const now = new Date(context.parts.clock.now());
         await recordedChange(context, async ({ transaction, record }) => {
-          const { email } = memberChanged(await removeFromCompany(transaction, { companyId, userId, now }));
+          const { email, role } = memberChanged(
+            await removeFromCompany(transaction, { companyId, userId, now }),
+          );
+          if (role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
           const details = { email };
           await record({ action: 'member.removed', objectKind: 'user', objectId: userId, details });
         });
@@ -161,6 +168,7 @@ const inviteMember: Declaration = (builder) =>
         const inviter = await member(context);
         refuseUnverified(inviter);
         const email = bounded('email', 'email', args.email);
+        if (args.role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
         await countAttempt(context, 'invitation', inviter.companyId);
         return await recordedChange(context, async ({ transaction, record }) => {
           const invited = await createInvitation(context.parts, transaction, {

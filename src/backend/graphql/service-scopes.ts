@@ -1,0 +1,91 @@
+import { defaultFieldResolver, type GraphQLSchema } from 'graphql';
+import type { ServiceScope } from '../../domain/accounts/service-tokens.ts';
+import { forbidden, refusal } from './errors.ts';
+import type { RequestContext } from './request-context.ts';
+
+/**
+ * Which scope of a service token opens which operation. Denied by default: an operation that has no row here is not
+ * callable with a token, and neither is one that needs a fresh code. What changes who gets in (sessions, passwords,
+ * two-factor authentication, service tokens, roles) or spends money has none on purpose.
+ */
+export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
+  company: 'company:read',
+  modelAliases: 'company:read',
+  plans: 'company:read',
+  creditPacks: 'company:read',
+  members: 'members:read',
+  invitations: 'members:read',
+  inviteMember: 'members:write',
+  withdrawInvitation: 'members:write',
+  removeMember: 'members:write',
+  apiKeys: 'keys:read',
+  createApiKey: 'keys:write',
+  rotateApiKey: 'keys:write',
+  revokeApiKey: 'keys:write',
+  updateApiKeyLimits: 'keys:write',
+  usage: 'usage:read',
+  usageFailures: 'usage:read',
+  creditBalance: 'billing:read',
+  creditTransactions: 'billing:read',
+  creditStatement: 'billing:read',
+  creditAlerts: 'billing:read',
+  alertSettings: 'billing:read',
+  subscription: 'billing:read',
+  creditPackPurchases: 'billing:read',
+  invoices: 'billing:read',
+  auditLog: 'audit:read',
+  jobs: 'hiring:read',
+  job: 'hiring:read',
+  talents: 'hiring:read',
+  talent: 'hiring:read',
+  matches: 'hiring:read',
+  matchWeights: 'hiring:read',
+  meetings: 'hiring:read',
+  meeting: 'hiring:read',
+  createJob: 'hiring:write',
+  updateJob: 'hiring:write',
+  closeJob: 'hiring:write',
+  createTalent: 'hiring:write',
+  updateTalent: 'hiring:write',
+  createMeeting: 'hiring:write',
+  addMeetingTranscript: 'hiring:write',
+};
+
+/**
+ * Puts the check in front of every operation's own resolver, so that neither aliases nor fragments lead around it. A
+ * request without a service token passes.
+ */
+export function guardOperations(schema: GraphQLSchema): void {
+  for (const root of [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]) {
+    for (const field of Object.values(root?.getFields() ?? {})) {
+      const { resolve = defaultFieldResolver, subscribe } = field;
+      field.resolve = async (source, args, context: RequestContext, info) => {
+        await requireScope(context, field.name);
+        return await resolve(source, args, context, info);
+      };
+      if (subscribe === undefined) continue;
+      field.subscribe = async (source, args, context: RequestContext, info) => {
+        await requireScope(context, field.name);
+        return await subscribe(source, args, context, info);
+      };
+    }
+  }
+}
+
+async function requireScope(context: RequestContext, operation: string): Promise<void> {
+  // Whether it is a live token is the viewer's to find out; an unknown one is nobody and refused as such.
+  const token = await context.serviceToken();
+  if (token === null) return;
+  const scope = Object.hasOwn(SCOPE_OF_OPERATION, operation) ? SCOPE_OF_OPERATION[operation] : undefined;
+  if (scope === undefined) {
+    throw forbidden(`${operation} cannot be called with a service token: a person has to sign in for it.`);
+  }
+  if (token.scopes.includes(scope)) return;
+  const message = `This service token lacks the scope ${scope}: create one that has it.`;
+  throw refusal('FORBIDDEN', message, { reason: 'SCOPE_REQUIRED', scope });
+}
+
+/** For rules finer than a scope, as which role may be given. */
+export async function refuseServiceToken(context: RequestContext, message: string): Promise<void> {
+  if ((await context.serviceToken()) !== null) throw forbidden(message);
+}
