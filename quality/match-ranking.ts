@@ -24,6 +24,7 @@ import {
 import { scorePair } from '../src/domain/matching/scoring/score-pair.ts';
 import { DEFAULT_WEIGHTS } from '../src/domain/matching/weights.ts';
 import { createSilentLog } from '../test/doubles/silent-log.ts';
+import { textIn } from '../test/doubles/upstream-body.ts';
 import { bm25Ranking } from './bm25.ts';
 import { averagePrecision, normalisedGain } from './ranking-figures.ts';
 
@@ -113,7 +114,7 @@ function openVectors(): { embed(text: string): Promise<StoredVector | null>; clo
       const body = new TextEncoder().encode(JSON.stringify({ model: 'embedded', input: [text] }));
       const { signal } = new AbortController();
       const answer = await upstream.send(target, { endpoint: 'embeddings', body, headers: {}, signal });
-      const read = (await new Response(answer.body).json()) as { data: { embedding: number[] }[] };
+      const read = JSON.parse(await textIn(answer.body)) as { data: { embedding: number[] }[] };
       return storedVector('embedded', read.data[0]?.embedding ?? []);
     },
     close: () => upstream.close(),

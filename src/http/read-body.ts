@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
-import type { UpstreamAnswer } from '../ports/model-upstream.ts';
+import type { UpstreamBody } from '../ports/model-upstream.ts';
 
 type ReadBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
@@ -42,63 +42,27 @@ interface GatherBounds {
   readonly maxBytes: number;
   /** Between two chunks. */
   readonly idleMs: number;
-  readonly clock: Clock;
 }
 
 type Gathered =
   | { readonly outcome: 'whole'; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly outcome: 'too-large' | 'idle' | 'broken' };
 
-/** A whole body of an upstream, within bounds. What is not whole is cancelled. */
-export async function gatherBody(body: ReadableStream<Uint8Array>, bounds: GatherBounds): Promise<Gathered> {
-  const reader = body.getReader();
-  const chunks: Uint8Array[] = [];
+/** A whole body of an upstream, within bounds. What is not whole is cancelled. One that comes in one piece is not copied. */
+export async function gatherBody(body: UpstreamBody, { maxBytes, idleMs }: GatherBounds): Promise<Gathered> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for (;;) {
-    const next = await readWithin(reader, bounds.idleMs, bounds.clock);
-    if (next === 'idle' || next === 'broken') return give(next);
-    if (next.done) return { outcome: 'whole', bytes: joinChunks(chunks, size) };
-    size += next.value.length;
-    if (size > bounds.maxBytes) return give('too-large');
-    chunks.push(next.value);
-  }
-  function give(outcome: 'too-large' | 'idle' | 'broken'): Gathered {
-    reader.cancel().catch(() => {});
-    return { outcome };
-  }
-}
-
-/** An upstream's whole answer: in one piece where it can be had so, else chunk by chunk. */
-export async function gatherAnswer(answer: UpstreamAnswer, bounds: GatherBounds): Promise<Gathered> {
-  if (answer.whole === undefined) return await gatherBody(answer.body, bounds);
-  const late = Promise.withResolvers<'idle'>();
-  const timer = bounds.clock.after(bounds.idleMs, () => late.resolve('idle'));
-  try {
-    const bytes = await Promise.race([answer.whole(), late.promise]);
-    return bytes === 'idle' ? { outcome: 'idle' } : { outcome: 'whole', bytes };
-  } catch {
-    return { outcome: 'broken' };
-  } finally {
-    timer.cancel();
-  }
-}
-
-type Chunk = { done: true; value?: undefined } | { done: false; value: Uint8Array };
-
-/** The next chunk, unless nothing comes for so long, or the upstream breaks off. */
-export async function readWithin(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  idleMs: number,
-  clock: Clock,
-): Promise<Chunk | 'idle' | 'broken'> {
-  const late = Promise.withResolvers<'idle'>();
-  const timer = clock.after(idleMs, () => late.resolve('idle'));
-  try {
-    return (await Promise.race([reader.read(), late.promise])) as Chunk | 'idle';
-  } catch {
-    return 'broken';
-  } finally {
-    timer.cancel();
+    const reading = body.read(idleMs);
+    const next = reading instanceof Promise ? await reading : reading;
+    if (next === null) return { outcome: 'whole', bytes: joinChunks(chunks, size) };
+    const isBytes = typeof next !== 'string';
+    if (isBytes) size += next.length;
+    if (!isBytes || size > maxBytes) {
+      body.cancel();
+      return { outcome: isBytes ? 'too-large' : next };
+    }
+    chunks.push(next);
   }
 }
 
@@ -110,19 +74,21 @@ async function readChunks(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   maxBytes: number,
 ): Promise<ReadBody> {
-  const chunks: Uint8Array[] = [];
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return { outcome: 'read', bytes: joinChunks(chunks, size) };
     size += value.length;
     if (size > maxBytes) return { outcome: 'too-large' };
-    chunks.push(value);
+    chunks.push(value as Uint8Array<ArrayBuffer>);
   }
 }
 
 /** Chunks of known total size as one piece. */
-function joinChunks(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+function joinChunks(chunks: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8Array<ArrayBuffer> {
+  const [only] = chunks;
+  if (only !== undefined && chunks.length === 1) return only;
   const bytes = new Uint8Array(size);
   let at = 0;
   for (const chunk of chunks) {

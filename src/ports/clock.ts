@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds since some moment in the past, for measuring: it goes on evenly where somebody sets the clock. */
+  uptimeMs(): number;
   /** Runs `work` once, `delayMs` from now. A pending timer does not keep the process alive. */
   after(delayMs: number, work: () => void): Timer;
   /** Resolves once everything that is ready by now has had its turn: nothing waits for it but this. */

@@ -23,6 +23,7 @@ import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { bodyOf } from '../doubles/upstream-body.ts';
 import { creditsOf } from '../gateway/credits-under-test.ts';
 
 const PROVIDER = {
@@ -87,7 +88,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
         const answer = scripted.model(JSON.parse(new TextDecoder().decode(call.body)));
         if (answer instanceof Error)
           throw Object.assign(answer, { name: 'UpstreamFailure', reason: 'connect' });
-        const body = new Response(JSON.stringify(answer)).body as ReadableStream<Uint8Array>;
+        const body = bodyOf(Response.json(answer));
         return { status: 200, contentType: 'application/json', body };
       },
     },

@@ -32,6 +32,7 @@ export function createManualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
 
   return {
     now: () => nowMs,
+    uptimeMs: () => nowMs - startMs,
     after,
     turn: () => new Promise((resolve) => setImmediate(resolve)),
     sleep: (delayMs, signal) =>

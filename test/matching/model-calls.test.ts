@@ -4,9 +4,10 @@ import { createMatchModelCalls } from '../../src/ai-service/workers/match-models
 import type { CallUsage } from '../../src/domain/model-calls/paid-call.ts';
 import type { PlatformCalls } from '../../src/domain/model-calls/platform-calls.ts';
 import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
-import type { UpstreamAnswer } from '../../src/ports/model-upstream.ts';
+import type { EndSignal, UpstreamAnswer } from '../../src/ports/model-upstream.ts';
 import { FIVE_FAILURES, openBreakers } from '../doubles/breakers-under-test.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { bodyOf } from '../doubles/upstream-body.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 
 const PROVIDER: AliasTarget = {
@@ -23,7 +24,7 @@ const database = useMemoryDatabase();
 const json = (body: unknown, status = 200): UpstreamAnswer => ({
   status,
   contentType: 'application/json',
-  body: new Response(JSON.stringify(body)).body as ReadableStream<Uint8Array>,
+  body: bodyOf(Response.json(body)),
 });
 const vectors = (count: number) =>
   json({
@@ -44,11 +45,7 @@ beforeEach(() => {
   ended = { ends: [], released: 0, endpoints: [] };
 });
 
-type Answer = (
-  target: { readonly id: string },
-  number: number,
-  signal: AbortSignal,
-) => Promise<UpstreamAnswer>;
+type Answer = (target: { readonly id: string }, number: number, signal: EndSignal) => Promise<UpstreamAnswer>;
 
 async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answer, mayAsk = true) {
   const { clock, breakers } = await openBreakers();

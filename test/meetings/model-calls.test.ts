@@ -6,6 +6,7 @@ import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { Transaction } from '../../src/ports/database.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
+import { bodyOf } from '../doubles/upstream-body.ts';
 
 const TARGET = { id: 't1', baseUrl: 'https://provider.example/v1', model: 'm', apiKey: null, weight: 1 };
 const ANSWER = {
@@ -26,11 +27,10 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
       async send({ id }) {
         seen.asked.push(id);
         if (seen.asked.length <= breaks) throw new Error('cut');
-        const { body } = new Response(JSON.stringify(ANSWER));
         return {
           status: id === SECOND.id ? 200 : status,
           contentType: 'application/json',
-          body: body as ReadableStream<Uint8Array>,
+          body: bodyOf(Response.json(ANSWER)),
         };
       },
     },

@@ -10,6 +10,7 @@ export function createSystemClock(): Clock {
   const coarse = createCoarseTimers();
   return {
     now: Date.now,
+    uptimeMs: () => performance.now(),
     after: (delayMs, work) =>
       delayMs >= COARSE_FROM_MS ? coarse.after(delayMs, work) : after(delayMs, work),
     turn,

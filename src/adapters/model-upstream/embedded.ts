@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type { ModelEndpoint, ModelUpstream, UpstreamAnswer } from '../../ports/model-upstream.ts';
+import type { EndSignal, ModelEndpoint, ModelUpstream, UpstreamAnswer } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { answerChat } from './embedded/chat.ts';
 import { answerCompletion } from './embedded/completions.ts';
@@ -43,7 +43,8 @@ export function createEmbeddedUpstream({
   let loading: Promise<Tokens> | null = null;
 
   return {
-    async send({ model }, { endpoint, body: sent, signal }) {
+    async send({ model }, { endpoint, body: sent, signal: ending }) {
+      const signal = abortSignalOf(ending);
       if (signal.aborted) throw upstreamFailure('aborted');
       const body = parseJson(sent);
       if (body === undefined) return refusedAnswer(NO_JSON, signal);
@@ -61,6 +62,15 @@ export function createEmbeddedUpstream({
     },
     close: () => embeddings.close(),
   };
+}
+
+/** Counting tokens and the model's thread take the runtime's own. */
+function abortSignalOf(ending: EndSignal): AbortSignal {
+  if (ending instanceof AbortSignal) return ending;
+  const controller = new AbortController();
+  if (ending.aborted) controller.abort();
+  ending.addEventListener('abort', () => controller.abort());
+  return controller.signal;
 }
 
 /** Undefined is no value of JSON. */

@@ -1,13 +1,10 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
-import type {
-  ModelUpstream,
-  UpstreamAnswer,
-  UpstreamFailure,
-  UpstreamTarget,
-} from '../../ports/model-upstream.ts';
+import type { UpstreamAnswer, UpstreamFailure } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { type Connect, createFirstContact, tcpConnect } from './http-first-contact.ts';
+import { type HttpUpstream, mediaType, ourHeaders, upstreamFailure } from './provider-calls.ts';
+import { streamBody, wholeBody } from './stream-body.ts';
 
 /**
  * An idle connection is kept for a minute. Balancers drop idle ones without a word after four minutes or so, and
@@ -26,11 +23,6 @@ export interface HttpUpstreamParts {
   readonly connect?: Connect | null;
   /** Left out where calls may go anywhere. */
   readonly approveHost?: ApproveHost | null;
-}
-
-export interface HttpUpstream extends ModelUpstream {
-  /** Lets go of idle connections; calls that run go on. */
-  close(): void;
 }
 
 /**
@@ -54,7 +46,7 @@ export function createHttpUpstream({
     async send(target, { endpoint, body, headers, signal }) {
       const { baseUrl } = target;
       if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
-      if (signal.aborted) throw upstreamFailure('aborted', signal.reason);
+      if (signal.aborted) throw upstreamFailure('aborted', null);
       if (approveHost !== null) await refuseInside(approveHost, baseUrl);
       const ours = new AbortController();
       let endedBy: UpstreamFailure['reason'] | null = null;
@@ -69,7 +61,7 @@ export function createHttpUpstream({
       try {
         const response = await session.fetch(`${baseUrl}/${endpoint}`, {
           method: 'POST',
-          headers: headersFor(target, headers),
+          headers: { ...headers, ...ourHeaders(target) },
           body,
           redirect: 'manual',
           // Bun's own limit counts silence, in the body too; ours are the ones of the settings.
@@ -77,7 +69,7 @@ export function createHttpUpstream({
           signal: ours.signal,
         });
         contact?.heard();
-        return answerOf(response);
+        return answerOf(response, clock, () => ours.abort());
       } catch (error) {
         contact?.leave();
         // Only here: once the answer has begun, the caller's signal is what ends its body.
@@ -98,43 +90,17 @@ async function refuseInside(approveHost: ApproveHost, baseUrl: string): Promise<
   if (approval.outcome !== 'approved') throw upstreamFailure('connect', new Error(approval.problem));
 }
 
-function answerOf(response: Response): UpstreamAnswer {
-  const { status, headers } = response;
+function answerOf(response: Response, clock: Clock, abort: () => void): UpstreamAnswer {
+  const { status, headers, body } = response;
   const contentType = mediaType(headers.get('content-type'));
   const declared = Number(headers.get('content-length') ?? Number.NaN);
+  // A short one whose length is declared is quicker to have at once.
+  const isShort = declared <= SHORT_BYTES || body === null;
   return {
     status,
     contentType,
-    get body() {
-      return response.body ?? emptyBody();
-    },
-    whole: declared <= SHORT_BYTES ? () => response.bytes() : undefined,
+    body: isShort ? wholeBody(() => response.bytes(), clock, abort) : streamBody(body, clock),
   };
-}
-
-/** Ours last: no header of a client takes the place of the key, or asks for a compressed answer. */
-function headersFor(
-  { apiKey }: UpstreamTarget,
-  passedOn: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const headers: Record<string, string> = {
-    ...passedOn,
-    'content-type': 'application/json',
-    'accept-encoding': 'identity',
-    'user-agent': 'turnpike',
-  };
-  if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
-  return headers;
-}
-
-function mediaType(header: string | null): string {
-  if (header === null) return '';
-  const parameters = header.indexOf(';');
-  return (parameters < 0 ? header : header.slice(0, parameters)).trim().toLowerCase();
-}
-
-function emptyBody(): ReadableStream<Uint8Array> {
-  return new ReadableStream({ start: (controller) => controller.close() });
 }
 
 /** What the operating system, the name look-up and TLS say before a single byte of the call was sent. */
@@ -155,17 +121,4 @@ export function reasonOf(error: unknown): UpstreamFailure['reason'] {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return 'broken';
   return NOT_CONNECTED.has(code) || ABOUT_CERTIFICATES.test(code) ? 'connect' : 'broken';
-}
-
-const SENTENCES: Record<UpstreamFailure['reason'], string> = {
-  connect: 'the provider cannot be reached',
-  'first-byte-time-out': 'the provider did not begin to answer in time',
-  broken: 'the provider broke off before it answered',
-  aborted: 'the call was ended by its caller',
-};
-
-/** For the operator: the address stands in the cause, a key nowhere. */
-function upstreamFailure(reason: UpstreamFailure['reason'], cause: unknown): UpstreamFailure {
-  const error = new Error(SENTENCES[reason], { cause });
-  return Object.assign(error, { name: 'UpstreamFailure' as const, reason });
 }

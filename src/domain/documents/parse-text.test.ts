@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createSilentLog } from '../../../test/doubles/silent-log.ts';
+import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
 import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
@@ -42,8 +43,8 @@ function open(script: Script, targets = [target('one')], rejected: readonly stri
     upstream: {
       async send({ id }): Promise<UpstreamAnswer> {
         asked.push(id);
-        const { status, body } = await script(id, asked.length);
-        return { status, contentType: '', body: body as ReadableStream<Uint8Array> };
+        const response = await script(id, asked.length);
+        return { status: response.status, contentType: '', body: bodyOf(response) };
       },
     },
     breakers: {

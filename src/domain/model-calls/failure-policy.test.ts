@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
 import type { CallResult } from '../breakers/breaker.ts';
@@ -76,8 +77,7 @@ function open(result: TargetResult, whole: Whole | null, ids: readonly string[])
 }
 
 function answerOf(response: Response): UpstreamAnswer {
-  const body = (response.body ?? new Response('').body) as ReadableStream<Uint8Array>;
-  return { status: response.status, contentType: '', body };
+  return { status: response.status, contentType: '', body: bodyOf(response) };
 }
 
 function answerWith(result: TargetResult): UpstreamAnswer {

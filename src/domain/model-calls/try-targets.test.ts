@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { bodyOf } from '../../../test/doubles/upstream-body.ts';
 import type { UpstreamAnswer } from '../../ports/model-upstream.ts';
 import { type Alias, type AliasTarget, DEFAULT_BOUNDS } from '../models/aliases.ts';
 import { type CallKind, type ModelRequest, tryTargets } from './try-targets.ts';
@@ -48,7 +49,7 @@ function open(
       async send(_target: unknown, { body }: { readonly body: Uint8Array }): Promise<UpstreamAnswer> {
         asked.push(new TextDecoder().decode(body));
         if (status === null) throw new Error('cut');
-        return { status, contentType: '', body: new Response('').body as ReadableStream<Uint8Array> };
+        return { status, contentType: '', body: bodyOf(new Response('')) };
       },
     },
   };

@@ -1,6 +1,7 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type {
+  EndSignal,
   ModelEndpoint,
   ModelUpstream,
   UpstreamAnswer,
@@ -11,6 +12,7 @@ import { type Entry, serviceOf } from '../breakers/breaker.ts';
 import type { Breakers } from '../breakers/breakers.ts';
 import type { Alias, AliasTarget } from '../models/aliases.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
+import { createCallAbort } from './call-abort.ts';
 import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
 
 export interface TryTargetsParts {
@@ -73,7 +75,7 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
   parts: TryTargetsParts,
   kind: CallKind<Request, Answer>,
   request: Request,
-  signal: AbortSignal,
+  signal: EndSignal,
 ): Promise<Tried<Answer>> {
   const { whole } = kind;
   const targets = targetsFor(parts, kind, request.alias);
@@ -94,6 +96,7 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
     let answer: UpstreamAnswer | null = null;
     let read: Answer | null = null;
     let result: TargetResult;
+    let error: unknown = null;
     try {
       const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
       answer = await parts.upstream.send(target, sent);
@@ -102,7 +105,8 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
         read = parsed(whole, await readWhole(answer, whole, deadline));
         if (read === null) result = 'unreadable';
       }
-    } catch (error) {
+    } catch (thrown) {
+      error = thrown;
       result = failureOf(error, answer, signal, deadline);
     } finally {
       deadline?.cancel();
@@ -121,7 +125,7 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
     }
     if (answer !== null) discard(answer);
     const alias = request.alias.alias;
-    const more = kind.logFields?.(request);
+    const more = { ...problemIn(error), ...kind.logFields?.(request) };
     parts.log.warn('a model target failed', { alias, targetId: target.id, reason, ...more });
     failed = { outcome: 'failed', targetId: target.id, reason };
     if (rule.action === 'next-or-repeat' && targets.length === 1 && !isRepeated) {
@@ -165,7 +169,7 @@ function noteTarget({ models }: TryTargetsParts, rule: FailureRule, { id }: Alia
 function failureOf(
   error: unknown,
   answer: UpstreamAnswer | null,
-  signal: AbortSignal,
+  signal: EndSignal,
   deadline: Deadline | null,
 ): TargetResult {
   if (signal.aborted) return 'aborted';
@@ -175,16 +179,20 @@ function failureOf(
   return reason === 'aborted' ? 'broken' : reason;
 }
 
+/** What an upstream's client says about a failure, for the operator: it has no secret and nothing of the call in it. */
+function problemIn(error: unknown): { readonly problem?: string } {
+  const cause = error instanceof Error && error.name === 'UpstreamFailure' ? error.cause : null;
+  return cause instanceof Error ? { problem: cause.message } : {};
+}
+
 function discard({ body }: UpstreamAnswer): void {
-  body.cancel().catch(() => {});
+  body.cancel();
 }
 
 /** The time that an answer has. */
 interface Deadline {
   /** Aborts when the caller's does, and when the time is up. */
-  readonly signal: AbortSignal;
-  /** Rejects when the time is up. */
-  readonly past: Promise<never>;
+  readonly signal: EndSignal;
   isPast(): boolean;
   /** The status is there. */
   noteStatus(): void;
@@ -193,52 +201,57 @@ interface Deadline {
 
 function createDeadline(
   clock: Clock,
-  signal: AbortSignal,
+  caller: EndSignal,
   { timeoutMs, timedFrom }: Pick<WholeAnswer<unknown>, 'timeoutMs' | 'timedFrom'>,
 ): Deadline {
-  const own = new AbortController();
-  const past = Promise.withResolvers<never>();
-  // Nobody may be waiting when it rejects.
-  past.promise.catch(() => {});
+  const signal = createCallAbort();
+  let isPast = false;
+  caller.addEventListener('abort', signal.abort);
   const start = () =>
     clock.after(timeoutMs, () => {
-      own.abort();
-      past.reject(new Error(`no whole answer within ${timeoutMs} ms`));
+      isPast = true;
+      signal.abort();
     });
   let timer = timedFrom === 'send' ? start() : null;
   return {
-    signal: AbortSignal.any([signal, own.signal]),
-    past: past.promise,
-    isPast: () => own.signal.aborted,
+    signal,
+    isPast: () => isPast,
     noteStatus() {
       timer ??= start();
     },
-    cancel: () => timer?.cancel(),
+    cancel() {
+      timer?.cancel();
+      caller.removeEventListener('abort', signal.abort);
+    },
   };
 }
 
 /** Null where it is larger than it may be. Rejects where the upstream breaks off, and when the time is up. */
 async function readWhole(
-  answer: UpstreamAnswer,
+  { body }: UpstreamAnswer,
   { maxBytes }: Pick<WholeAnswer<unknown>, 'maxBytes'>,
   deadline: Deadline,
 ): Promise<string | null> {
   deadline.noteStatus();
-  const reader = answer.body.getReader();
+  const ended = Promise.withResolvers<'broken'>();
+  const end = () => ended.resolve('broken');
+  deadline.signal.addEventListener('abort', end);
   const decoder = new TextDecoder();
   let text = '';
   let size = 0;
   try {
     for (;;) {
-      const { done, value } = await Promise.race([reader.read(), deadline.past]);
-      if (done) return text + decoder.decode();
-      size += value.length;
+      const next = await Promise.race([body.read(Number.POSITIVE_INFINITY), ended.promise]);
+      if (next === null) return text + decoder.decode();
+      if (typeof next === 'string') throw new Error('the answer broke off');
+      size += next.length;
       if (size > maxBytes) return null;
-      text += decoder.decode(value, { stream: true });
+      text += decoder.decode(next, { stream: true });
     }
   } finally {
+    deadline.signal.removeEventListener('abort', end);
     // Of an answer that has ended this does nothing.
-    reader.cancel().catch(() => {});
+    body.cancel();
   }
 }
 

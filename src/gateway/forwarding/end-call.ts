@@ -3,6 +3,7 @@ import { elapsedMs, type FinishedCall } from '../../domain/calls/settlement/fini
 import type { CallBook, Settled } from '../../domain/calls/settlement/settle-call.ts';
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
+import type { CallAbort } from '../../domain/model-calls/call-abort.ts';
 import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -73,7 +74,7 @@ export interface Answering {
   readonly answer: UpstreamAnswer;
   readonly end: EndCall;
   readonly firstByteMs: number;
-  readonly upstreamAbort: AbortController;
+  readonly upstreamAbort: CallAbort;
 }
 
 /** Ends a call: its row is committed and what it reserved is settled. True where the row is written. */

@@ -1,4 +1,5 @@
 import { elapsedMs } from '../../domain/calls/settlement/finished-call.ts';
+import { type CallAbort, createCallAbort } from '../../domain/model-calls/call-abort.ts';
 import {
   type CallKind,
   type ModelRequest,
@@ -7,8 +8,8 @@ import {
   tryTargets,
 } from '../../domain/model-calls/try-targets.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
-import { gatherAnswer, gatherBody } from '../../http/read-body.ts';
-import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import { gatherBody } from '../../http/read-body.ts';
+import type { EndSignal, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
@@ -36,7 +37,7 @@ export async function answerModelCall(
   call: AdmittedModelCall,
   context: ModelCallContext,
 ): Promise<Response> {
-  const upstreamAbort = new AbortController();
+  const upstreamAbort = createCallAbort();
   const onClientLeft = () => upstreamAbort.abort();
   context.clientSignal.addEventListener('abort', onClientLeft, { once: true });
   const end = createEnd(parts, call, context);
@@ -51,7 +52,7 @@ export async function answerModelCall(
 }
 
 interface Aborting {
-  readonly upstreamAbort: AbortController;
+  readonly upstreamAbort: CallAbort;
   readonly onClientLeft: () => void;
 }
 
@@ -62,14 +63,14 @@ async function answerForwarded(
   end: EndCall,
   { upstreamAbort, onClientLeft }: Aborting,
 ): Promise<Response> {
-  const tried = await forward(parts, call, context, upstreamAbort.signal);
+  const tried = await forward(parts, call, context, upstreamAbort);
   switch (tried.outcome) {
     case 'aborted':
       await end(failure('client-left', 499, tried.targetId));
       return refusalResponse({ name: 'unavailable' }, context.headers);
     case 'request-refused': {
       const { target, answer } = tried;
-      const refusal = await passedOn(parts, call, target, answer);
+      const refusal = await passedOn(call, target, answer);
       return await refuseAfterUpstream(end, refusal, target.id, context);
     }
     case 'failed':
@@ -80,7 +81,7 @@ async function answerForwarded(
       const { target, answer } = tried;
       const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());
       if (context.clientSignal.aborted) {
-        answer.body.cancel().catch(() => {});
+        answer.body.cancel();
         await end(failure('client-left', 499, target.id, firstByteMs));
         return refusalResponse({ name: 'unavailable' }, context.headers);
       }
@@ -103,7 +104,7 @@ function forward(
   parts: ModelCallParts,
   call: AdmittedModelCall,
   context: ModelCallContext,
-  signal: AbortSignal,
+  signal: EndSignal,
 ): Promise<Tried<UpstreamAnswer>> {
   const request = { alias: call.alias, endpoint: call.route.endpoint, call, context };
   return tryTargets(parts, FORWARDED_CALL, request, signal);
@@ -151,8 +152,8 @@ const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 /** An answer in one piece: read whole, its model restamped, the call committed, then sent. */
 async function answerWhole(answering: Answering): Promise<Response> {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
-  const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs, clock: parts.clock };
-  const gathered = await gatherAnswer(answer, bounds);
+  const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs };
+  const gathered = await gatherBody(answer.body, bounds);
   if (gathered.outcome !== 'whole') {
     upstreamAbort.abort();
     const left = context.clientSignal.aborted;
@@ -190,16 +191,11 @@ const ERROR_BODY_MS = 5_000;
 
 /** The upstream's own judgement of the request (G-36): its message in our envelope, provider names replaced. */
 async function passedOn(
-  { clock }: ModelCallParts,
   { alias }: AdmittedModelCall,
   target: UpstreamTarget,
   answer: UpstreamAnswer,
 ): Promise<Refusal> {
-  const gathered = await gatherBody(answer.body, {
-    maxBytes: MOST_ERROR_BYTES,
-    idleMs: ERROR_BODY_MS,
-    clock,
-  });
+  const gathered = await gatherBody(answer.body, { maxBytes: MOST_ERROR_BYTES, idleMs: ERROR_BODY_MS });
   const found = gathered.outcome === 'whole' ? messageIn(gathered.bytes) : null;
   const message =
     found === null

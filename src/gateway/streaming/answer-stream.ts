@@ -1,6 +1,6 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT } from '../../domain/model-calls/paid-call.ts';
-import { readWithin } from '../../http/read-body.ts';
+import type { BodyRead } from '../../ports/model-upstream.ts';
 import { refusalEnvelope } from '../admission/refusals.ts';
 import { type Answering, failure } from '../forwarding/end-call.ts';
 import { brokenStreamEvent, EVENT_STREAM_TYPE, STREAM_HEADERS } from './server-sent-events.ts';
@@ -30,10 +30,9 @@ export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const tap = createUsageTap({ alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
-  const reader = answer.body.getReader();
   let isDone = false;
   let isEnding = false;
-  let pending: ReturnType<typeof readWithin> | null = null;
+  let pending: BodyRead | Promise<BodyRead> | undefined;
   let leaving: Promise<void> | null = null;
 
   function ending(withoutUsage: string) {
@@ -64,7 +63,7 @@ export function answerStream(answering: Answering): Response {
 
   function abortUpstream(): void {
     upstreamAbort.abort();
-    reader.cancel().catch(() => {});
+    answer.body.cancel();
   }
 
   /** However many ways tell of it, the client leaves once, and not after the stream has ended. */
@@ -100,9 +99,9 @@ export function answerStream(answering: Answering): Response {
   /** False where the upstream broke the stream. What it told before the deadline counts. */
   async function readToEnd(deadlineMs: number): Promise<boolean> {
     // A read that was under way when the client left: its chunk belongs to the stream.
-    let next = pending === null ? await nextUntil(deadlineMs) : await pending;
-    for (; next !== 'idle' && next !== 'broken' && !next.done; next = await nextUntil(deadlineMs)) {
-      const passed = tap.push(next.value);
+    let next = pending === undefined ? await nextUntil(deadlineMs) : await pending;
+    for (; next !== null && typeof next !== 'string'; next = await nextUntil(deadlineMs)) {
+      const passed = tap.push(next);
       isDone = passed.done;
       if (passed.bytes !== null) gathering?.push(passed.bytes);
       if (passed.broken !== null) return false;
@@ -113,14 +112,10 @@ export function answerStream(answering: Answering): Response {
     return broken === null || broken === 'cut-off';
   }
 
-  async function nextUntil(deadlineMs: number): ReturnType<typeof readWithin> {
+  function nextUntil(deadlineMs: number): BodyRead | Promise<BodyRead> {
     const leftMs = deadlineMs - parts.clock.now();
     if (leftMs <= 0) return 'idle';
-    return await readWithin(
-      reader,
-      Math.min(leftMs, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs),
-      parts.clock,
-    );
+    return answer.body.read(Math.min(leftMs, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs));
   }
 
   async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
@@ -172,14 +167,17 @@ export function answerStream(answering: Answering): Response {
   /** Reads until something may pass. */
   async function passOn(controller: ReadableStreamDefaultController): Promise<void> {
     for (;;) {
-      pending = readWithin(reader, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs, parts.clock);
-      const next = await pending;
+      pending = answer.body.read(isDone ? DONE_GRACE_MS : parts.idleTimeoutMs);
+      const next = pending instanceof Promise ? await pending : pending;
       if (leaving !== null || context.clientSignal.aborted) return await leave();
-      pending = null;
-      if (isDone && (next === 'idle' || next === 'broken')) return await finishWithoutUpstream(controller);
-      if (next === 'idle' || next === 'broken') return await breakOff(controller, `upstream-${next}`);
-      if (next.done) return await finish(controller);
-      const passed = tap.push(next.value);
+      pending = undefined;
+      if (next === null) return await finish(controller);
+      if (typeof next === 'string') {
+        return isDone
+          ? await finishWithoutUpstream(controller)
+          : await breakOff(controller, `upstream-${next}`);
+      }
+      const passed = tap.push(next);
       isDone = passed.done;
       if (passed.bytes !== null) pass(controller, passed.bytes);
       if (passed.broken !== null) return await breakOff(controller, `upstream-${passed.broken}`);

@@ -5,6 +5,7 @@ import {
 import type { ModelEndpoint, UpstreamAnswer } from '../../../src/ports/model-upstream.ts';
 import { createManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
+import { textIn } from '../../doubles/upstream-body.ts';
 
 export const target = { id: 'embedded', baseUrl: null, model: 'embedded-chat', apiKey: null };
 
@@ -17,7 +18,7 @@ export function callOf(endpoint: ModelEndpoint, body: unknown, signal = new Abor
 }
 
 export function bodyText(answer: UpstreamAnswer): Promise<string> {
-  return new Response(answer.body).text();
+  return textIn(answer.body);
 }
 
 /** The events of a stream, read as JSON, without the last. Fails where the last is not `[DONE]`. */

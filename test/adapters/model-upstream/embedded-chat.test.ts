@@ -197,13 +197,13 @@ describe('chat', () => {
           yield 'part';
         }
       }
-      const reader = jsonAnswer(parts(), new AbortController().signal).body.getReader();
+      const { body } = jsonAnswer(parts(), new AbortController().signal);
       for (const reads of [0, 1, 2]) {
         await new Promise((resolve) => setImmediate(resolve));
         expect(made).toBe(reads);
-        await reader.read();
+        await body.read(1);
       }
-      await reader.cancel();
+      body.cancel();
     });
 
     test('G-1: aborting ends it at once', async () => {
@@ -212,10 +212,9 @@ describe('chat', () => {
         { messages: [user(`Say ${'word '.repeat(5_000)}`)], stream: true },
         abort.signal,
       );
-      const reader = answer.body.getReader();
-      expect((await reader.read()).done).toBe(false);
+      expect(await answer.body.read(1)).toBeInstanceOf(Uint8Array);
       abort.abort();
-      await expect(reader.read()).rejects.toMatchObject({ name: 'UpstreamFailure', reason: 'aborted' });
+      expect(await answer.body.read(1)).toBe('broken');
     });
 
     test('G-1: an aborted call is refused, before it begins and while it counts', async () => {

@@ -5,6 +5,7 @@ import { chatChunks, chatCompletion } from '../../../src/adapters/model-upstream
 import type { ChatReply } from '../../../src/adapters/model-upstream/embedded/chat-reply.ts';
 import { SELF_DESCRIPTION } from '../../../src/adapters/model-upstream/embedded/written-answer.ts';
 import type { ModelEndpoint } from '../../../src/ports/model-upstream.ts';
+import { readableOf } from '../../doubles/upstream-body.ts';
 import { openUpstream, target } from './embedded-caller.ts';
 
 const upstream = openUpstream();
@@ -18,7 +19,7 @@ beforeAll(() => {
       const endpoint = new URL(request.url).pathname.replace('/v1/', '') as ModelEndpoint;
       const body = new Uint8Array(await request.arrayBuffer());
       const answer = await upstream.send(target, { endpoint, body, headers: {}, signal: request.signal });
-      return new Response(answer.body, {
+      return new Response(readableOf(answer.body), {
         status: answer.status,
         headers: { 'content-type': answer.contentType },
       });

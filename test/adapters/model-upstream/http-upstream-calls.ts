@@ -1,4 +1,5 @@
-import { createHttpUpstream, type HttpUpstream } from '../../../src/adapters/model-upstream/http.ts';
+import type { HttpUpstreamParts } from '../../../src/adapters/model-upstream/http.ts';
+import type { HttpUpstream } from '../../../src/adapters/model-upstream/provider-calls.ts';
 import type { UpstreamAnswer, UpstreamCall, UpstreamFailure } from '../../../src/ports/model-upstream.ts';
 import { createManualClock, type ManualClock } from '../../doubles/manual-clock.ts';
 import { createSilentLog } from '../../doubles/silent-log.ts';
@@ -12,15 +13,20 @@ export interface CallOfARawUpstream {
   send(change?: Partial<UpstreamCall>, baseUrl?: string | null): Promise<UpstreamAnswer>;
 }
 
+/** A client of providers over HTTP. */
+export type CreateUpstream = (
+  parts: Pick<HttpUpstreamParts, 'clock' | 'log' | 'connectTimeoutMs' | 'firstByteTimeoutMs'>,
+) => HttpUpstream;
+
 /** The HTTP upstream and one provider for it, which lives until `stopAll`. */
-export function createRawUpstreams() {
+export function createRawUpstreams(create: CreateUpstream) {
   const started: RawUpstream[] = [];
   return {
     setUp(answer: Parameters<typeof startRawUpstream>[0] = () => {}): CallOfARawUpstream {
       const provider = startRawUpstream(answer);
       started.push(provider);
       const clock = createManualClock();
-      const upstream = createHttpUpstream({ clock, log: createSilentLog() });
+      const upstream = create({ clock, log: createSilentLog() });
       const caller = new AbortController();
       const call = { endpoint: 'chat/completions', body: bytesOf('{"a": 1}'), headers: {} } as const;
       return {
@@ -42,10 +48,6 @@ export function createRawUpstreams() {
 
 export function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text);
-}
-
-export function textOf(body: ReadableStream<Uint8Array>): Promise<string> {
-  return new Response(body).text();
 }
 
 export const failed = (reason: UpstreamFailure['reason']) => ({ name: 'UpstreamFailure', reason });

@@ -1,5 +1,5 @@
 import { type ZodError, z } from 'zod';
-import type { UpstreamAnswer, UpstreamFailure } from '../../../ports/model-upstream.ts';
+import type { UpstreamAnswer, UpstreamBody, UpstreamFailure } from '../../../ports/model-upstream.ts';
 import type { Tokens } from './tokens.ts';
 
 /** A call whose body has been read as JSON, and what every answer needs. */
@@ -33,34 +33,24 @@ function* asEvents(events: Iterable<object>): Generator<string> {
   yield 'data: [DONE]\n\n';
 }
 
-/**
- * A part is made when it is asked for: a client that reads slowly holds up its own answer and no memory. It ends
- * with an error at once where the call is aborted.
- */
-function pulledBody(parts: Iterable<string>, signal: AbortSignal): ReadableStream<Uint8Array> {
+/** A part is made when it is asked for: a client that reads slowly holds up its own answer and no memory. */
+function pulledBody(parts: Iterable<string>, signal: AbortSignal): UpstreamBody {
   const iterator = parts[Symbol.iterator]();
   const toBytes = new TextEncoder();
-  let stopListening = () => {};
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const abort = () => controller.error(upstreamFailure('aborted'));
-        if (signal.aborted) return abort();
-        signal.addEventListener('abort', abort, { once: true });
-        stopListening = () => signal.removeEventListener('abort', abort);
-      },
-      pull(controller) {
+  let isCancelled = false;
+  return {
+    read() {
+      while (!signal.aborted && !isCancelled) {
         const { done, value } = iterator.next();
-        if (done !== true) return controller.enqueue(toBytes.encode(value));
-        stopListening();
-        controller.close();
-      },
-      cancel() {
-        stopListening();
-      },
+        if (done === true) return null;
+        if (value !== '') return toBytes.encode(value);
+      }
+      return 'broken';
     },
-    { highWaterMark: 0 },
-  );
+    cancel() {
+      isCancelled = true;
+    },
+  };
 }
 
 export function upstreamFailure(reason: 'aborted' | 'broken', cause?: unknown): UpstreamFailure {
