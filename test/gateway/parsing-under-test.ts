@@ -1,15 +1,16 @@
 import { createDocumentReader } from '../../src/adapters/document-reader/reader-pool.ts';
-import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
+import { createSocketUpstream } from '../../src/adapters/model-upstream/sockets.ts';
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createFairReader } from '../../src/domain/documents/fair-reader.ts';
 import { createTextParser, type TextParserParts } from '../../src/domain/documents/parse-text.ts';
+import { approveAnyHost } from '../doubles/approve-any-host.ts';
 
 type Given = Pick<TextParserParts, 'models' | 'breakers' | 'secrets' | 'clock' | 'log'>;
 
 /** Providers over HTTP, and documents read by them or by the embedded engine; four characters are a token. */
 export function openParsing(given: Given, { firstByteTimeoutMs = 5_000 }: { firstByteTimeoutMs?: number }) {
   const { clock, log, secrets } = given;
-  const upstream = createHttpUpstream({ clock, log, firstByteTimeoutMs });
+  const upstream = createSocketUpstream({ clock, log, approveHost: approveAnyHost, firstByteTimeoutMs });
   const parser = createTextParser({
     ...given,
     upstream,

@@ -1,5 +1,5 @@
 import { createDocumentReader } from '../../src/adapters/document-reader/reader-pool.ts';
-import { createHttpUpstream } from '../../src/adapters/model-upstream/http.ts';
+import { createSocketUpstream } from '../../src/adapters/model-upstream/sockets.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { createAnswerCipher } from '../../src/domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../../src/domain/calls/idempotency/idempotent-calls.ts';
@@ -19,6 +19,7 @@ import { createRunningCalls } from '../../src/gateway/mcp/running-calls.ts';
 import { createGateway, type GatewayParts } from '../../src/gateway/server.ts';
 import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
+import { approveAnyHost } from '../doubles/approve-any-host.ts';
 import { createMemoryJournal } from '../doubles/memory-journal.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
 import type { GatewayUnderTest } from '../gateway/gateway-under-test.ts';
@@ -49,7 +50,12 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const idempotency = createIdempotentCalls({
     ...{ ...common, cipher: answers, maxAnswerBytes: MAX_BODY_BYTES, keepMs: 86_400_000 },
   });
-  const upstream = createHttpUpstream({ clock, log, firstByteTimeoutMs: TIMEOUT_MS });
+  const upstream = createSocketUpstream({
+    clock,
+    log,
+    approveHost: approveAnyHost,
+    firstByteTimeoutMs: TIMEOUT_MS,
+  });
   const documentReader = createDocumentReader({ clock, log });
   const reader = createFairReader({ reader: documentReader, clock, places: 2 });
   const running = await createRunningCalls({ sharedState, log });

@@ -57,6 +57,7 @@ export interface Configuration {
   readonly limitShareAlone: number;
   readonly trustedProxies: readonly string[];
   readonly upstream: {
+    readonly client: 'sockets' | 'fetch';
     readonly connectTimeoutMs: number;
     readonly firstByteTimeoutMs: number;
     readonly idleTimeoutMs: number;
@@ -304,6 +305,7 @@ function accountsOf(
 
 function upstreamOf(values: SettingValues, isProduction: boolean): Configuration['upstream'] {
   return {
+    client: values.UPSTREAM_CLIENT,
     connectTimeoutMs: values.UPSTREAM_CONNECT_TIMEOUT_MS,
     firstByteTimeoutMs: values.UPSTREAM_FIRST_BYTE_TIMEOUT_MS,
     idleTimeoutMs: values.UPSTREAM_IDLE_TIMEOUT_MS,

@@ -222,6 +222,11 @@ export const SETTINGS = {
   UPSTREAM_PRIVATE_NETWORKS: networks(
     'Inside networks in which providers may run, such as 10.0.0.0/8, with commas. In production, or where it is set, every other host that has no address or one that is not of the internet is refused.',
   ),
+  UPSTREAM_CLIENT: oneOf(
+    ['sockets', 'fetch'],
+    'sockets',
+    "How providers are called: by the gateway's own client, or by the runtime's `fetch`. Behind an HTTP proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) it is always `fetch`.",
+  ),
   UPSTREAM_CONNECT_TIMEOUT_MS: whole(10, 600_000, 5_000, 'How long connecting to a provider may take.'),
   UPSTREAM_FIRST_BYTE_TIMEOUT_MS: whole(10, 3_600_000, 120_000, "How long a provider's first byte may take."),
   UPSTREAM_IDLE_TIMEOUT_MS: whole(

@@ -1,5 +1,6 @@
 import { createDocumentReader } from '../../adapters/document-reader/reader-pool.ts';
 import { createHttpUpstream } from '../../adapters/model-upstream/http.ts';
+import { createSocketUpstream } from '../../adapters/model-upstream/sockets.ts';
 import { createApproveHost } from '../../adapters/outgoing-addresses/approve-host.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createRequestThread } from '../../adapters/worker-thread/request-thread.ts';
@@ -164,12 +165,8 @@ export function openApproveHost({
 
 /** Providers over HTTP, and the embedded models, which are loaded when somebody first asks for them. */
 function openUpstream(opening: Opening): ModelUpstream {
-  const { configuration, clock, log } = opening;
-  // Through a proxy a direct connection to the provider proves nothing.
-  const trial = configuration.hasHttpProxy ? { connect: null } : {};
-  const { privateNetworks: _, ...timeouts } = configuration.upstream;
-  const approveHost = openApproveHost(opening);
-  const http = createHttpUpstream({ clock, log, ...timeouts, ...trial, approveHost });
+  const { clock, log } = opening;
+  const http = openHttp(opening);
   opening.whenClosing('providers', http.close);
   let embedded: Promise<ModelUpstream & { close(): Promise<void> }> | null = null;
   opening.whenClosing('embedded models', async () => await (await embedded)?.close());
@@ -177,13 +174,24 @@ function openUpstream(opening: Opening): ModelUpstream {
     const { createEmbeddedUpstream } = await import('../../adapters/model-upstream/embedded.ts');
     return createEmbeddedUpstream({ clock, log });
   }
+  async function sendEmbedded(...call: Parameters<ModelUpstream['send']>) {
+    embedded ??= loadEmbedded();
+    return await (await embedded).send(...call);
+  }
   return {
-    async send(target, call) {
-      if (target.baseUrl !== null) return await http.send(target, call);
-      embedded ??= loadEmbedded();
-      return await (await embedded).send(target, call);
-    },
+    send: (target, call) => (target.baseUrl === null ? sendEmbedded(target, call) : http.send(target, call)),
   };
+}
+
+/** Through a proxy it is the runtime's fetch, and a direct connection to the provider proves nothing. */
+function openHttp({ configuration, clock, log }: Opening) {
+  const { client, privateNetworks: allowed, ...timeouts } = configuration.upstream;
+  const parts = { clock, log, ...timeouts };
+  if (client === 'sockets' && !configuration.hasHttpProxy) {
+    return createSocketUpstream({ ...parts, approveHost: createApproveHost({ clock, allowed }) });
+  }
+  const trial = configuration.hasHttpProxy ? { connect: null } : {};
+  return createHttpUpstream({ ...parts, ...trial, approveHost: openApproveHost({ configuration, clock }) });
 }
 
 /** As the embedded models count; their table is loaded when somebody first counts. */

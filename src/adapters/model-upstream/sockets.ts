@@ -1,0 +1,158 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Log } from '../../ports/log.ts';
+import type {
+  ModelEndpoint,
+  UpstreamAnswer,
+  UpstreamBody,
+  UpstreamCall,
+  UpstreamTarget,
+} from '../../ports/model-upstream.ts';
+import type { ApproveHost, HostApproval } from '../../ports/outgoing-addresses.ts';
+import { inflatedBody } from './inflate-body.ts';
+import { type HttpUpstream, mediaType, ourHeaders, upstreamFailure } from './provider-calls.ts';
+import type { AnswerHead } from './sockets/answer-head.ts';
+import { createDeadlines } from './sockets/deadlines.ts';
+import { type Dial, dialSocket } from './sockets/dial.ts';
+import { createExchange, type ExchangeFailure } from './sockets/exchange.ts';
+import { createPool, type Origin, type Pool } from './sockets/pool.ts';
+import { headerLines, requestHead } from './sockets/request-bytes.ts';
+
+export interface SocketUpstreamParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Resolves names: calls go to one of the addresses that it approves, and to no other. */
+  readonly approveHost: ApproveHost;
+  readonly connectTimeoutMs?: number;
+  /** From sending the call until the status is there. */
+  readonly firstByteTimeoutMs?: number;
+  readonly dial?: Dial;
+}
+
+/** Looking at an address takes some microseconds, which is not to be paid for every call of a busy target. */
+const APPROVED_MS = 1_000;
+/** Six aliases have at most 192 targets; the rest is for hosts that were replaced. */
+const MOST_POOLS = 256;
+
+const ALWAYS = { accept: '*/*', connection: 'keep-alive' };
+/** Names that a caller's headers may not have: ours, and what frames a request. */
+const OURS = new Set([
+  ...['accept', 'connection', 'content-type', 'accept-encoding', 'user-agent', 'authorization'],
+  ...['host', 'content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'],
+]);
+
+/** What is the same for every call to a target. */
+interface Prepared {
+  readonly hostname: string;
+  readonly pool: Pool;
+  readonly heads: Map<ModelEndpoint, Uint8Array>;
+  approval: HostApproval | null;
+  /** Until when the approval needs no second look, by the clock's uptime. */
+  approvedUntilMs: number;
+}
+
+/**
+ * Providers over HTTP/1.1 on the runtime's own sockets, in the event loop of the process: `fetch` runs on a thread of
+ * its own, and the way there and back is more than half of what a small call costs (decisions/0038). A call is never
+ * sent twice: one that could not be written at all goes to another connection, everything else is for the caller.
+ */
+export function createSocketUpstream({
+  clock,
+  log,
+  approveHost,
+  connectTimeoutMs = 5_000,
+  firstByteTimeoutMs = 120_000,
+  dial = dialSocket,
+}: SocketUpstreamParts): HttpUpstream {
+  const deadlines = createDeadlines(clock);
+  const poolParts = { clock, log, deadlines, dial, connectTimeoutMs, firstByteTimeoutMs };
+  const pools = new Map<string, Pool>();
+  const prepared = new WeakMap<UpstreamTarget, Prepared>();
+
+  function poolOf({ hostname, port, tlsName }: Origin): Pool {
+    const key = `${hostname} ${port} ${tlsName === null ? 'plain' : 'tls'}`;
+    const known = pools.get(key);
+    if (known !== undefined) return known;
+    if (pools.size >= MOST_POOLS) {
+      for (const [other, pool] of pools) if (pool.isEmpty()) pools.delete(other);
+    }
+    const pool = createPool(poolParts, { hostname, port, tlsName });
+    pools.set(key, pool);
+    return pool;
+  }
+
+  function prepare(target: UpstreamTarget, baseUrl: string): Prepared {
+    const known = prepared.get(target);
+    if (known !== undefined) return known;
+    const { protocol, hostname, port } = new URL(baseUrl);
+    const isTls = protocol === 'https:';
+    const bare = hostname.replace(/^\[|\]$/g, '');
+    const pool = poolOf({
+      hostname: bare,
+      port: port === '' ? (isTls ? 443 : 80) : Number(port),
+      tlsName: isTls ? bare : null,
+    });
+    const made = { hostname, pool, heads: new Map(), approval: null, approvedUntilMs: 0 };
+    prepared.set(target, made);
+    return made;
+  }
+
+  function headOf({ heads }: Prepared, target: UpstreamTarget, endpoint: ModelEndpoint): Uint8Array {
+    const known = heads.get(endpoint);
+    if (known !== undefined) return known;
+    const { host, pathname } = new URL(`${target.baseUrl}/${endpoint}`);
+    const head = requestHead(pathname, host, { ...ALWAYS, ...ourHeaders(target) });
+    heads.set(endpoint, head);
+    return head;
+  }
+
+  function toAnswer(
+    { status, contentType, contentEncoding }: AnswerHead,
+    body: UpstreamBody,
+  ): UpstreamAnswer {
+    return {
+      status,
+      contentType: mediaType(contentType),
+      body: contentEncoding === '' ? body : inflatedBody(body, contentEncoding, clock),
+    };
+  }
+
+  function begin(
+    target: UpstreamTarget,
+    { endpoint, body, headers, signal }: UpstreamCall,
+    ready: Prepared,
+    { approval, nowMs }: { readonly approval: HostApproval; readonly nowMs: number },
+  ): Promise<UpstreamAnswer> {
+    if (signal.aborted) throw upstreamFailure('aborted', null);
+    if (approval.outcome !== 'approved') throw upstreamFailure('connect', new Error(approval.problem));
+    const request = { head: headOf(ready, target, endpoint), more: headerLines(headers, OURS), body };
+    const exchange = createExchange({ request, begunMs: nowMs, signal, toAnswer, toError });
+    ready.pool.run(exchange, approval.addresses);
+    return exchange.answer;
+  }
+
+  async function approve(ready: Prepared, nowMs: number): Promise<HostApproval> {
+    ready.approval = await approveHost(ready.hostname);
+    ready.approvedUntilMs = nowMs + APPROVED_MS;
+    return ready.approval;
+  }
+
+  return {
+    async send(target, call) {
+      const { baseUrl } = target;
+      if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
+      if (call.signal.aborted) throw upstreamFailure('aborted', null);
+      const ready = prepare(target, baseUrl);
+      const nowMs = clock.uptimeMs();
+      const isFresh = ready.approval !== null && nowMs < ready.approvedUntilMs;
+      const approval = isFresh ? (ready.approval as HostApproval) : await approve(ready, nowMs);
+      return await begin(target, call, ready, { approval, nowMs });
+    },
+    close() {
+      for (const pool of pools.values()) pool.close();
+    },
+  };
+}
+
+function toError({ reason, cause }: ExchangeFailure): Error {
+  return upstreamFailure(reason, cause);
+}

@@ -1,0 +1,201 @@
+import type { Socket } from 'bun';
+import type { AnswerHead } from './answer-head.ts';
+import { type AnswerParser, createAnswerParser } from './answer-parser.ts';
+import type { Deadlines, Watched } from './deadlines.ts';
+import type { Carrier, Exchange } from './exchange.ts';
+import { writeRequest } from './request-bytes.ts';
+
+/** Where so much is unread, the upstream is held back. One read of the runtime's has up to 512 kB. */
+const MOST_UNREAD_BYTES = 256 * 1024;
+
+/** One connection to an upstream: it carries one exchange after the other, or lies in its pool. */
+export interface Connection extends Carrier, Watched {
+  readonly openedMs: number;
+  /** False where nothing of it was written: the connection had been closed, and the call may go on another one. */
+  begin(exchange: Exchange): boolean;
+  /** Closes it in its pool after so long. */
+  rest(idleMs: number): void;
+  close(): void;
+  isClosed(): boolean;
+  data(bytes: Uint8Array): void;
+  /** The upstream has sent its last byte. */
+  sawEnd(): void;
+  drained(): void;
+  closed(error: Error | undefined): void;
+}
+
+/** What a connection tells its pool. */
+export interface ConnectionEvents {
+  /** It may carry another exchange, and goes to rest for `keepAliveSeconds` at most. */
+  free(connection: Connection, keepAliveSeconds: number | null): void;
+  /** It is closed. `unsent`: a call of which nothing was written. */
+  gone(connection: Connection, unsent: Exchange | null): void;
+}
+
+interface ConnectionParts {
+  readonly socket: Pick<Socket, 'write' | 'terminate' | 'pause' | 'resume' | 'ref' | 'unref'>;
+  readonly deadlines: Deadlines;
+  readonly events: ConnectionEvents;
+  readonly firstByteTimeoutMs: number;
+  readonly uptimeMs: () => number;
+}
+
+export function createConnection({
+  socket,
+  deadlines,
+  events,
+  firstByteTimeoutMs,
+  uptimeMs,
+}: ConnectionParts): Connection {
+  let exchange: Exchange | null = null;
+  let head: AnswerHead | null = null;
+  let unwritten: readonly Uint8Array[] = [];
+  let writtenBytes = 0;
+  let isPaused = false;
+  let isClosed = false;
+  let hasEnded = false;
+  const parser: AnswerParser = createAnswerParser({
+    head(given) {
+      head = given;
+      deadlines.clear(connection);
+      exchange?.answered(given);
+    },
+    body(bytes) {
+      if (exchange === null || exchange.push(bytes) <= MOST_UNREAD_BYTES || isPaused) return;
+      isPaused = true;
+      socket.pause();
+    },
+  });
+
+  function shut(): void {
+    if (isClosed) return;
+    isClosed = true;
+    deadlines.leave(connection);
+    socket.terminate();
+    events.gone(connection, null);
+  }
+
+  /** The exchange is over as far as the connection goes; what is unread of it is in memory. */
+  function detach(): Exchange | null {
+    const over = exchange;
+    exchange = null;
+    if (over !== null) over.carrier = null;
+    return over;
+  }
+
+  function breakOff(cause: Error): void {
+    const over = detach();
+    const isAnswered = head !== null;
+    shut();
+    if (over === null) return;
+    if (isAnswered) over.ended('broken');
+    else over.failed({ reason: 'broken', cause });
+  }
+
+  function endWhole(mayKeep: boolean): void {
+    const { keepsAlive, keepAliveSeconds } = head as AnswerHead;
+    const over = detach();
+    // A request that is still being sent would run into the next one.
+    const isFree = mayKeep && keepsAlive && unwritten.length === 0 && !hasEnded;
+    if (isPaused) connection.resume();
+    if (isFree) events.free(connection, keepAliveSeconds);
+    else shut();
+    over?.ended('whole');
+  }
+
+  function writeOn(): void {
+    for (let [next] = unwritten; next !== undefined && !isClosed; [next] = unwritten) {
+      const written = Math.max(0, socket.write(next, 0, next.length));
+      writtenBytes += written;
+      const isAll = written === next.length;
+      unwritten = isAll ? unwritten.slice(1) : [next.subarray(written), ...unwritten.slice(1)];
+      if (!isAll) return;
+    }
+  }
+
+  const connection: Connection = {
+    openedMs: uptimeMs(),
+    dueMs: Number.POSITIVE_INFINITY,
+    isClosed: () => isClosed,
+    begin(given) {
+      exchange = given;
+      given.carrier = connection;
+      head = null;
+      writtenBytes = 0;
+      parser.begin();
+      socket.ref();
+      const sent = writeRequest(socket, given.request);
+      if (sent.written < 0) {
+        exchange = null;
+        given.carrier = null;
+        shut();
+        return false;
+      }
+      writtenBytes = sent.written;
+      unwritten = sent.rest;
+      deadlines.setAt(connection, given.begunMs + firstByteTimeoutMs);
+      return true;
+    },
+    rest(idleMs) {
+      socket.unref();
+      deadlines.set(connection, idleMs);
+    },
+    close: shut,
+    data(bytes) {
+      if (isClosed) return;
+      // Nobody was called: it is the end of an answer that had ended, or an error before we ask.
+      if (exchange === null) return shut();
+      const outcome = parser.push(bytes);
+      if (outcome === 'whole' || outcome === 'excess') endWhole(outcome === 'whole');
+      else if (outcome === 'broken') breakOff(new Error(parser.problem()));
+    },
+    sawEnd() {
+      hasEnded = true;
+    },
+    drained() {
+      if (unwritten.length > 0) writeOn();
+    },
+    closed(error) {
+      if (isClosed) return;
+      isClosed = true;
+      deadlines.leave(connection);
+      const over = detach();
+      const isUnsent = over !== null && writtenBytes === 0;
+      events.gone(connection, isUnsent ? over : null);
+      if (over === null || isUnsent) return;
+      const end = hasEnded && error === undefined ? parser.close() : 'broken';
+      if (head !== null) over.ended(end);
+      else
+        over.failed({
+          reason: 'broken',
+          cause: error ?? new Error(parser.problem() || 'the connection was lost'),
+        });
+    },
+    late() {
+      if (exchange === null) return shut();
+      if (head !== null) return exchange.idle();
+      const over = detach();
+      shut();
+      over?.failed({
+        reason: 'first-byte-time-out',
+        cause: new Error(`no answer within ${firstByteTimeoutMs} ms`),
+      });
+    },
+    awaitBytes(idleMs) {
+      deadlines.set(connection, idleMs);
+    },
+    stopAwaiting() {
+      deadlines.clear(connection);
+    },
+    resume() {
+      if (!isPaused) return;
+      isPaused = false;
+      if (!isClosed) socket.resume();
+    },
+    drop() {
+      detach();
+      shut();
+    },
+  };
+  return connection;
+}

@@ -1,0 +1,220 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Log } from '../../../ports/log.ts';
+import { type Connection, type ConnectionEvents, createConnection } from './connection.ts';
+import type { Deadlines, Watched } from './deadlines.ts';
+import type { Dial, Dialled, UpstreamSocket } from './dial.ts';
+import type { Carrier, Exchange } from './exchange.ts';
+
+/**
+ * An idle connection is kept for a minute. Balancers drop idle ones without a word after four minutes or so, and a call
+ * sent on such a connection would wait for its whole time-out.
+ */
+const KEEP_IDLE_MS = 60_000;
+/** An upstream that closes idle connections after so long may have begun to by then. */
+const KEEP_ALIVE_MARGIN_MS = 1_000;
+/** After this an upstream's name is looked at anew, though its connections are in use all the time. */
+const MOST_AGE_MS = 15 * 60_000;
+const MOST_IDLE = 512;
+/** Connections that were given up before they were made: the runtime cannot end them, the kernel does after two minutes. */
+const MOST_GIVEN_UP = 128;
+
+export interface PoolParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly deadlines: Deadlines;
+  readonly dial: Dial;
+  readonly connectTimeoutMs: number;
+  readonly firstByteTimeoutMs: number;
+}
+
+/** The connections to one origin. */
+export interface Pool {
+  /** On an idle connection, or on a new one to the first of the addresses that takes it. */
+  run(exchange: Exchange, addresses: readonly string[]): void;
+  /** Closes idle connections; those in use are closed when they become free. */
+  close(): void;
+  isEmpty(): boolean;
+}
+
+export interface Origin {
+  readonly hostname: string;
+  readonly port: number;
+  readonly tlsName: string | null;
+}
+
+export function createPool(parts: PoolParts, origin: Origin): Pool {
+  const { clock, log, deadlines, dial, connectTimeoutMs, firstByteTimeoutMs } = parts;
+  const uptimeMs = () => clock.uptimeMs();
+  /** The one used last is last: those that nobody needs grow old. */
+  const idle: Connection[] = [];
+  const waiting: Exchange[] = [];
+  let connections = 0;
+  let dialling = 0;
+  let givenUp = 0;
+  let isLost = false;
+  let isShut = false;
+  let preferred = '';
+  let known: readonly string[] = [];
+
+  const line: Carrier = {
+    awaitBytes() {},
+    stopAwaiting() {},
+    resume() {},
+    drop(exchange) {
+      const at = waiting.indexOf(exchange);
+      if (at >= 0) waiting.splice(at, 1);
+    },
+  };
+
+  const events: ConnectionEvents = {
+    free(connection, keepAliveSeconds) {
+      if (isShut || uptimeMs() - connection.openedMs > MOST_AGE_MS) connection.close();
+      else serve(connection, keepAliveSeconds);
+    },
+    gone(connection, unsent) {
+      connections -= 1;
+      const at = idle.indexOf(connection);
+      if (at >= 0) idle.splice(at, 1);
+      if (unsent !== null) run(unsent, known);
+    },
+  };
+
+  /** For the first call that waits, or for one that may come. */
+  function serve(connection: Connection, keepAliveSeconds: number | null): void {
+    const next = waiting.shift();
+    if (next === undefined) keep(connection, keepAliveSeconds);
+    else if (!connection.begin(next)) {
+      waiting.unshift(next);
+      dialAll();
+    }
+  }
+
+  function keep(connection: Connection, keepAliveSeconds: number | null): void {
+    const saidMs = (keepAliveSeconds ?? Number.POSITIVE_INFINITY) * 1_000 - KEEP_ALIVE_MARGIN_MS;
+    if (saidMs <= 0) {
+      connection.close();
+      return;
+    }
+    idle.push(connection);
+    connection.rest(Math.min(KEEP_IDLE_MS, saidMs));
+    if (idle.length > MOST_IDLE) idle[0]?.close();
+  }
+
+  function run(exchange: Exchange, addresses: readonly string[]): void {
+    known = addresses;
+    for (let connection = idle.pop(); connection !== undefined; connection = idle.pop()) {
+      if (connection.begin(exchange)) return;
+    }
+    exchange.carrier = line;
+    waiting.push(exchange);
+    dialAll();
+  }
+
+  /** As many connections are on their way as calls wait. */
+  function dialAll(): void {
+    while (dialling < waiting.length && givenUp < MOST_GIVEN_UP) {
+      dialling += 1;
+      dialNext(inOrder(known, preferred), 0, clock.uptimeMs() + connectTimeoutMs);
+    }
+    if (waiting.length > dialling) failWaiting(new Error('too many connections do not come about'));
+  }
+
+  /** One address after the other; each has its share of the time that is left. */
+  function dialNext(addresses: readonly string[], at: number, dueMs: number): void {
+    const address = addresses[at];
+    if (address === undefined) {
+      fail(new Error(`${origin.hostname} has no address`));
+      return;
+    }
+    let isOver = false;
+    let isGivenUp = false;
+
+    function next(error: Error): void {
+      isOver = true;
+      deadlines.leave(timing);
+      if (at + 1 < addresses.length && clock.uptimeMs() < dueMs) dialNext(addresses, at + 1, dueMs);
+      else fail(error);
+    }
+
+    const timing: Watched = {
+      dueMs: Number.POSITIVE_INFINITY,
+      late() {
+        isGivenUp = true;
+        givenUp += 1;
+        noteSilence();
+        next(new Error(`no connection within ${connectTimeoutMs} ms`));
+      },
+    };
+
+    const dialled: Dialled = {
+      connection: null,
+      opened(socket) {
+        if (isGivenUp) {
+          isGivenUp = false;
+          givenUp -= 1;
+        }
+        if (isOver) return null;
+        isOver = true;
+        deadlines.leave(timing);
+        preferred = address;
+        return adopt(socket, dialled);
+      },
+      failed(error) {
+        if (isGivenUp) {
+          isGivenUp = false;
+          givenUp -= 1;
+        } else if (!isOver) next(error);
+      },
+    };
+
+    deadlines.setAt(timing, shareOf(dueMs, clock.uptimeMs(), addresses.length - at));
+    dial({ address, port: origin.port, tlsName: origin.tlsName }, dialled);
+  }
+
+  function adopt(socket: UpstreamSocket, dialled: Dialled): Connection {
+    dialling -= 1;
+    isLost = false;
+    connections += 1;
+    const connection = createConnection({ socket, deadlines, events, firstByteTimeoutMs, uptimeMs });
+    // Before it is used: what it is sent may be answered, or refused, while it is written.
+    dialled.connection = connection;
+    if (isShut && waiting.length === 0) connection.close();
+    else serve(connection, null);
+    return connection;
+  }
+
+  function noteSilence(): void {
+    const { hostname, port } = origin;
+    if (!isLost) log.warn('a provider does not accept connections', { hostname, port, connectTimeoutMs });
+    isLost = true;
+  }
+
+  /** One connection less is on its way: the call that has waited longest has none to wait for any more. */
+  function fail(cause: Error): void {
+    dialling -= 1;
+    failWaiting(cause);
+  }
+
+  function failWaiting(cause: Error): void {
+    while (waiting.length > dialling) waiting.shift()?.failed({ reason: 'connect', cause });
+  }
+
+  return {
+    run,
+    close() {
+      isShut = true;
+      for (const connection of idle.splice(0)) connection.close();
+    },
+    isEmpty: () => connections === 0 && dialling === 0,
+  };
+}
+
+/** The address that worked last goes first, where the name still has it. */
+function inOrder(addresses: readonly string[], preferred: string): readonly string[] {
+  if (addresses[0] === preferred || !addresses.includes(preferred)) return addresses;
+  return [preferred, ...addresses.filter((address) => address !== preferred)];
+}
+
+function shareOf(dueMs: number, nowMs: number, tries: number): number {
+  return nowMs + (dueMs - nowMs) / tries;
+}
