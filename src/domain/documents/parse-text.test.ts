@@ -148,13 +148,13 @@ describe('a text on its way to a record', () => {
     }
   });
 
-  test('a connection that breaks at once is tried once more on an only provider', async () => {
+  test('an only provider whose connection breaks is not asked again: the embedded engine answers', async () => {
     const { parse, asked } = open((_id, number) => {
       if (number === 1) throw new Error('cut');
       return says('right');
     });
-    expect(await parse()).toMatchObject({ engine: 'model', targetId: 'one' });
-    expect(asked).toEqual(['one', 'one']);
+    expect(await parse()).toMatchObject({ engine: 'embedded', reason: 'upstream-broken' });
+    expect(asked).toEqual(['one']);
   });
 
   test('A-14 an open breaker: nobody is asked, and the embedded engine answers at once', async () => {

@@ -132,10 +132,7 @@ const ROWS: readonly Row[] = [
   { results: [403, 404, 409, 418, 451], ...NEXT, breaker: 'ignored', target: FAILED },
   { results: [301, 307, 500, 502, 503, 504, 529, 599], ...NEXT, breaker: 'status', target: FAILED },
   { results: ['connect'], ...NEXT, breaker: 'network', target: FAILED },
-  {
-    ...{ results: ['broken'], ...NEXT, breaker: 'network', target: FAILED },
-    ...{ askedAlone: ['one', 'one'], outcomeAlone: 'answered' },
-  },
+  { results: ['broken'], ...NEXT, breaker: 'network', target: FAILED },
   { results: ['first-byte-time-out'], ...NEXT, breaker: 'time-out', target: FAILED },
   { results: ['broken-off'], ...NEXT, breaker: 'network', target: FAILED },
   { results: ['late'], ...NEXT, breaker: 'time-out', target: FAILED },

@@ -27,10 +27,10 @@ type FailureName =
 
 export interface FailureRule {
   /**
-   * take: this is the answer. stop: no other target is asked. next: the next target is asked. next-or-repeat: the next
-   * one, or where the model has only this one the same again, once.
+   * take: this is the answer. stop: no other target is asked. next: the next target is asked. None is asked twice: a
+   * provider may have seen the call, and charge for it.
    */
-  readonly action: 'take' | 'stop' | 'next' | 'next-or-repeat';
+  readonly action: 'take' | 'stop' | 'next';
   /** What the provider's breaker counts. The last three are failures, by the name its last error has. */
   readonly breaker: 'success' | 'ignored' | 'network' | 'time-out' | 'status';
   /** What the model directory counts for the target: after failures in a row it is tried last for a while. */
@@ -70,9 +70,9 @@ export const FAILURE_POLICY: readonly FailureRow[] = [
 
   { on: ['connect'], action: 'next', breaker: 'network', target: 'failure' },
 
-  // A provider may drop a pooled connection at the very moment a call is sent on it. Another target catches that;
-  // where there is none, the same is asked once more. Nothing was answered, so nothing is paid for twice.
-  { on: ['broken'], action: 'next-or-repeat', breaker: 'network', target: 'failure' },
+  // The call was sent, wholly or in part. One of which nothing was sent never comes here: the upstream's client sends it on
+  // another connection.
+  { on: ['broken'], action: 'next', breaker: 'network', target: 'failure' },
 
   { on: ['first-byte-time-out'], action: 'next', breaker: 'time-out', target: 'failure' },
   { on: ['broken-off'], action: 'next', breaker: 'network', target: 'failure' },

@@ -81,10 +81,8 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
   const targets = targetsFor(parts, kind, request.alias);
   let failed: Extract<Tried<Answer>, { outcome: 'failed' }> | null = null;
   let retryAfterMs: number | null = null;
-  let isRepeated = false;
-  for (let at = 0; at < targets.length; at += 1) {
+  for (const target of targets) {
     if (signal.aborted) return { outcome: 'aborted', targetId: failed?.targetId ?? null };
-    const target = targets[at] as AliasTarget;
     const entry = await entered(parts, target);
     if (entry?.outcome === 'rejected') {
       retryAfterMs = Math.min(retryAfterMs ?? entry.retryAfterMs, entry.retryAfterMs);
@@ -128,10 +126,6 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
     const more = { ...problemIn(error), ...kind.logFields?.(request) };
     parts.log.warn('a model target failed', { alias, targetId: target.id, reason, ...more });
     failed = { outcome: 'failed', targetId: target.id, reason };
-    if (rule.action === 'next-or-repeat' && targets.length === 1 && !isRepeated) {
-      isRepeated = true;
-      at -= 1;
-    }
   }
   return failed ?? { outcome: 'not-tried', retryAfterMs };
 }
