@@ -58,7 +58,11 @@ export const rooms: readonly AllowedArrow[] = [
 
 /** Which capabilities of src/domain may import which others. */
 export const domainSiblings: readonly AllowedArrow[] = [
-  { from: 'accounts', to: ['retention'], reason: 'removes expired sessions and tokens in chunks' },
+  {
+    from: 'accounts',
+    to: ['limits', 'retention'],
+    reason: 'counts attempts by address as limits do; removes expired sessions and tokens in chunks',
+  },
   { from: 'logs', to: ['retention'], reason: 'removes old entries in chunks' },
   {
     from: 'mail',

@@ -1,6 +1,7 @@
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { Claim, SharedState } from '../../ports/shared-state.ts';
+import { addressBlock } from '../limits/address-block.ts';
 import { emailKey } from './email.ts';
 
 /** What is counted, because guessing it or flooding with it would pay. */
@@ -69,7 +70,7 @@ export function createAttempts({ sharedState, ownState, secrets, log }: Attempts
 
   return {
     async count(kind, address, account) {
-      const byAddress = await take(kind, 'address', address);
+      const byAddress = await take(kind, 'address', addressBlock(address));
       if (byAddress.outcome === 'refused' || account === undefined) return byAddress;
       return await take(kind, 'account', account);
     },

@@ -11,7 +11,8 @@ import {
   type HeldLevel,
   type LevelSteppedBack,
 } from './claims.ts';
-import { createAddressCount, createLimits, type KeyLimits } from './limits.ts';
+import { createLimits, type KeyLimits } from './limits.ts';
+import { createRequestCount } from './request-count.ts';
 
 const LEVEL = { name: 'balance', value: 1_000, version: 1, ttlMs: 60_000 };
 const TTL_MS = 600_000;
@@ -231,7 +232,7 @@ describe('G-39 requests of an address, counted ahead', () => {
     };
     const counts = Array.from({ length: processes }, () => {
       const place = createStatePlace({ sharedState, ownState: real, clock, log });
-      return createAddressCount({ place, clock, requestsPerMinute });
+      return createRequestCount({ place, clock, of: 'address', requestsPerMinute });
     });
     const count = async (n: number, address = 'a') => (await counts[n % processes]?.(address))?.outcome;
     return { clock, steps, count, counts };

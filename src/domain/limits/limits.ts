@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Reservation, SharedState, Standing, StateSubscription } from '../../ports/shared-state.ts';
+import { addressBlock } from './address-block.ts';
 import {
   type CallReservation,
   createReservation,
@@ -14,17 +14,16 @@ import {
   type KeyLimits,
   keyClaims,
   type LevelSteppedBack,
-  MINUTE_MS,
   ONE_STREAM_NAME,
   requestsName,
   reserveAfterReading,
-  type StatePlace,
   type StatePlaceParts,
   tokensName,
   windowClaim,
 } from './claims.ts';
 import { createKeyLeases } from './key-leases.ts';
 import { type InHand, NOTHING_IN_HAND, type Slot } from './lease.ts';
+import { type CountRequest, createRequestCount } from './request-count.ts';
 import { createRunningHolds } from './running-holds.ts';
 
 export type { KeyLimits } from './claims.ts';
@@ -52,7 +51,8 @@ type KeyOutcome =
   | { outcome: 'unknown-level' };
 
 export interface Limits {
-  countAddress: CountAddress;
+  /** G-39, by network for IPv6. */
+  countAddress: CountRequest;
   /** All of it or nothing, in one step; what the call holds goes first. */
   reserve(
     key: KeyLimits,
@@ -80,11 +80,6 @@ interface LimitsParts extends StatePlaceParts {
   readonly onSteppedBack?: (back: LevelSteppedBack) => void;
 }
 
-type AddressOutcome = { outcome: 'admitted' } | { outcome: 'refused'; retryAfterMs: number };
-
-/** At once where this process has some of the address's requests in hand. */
-type CountAddress = (address: string) => AddressOutcome | Promise<AddressOutcome>;
-
 /** Where waiting for a moment may help, but nobody knows how long. */
 const SOON_MS = 1_000;
 const IN_ORDER: readonly KeyLimitName[] = ['requests', 'tokens', 'calls in flight', 'streams'];
@@ -96,6 +91,9 @@ export function createLimits(parts: LimitsParts): Limits {
   const { sharedState, countsAhead = false, onSteppedBack = () => {} } = parts;
   const running = createRunningHolds({ sharedState, clock, log });
   const place = createStatePlace({ ...parts, onTogether: running.restoreNow });
+  const countAddress = createRequestCount({
+    ...{ place, clock, of: 'address', requestsPerMinute: addressRequestsPerMinute },
+  });
   const leases = countsAhead ? createKeyLeases({ sharedState, clock, isAlone: place.isAlone }) : null;
 
   /** `counted`: the tokens that the window has for it; `own`: those that the call was estimated at. */
@@ -126,7 +124,7 @@ export function createLimits(parts: LimitsParts): Limits {
   }
 
   return {
-    countAddress: createAddressCount({ place, clock, requestsPerMinute: addressRequestsPerMinute }),
+    countAddress: (address) => countAddress(addressBlock(address)),
     async reserve(key, callId, estimatedTokens, holds, isOnlyStream = false) {
       const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), key.tokensPerMinute);
       const slot = isOnlyStream ? null : (leases?.take(key, tokens, holds) ?? null);
@@ -181,112 +179,6 @@ export function createLimits(parts: LimitsParts): Limits {
     listen: running.listen,
     restoredHolds: running.restoredCount,
   };
-}
-
-interface AddressCountParts {
-  readonly place: StatePlace;
-  readonly clock: Clock;
-  /** 0 is off. */
-  readonly requestsPerMinute: number;
-}
-
-/** Requests of one address that were counted ahead, for this process to hand out. */
-interface AddressInHand {
-  left: number;
-  /** How many are counted at once the next time: the fewer, the more are used. */
-  nextAmount: number;
-  /** By this process's clock, a little early. */
-  readonly endsAtMs: number;
-  readonly windowStart: number;
-  readonly state: SharedState;
-  giveBack: Timer | null;
-}
-
-const MOST_ADDRESS_REQUESTS_IN_HAND = 16;
-/** How much of what is left until half the limit one process takes at once. */
-const ADDRESS_SHARE = 8;
-/** What is not handed out by then goes back, for the other processes. */
-const ADDRESS_KEPT_MS = 1_000;
-const MOST_ADDRESSES = 10_000;
-const ADDRESS_WINDOW = 'requests';
-const ADDRESS_ADMITTED: AddressOutcome = { outcome: 'admitted' };
-
-type AddressWindow = Standing & { readonly state: SharedState };
-
-/**
- * Requests of an address (G-39). A step of shared state for every request would be most of what admission costs, so
- * while less than half of the limit is used a process counts some requests ahead and hands them out by itself. Beyond
- * half each is counted singly, and what was not handed out is given back after a second: never more than the limit
- * passes, and of several processes none sits on what another one needs. A single process is exact.
- */
-export function createAddressCount({ place, clock, requestsPerMinute }: AddressCountParts): CountAddress {
-  const inHand = new Map<string, AddressInHand>();
-  /** Where some are counted ahead, those who ask meanwhile wait for what it brings. */
-  const takingAhead = new Map<string, Promise<AddressOutcome>>();
-
-  function count(address: string): AddressOutcome | Promise<AddressOutcome> {
-    const hand = inHand.get(address);
-    const isRunning = hand !== undefined && clock.now() < hand.endsAtMs;
-    if (isRunning && hand.left > 0) {
-      hand.left -= 1;
-      return ADDRESS_ADMITTED;
-    }
-    const ahead = takingAhead.get(address);
-    if (ahead !== undefined) return countAfter(address, ahead);
-    const amount = isRunning ? hand.nextAmount : 1;
-    if (amount === 1) return take(address, 1);
-    const mine = take(address, amount).finally(() => takingAhead.delete(address));
-    takingAhead.set(address, mine);
-    return mine;
-  }
-
-  async function countAfter(address: string, ahead: Promise<AddressOutcome>): Promise<AddressOutcome> {
-    await ahead;
-    return await count(address);
-  }
-
-  async function take(address: string, amount: number): Promise<AddressOutcome> {
-    const tag = `address ${address}`;
-    const askedAtMs = clock.now();
-    const claim = windowClaim(ADDRESS_WINDOW, requestsPerMinute, amount);
-    const { reservation, state } = await place.reserve(tag, [claim]);
-    if (reservation.outcome === 'refused') {
-      if (amount > 1) return await take(address, 1);
-      return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? MINUTE_MS };
-    }
-    const standing = reservation.outcome === 'reserved' ? reservation.standings[0] : undefined;
-    if (standing !== undefined) keep(address, tag, amount - 1, askedAtMs, { ...standing, state });
-    return ADDRESS_ADMITTED;
-  }
-
-  function keep(address: string, tag: string, more: number, askedAtMs: number, window: AddressWindow): void {
-    const { windowStart, state, used, resetMs } = window;
-    const known = inHand.get(address);
-    const isSame = known !== undefined && known.windowStart === windowStart && known.state === state;
-    const hand = isSame
-      ? known
-      : { left: 0, nextAmount: 1, endsAtMs: askedAtMs + resetMs, windowStart, state, giveBack: null };
-    hand.left += more;
-    const wanted = Math.floor((requestsPerMinute / 2 - used) / ADDRESS_SHARE);
-    hand.nextAmount = Math.max(1, Math.min(wanted, MOST_ADDRESS_REQUESTS_IN_HAND));
-    if (hand.left > 0) hand.giveBack ??= clock.after(ADDRESS_KEPT_MS, () => giveBack(tag, hand));
-    if (isSame) return;
-    inHand.delete(address);
-    inHand.set(address, hand);
-    // The one that came first goes; what it still has goes back by its own timer.
-    if (inHand.size > MOST_ADDRESSES) inHand.delete(inHand.keys().next().value ?? '');
-  }
-
-  function giveBack(tag: string, hand: AddressInHand): void {
-    hand.giveBack = null;
-    const { left, windowStart, state } = hand;
-    if (left === 0) return;
-    hand.left = 0;
-    // Where it fails the address has that much less until its minute is over.
-    state.settle(tag, [{ kind: 'window', name: ADDRESS_WINDOW, windowStart, delta: -left }]).catch(() => {});
-  }
-
-  return (address) => (requestsPerMinute === 0 ? ADDRESS_ADMITTED : count(address));
 }
 
 interface Counted {
