@@ -4,7 +4,8 @@ import { type Occupant, type RoomEventKind, roomNameOf } from '../domain/meeting
 import { type ReceivedEvent, receiveEvent } from '../domain/meetings/rooms.ts';
 import { LONGEST_TRANSCRIPT, postTranscript } from '../domain/meetings/transcript.ts';
 import { envelopeResponse, errorEnvelope } from '../http/error-envelope.ts';
-import { readBody } from '../http/read-body.ts';
+import { ACCEPTED_ENCODINGS, readBody, UNKNOWN_ENCODING } from '../http/read-body.ts';
+import { readJson, TOO_DEEP } from '../http/read-json.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
@@ -105,19 +106,19 @@ async function jsonOf(
       return refuse(503, 'The body did not come in time: send it again.', null);
     case 'broken':
       return refuse(503, 'The body broke off: send it again.', null);
+    case 'unknown-encoding':
+      return refuse(415, UNKNOWN_ENCODING, null, ACCEPTED_ENCODINGS);
     case 'read':
   }
-  try {
-    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(read.bytes)) };
-  } catch {
-    return refuse(400, 'The body is not JSON.', null);
-  }
+  const json = readJson(read.bytes);
+  if (json.outcome === 'read') return json;
+  return refuse(400, json.outcome === 'too-deep' ? TOO_DEEP : 'The body is not JSON.', null);
 }
 
-function refuse(status: number, message: string, param: string | null): Response {
+function refuse(status: number, message: string, param: string | null, headers = {}): Response {
   const asked = status === 404 ? 'not_found_error' : 'invalid_request_error';
   const type = status >= 500 ? 'api_error' : asked;
-  return envelopeResponse(status, errorEnvelope(type, message, null, param));
+  return envelopeResponse(status, errorEnvelope(type, message, null, param), headers);
 }
 
 const LONGEST_ROOM = 300;

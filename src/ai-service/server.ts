@@ -20,12 +20,13 @@ export type AiServiceParts = ServiceAppParts &
 
 /** Surface 3: background work and its monitoring. Everything but health and documentation is internal. */
 export function createAiService(parts: AiServiceParts): ServiceApp {
-  const app = createServiceApp(parts);
+  const guard = internalAccess(parts.internalTokens);
+  const app = createServiceApp(parts, (guarded) => {
+    guarded.use('/api/*', guard);
+    guarded.use('/monitoring/*', guard);
+  });
   addHealth(app, parts);
   addApiDocs(app, parts.docsFiles);
-  const guard = internalAccess(parts.internalTokens);
-  app.use('/api/*', guard);
-  app.use('/monitoring/*', guard);
   addMonitoring(app, parts.database);
   addMonitoringStats(app, parts);
   addMetrics(app, parts);

@@ -1,7 +1,9 @@
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { readBody } from '../http/read-body.ts';
-import { REQUEST_ID_HEADER, type ServiceApp, type ServiceVariables } from '../http/service-app.ts';
+import { readJson } from '../http/read-json.ts';
+import { REQUEST_ID_HEADER } from '../http/request-id.ts';
+import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 
 export interface BrowserSessionParts {
@@ -94,7 +96,7 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
     const query = WAYS.get(way);
     if (query === undefined) return context.notFound();
     const body = await readBody(context.req.raw, { ...BODY_BOUNDS, clock });
-    const variables = body.outcome === 'read' ? readVariables(new TextDecoder().decode(body.bytes)) : null;
+    const variables = body.outcome === 'read' ? readVariables(body.bytes) : null;
     if (variables === null) return refused(context, 'The body must be a small JSON object.');
     return keep(context, await ask(context, query, variables));
   });
@@ -122,13 +124,10 @@ function isFromOwnPage(request: Request, consoleUrl: string): boolean {
   return origin === new URL(consoleUrl).origin || URL.parse(origin)?.host === headers.get('host');
 }
 
-function readVariables(text: string): object | null {
-  try {
-    const read: unknown = JSON.parse(text);
-    return typeof read === 'object' && !Array.isArray(read) ? read : null;
-  } catch {
-    return null;
-  }
+function readVariables(bytes: Uint8Array): object | null {
+  const read = readJson(bytes);
+  if (read.outcome !== 'read') return null;
+  return typeof read.value === 'object' && !Array.isArray(read.value) ? read.value : null;
 }
 
 function refused(context: Context<ServiceVariables>, message: string): Response {

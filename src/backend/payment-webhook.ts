@@ -1,13 +1,19 @@
+import type { Context } from 'hono';
 import type { PaymentEvents } from '../domain/payments/payment-events.ts';
-import { readBody } from '../http/read-body.ts';
-import type { ServiceApp } from '../http/service-app.ts';
+import type { ClientAddress } from '../http/client-identity.ts';
+import { ACCEPTED_ENCODINGS, readBody, UNKNOWN_ENCODING } from '../http/read-body.ts';
+import { isNestedTooDeep, TOO_DEEP } from '../http/read-json.ts';
+import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { PaymentProvider } from '../ports/payment-provider.ts';
+import type { RequestLimits } from './request-limits.ts';
 
 export interface PaymentWebhookParts {
   readonly paymentEvents: Pick<PaymentEvents, 'receive'>;
   readonly provider: Pick<PaymentProvider, 'verifyEvent'>;
+  readonly clientAddress: ClientAddress;
+  readonly requestLimits: Pick<RequestLimits, 'countBadSignature'>;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -18,15 +24,35 @@ const BODY_TIMEOUT_MS = 15_000;
 const SIGNATURE_HEADER = 'stripe-signature';
 
 /**
- * Where the payment provider tells what happened. The bytes are taken as they are, and nothing of them is looked at
- * before their signature holds: 400 in plain text for what does not. 200 once the event is kept and applied, or kept
- * to be applied later, the second time too; 500 for a fault of our own, so that the provider sends it again.
+ * Where the payment provider tells what happened. The bytes are taken as they are, and nothing of them is read before
+ * their signature holds: 400 in plain text for what does not, and 429 for what an address sends too often. An event with
+ * a good signature is not limited, wherever it comes from. 200 once the event is stored and applied, or stored to be
+ * applied later, the second time too; 500 for a fault of our own, so that the provider sends it again.
  */
 export function addPaymentWebhook(app: ServiceApp, parts: PaymentWebhookParts): void {
   const { paymentEvents, provider, clock, log } = parts;
+
+  /** Beyond the limit it is not logged either: a flood must not fill the log. */
+  async function refuseSignature(
+    context: Context<ServiceVariables>,
+    message: string,
+    bytes: number,
+  ): Promise<Response> {
+    const address = parts.clientAddress(context.req.raw, context.env?.peerAddress ?? '');
+    const counted = await parts.requestLimits.countBadSignature(address);
+    if (counted.outcome === 'refused') {
+      const seconds = String(Math.ceil(counted.retryAfterMs / 1000));
+      return refusal('Too many events with a wrong signature.', 429, { 'retry-after': seconds });
+    }
+    const reason = message.split('\n')[0];
+    log.warn('a payment event was refused', { requestId: context.get('requestId'), reason, bytes });
+    return refusal(message);
+  }
+
   app.post(WEBHOOK_PATH, async (context) => {
     const request = context.req.raw;
     const body = await readBody(request, { maxBytes: MAX_BYTES, timeoutMs: BODY_TIMEOUT_MS, clock });
+    if (body.outcome === 'unknown-encoding') return refusal(UNKNOWN_ENCODING, 415, ACCEPTED_ENCODINGS);
     if (body.outcome !== 'read') {
       const why = {
         'too-large': `The payload is larger than ${MAX_BYTES} bytes.`,
@@ -35,13 +61,15 @@ export function addPaymentWebhook(app: ServiceApp, parts: PaymentWebhookParts): 
       };
       return refusal(why[body.outcome]);
     }
-    const verdict = provider.verifyEvent(body.bytes, request.headers.get(SIGNATURE_HEADER));
-    const requestId = context.get('requestId');
-    if (verdict.outcome === 'refused') {
-      const reason = verdict.message.split('\n')[0];
-      log.warn('a payment event was refused', { requestId, reason, bytes: body.bytes.length });
-      return refusal(verdict.message);
+    const { bytes } = body;
+    const signature = request.headers.get(SIGNATURE_HEADER);
+    // Only the nesting: the client's check of the signature parses what it has found to be signed.
+    if (signature !== null && isNestedTooDeep(bytes)) {
+      return await refuseSignature(context, TOO_DEEP, bytes.length);
     }
+    const verdict = provider.verifyEvent(bytes, signature);
+    const requestId = context.get('requestId');
+    if (verdict.outcome === 'refused') return await refuseSignature(context, verdict.message, bytes.length);
     const { id: eventId, type: eventType } = verdict.event;
     // What is thrown becomes a 500 in the service's last resort, and is in its log.
     const { outcome } = await paymentEvents.receive(verdict.event);
@@ -50,9 +78,9 @@ export function addPaymentWebhook(app: ServiceApp, parts: PaymentWebhookParts): 
   });
 }
 
-function refusal(text: string): Response {
+function refusal(text: string, status = 400, headers: Record<string, string> = {}): Response {
   return new Response(`Webhook Error: ${text}`, {
-    status: 400,
-    headers: { 'content-type': 'text/plain; charset=utf-8' },
+    status,
+    headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
   });
 }

@@ -4,15 +4,18 @@ import type { SocketService } from '../http/listen.ts';
 import { createServiceApp, type ServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import { addBrowserSession } from './browser-session.ts';
 import { addConsoleFiles, type ConsoleParts } from './console-files.ts';
+import { countAnswers } from './graphql/answer-size.ts';
 import { addGraphql, type EndpointParts } from './graphql/endpoint.ts';
 import { createSchema } from './graphql/schema.ts';
 import { createLiveLogs, type LiveLogsParts } from './live-logs/live-logs.ts';
 import { addPaymentWebhook } from './payment-webhook.ts';
+import { createRequestLimits, type RequestLimitsParts } from './request-limits.ts';
 
 export interface BackendParts
   extends ServiceAppParts,
-    Omit<EndpointParts, 'attempts'>,
-    Pick<LiveLogsParts, 'maxSockets'> {
+    Omit<EndpointParts, 'attempts' | 'requestLimits'>,
+    Pick<RequestLimitsParts, 'requestsPerMinute'>,
+    Pick<LiveLogsParts, 'maxSockets' | 'maxSocketsOfAddress'> {
   readonly dependencies: DependencyChecks;
   /** This process's own counters, for while shared state is away. */
   readonly ownState: AttemptsParts['ownState'];
@@ -28,10 +31,11 @@ export interface Backend {
 /** Surface 2: what companies and super admins use. */
 export function createBackend(parts: BackendParts): Backend {
   const app = createServiceApp(parts);
-  const schema = createSchema();
-  const graphqlParts = { ...parts, attempts: createAttempts(parts) };
+  const schema = countAnswers(createSchema());
+  const requestLimits = createRequestLimits(parts);
+  const graphqlParts = { ...parts, attempts: createAttempts(parts), requestLimits };
   addServiceHealth(app, parts.dependencies);
-  addPaymentWebhook(app, parts);
+  addPaymentWebhook(app, graphqlParts);
   addGraphql(app, schema, graphqlParts);
   addBrowserSession(app, parts);
   if (parts.console !== undefined) addConsoleFiles(app, { ...parts.console, consoleUrl: parts.consoleUrl });

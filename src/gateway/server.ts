@@ -3,12 +3,8 @@ import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
 import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
 import type { Connection } from '../http/listen.ts';
-import {
-  createRequestIds,
-  createServiceApp,
-  REQUEST_ID_HEADER,
-  type ServiceAppParts,
-} from '../http/service-app.ts';
+import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
+import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Tracer } from '../ports/tracer.ts';
 import { type AdmitParts, admit } from './admission/admit.ts';
 import { replay } from './admission/idempotency.ts';
@@ -140,12 +136,17 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
       requestId,
       startedAtMs,
       clientSignal: request.signal,
+      connection,
       forwardedHeaders: forwardedFrom(request),
       headers,
       trace,
     };
-    if (admission.outcome === 'parse') return await answerParse(parts, admission.call, context);
-    return await answerModelCall(parts, admission.call, context);
+    const response =
+      admission.outcome === 'parse'
+        ? await answerParse(parts, admission.call, context)
+        : await answerModelCall(parts, admission.call, context);
+    connection.mustBeRead();
+    return response;
   };
 }
 

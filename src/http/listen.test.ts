@@ -2,12 +2,17 @@ import { describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { createRecordingLog } from '../../test/doubles/recording-log.ts';
 import { createSystemClock } from '../adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { type ListenOptions, listen } from './listen.ts';
 
 function open(fetch: ListenOptions['fetch'], changes: Partial<ListenOptions> = {}) {
   const { log, entries } = createRecordingLog();
-  const base = { name: 'test', hostname: '127.0.0.1', port: 0, reusePort: false, maxBodyBytes: 1_000 };
-  const listening = listen({ ...base, fetch, clock: createSystemClock(), log, ...changes });
+  const base = { name: 'test', hostname: '127.0.0.1', port: 0, reusePort: false };
+  const listening = listen({
+    ...base,
+    ...{ fetch, clock: createSystemClock(), secrets: createSystemSecrets(), log },
+    ...changes,
+  });
   return { listening, entries };
 }
 

@@ -1,8 +1,10 @@
 import type { Server, ServerWebSocket, WebSocketHandler } from 'bun';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
-import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
+import type { Secrets } from '../ports/secrets.ts';
+import { type ErrorEnvelope, envelopeResponse, errorEnvelope } from './error-envelope.ts';
 import { leavePort } from './leave-port.ts';
+import { createRequestIds, REQUEST_ID_HEADER } from './request-id.ts';
 
 export interface ListenOptions {
   readonly name: string;
@@ -11,10 +13,14 @@ export interface ListenOptions {
   readonly port: number;
   /** Several processes on one port: the kernel spreads the connections. */
   readonly reusePort: boolean;
-  readonly maxBodyBytes: number;
+  /** The code of a 503 while the process shuts down. */
+  readonly unavailableCode?: string | undefined;
+  /** A client that reads nothing of its answer for so long is cut. The runtime counts in steps of 4 seconds. */
+  readonly unreadSeconds?: number | undefined;
   /** Left out where a service has no WebSockets. */
   readonly sockets?: SocketService | undefined;
   readonly clock: Clock;
+  readonly secrets: Pick<Secrets, 'randomBytes'>;
   readonly log: Log;
 }
 
@@ -23,6 +29,32 @@ export interface Connection {
   readonly peerAddress: string;
   /** This answer may be silent for as long as it likes: its handler has time-outs of its own. */
   mayBeSilent(): void;
+  /**
+   * Ends what `mayBeSilent` began: something is ready for the client, which is cut unless it reads on. A slow reader is
+   * not cut: the time starts anew with every write that the socket takes.
+   */
+  mustBeRead(): void;
+}
+
+/** An answer whose body another part of the program writes: it may be silent, and what has come has to be read. */
+export function readInTime(response: Response, connection: Connection): Response {
+  connection.mustBeRead();
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  if (response.body === null || !isStream) return response;
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        connection.mayBeSilent();
+        const next = await reader.read().finally(() => connection.mustBeRead());
+        if (next.done) controller.close();
+        else controller.enqueue(next.value);
+      },
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, response);
 }
 
 /** What a service does with requests that ask for a WebSocket. */
@@ -67,8 +99,13 @@ export interface Listening {
 
 /** A connection on which nothing moves for this long is closed; streams say otherwise for themselves. */
 const IDLE_SECONDS = 60;
-/** So that our own limit answers, in the envelope, before the runtime's, which answers with nothing. */
-const BODY_MARGIN_BYTES = 1024 * 1024;
+/** Below 120 by the step in which the runtime counts. */
+const UNREAD_SECONDS = 112;
+/**
+ * Bodies are counted in read-body.ts: the runtime's own limit answers with an empty body. A body that is not read is not
+ * buffered: the runtime stops taking it after about 6 MB, most of it in the kernel.
+ */
+const NO_RUNTIME_LIMIT = Number.MAX_SAFE_INTEGER;
 const DRAIN_LOOK_MS = 20;
 /** A kept connection on which nothing has come for this long is idle, and closing it fails no call. */
 const QUIET_MS = 2_000;
@@ -76,8 +113,10 @@ const QUIET_MS = 2_000;
 const LONGEST_RETIREMENT_MS = 20_000;
 
 export function listen(options: ListenOptions): Listening {
-  const { name, hostname, port, clock, log } = options;
+  const { name, hostname, port, clock, log, unreadSeconds = UNREAD_SECONDS } = options;
   const webSockets = createWebSockets(clock);
+  const isHost = createHostCheck();
+  const ownAnswers = createOwnAnswers(options);
   let draining = false;
   let retiring = false;
   let lastCallAt = 0;
@@ -95,15 +134,20 @@ export function listen(options: ListenOptions): Listening {
     port,
     reusePort: options.reusePort,
     idleTimeout: IDLE_SECONDS,
-    maxRequestBodySize: options.maxBodyBytes + BODY_MARGIN_BYTES,
+    maxRequestBodySize: NO_RUNTIME_LIMIT,
     development: false,
-    fetch(request, self) {
-      if (draining) return goingDown();
+    fetch(arrived, self) {
+      if (draining) return ownAnswers.goingDown(arrived);
+      const host = arrived.headers.get('host');
+      if (host !== null && !isHost(host)) return ownAnswers.wrongHost(arrived);
+      // HTTP/1.0 needs no Host, and health checks of load balancers still use it.
+      const request = host === null ? new Request(`http://localhost${arrived.url}`, arrived) : arrived;
       const connection = {
         get peerAddress() {
-          return self.requestIP(request)?.address ?? '';
+          return self.requestIP(arrived)?.address ?? '';
         },
-        mayBeSilent: () => self.timeout(request, 0),
+        mayBeSilent: () => self.timeout(arrived, 0),
+        mustBeRead: () => self.timeout(arrived, unreadSeconds),
       };
       if (options.sockets !== undefined && request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
         const answer = options.sockets.answer(request, connection);
@@ -116,7 +160,7 @@ export function listen(options: ListenOptions): Listening {
     error(error) {
       // Only what fails outside of the service's own last resort comes here.
       log.error('the server failed', { service: name, error });
-      return envelopeResponse(500, errorEnvelope('api_error', 'Something went wrong on our side.'));
+      return ownAnswers.failed();
     },
   });
 
@@ -151,13 +195,42 @@ export function listen(options: ListenOptions): Listening {
   };
 }
 
-/** For calls that come on a connection from before: this process takes none any more, another one will. */
-function goingDown(): Response {
-  const message = 'This process is going down. Try again: another one will answer.';
-  return envelopeResponse(503, errorEnvelope('api_error', message), {
-    connection: 'close',
-    'retry-after': '1',
-  });
+const GOING_DOWN = 'This process is shutting down. Retry: another one will answer.';
+const WRONG_HOST = 'The Host header is empty, repeated or not a host name. Send exactly one.';
+
+/** What is answered before any service sees the request, with a request id as every other answer. */
+function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN' }: ListenOptions) {
+  const requestIdOf = createRequestIds(secrets);
+  const answer = (request: Request | null, status: number, envelope: ErrorEnvelope, headers = {}) =>
+    envelopeResponse(status, envelope, { ...headers, [REQUEST_ID_HEADER]: requestIdOf(request) });
+  return {
+    /** For calls that come on a connection from before. */
+    goingDown(request: Request): Response {
+      const envelope = errorEnvelope('api_error', GOING_DOWN, unavailableCode);
+      return answer(request, 503, envelope, { connection: 'close', 'retry-after': '1' });
+    },
+    wrongHost(request: Request): Response {
+      const envelope = errorEnvelope('invalid_request_error', WRONG_HOST);
+      return answer(request, 400, envelope, { connection: 'close' });
+    },
+    failed: () => answer(null, 500, errorEnvelope('api_error', 'Something went wrong on our side.')),
+  };
+}
+
+/** A name, an IPv4 address or one of IPv6 in brackets, and a port. The runtime joins repeated headers with commas. */
+const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
+const HOSTS_REMEMBERED = 100;
+
+/** With any other Host the request's address is no URL, and whatever reads it fails. */
+function createHostCheck(): (host: string) => boolean {
+  const known = new Set<string>();
+  return (host) => {
+    if (known.has(host)) return true;
+    if (!HOST.test(host) || !URL.canParse(`http://${host}/`)) return false;
+    if (known.size >= HOSTS_REMEMBERED) known.clear();
+    known.add(host);
+    return true;
+  };
 }
 
 interface WebSockets {
@@ -183,7 +256,10 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 /** Beyond so much that was not taken yet, whoever sends waits. */
 const ENOUGH_UNREAD_BYTES = 64 * 1024;
-/** Who has not answered a ping when the next is due is dead: found after 20 to 40 seconds. */
+/**
+ * A client that has not answered a ping when the next is due is dead, or reads nothing: found after 20 to 40 seconds.
+ * Its own messages are no answer: they can be sent without reading.
+ */
 const PING_EVERY_MS = 20_000;
 const GOING_AWAY = 1001;
 
@@ -219,7 +295,6 @@ function createWebSockets(clock: Clock): WebSockets {
         socket.data.events = socket.data.opened(openSocket(socket));
       },
       message(socket, message) {
-        socket.data.hasAnswered = true;
         socket.data.events?.message(String(message));
       },
       pong(socket) {

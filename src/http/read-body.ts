@@ -1,3 +1,5 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamBody } from '../ports/model-upstream.ts';
 
@@ -5,6 +7,7 @@ type ReadBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
   | { outcome: 'too-large' }
   | { outcome: 'too-slow' }
+  | { outcome: 'unknown-encoding' }
   | { outcome: 'broken' };
 
 export interface BodyBounds {
@@ -13,11 +16,43 @@ export interface BodyBounds {
   readonly clock: Clock;
 }
 
+/** What a request body may be compressed with. zstd is not among them: the runtime takes a truncated one for whole. */
+const INFLATERS = new Map([
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+]);
+/** RFC 9110 12.5.3: a 415 for the encoding says which ones are accepted. */
+export const ACCEPTED_ENCODINGS = { 'accept-encoding': 'gzip, deflate, br' } as const;
+export const UNKNOWN_ENCODING =
+  'The Content-Encoding of the body is not supported. Send it uncompressed, or with one of gzip, deflate and br.';
+
 /**
- * The whole body, counted by us: past the runtime's own limit it answers with an empty body, so ours lies
- * below.
+ * The whole body, counted by us: the runtime's own limit would answer with an empty body. A compressed one is inflated
+ * on a thread of the runtime, and is bounded before and after it.
  */
 export async function readBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
+  const encoding = request.headers.get('content-encoding');
+  if (encoding === null) return await readPlainBody(request, bounds);
+  const name = encoding.trim().toLowerCase();
+  if (name === '' || name === 'identity') return await readPlainBody(request, bounds);
+  const inflater = INFLATERS.get(name);
+  if (inflater === undefined) return { outcome: 'unknown-encoding' };
+  const read = await readPlainBody(request, bounds);
+  if (read.outcome !== 'read') return read;
+  try {
+    const inflated = await inflater(read.bytes, { maxOutputLength: bounds.maxBytes });
+    return { outcome: 'read', bytes: new Uint8Array(inflated) };
+  } catch (error) {
+    const isTooLarge = error instanceof RangeError || (error as { code?: string }).code === TOO_LARGE_CODE;
+    return { outcome: isTooLarge ? 'too-large' : 'broken' };
+  }
+}
+
+const TOO_LARGE_CODE = 'ERR_BUFFER_TOO_LARGE';
+
+async function readPlainBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
   const declared = request.headers.get('content-length');
   if (Number(declared ?? 0) > bounds.maxBytes) return { outcome: 'too-large' };
   const late = Promise.withResolvers<ReadBody>();

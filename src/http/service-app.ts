@@ -4,6 +4,7 @@ import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
 import type { Connection } from './listen.ts';
+import { createRequestIds, REQUEST_ID_HEADER } from './request-id.ts';
 
 export interface ServiceVariables {
   Variables: { requestId: string };
@@ -23,8 +24,6 @@ export interface ServiceAppParts {
   readonly answerTimeoutMs: number | null;
 }
 
-export const REQUEST_ID_HEADER = 'x-request-id';
-
 /**
  * What a browser is told about an answer that says nothing itself: it is no page, is not shown inside one, and is what
  * its type says. Pages have their own.
@@ -35,16 +34,15 @@ const FOR_BROWSERS = [
   ['referrer-policy', 'no-referrer'],
 ] as const;
 
-/** What a client may send: short, and harmless in a header, a log line and a file name. */
-const ACCEPTABLE_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const ID_BYTES = 12;
-const IDS_DRAWN_AT_ONCE = 256;
-
 /**
  * What every surface begins with: a request id on every answer, a bound on bodies, a last resort for what nobody
- * caught, which tells the log everything and the client nothing, and 404 in the envelope.
+ * caught, which tells the log everything and the client nothing, and 404 in the envelope. `addGuards` adds what refuses
+ * strangers: they learn of no other bound.
  */
-export function createServiceApp(parts: ServiceAppParts): ServiceApp {
+export function createServiceApp(
+  parts: ServiceAppParts,
+  addGuards: (app: ServiceApp) => void = () => {},
+): ServiceApp {
   const { clock, log, secrets, maxBodyBytes, answerTimeoutMs } = parts;
   const app: ServiceApp = new Hono<ServiceVariables>();
   const requestIdOf = createRequestIds(secrets);
@@ -58,6 +56,7 @@ export function createServiceApp(parts: ServiceAppParts): ServiceApp {
     headers.set(REQUEST_ID_HEADER, requestId);
     for (const [name, value] of FOR_BROWSERS) if (!headers.has(name)) headers.set(name, value);
   });
+  addGuards(app);
   app.use(async (context, next) => {
     if (Number(context.req.raw.headers.get('content-length') ?? 0) > maxBodyBytes)
       return tooLarge(maxBodyBytes);
@@ -82,25 +81,6 @@ export function createServiceApp(parts: ServiceAppParts): ServiceApp {
     return envelopeResponse(500, errorEnvelope('api_error', message));
   });
   return app;
-}
-
-/** The client's own id where it is acceptable, else a new one. */
-export function createRequestIds(secrets: Secrets): (request: Request) => string {
-  // One draw of randomness serves many requests: the call costs more than the bytes.
-  let pool = new Uint8Array(0);
-  let used = 0;
-  function drawn(): string {
-    if (used + ID_BYTES > pool.length) {
-      pool = secrets.randomBytes(ID_BYTES * IDS_DRAWN_AT_ONCE);
-      used = 0;
-    }
-    used += ID_BYTES;
-    return `req_${pool.subarray(used - ID_BYTES, used).toHex()}`;
-  }
-  return (request) => {
-    const sent = request.headers.get(REQUEST_ID_HEADER);
-    return sent !== null && ACCEPTABLE_ID.test(sent) ? sent : drawn();
-  };
 }
 
 /** The rest of the body is not waited for: the connection ends with this answer. */

@@ -128,6 +128,7 @@ export async function readOwnParameters(request: Request): Promise<FormGroup> {
   try {
     const parsed: unknown = JSON.parse(text);
     const pairs = Object.entries(parsed as Record<string, unknown>);
+    if (pairs.some(([, value]) => typeof value === 'object')) throw new TypeError('a value is no scalar');
     return readForm(new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString());
   } catch {
     throw invalid('The body is not a JSON object.');
@@ -208,6 +209,10 @@ const LARGEST_BODY_BYTES = 1024 * 1024;
 
 /** The body as text, up to a bound that is counted here whatever its header says. */
 async function readText(request: Request): Promise<string> {
+  if ((request.headers.get('content-encoding') ?? 'identity') !== 'identity') {
+    const message = 'Compressed request bodies are not supported. Send the body uncompressed.';
+    throw refusal(415, { type: 'invalid_request_error', message });
+  }
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body ?? []) {

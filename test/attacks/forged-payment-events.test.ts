@@ -25,7 +25,11 @@ beforeAll(() => {
   const bounds = { maxBodyBytes: 8 * 1024 * 1024, answerTimeoutMs: 60_000 };
   const app = createServiceApp({ clock, log, secrets: createSystemSecrets(), ...bounds });
   const verifyEvent = createEventVerifier({ secrets: [SECRET], clock });
-  addPaymentWebhook(app, { paymentEvents: payments.events, provider: { verifyEvent }, clock, log });
+  addPaymentWebhook(app, {
+    ...{ paymentEvents: payments.events, provider: { verifyEvent }, clock, log },
+    clientAddress: () => '192.0.2.1',
+    requestLimits: { countBadSignature: async () => ({ outcome: 'admitted' }) },
+  });
   post = async (body, signature) =>
     await app.request('/payments/webhook', {
       method: 'POST',

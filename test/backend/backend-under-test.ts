@@ -79,7 +79,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     ...{ aliasPrefix: 'svc', requireSuperAdminTotp: false, trialCredits: 0 },
     clientAddress: createClientAddress([]),
     consoleOrigin: 'https://console.example',
-    maxBodyBytes: 256 * 1024,
+    ...{ maxBodyBytes: 256 * 1024, requestsPerMinute: 0 },
     answerTimeoutMs: null,
     dependencies: async () => ({}),
     ...changes,

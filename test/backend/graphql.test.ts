@@ -228,8 +228,8 @@ describe('GraphQL over HTTP, on a real socket', () => {
     backend = await openBackend();
     const clock = createSystemClock();
     const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
-    const { log, maxBodyBytes } = backend.parts;
-    listening = listen({ name: 'backend', fetch: backend.app.fetch, ...network, maxBodyBytes, clock, log });
+    const { log, secrets } = backend.parts;
+    listening = listen({ name: 'backend', fetch: backend.app.fetch, ...network, clock, secrets, log });
     url = `${listening.url}/graphql`;
   }, 60_000);
   afterAll(async () => {

@@ -27,10 +27,10 @@ export interface Watch {
 /** The real backend on a real socket, with a clock that the test moves. */
 export async function openLiveLogs(changes: Partial<BackendParts> = {}) {
   const backend = await openBackend(changes);
-  const { clock, log, maxBodyBytes, sharedState } = backend.parts;
+  const { clock, log, secrets, sharedState } = backend.parts;
   const { fetch, sockets } = backend.app;
   const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
-  const listening = listen({ name: 'backend', fetch, sockets, ...network, maxBodyBytes, clock, log });
+  const listening = listen({ name: 'backend', fetch, sockets, ...network, clock, secrets, log });
   const url = `${listening.url.replace('http', 'ws')}/graphql`;
   const live = createLiveLog({ sharedState, clock });
   const watches: Watch[] = [];

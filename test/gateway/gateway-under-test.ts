@@ -26,6 +26,7 @@ import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
 import { setAliasTargets } from '../../src/domain/models/targets.ts';
+import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
 import { createGateway } from '../../src/gateway/server.ts';
 import { createClientAddress } from '../../src/http/client-identity.ts';
@@ -49,6 +50,7 @@ export interface GatewayOptions {
   readonly idleTimeoutMs?: number;
   readonly firstByteTimeoutMs?: number;
   readonly maxBodyBytes?: number;
+  readonly unreadSeconds?: number;
   readonly bodyTimeoutMs?: number;
   readonly embeddedAllowed?: boolean;
   /** Failures in a row that open a provider's breaker; only tests of breakers want that. */
@@ -103,8 +105,10 @@ export async function openGateway(options: GatewayOptions = {}) {
     dependencies: async () => ({}),
     tracer: options.tracer ?? null,
   });
-  const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
-  const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, maxBodyBytes, clock, log });
+  const { unreadSeconds } = options;
+  const code = REFUSALS.unavailable.code;
+  const network = { hostname: '127.0.0.1', port: 0, reusePort: false, unreadSeconds, unavailableCode: code };
+  const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, clock, secrets, log });
   const upstream = startScriptedUpstream();
   const company = { id: secrets.newId(), name: 'Acme', billingMode: options.billingMode ?? 'PREPAID' };
   await addCompany(database, company);

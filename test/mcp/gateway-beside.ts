@@ -84,8 +84,8 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
     mcp: { running, ...options.mcp },
   });
   const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
-  const bounds = { maxBodyBytes: MAX_BODY_BYTES, clock, log };
-  const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, ...bounds });
+  const own = { clock, secrets, log };
+  const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, ...own });
   return {
     url: `${listening.url}/llm/v1`,
     async close(): Promise<void> {

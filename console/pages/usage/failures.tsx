@@ -157,6 +157,7 @@ const REASONS: Readonly<Record<string, string>> = {
   idempotencyConflict: 'The idempotency key was taken',
   tooLarge: 'The request was too large',
   tooSlow: 'The request did not arrive in time',
+  unsupportedEncoding: 'The request was compressed in a way that is not supported',
 };
 
 /** What a person can do about it, where there is something. */

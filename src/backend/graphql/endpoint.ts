@@ -1,16 +1,21 @@
-import { type ExecutionResult, GraphQLError, type GraphQLSchema, parse, type ValidationRule } from 'graphql';
+import { type ExecutionResult, GraphQLError, type GraphQLSchema, Source, type ValidationRule } from 'graphql';
 import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Context } from 'hono';
 import { bearerToken, type ClientAddress } from '../../http/client-identity.ts';
-import { readBody } from '../../http/read-body.ts';
+import { ACCEPTED_ENCODINGS, readBody, UNKNOWN_ENCODING } from '../../http/read-body.ts';
+import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
 import type { ServiceApp, ServiceVariables } from '../../http/service-app.ts';
-import { badInput } from './errors.ts';
-import { QUERY_LIMITS, queryLimitRules } from './query-limits.ts';
+import { answerTooLarge, createAnswerSize, isTooLarge } from './answer-size.ts';
+import { badInput, tooManyRequests } from './errors.ts';
+import { createStandardIntrospection } from './introspection.ts';
+import { checkQuery, parseQuery, QUERY_LIMITS } from './query-limits.ts';
 import { createRequestContext, type GraphqlParts, type RequestContext } from './request-context.ts';
 
 export interface EndpointParts extends GraphqlParts {
   readonly clientAddress: ClientAddress;
   readonly maxBodyBytes: number;
+  /** 32 MB unless a test says otherwise. */
+  readonly maxAnswerBytes?: number;
   /** The one origin whose pages may call from a browser, where the console is not served by this very server. */
   readonly consoleOrigin: string | null;
 }
@@ -41,28 +46,32 @@ export function addGraphql(app: ServiceApp, schema: GraphQLSchema, parts: Endpoi
     }
     return context.body(null, 204);
   });
-  app.get(PATH, (context) => server.answer(context.req.raw, contextOf(context, parts)));
+  app.get(PATH, async (context) => {
+    const own = contextOf(context, parts);
+    return (await refusedByLimit(own)) ?? (await server.answer(context.req.raw, null, own));
+  });
   app.post(PATH, async (context) => {
     const request = context.req.raw;
+    const own = contextOf(context, parts);
+    const limited = await refusedByLimit(own);
+    if (limited !== null) return limited;
     if (!JSON_BODY.test(request.headers.get('content-type') ?? '')) {
       return refused(415, 'Send the query as JSON, with "Content-Type: application/json".');
     }
     const body = await readBody(request, { maxBytes: maxBodyBytes, timeoutMs: BODY_TIMEOUT_MS, clock });
     switch (body.outcome) {
       case 'too-large':
-        return refused(413, `The body is larger than ${maxBodyBytes} bytes.`);
+        return refused(413, `The body is larger than ${maxBodyBytes} bytes.`, { connection: 'close' });
       case 'too-slow':
         return refused(408, `The body did not arrive within ${BODY_TIMEOUT_MS} ms.`);
+      case 'unknown-encoding':
+        return refused(415, UNKNOWN_ENCODING, ACCEPTED_ENCODINGS);
       case 'broken':
-        return refused(400, 'The body broke off.');
+        return refused(400, 'The body is incomplete or broken.');
       case 'read': {
-        const whole = new Request(request.url, {
-          method: 'POST',
-          headers: request.headers,
-          body: body.bytes,
-          signal: request.signal,
-        });
-        return await server.answer(whole, contextOf(context, parts));
+        const json = readJson(body.bytes);
+        if (json.outcome === 'too-deep') return refused(400, TOO_DEEP);
+        return await server.answer(request, json, own);
       }
     }
   });
@@ -71,12 +80,24 @@ export function addGraphql(app: ServiceApp, schema: GraphQLSchema, parts: Endpoi
 
 function contextOf(context: Context<ServiceVariables>, parts: EndpointParts): RequestContext {
   const request = context.req.raw;
-  return createRequestContext(parts, {
+  const own = createRequestContext(parts, {
     requestId: context.get('requestId'),
     clientAddress: parts.clientAddress(request, context.env?.peerAddress ?? ''),
     userAgent: (request.headers.get('user-agent') ?? '').replaceAll(/\p{C}/gu, ''),
     token: bearerToken(request),
   });
+  return { ...own, answerSize: createAnswerSize(parts.maxAnswerBytes) };
+}
+
+/** By the user where somebody is signed in, else by the address; null where it passes. */
+async function refusedByLimit(context: RequestContext): Promise<Response | null> {
+  const { parts, token, clientAddress } = context;
+  const subject = token === null ? null : await parts.accessTokens.verify(token);
+  const counted = await parts.requestLimits.countRequest(clientAddress, subject?.userId ?? null);
+  if (counted.outcome === 'admitted') return null;
+  const { message, extensions } = tooManyRequests(counted.retryAfterMs);
+  const headers = { 'retry-after': String(extensions.retryAfterSeconds) };
+  return Response.json({ errors: [{ message, extensions }] }, { status: 429, headers });
 }
 
 function refused(status: number, message: string, headers: Record<string, string> = {}): Response {
@@ -84,16 +105,16 @@ function refused(status: number, message: string, headers: Record<string, string
   return Response.json({ errors }, { status, headers });
 }
 
-/** A parsed query is kept by its text, so both are bounded: 500 texts of 20,000 characters are 20 MB at most. */
-export const LONGEST_QUERY = 20_000;
+/** Parsed queries are stored by their texts, which are bounded: 500 of 20,000 characters are 20 MB at most. */
 const CACHED_QUERIES = 500;
 
 interface GraphqlServer {
-  /** `request` is a GET or POST whose body is whole and in its bounds. */
-  answer(request: Request, context: RequestContext): Promise<Response>;
+  /** A GET, or a POST with its body. */
+  answer(request: Request, body: ReadJson | null, context: RequestContext): Promise<Response>;
 }
 
 function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
+  const bodies = new WeakMap<Request, ReadJson>();
   const yoga = createYoga<RequestContext>({
     schema,
     graphqlEndpoint: '/graphql',
@@ -111,9 +132,19 @@ function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
     },
     // What an error becomes is decided below, where the request is known.
     maskedErrors: { maskError: asGraphqlError },
-    plugins: [boundedQueries, shownResults],
+    plugins: [readBodies(bodies), standardIntrospection(schema), boundedQueries, shownResults],
   });
-  return { answer: async (request, context) => await yoga.fetch(request, context) };
+  return {
+    async answer(request, body, context) {
+      if (body === null) return await yoga.fetch(request, context);
+      const { url, signal } = request;
+      const headers = new Headers(request.headers);
+      for (const name of ['content-length', 'content-encoding']) headers.delete(name);
+      const withoutBody = new Request(url, { method: 'POST', headers, signal });
+      bodies.set(withoutBody, body);
+      return await yoga.fetch(withoutBody, context);
+    },
+  };
 }
 
 /** Over HTTP nobody would look again whether a watcher still has the right to watch. */
@@ -125,27 +156,67 @@ const noSubscriptions: ValidationRule = (context) => ({
   },
 });
 
+/** The body has been read, within its bounds, before the server gets the request. */
+function readBodies(bodies: WeakMap<Request, ReadJson>): Plugin {
+  return {
+    onRequestParse({ request, setRequestParser }) {
+      const body = bodies.get(request);
+      if (body === undefined) return;
+      setRequestParser(() => {
+        const value = body.outcome === 'read' ? body.value : null;
+        if (typeof value === 'object' && value !== null) return value;
+        const message = 'The body must be JSON: an object with "query".';
+        throw new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+      });
+    },
+  };
+}
+
+function standardIntrospection(schema: GraphQLSchema): Plugin {
+  const introspection = createStandardIntrospection(schema);
+  return {
+    onParams({ params: { query, operationName }, setResult }) {
+      if (typeof query !== 'string') return;
+      if (query.length > QUERY_LIMITS.characters) {
+        throw badInput('query', `it has more than ${QUERY_LIMITS.characters} characters`);
+      }
+      const name = typeof operationName === 'string' ? operationName : null;
+      const answer = introspection.answerTo(query, name);
+      if (answer !== null) setResult({ data: {}, stringify: () => answer } as ExecutionResult);
+    },
+  };
+}
+
 const boundedQueries: Plugin = {
-  onParams({ params }) {
-    if (typeof params.query === 'string' && params.query.length > LONGEST_QUERY) {
-      throw badInput('query', `it has more than ${LONGEST_QUERY} characters`);
-    }
-  },
   onParse({ setParseFn }) {
-    setParseFn((source, options) => parse(source, { ...options, maxTokens: QUERY_LIMITS.tokens }));
+    setParseFn((source) => parseQuery(String(source instanceof Source ? source.body : source)));
   },
-  onValidate({ addValidationRule }) {
-    for (const rule of [...queryLimitRules, noSubscriptions]) addValidationRule(rule);
+  onValidate({ setValidationFn }) {
+    setValidationFn((schema, document) => checkQuery(schema, document, [noSubscriptions]));
   },
 };
 
 const shownResults: Plugin<object, RequestContext> = {
   onExecutionResult({ result, setResult, context }) {
     if (result === undefined || Array.isArray(result)) return;
-    if (!(Symbol.asyncIterator in result)) setResult(showableResult(context, result));
+    if (!(Symbol.asyncIterator in result)) setResult(boundedResult(context, result));
     else setResult(eachShown(context, result as AsyncIterable<ExecutionResult>));
   },
 };
+
+/** What has become too large while it was executed or written is one error, whatever else there was. */
+function boundedResult(context: RequestContext, result: ExecutionResult): ExecutionResult {
+  if ('stringify' in result) return result;
+  const { answerSize: size } = context;
+  const tooLarge = size === undefined ? null : { data: null, errors: [answerTooLarge(size)] };
+  if (size === undefined || tooLarge === null) return showableResult(context, result);
+  if (isTooLarge(size)) return tooLarge;
+  const stringify = (shown: ExecutionResult): string => {
+    const text = JSON.stringify(shown);
+    return Buffer.byteLength(text) > size.maxBytes ? JSON.stringify(tooLarge) : text;
+  };
+  return { ...showableResult(context, result), stringify } as ExecutionResult;
+}
 
 async function* eachShown(
   context: RequestContext,

@@ -10,6 +10,7 @@ export type RefusalCode =
   | 'RATE_LIMITED'
   | 'TOTP_REQUIRED'
   | 'STEP_UP_REQUIRED'
+  | 'ANSWER_TOO_LARGE'
   | 'PAYMENT_PROVIDER_FAILED';
 
 export type RefusalDetails = Readonly<Record<string, string | number>>;
@@ -41,6 +42,13 @@ export function providerFailed(message: string): GraphQLError {
 export function rateLimited(retryAfterMs: number): GraphQLError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
   return refusal('RATE_LIMITED', `Too many attempts. Try again in ${seconds} seconds.`, {
+    retryAfterSeconds: seconds,
+  });
+}
+
+export function tooManyRequests(retryAfterMs: number): GraphQLError {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
+  return refusal('RATE_LIMITED', `Too many requests. Retry in ${seconds} seconds.`, {
     retryAfterSeconds: seconds,
   });
 }

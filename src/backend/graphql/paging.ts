@@ -17,7 +17,7 @@ export interface PageArgs {
 }
 
 export const LONGEST_PAGE = 100;
-const USUAL_PAGE = 20;
+export const USUAL_PAGE = 20;
 const LONGEST_CURSOR = 200;
 
 /** Reads `first` and `after`: 20 rows by default, at most 100. `after` is the cursor of the last row before. */

@@ -1,95 +1,132 @@
 import {
-  type FieldNode,
-  type FragmentDefinitionNode,
+  type ASTNode,
+  type DocumentNode,
   GraphQLError,
+  type GraphQLNamedType,
+  type GraphQLSchema,
   Kind,
+  parse,
   type SelectionNode,
   type SelectionSetNode,
+  specifiedRules,
   type ValidationContext,
   type ValidationRule,
+  validate,
 } from 'graphql';
-import { LONGEST_PAGE } from './paging.ts';
+import { createQueryCost } from './query-cost.ts';
 
-/** The console's largest query is 6 levels deep and costs some 1,500. */
+/** The console's largest query is 6 levels deep and costs some 5,000. */
 export const QUERY_LIMITS = {
+  characters: 20_000,
   tokens: 2_000,
   depth: 10,
   cost: 10_000,
   aliases: 30,
+  repeats: 100,
   directives: 30,
+  literalDepth: 20,
   mutations: 5,
 } as const;
 
-/** Checked with the document, before anything runs; tokens are counted while it is parsed. */
-export const queryLimitRules: readonly ValidationRule[] = [
-  depthLimit(QUERY_LIMITS.depth),
-  costLimit(QUERY_LIMITS.cost),
-  aliasLimit(QUERY_LIMITS.aliases),
-  directiveLimit(QUERY_LIMITS.directives),
-  mutationLimit(QUERY_LIMITS.mutations),
-];
+/** Beyond so many errors nothing is looked at: each of them may cost a search for similar names. */
+const MOST_ERRORS = 10;
 
-/** How deep fields may be nested. */
-function depthLimit(deepest: number): ValidationRule {
-  return (context) => {
-    const depthOf = foldSelections(
-      context,
-      (depths) => Math.max(0, ...depths),
-      (field, inside) => 1 + inside(field.selectionSet),
-    );
-    return {
-      OperationDefinition(operation) {
-        const depth = depthOf(operation.selectionSet);
-        if (depth <= deepest) return;
-        const message = `The query is ${depth} levels deep, more than ${deepest}: ask for less at once.`;
-        context.reportError(new GraphQLError(message, { nodes: operation }));
-      },
-    };
-  };
+/** Throws GraphQLError for what is no query, and for one with more tokens than the limit. */
+export function parseQuery(query: string): DocumentNode {
+  return parse(query, { maxTokens: QUERY_LIMITS.tokens });
 }
 
 /**
- * What a query may cost: one for each field, and what is inside a page as often as the page has rows. `first` given
- * by a variable counts as the longest page, because a query is judged before its variables are known.
+ * Everything that is checked before a query runs. The limits first, in one pass each: the language's own rules compare
+ * fields pair by pair, and on what is beyond the limits they would take seconds.
  */
-function costLimit(most: number): ValidationRule {
+export function checkQuery(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  more: readonly ValidationRule[] = [],
+): readonly GraphQLError[] {
+  const beyond = validate(schema, document, limitRules, { maxErrors: 1 });
+  // With its last error comes one that says that there may be more.
+  if (beyond.length > 0) return beyond.slice(0, 1);
+  return validate(schema, document, [...specifiedRules, ...more], { maxErrors: MOST_ERRORS });
+}
+
+const limitRules: readonly ValidationRule[] = [
+  operationLimit(aliasesOf, QUERY_LIMITS.aliases, (count, most) => {
+    return `The query has ${count} aliases, more than ${most}: split it.`;
+  }),
+  operationLimit(depthOf, QUERY_LIMITS.depth, (depth, most) => {
+    return `The query is ${depth} levels deep, more than ${most}: request less at once.`;
+  }),
+  mutationLimit(QUERY_LIMITS.mutations),
+  costLimit(QUERY_LIMITS.cost),
+  directiveLimit(QUERY_LIMITS.directives),
+  literalLimit(QUERY_LIMITS.literalDepth),
+  repeatLimit(QUERY_LIMITS.repeats),
+];
+
+type Fold = (context: ValidationContext) => (selected: SelectionSetNode) => number;
+
+function operationLimit(
+  fold: Fold,
+  most: number,
+  messageOf: (found: number, most: number) => string,
+): ValidationRule {
   return (context) => {
-    const costOf = foldSelections(
-      context,
-      (costs) => costs.reduce((sum, cost) => sum + cost, 0),
-      (field, inside) => 1 + rowsOf(field) * inside(field.selectionSet),
-    );
+    const measure = fold(context);
     return {
       OperationDefinition(operation) {
-        const cost = costOf(operation.selectionSet);
-        if (cost <= most) return;
-        const message = `The query costs ${cost}, more than ${most}: ask for fewer fields or shorter pages.`;
-        context.reportError(new GraphQLError(message, { nodes: operation }));
+        const value = measure(operation.selectionSet);
+        if (value > most) context.reportError(new GraphQLError(messageOf(value, most), { nodes: operation }));
+        return false;
       },
+      FragmentDefinition: () => false,
     };
   };
 }
 
-function rowsOf(field: FieldNode): number {
-  const first = field.arguments?.find(({ name }) => name.value === 'first')?.value;
-  if (first === undefined) return 1;
-  const rows = first.kind === Kind.INT ? Number(first.value) : LONGEST_PAGE;
-  return Math.min(Math.max(rows, 1), LONGEST_PAGE);
+/** How deep fields are nested. */
+function depthOf(context: ValidationContext): (selected: SelectionSetNode) => number {
+  return foldSelections(context, Math.max, (inside) => 1 + inside);
 }
 
-/** How many aliases a document may have: with them one request would try a thousand passwords. */
-function aliasLimit(most: number): ValidationRule {
+/** With aliases one request would try a thousand passwords, and a spread multiplies those of its fragment. */
+function aliasesOf(context: ValidationContext): (selected: SelectionSetNode) => number {
+  return foldSelections(context, sum, (inside, isAlias) => inside + (isAlias ? 1 : 0));
+}
+
+/** A request makes few changes: a list of log-ins, or half a list of purchases done, would serve no one. */
+function mutationLimit(most: number): ValidationRule {
   return (context) => {
-    let count = 0;
+    const countOf = foldSelections(context, sum, () => 1);
     return {
-      Field(field) {
-        if (field.alias === undefined) return;
-        count += 1;
-        if (count === most + 1) {
-          const message = `The query has more than ${most} aliases: split it.`;
-          context.reportError(new GraphQLError(message, { nodes: field }));
+      OperationDefinition(operation) {
+        if (operation.operation === 'mutation' && countOf(operation.selectionSet) > most) {
+          const message = `A request has at most ${most} mutations: send the others after it.`;
+          context.reportError(new GraphQLError(message, { nodes: operation }));
         }
+        return false;
       },
+      FragmentDefinition: () => false,
+    };
+  };
+}
+
+function costLimit(most: number): ValidationRule {
+  return (context) => {
+    const schema = context.getSchema();
+    const costOf = createQueryCost(schema, (name) => context.getFragment(name));
+    return {
+      OperationDefinition(operation) {
+        const root: GraphQLNamedType | null | undefined = schema.getRootType(operation.operation);
+        const cost = root == null ? 0 : costOf(operation.selectionSet, root);
+        if (cost > most) {
+          const message = `The query costs ${cost}, more than ${most}: request fewer fields or shorter pages.`;
+          context.reportError(new GraphQLError(message, { nodes: operation }));
+        }
+        return false;
+      },
+      FragmentDefinition: () => false,
     };
   };
 }
@@ -100,65 +137,113 @@ function directiveLimit(most: number): ValidationRule {
     return {
       Directive(directive) {
         count += 1;
-        if (count === most + 1) {
-          const message = `The query has more than ${most} directives: split it.`;
-          context.reportError(new GraphQLError(message, { nodes: directive }));
-        }
+        if (count !== most + 1) return;
+        const message = `The query has more than ${most} directives: split it.`;
+        context.reportError(new GraphQLError(message, { nodes: directive }));
       },
     };
   };
 }
 
-/** One change a request: a list of log-ins, or half a list of purchases done, would serve nobody. */
-function mutationLimit(most: number): ValidationRule {
-  return (context) => ({
-    OperationDefinition(operation) {
-      if (operation.operation !== 'mutation' || operation.selectionSet.selections.length <= most) return;
-      const message = `A request has at most ${most} mutations: send the others after it.`;
-      context.reportError(new GraphQLError(message, { nodes: operation }));
-    },
-  });
-}
-
-/** Introspection is free of limits on depth and cost: it reads only the schema, and tools nest it deeply. */
-function isIntrospection(field: FieldNode): boolean {
-  return field.name.value.startsWith('__');
+/** Lists and objects inside each other. What is larger comes in variables. */
+function literalLimit(most: number): ValidationRule {
+  return (context) => {
+    let depth = 0;
+    const limited = {
+      enter(node: ASTNode) {
+        depth += 1;
+        if (depth !== most + 1) return;
+        const message = `A value is nested deeper than ${most} levels: send it as a variable.`;
+        context.reportError(new GraphQLError(message, { nodes: node }));
+      },
+      leave() {
+        depth -= 1;
+      },
+    };
+    return { ListValue: limited, ObjectValue: limited };
+  };
 }
 
 /**
- * Sums or maximises over a selection, each fragment worked out once however often it is spread: otherwise a few
+ * How often a field is selected again where it is selected already, fragments included. The language allows it, and
+ * checks that each pair of them can be merged: 300 times the same field take 90 ms.
+ */
+function repeatLimit(most: number): ValidationRule {
+  return (context) => {
+    let repeats = 0;
+    return {
+      SelectionSet(selected) {
+        if (repeats > most) return;
+        const names = new Set<string>();
+        let fields = 0;
+        for (const field of fieldsOf(context, selected, new Set())) {
+          names.add(field);
+          fields += 1;
+          if (repeats + fields - names.size > most) break;
+        }
+        repeats += fields - names.size;
+        if (repeats <= most) return;
+        const message = `The query selects fields again more than ${most} times: select each once.`;
+        context.reportError(new GraphQLError(message, { nodes: selected }));
+      },
+    };
+  };
+}
+
+/** The names under which a selection answers, each as often as it is selected; each fragment is looked into once. */
+function* fieldsOf(
+  context: ValidationContext,
+  selected: SelectionSetNode,
+  seen: Set<string>,
+): Generator<string> {
+  for (const selection of selected.selections) {
+    if (selection.kind === Kind.FIELD) yield selection.alias?.value ?? selection.name.value;
+    else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      yield* fieldsOf(context, selection.selectionSet, seen);
+    } else if (!seen.has(selection.name.value)) {
+      seen.add(selection.name.value);
+      const fragment = context.getFragment(selection.name.value);
+      if (fragment != null) yield* fieldsOf(context, fragment.selectionSet, seen);
+    }
+  }
+}
+
+function sum(...values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/**
+ * Joins the values of a selection's fields, each fragment worked out once however often it is spread: otherwise a few
  * fragments that spread each other twice would cost 2^n steps. A cycle counts as nothing, being refused elsewhere.
  */
 function foldSelections(
   context: ValidationContext,
-  join: (values: readonly number[]) => number,
-  ofField: (field: FieldNode, inside: (selected: SelectionSetNode | undefined) => number) => number,
+  join: (...values: readonly number[]) => number,
+  ofField: (inside: number, isAlias: boolean) => number,
 ): (selected: SelectionSetNode) => number {
-  const known = new Map<FragmentDefinitionNode, number>();
+  const known = new Map<string, number>();
 
   function inside(selected: SelectionSetNode | undefined): number {
-    if (selected === undefined) return 0;
-    return join(selected.selections.map(ofSelection));
+    return selected === undefined ? 0 : join(0, ...selected.selections.map(ofSelection));
   }
 
   function ofSelection(selection: SelectionNode): number {
     switch (selection.kind) {
       case Kind.FIELD:
-        return isIntrospection(selection) ? 0 : ofField(selection, inside);
+        return ofField(inside(selection.selectionSet), selection.alias !== undefined);
       case Kind.INLINE_FRAGMENT:
         return inside(selection.selectionSet);
       case Kind.FRAGMENT_SPREAD:
-        return ofFragment(context.getFragment(selection.name.value));
+        return ofFragment(selection.name.value);
     }
   }
 
-  function ofFragment(fragment: FragmentDefinitionNode | null | undefined): number {
-    if (fragment === null || fragment === undefined) return 0;
-    const before = known.get(fragment);
+  function ofFragment(name: string): number {
+    const before = known.get(name);
     if (before !== undefined) return before;
-    known.set(fragment, 0);
-    const value = inside(fragment.selectionSet);
-    known.set(fragment, value);
+    known.set(name, 0);
+    const value = inside(context.getFragment(name)?.selectionSet);
+    known.set(name, value);
     return value;
   }
 

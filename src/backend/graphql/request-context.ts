@@ -17,6 +17,8 @@ import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
+import type { RequestLimits } from '../request-limits.ts';
+import type { AnswerSize } from './answer-size.ts';
 
 /** What the operations need: ports, and the domain's parts. */
 export interface GraphqlParts {
@@ -27,6 +29,7 @@ export interface GraphqlParts {
   readonly sharedState: SharedState;
   readonly accessTokens: AccessTokens;
   readonly attempts: Attempts;
+  readonly requestLimits: RequestLimits;
   readonly mailOutbox: MailOutbox;
   /** Left out where a mail server takes the mails. */
   readonly capturedMail?: CapturedMail;
@@ -69,6 +72,8 @@ export interface RequestOrigin {
 }
 
 export interface RequestContext extends RequestOrigin {
+  /** What the answer has so far; left out where it is not counted. */
+  readonly answerSize?: AnswerSize;
   readonly parts: GraphqlParts;
   readonly log: Log;
   /** Who asks, by a valid token and a row that is still there; null for everybody else. Looked up once. */

@@ -2,6 +2,7 @@ import SchemaBuilder from '@pothos/core';
 import DataloaderPlugin from '@pothos/plugin-dataloader';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import { GraphQLError } from 'graphql';
+import { isValueTooDeep, TOO_DEEP } from '../../http/read-json.ts';
 import { type Access, accessOf, lackingRight } from './access.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -67,7 +68,7 @@ export const scalars: Declaration = (builder) => {
   builder.scalarType('JSON', {
     description: 'Any JSON value.',
     serialize: (value) => value,
-    parseValue: (value) => value,
+    parseValue: readJsonValue,
   });
   builder.objectType('PageInfo', {
     description: 'Where a page of a list ends: its endCursor is the next page’s `after`.',
@@ -77,6 +78,11 @@ export const scalars: Declaration = (builder) => {
     }),
   });
 };
+
+function readJsonValue(value: unknown): unknown {
+  if (!isValueTooDeep(value)) return value;
+  throw new GraphQLError(TOO_DEEP, { extensions: { code: 'BAD_USER_INPUT' } });
+}
 
 function readMoment(value: unknown): Date {
   const moment = typeof value === 'string' && ISO_DATE.test(value) ? new Date(value) : null;

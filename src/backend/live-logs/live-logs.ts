@@ -6,9 +6,11 @@ import {
   makeServer,
   type SubscribePayload,
 } from 'graphql-ws';
+import { addressBlock } from '../../domain/limits/address-block.ts';
 import { bearerToken, type ClientAddress } from '../../http/client-identity.ts';
 import type { OpenSocket, SocketEvents, SocketService } from '../../http/listen.ts';
-import { refusal } from '../graphql/errors.ts';
+import { isNestedTooDeep } from '../../http/read-json.ts';
+import { refusal, tooManyRequests } from '../graphql/errors.ts';
 import { createRequestContext, type GraphqlParts } from '../graphql/request-context.ts';
 import { createGuest, createRights, type Guest, type GuestOrigin, type GuestRoom } from './connections.ts';
 import { beginOperation, createSelections, messagesOf } from './subscriptions.ts';
@@ -17,19 +19,24 @@ export interface LiveLogsParts extends GraphqlParts {
   readonly clientAddress: ClientAddress;
   readonly consoleOrigin: string | null;
   readonly maxSockets?: number;
+  readonly maxSocketsOfAddress?: number;
 }
 
 const PATH = '/graphql';
 const MOST_SOCKETS = 2_000;
+/** Of those, from one address: the others are left for everybody else. */
+const MOST_OF_ADDRESS = 1_000;
 /** Of those, who has not shown a token that is worth something; in all, and from one address. */
 const MOST_UNKNOWN = 400;
 const MOST_UNKNOWN_OF_ADDRESS = 100;
 const MOST_SUBSCRIPTIONS = 10;
 const TRY_AGAIN = { 'retry-after': '5' };
+const encoder = new TextEncoder();
 
 /** P-13: GraphQL subscriptions over WebSocket, by the protocol graphql-transport-ws. */
 export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): SocketService {
   const { clock, log, secrets, consoleOrigin, maxSockets = MOST_SOCKETS } = parts;
+  const { maxSocketsOfAddress = MOST_OF_ADDRESS } = parts;
   const room: GuestRoom = { clock, rights: createRights(parts), guests: new Set(), unknown: new Set() };
   const selections = createSelections();
   const deliveries = new WeakMap<ExecutionArgs, AsyncIterable<never>>();
@@ -51,6 +58,13 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
     if (running > MOST_SUBSCRIPTIONS) {
       const message = `A socket has at most ${MOST_SUBSCRIPTIONS} subscriptions: complete one first.`;
       return [refusal('RATE_LIMITED', message)];
+    }
+    const { token, clientAddress } = guest.origin;
+    const subject = token === null ? null : await parts.accessTokens.verify(token);
+    const counted = await parts.requestLimits.countRequest(clientAddress, subject?.userId ?? null);
+    if (counted.outcome === 'refused') {
+      guest.refused();
+      return [tooManyRequests(counted.retryAfterMs)];
     }
     const context = createRequestContext(parts, { ...guest.origin, requestId: `req_${secrets.newId()}` });
     const begun = await beginOperation(schema, payload, context);
@@ -120,7 +134,10 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
       socket.close(CloseCode.InternalServerError, 'Internal server error');
     };
     return {
-      message: (text) => void receive(text).catch(failed),
+      message(text) {
+        if (!isNestedTooDeep(encoder.encode(text))) void receive(text).catch(failed);
+        else socket.close(CloseCode.BadRequest, 'Nested too deep');
+      },
       closed(code, reason) {
         guest.gone();
         void Promise.resolve(closed(code, reason)).catch(failed);
@@ -130,9 +147,11 @@ export function createLiveLogs(schema: GraphQLSchema, parts: LiveLogsParts): Soc
 
   function isFull(clientAddress: string): boolean {
     if (room.guests.size >= maxSockets || room.unknown.size >= MOST_UNKNOWN) return true;
-    let count = 0;
-    for (const { origin } of room.unknown) if (origin.clientAddress === clientAddress) count += 1;
-    return count >= MOST_UNKNOWN_OF_ADDRESS;
+    const own = addressBlock(clientAddress);
+    const isOwn = ({ origin }: Guest) => addressBlock(origin.clientAddress) === own;
+    const ofAddress = [...room.guests].filter(isOwn);
+    if (ofAddress.length >= maxSocketsOfAddress) return true;
+    return ofAddress.filter((guest) => room.unknown.has(guest)).length >= MOST_UNKNOWN_OF_ADDRESS;
   }
 
   return {

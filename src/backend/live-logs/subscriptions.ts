@@ -1,28 +1,24 @@
 import {
   createSourceEventStream,
+  type DocumentNode,
   type ExecutionArgs,
   type ExecutionResult,
   execute,
   GraphQLError,
   type GraphQLSchema,
   getOperationAST,
-  parse,
-  specifiedRules,
-  validate,
 } from 'graphql';
 import type { SubscribePayload } from 'graphql-ws';
 import type { LogEntry } from '../../ports/log.ts';
-import { LONGEST_QUERY, showableResult } from '../graphql/endpoint.ts';
+import { showableResult } from '../graphql/endpoint.ts';
 import { badInput } from '../graphql/errors.ts';
 import type { WatchedLog } from '../graphql/operations/logs.ts';
-import { QUERY_LIMITS, queryLimitRules } from '../graphql/query-limits.ts';
+import { checkQuery, parseQuery, QUERY_LIMITS } from '../graphql/query-limits.ts';
 import type { RequestContext } from '../graphql/request-context.ts';
 
 type BegunOperation =
   | { readonly outcome: 'begun'; readonly args: ExecutionArgs; readonly watched: WatchedLog }
   | { readonly outcome: 'refused'; readonly errors: readonly GraphQLError[] };
-
-const RULES = [...specifiedRules, ...queryLimitRules];
 
 /**
  * Reads what a client subscribes to, under the same limits as a query over HTTP, and begins it: access is checked here,
@@ -49,17 +45,17 @@ type ReadOperation =
 
 function readOperation(schema: GraphQLSchema, payload: SubscribePayload): ReadOperation {
   const { query, variables, operationName } = payload;
-  if (query.length > LONGEST_QUERY) {
-    return refused(badInput('query', `it has more than ${LONGEST_QUERY} characters`));
+  if (query.length > QUERY_LIMITS.characters) {
+    return refused(badInput('query', `it has more than ${QUERY_LIMITS.characters} characters`));
   }
-  let document: ReturnType<typeof parse>;
+  let document: DocumentNode;
   try {
-    document = parse(query, { maxTokens: QUERY_LIMITS.tokens });
+    document = parseQuery(query);
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
     return refused(withCode(error, 'GRAPHQL_PARSE_FAILED'));
   }
-  const errors = validate(schema, document, RULES);
+  const errors = checkQuery(schema, document);
   if (errors.length > 0)
     return refused(...errors.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')));
   const operation = getOperationAST(document, operationName);

@@ -9,7 +9,7 @@ type CheckedProfile =
   | { readonly outcome: 'invalid'; readonly message: string };
 
 const LONGEST_LINE = 300;
-const LONGEST_PROFILE = 200_000;
+export const LONGEST_PROFILE = 200_000;
 const MOST_ENTRIES = 500;
 
 const text = z.string().max(100_000).nullish();

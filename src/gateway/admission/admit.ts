@@ -287,8 +287,10 @@ async function readCallBody(request: Request, bodyBounds: BodyBounds): Promise<R
       });
     case 'too-slow':
       return refuseBody({ name: 'tooSlow' });
+    case 'unknown-encoding':
+      return refuseBody({ name: 'unsupportedEncoding' });
     case 'broken':
-      return refuseBody({ name: 'invalidRequest', message: 'The body broke off.' });
+      return refuseBody({ name: 'invalidRequest', message: 'The body is incomplete or broken.' });
     case 'read': {
       const read = readModelBody(body.bytes);
       if (read.outcome === 'read') return { outcome: 'read', bytes: body.bytes, fields: read.fields };

@@ -1,5 +1,6 @@
 import { type CallSize, sizeOfText } from '../../domain/model-calls/paid-call.ts';
 import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import { readJson as readBodyJson, TOO_DEEP } from '../../http/read-json.ts';
 import { DOCUMENT_LIMITS } from '../../ports/document-reader.ts';
 import type { Refusal } from './refusals.ts';
 
@@ -41,8 +42,10 @@ export async function readParseBody(request: Request, bounds: BodyBounds): Promi
       return tooLarge(`The body is larger than ${bounds.maxBytes} bytes.`);
     case 'too-slow':
       return { outcome: 'refused', refusal: { name: 'tooSlow' } };
+    case 'unknown-encoding':
+      return { outcome: 'refused', refusal: { name: 'unsupportedEncoding' } };
     case 'broken':
-      return invalid('The body broke off.');
+      return invalid('The body is incomplete or broken.');
     case 'read': {
       const { bytes } = body;
       return isForm ? await readForm(bytes, contentType) : readJson(bytes);
@@ -51,7 +54,9 @@ export async function readParseBody(request: Request, bounds: BodyBounds): Promi
 }
 
 function readJson(bytes: Uint8Array<ArrayBuffer>): ReadParseBody {
-  const given = parsed(bytes);
+  const json = readBodyJson(bytes);
+  if (json.outcome === 'too-deep') return invalid(TOO_DEEP);
+  const given = json.outcome === 'read' ? json.value : undefined;
   if (!isObject(given)) return invalid('The body must be a JSON object with "text" or "file".');
   const { text, file, model } = given;
   if (model != null && typeof model !== 'string') return invalid('model must be a string.', 'model');
@@ -130,14 +135,6 @@ function invalid(message: string, param: string | null = null): ReadParseBody {
 
 function tooLarge(message: string, param: string | null = null): ReadParseBody {
   return { outcome: 'refused', refusal: { name: 'tooLarge', message, param } };
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
 }
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {

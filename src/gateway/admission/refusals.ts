@@ -1,4 +1,5 @@
 import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
+import { ACCEPTED_ENCODINGS, UNKNOWN_ENCODING } from '../../http/read-body.ts';
 
 interface RefusalRow {
   readonly status: number;
@@ -84,6 +85,12 @@ export const REFUSALS = {
     code: null,
     message: 'The body is too large.',
   },
+  unsupportedEncoding: {
+    status: 415,
+    type: 'invalid_request_error',
+    code: null,
+    message: UNKNOWN_ENCODING,
+  },
   tooSlow: {
     status: 408,
     type: 'invalid_request_error',
@@ -115,9 +122,16 @@ export function refusalStatus({ name, status }: Refusal): number {
   return status ?? REFUSALS[name].status;
 }
 
+/** Headers of a refusal, whatever the call: the rest of a body that is too large is not waited for. */
+const OWN_HEADERS: Partial<Record<RefusalName, Readonly<Record<string, string>>>> = {
+  tooLarge: { connection: 'close' },
+  unsupportedEncoding: { ...ACCEPTED_ENCODINGS, connection: 'close' },
+};
+
 export function refusalResponse(refusal: Refusal, headers: Record<string, string>): Response {
   const { retryAfterMs, shouldRetry } = refusal;
-  const told = shouldRetry === false ? { ...headers, 'x-should-retry': 'false' } : headers;
+  const own = { ...headers, ...OWN_HEADERS[refusal.name] };
+  const told = shouldRetry === false ? { ...own, 'x-should-retry': 'false' } : own;
   const more =
     retryAfterMs === undefined
       ? told

@@ -5,6 +5,7 @@ import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallAbort } from '../../domain/model-calls/call-abort.ts';
 import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
+import type { Connection } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
@@ -40,6 +41,8 @@ export interface ModelCallContext {
   readonly startedAtMs: number;
   /** Aborts when the client leaves. */
   readonly clientSignal: AbortSignal;
+  /** Where an answer goes to; left out where it is read in this process. */
+  readonly connection?: Pick<Connection, 'mayBeSilent' | 'mustBeRead'>;
   /** Those of the client's headers that go on to the provider. */
   readonly forwardedHeaders: Readonly<Record<string, string>>;
   /** What every answer to this call carries. */

@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ErrorEnvelope } from '../../http/error-envelope.ts';
+import { readJson } from '../../http/read-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { refusalEnvelope } from '../admission/refusals.ts';
 import { createSseEventCutter, readSseEventData, type SseEvent } from '../streaming/server-sent-events.ts';
@@ -168,8 +169,11 @@ async function readChatStream(
   function take(event: SseEvent): boolean {
     const data = readSseEventData(event);
     if (data.kind === 'done') isDone = true;
-    if (data.kind === 'data')
-      takeChunk(JSON.parse(new TextDecoder().decode(data.bytes.subarray(data.start, data.end))));
+    if (data.kind === 'data') {
+      const json = readJson(data.bytes.subarray(data.start, data.end));
+      if (json.outcome === 'read') takeChunk(json.value as Chunk);
+      else failure = UNAVAILABLE;
+    }
     // An event that says so by its name has its data beside it, which the reader above does not hand out.
     if (data.kind === 'error') failure = UNAVAILABLE;
     return true;

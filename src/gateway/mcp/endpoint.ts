@@ -8,8 +8,10 @@ import type { Scope } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
 import { bearerToken } from '../../http/client-identity.ts';
-import type { Connection } from '../../http/listen.ts';
+import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
+import { type Connection, readInTime } from '../../http/listen.ts';
 import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
@@ -82,7 +84,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
   const { keys, limits, bodyBounds, tools } = parts;
 
   return async (arrived) => {
-    const { request, requestId } = arrived;
+    const { request, requestId, connection } = arrived;
     const address = parts.addressOf(arrived);
     const counted = await limits.countAddress(address);
     if (counted.outcome === 'refused') return tooMany(counted.retryAfterMs);
@@ -111,7 +113,8 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     keys.noteUse(found.key.id);
     const takesStreams = request.headers.get('accept')?.includes('text/event-stream') ?? false;
     const caller = { requestId, scopes: found.scopes, ask, takesStreams };
-    return await parts.serve({ request, body, messages, keyId: found.key.id, caller });
+    const served = await parts.serve({ request, body, messages, keyId: found.key.id, caller });
+    return readInTime(await withEnvelope(served), connection);
   };
 
   /** The route refuses it as it refuses the same call over REST, and writes that down (G-45). */
@@ -142,7 +145,9 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       if (text !== null) headers['content-type'] = 'application/json';
       const request = new Request(OWN_ORIGIN + BASE_PATH + path, { method, headers, body: text, signal });
       const [pathname = path] = path.split('?');
-      return parts.answer({ request, path: BASE_PATH + pathname, requestId, connection });
+      // What it answers is read here; the client reads what the protocol makes of it.
+      const inside = { ...connection, mustBeRead: () => {} };
+      return parts.answer({ request, path: BASE_PATH + pathname, requestId, connection: inside });
     };
   }
 }
@@ -165,13 +170,23 @@ function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): B
   const hosts = localhostAllowedHostnames();
   const origins = localhostAllowedOrigins();
   return (request) => {
-    const wrongHost = checksHost ? hostHeaderValidationResponse(request, hosts) : undefined;
-    if (wrongHost !== undefined) return wrongHost;
+    if (checksHost && hostHeaderValidationResponse(request, hosts) !== undefined) return foreign(WRONG_HOST);
     const origin = request.headers.get('origin');
     if (origin === null || origin === consoleOrigin) return null;
-    return originValidationResponse(request, origins) ?? null;
+    return originValidationResponse(request, origins) === undefined ? null : foreign(WRONG_ORIGIN);
   };
 }
+
+const WRONG_HOST =
+  'This gateway listens on loopback and takes MCP requests for localhost alone. Use that name, or set HOST and a proxy.';
+const WRONG_ORIGIN =
+  'Pages of this origin may not call the tools. The console and pages of this machine may; other clients send no Origin.';
+
+function foreign(message: string): Response {
+  return envelopeResponse(403, errorEnvelope('permission_error', message));
+}
+
+const NOT_JSON: ReadJson = { outcome: 'not-json' };
 
 type ReadMessages =
   | { readonly outcome: 'read'; readonly body: unknown; readonly messages: readonly PeekedMessage[] }
@@ -186,10 +201,13 @@ async function readMessages(request: Request, bounds: BodyBounds): Promise<ReadM
     });
   }
   if (read.outcome === 'too-slow') return refusedMessages({ name: 'tooSlow' });
-  const body = read.outcome === 'read' ? parsed(read.bytes) : undefined;
-  if (body === undefined) {
-    return { outcome: 'refused', response: protocolError(400, -32700, 'Parse error: the body is not JSON.') };
+  if (read.outcome === 'unknown-encoding') return refusedMessages({ name: 'unsupportedEncoding' });
+  const json = read.outcome === 'read' ? readJson(read.bytes) : NOT_JSON;
+  if (json.outcome !== 'read') {
+    const message = json.outcome === 'too-deep' ? TOO_DEEP : 'the body is not JSON.';
+    return { outcome: 'refused', response: protocolError(400, -32700, `Parse error: ${message}`) };
   }
+  const body = json.value;
   if (Array.isArray(body) && body.length > MOST_MESSAGES) {
     const message = `Invalid request: at most ${MOST_MESSAGES} messages at once.`;
     return { outcome: 'refused', response: protocolError(400, -32600, message) };
@@ -201,23 +219,26 @@ function refusedMessages(refusal: Refusal): ReadMessages {
   return { outcome: 'refused', response: refusalResponse(refusal, {}) };
 }
 
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
 function tooMany(retryAfterMs: number): Response {
   return refusalResponse({ name: 'rateLimited', retryAfterMs }, {});
 }
 
-/** G-34: what fails in the protocol itself keeps the protocol's form. */
+/** G-34: what fails in the protocol itself keeps the protocol's form; what HTTP refuses has the envelope. */
 function protocolError(status: number, code: number, message: string, headers = {}): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status, headers });
 }
 
 function methodNotAllowed(): Response {
-  return protocolError(405, -32000, 'Method not allowed: send messages by POST.', { allow: 'POST' });
+  const message = 'Method not allowed: send messages by POST.';
+  return envelopeResponse(405, errorEnvelope('invalid_request_error', message), { allow: 'POST' });
+}
+
+/** Of Accept and Content-Type, which the protocol's own server checks. */
+const REFUSED_BY_HTTP: readonly number[] = [406, 415];
+
+async function withEnvelope(response: Response): Promise<Response> {
+  if (!REFUSED_BY_HTTP.includes(response.status)) return response;
+  const body = (await response.json().catch(() => null)) as { error?: { message?: unknown } } | null;
+  const message = typeof body?.error?.message === 'string' ? body.error.message : response.statusText;
+  return envelopeResponse(response.status, errorEnvelope('invalid_request_error', message));
 }

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Scope } from '../../domain/keys/api-key.ts';
 import type { ErrorEnvelope } from '../../http/error-envelope.ts';
+import { readJson } from '../../http/read-json.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Refusal, refusalEnvelope } from '../admission/refusals.ts';
 
@@ -154,7 +155,9 @@ export async function resultOf(
   response: Response,
   show: (body: Body) => CallToolResult = (body) => succeeded(body, JSON.stringify(body)),
 ): Promise<CallToolResult> {
-  const body = (await response.json()) as Body;
+  const json = readJson(await response.bytes());
+  if (json.outcome !== 'read') return failed(refusalEnvelope({ name: 'unavailable' }));
+  const body = json.value as Body;
   if (response.ok) return show(body);
   return failed(body as unknown as ErrorEnvelope, retryAfterMsOf(response));
 }

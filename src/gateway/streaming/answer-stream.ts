@@ -151,12 +151,16 @@ export function answerStream(answering: Answering): Response {
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        // The runtime pulls once the client has taken what came before.
+        context.connection?.mayBeSilent();
         try {
           await passOn(controller);
         } catch (error) {
           upstreamAbort.abort();
           await end(failure('internal', answer.status, target.id, firstByteMs));
           throw error;
+        } finally {
+          context.connection?.mustBeRead();
         }
       },
       cancel: () => void leave(),

@@ -7,6 +7,7 @@ import { commandNamed } from '../../command-line/commands.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { readBody } from '../../http/read-body.ts';
+import { readJson } from '../../http/read-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
@@ -73,12 +74,9 @@ export function openControlSocket(
 
 async function readWords(request: Request, clock: Clock): Promise<readonly string[] | null> {
   const body = await readBody(request, { maxBytes: LARGEST_BODY_BYTES, timeoutMs: BODY_TIMEOUT_MS, clock });
-  if (body.outcome !== 'read') return null;
-  try {
-    return typed.parse(JSON.parse(new TextDecoder().decode(body.bytes))).words;
-  } catch {
-    return null;
-  }
+  const json = body.outcome === 'read' ? readJson(body.bytes) : null;
+  if (json?.outcome !== 'read') return null;
+  return typed.safeParse(json.value).data?.words ?? null;
 }
 
 /** Runs the command in the process that holds the folder; its exit code. */

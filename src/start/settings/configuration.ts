@@ -53,6 +53,8 @@ export interface Configuration {
   readonly aliasPrefix: string;
   /** 0 is no limit. */
   readonly addressRequestsPerMinute: number;
+  /** Of a user, or of an address where nobody is signed in; 0 is no limit. */
+  readonly backendRequestsPerMinute: number;
   /** What a process grants of each limit while it limits by itself. */
   readonly limitShareAlone: number;
   readonly trustedProxies: readonly string[];
@@ -194,6 +196,13 @@ function readText(path: string): string {
   return readFileSync(path, 'utf8');
 }
 
+function requestLimitsIn(values: SettingValues) {
+  return {
+    addressRequestsPerMinute: values.IP_REQUESTS_PER_MINUTE,
+    backendRequestsPerMinute: values.BACKEND_REQUESTS_PER_MINUTE,
+  };
+}
+
 function abandonedStreamsIn(values: SettingValues): Configuration['abandonedStreams'] {
   return {
     mode: values.ABANDONED_STREAMS,
@@ -251,7 +260,7 @@ function assemble(
     paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,
     models,
     aliasPrefix: values.ALIAS_PREFIX,
-    addressRequestsPerMinute: values.IP_REQUESTS_PER_MINUTE,
+    ...requestLimitsIn(values),
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
     trustedProxies: values.TRUSTED_PROXIES,
     upstream: upstreamOf(values, isProduction),

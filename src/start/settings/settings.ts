@@ -191,7 +191,13 @@ export const SETTINGS = {
     0,
     10_000_000,
     600,
-    'Requests a minute of one client address; 0 is no limit.',
+    'Requests a minute of one client address at the gateway; 0 is no limit. An IPv6 address counts as its /64.',
+  ),
+  BACKEND_REQUESTS_PER_MINUTE: whole(
+    0,
+    10_000_000,
+    600,
+    'Requests a minute to GraphQL: of one user who is signed in, and of one client address without a valid token; 0 is no limit.',
   ),
   LIMIT_SHARE_WITHOUT_REDIS: whole(
     0,

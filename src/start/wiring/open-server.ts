@@ -41,18 +41,25 @@ function journalFindings(database: Database, ownJournal: OwnJournal | undefined)
   };
 }
 
+interface ServerChoices {
+  readonly reusePort?: boolean;
+  readonly sockets?: SocketService;
+  readonly unavailableCode?: string;
+}
+
 /** Listens, or says in one sentence why it cannot. */
 export function openServer(
-  { configuration, clock, log }: Parts,
+  { configuration, clock, secrets, log }: Parts,
   name: string,
   setting: string,
   port: number,
   fetch: ListenOptions['fetch'],
-  { reusePort = false, sockets }: { reusePort?: boolean; sockets?: SocketService } = {},
+  { reusePort = false, sockets, unavailableCode }: ServerChoices = {},
 ): Listening {
-  const { host, maxBodyBytes } = configuration;
+  const { host } = configuration;
+  const network = { hostname: host, port, reusePort, unavailableCode };
   try {
-    return listen({ name, fetch, hostname: host, port, reusePort, maxBodyBytes, sockets, clock, log });
+    return listen({ name, fetch, ...network, sockets, clock, secrets, log });
   } catch (error) {
     if ((error as { code?: string }).code === 'EADDRINUSE') {
       throw new StartProblem(`port ${port} is in use: stop what uses it, or set ${setting} to another one`);

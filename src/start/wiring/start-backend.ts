@@ -53,6 +53,7 @@ async function openBackendParts(
     aliasPrefix,
     requireSuperAdminTotp: configuration.requireSuperAdminTotp,
     trialCredits: configuration.trialCredits,
+    requestsPerMinute: configuration.backendRequestsPerMinute,
     ownState: createInProcessState({ clock, log }),
     accessTokens: await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     mailOutbox: mailOutbox(opening, jobQueue),

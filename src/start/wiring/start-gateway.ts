@@ -8,6 +8,7 @@ import { type CallBook, createCallBook } from '../../domain/calls/settlement/set
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
 import { type AbandonedStreams, createAbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
+import { REFUSALS } from '../../gateway/admission/refusals.ts';
 import { gatewayDocument } from '../../gateway/api-docs.ts';
 import { type CallMeters, createCallMeters, withMeters } from '../../gateway/call-telemetry.ts';
 import { createUnpaidEndings } from '../../gateway/forwarding/end-call.ts';
@@ -40,7 +41,10 @@ export async function startGateway(
   const fetch = withGatewayDocs(
     withMetrics(opening, modelParts, app.fetch, () => ownMetrics(parts, modelParts, dependencies)),
   );
-  return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, { reusePort });
+  return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, {
+    reusePort,
+    unavailableCode: REFUSALS.unavailable.code,
+  });
 }
 
 /** What the gateway needs besides the parts of every process. */

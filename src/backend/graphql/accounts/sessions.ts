@@ -18,6 +18,7 @@ import {
 import { countAttempt, signedIn } from '../access.ts';
 import { notFound, refusal } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { type Change, recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -102,6 +103,7 @@ const whoAmI: Declaration = (builder) =>
 const sessions: Declaration = (builder) =>
   builder.queryField('sessions', (t) =>
     t.field({
+      extensions: { maxRows: 100 } satisfies FieldSize,
       type: ['LiveSession'],
       description: 'Where the caller is logged in, the newest first.',
       authScopes: { signedIn: true },

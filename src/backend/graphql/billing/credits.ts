@@ -19,6 +19,7 @@ import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { defineConnection, numberCursor, type Page, pageArgs, pageOf } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
 
@@ -120,6 +121,7 @@ const creditTransactions: Declaration = (builder) =>
 const creditStatement: Declaration = (builder) =>
   builder.queryField('creditStatement', (t) =>
     t.string({
+      extensions: { maxCharacters: 4_000_000 } satisfies FieldSize,
       description:
         'The company’s credit transactions as CSV, with the opening and the closing balance: from `from`, before `to`.',
       authScopes: { companyAdmin: true },

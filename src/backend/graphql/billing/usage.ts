@@ -17,6 +17,7 @@ import {
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
 import { usageDays } from '../input.ts';
+import type { FieldSize } from '../query-cost.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -61,7 +62,11 @@ const usageReportObjects: Declaration = (builder) => {
   builder.objectType('UsageReport', {
     fields: (t) => ({
       totals: t.expose('totals', { type: 'UsageTotals' }),
-      rows: t.field({ type: ['UsageRow'], resolve: ({ rows }) => [...rows] }),
+      rows: t.field({
+        type: ['UsageRow'],
+        extensions: { maxRows: 400 } satisfies FieldSize,
+        resolve: ({ rows }) => [...rows],
+      }),
     }),
   });
 };

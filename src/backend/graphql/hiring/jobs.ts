@@ -5,8 +5,10 @@ import {
   type JobStatus,
   type JobVersion,
   LONGEST_DESCRIPTION,
+  LONGEST_REQUIREMENT,
   listJobs,
   listJobVersions,
+  MOST_REQUIREMENTS,
   searchWords,
 } from '../../../domain/jobs/job.ts';
 import { changeJob, createJob as storeJob } from '../../../domain/jobs/job-changes.ts';
@@ -15,6 +17,7 @@ import { member } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { boundedOrNull, idOf } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration, SchemaInputs } from '../schema-builder.ts';
@@ -49,6 +52,10 @@ interface JobInput {
   minMonthsExperience?: number | null | undefined;
 }
 
+const requirements = {
+  extensions: { maxCharacters: MOST_REQUIREMENTS * LONGEST_REQUIREMENT } satisfies FieldSize,
+};
+
 const jobObjects: Declaration = (builder) => {
   builder.enumType('JobStatus', { values: ['DRAFT', 'ACTIVE', 'CLOSED'] as const });
   builder.enumType('JobParsing', {
@@ -63,13 +70,15 @@ const jobObjects: Declaration = (builder) => {
     fields: (t) => ({
       id: t.exposeID('id'),
       title: t.exposeString('title'),
-      description: t.exposeString('description'),
+      description: t.exposeString('description', {
+        extensions: { maxCharacters: LONGEST_DESCRIPTION } satisfies FieldSize,
+      }),
       status: t.expose('status', { type: 'JobStatus' }),
       location: t.exposeString('location', { nullable: true }),
       remote: t.exposeBoolean('remote'),
       employmentType: t.exposeString('employmentType', { nullable: true }),
-      mustHave: t.stringList({ resolve: ({ mustHave }) => [...mustHave] }),
-      niceToHave: t.stringList({ resolve: ({ niceToHave }) => [...niceToHave] }),
+      mustHave: t.stringList({ ...requirements, resolve: ({ mustHave }) => [...mustHave] }),
+      niceToHave: t.stringList({ ...requirements, resolve: ({ niceToHave }) => [...niceToHave] }),
       minMonthsExperience: t.exposeInt('minMonthsExperience', { nullable: true }),
       parsing: t.expose('parsing', { type: 'JobParsing' }),
       parseProblem: t.exposeString('parseProblem', { nullable: true }),
@@ -80,6 +89,7 @@ const jobObjects: Declaration = (builder) => {
       version: t.exposeInt('version'),
       versions: t.field({
         type: ['JobVersion'],
+        extensions: { maxRows: 100 } satisfies FieldSize,
         description: 'Its last hundred versions, the newest first.',
         async resolve({ id }, _args, context) {
           const { companyId } = await member(context);
@@ -95,7 +105,10 @@ const jobObjects: Declaration = (builder) => {
     fields: (t) => ({
       version: t.exposeInt('version'),
       what: t.exposeString('what'),
-      fields: t.expose('fields', { type: 'JSON' }),
+      fields: t.expose('fields', {
+        type: 'JSON',
+        extensions: { maxCharacters: LONGEST_DESCRIPTION } satisfies FieldSize,
+      }),
       changedBy: t.exposeID('changedBy', { nullable: true, description: 'Null for the document worker.' }),
       changedByEmail: t.exposeString('changedByEmail', { nullable: true }),
       changedAt: t.expose('changedAt', { type: 'DateTime' }),

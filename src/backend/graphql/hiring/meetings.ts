@@ -5,6 +5,7 @@ import { member } from '../access.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { defineConnection, idCursor, type Page, type PageArgs, pageArgs, pageOf } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -29,11 +30,13 @@ const meetingObjects: Declaration = (builder) => {
       jobId: t.exposeID('jobId', { nullable: true }),
       talentId: t.exposeID('talentId', { nullable: true }),
       briefing: t.expose('briefing', {
+        extensions: { maxCharacters: 40_000 } satisfies FieldSize,
         type: 'JSON',
         nullable: true,
         description: 'Of an interview that has begun: score, fits, askAbout. Null without a match.',
       }),
       insight: t.expose('insight', {
+        extensions: { maxCharacters: 40_000 } satisfies FieldSize,
         type: 'JSON',
         nullable: true,
         description: 'What is known of it; `missing` says what is not known and why.',

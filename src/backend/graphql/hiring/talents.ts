@@ -3,6 +3,7 @@ import {
   eraseTalent as eraseStored,
   exportTalent as exportStored,
 } from '../../../domain/talents/personal-data.ts';
+import { LONGEST_PROFILE } from '../../../domain/talents/profile.ts';
 import {
   findTalents,
   listTalents,
@@ -13,10 +14,12 @@ import {
   type TalentVersion,
 } from '../../../domain/talents/talent.ts';
 import { changeTalent, createTalent as storeTalent } from '../../../domain/talents/talent-changes.ts';
+import { DOCUMENT_LIMITS } from '../../../ports/document-reader.ts';
 import { member } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { idOf } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -52,11 +55,13 @@ const talentObjects: Declaration = (builder) => {
       profile: t.expose('profile', {
         type: 'JSON',
         nullable: true,
+        extensions: { maxCharacters: LONGEST_PROFILE } satisfies FieldSize,
         description: 'JSON Resume, with total_months_experience and some more.',
       }),
       evidence: t.expose('evidence', {
         type: 'JSON',
         nullable: true,
+        extensions: { maxCharacters: LONGEST_PROFILE } satisfies FieldSize,
         description: 'Where each value stands in the text: path, start, end, confidence.',
       }),
       document: t.expose('document', {
@@ -77,6 +82,7 @@ const talentObjects: Declaration = (builder) => {
       }),
       text: t.string({
         nullable: true,
+        extensions: { maxCharacters: DOCUMENT_LIMITS.maxCharacters } satisfies FieldSize,
         description: 'What was read out of the CV: the evidence points into it, in UTF-16 code units.',
         async resolve({ id }, _args, context) {
           const { companyId } = await member(context);
@@ -86,6 +92,7 @@ const talentObjects: Declaration = (builder) => {
       version: t.exposeInt('version'),
       versions: t.field({
         type: ['TalentVersion'],
+        extensions: { maxRows: 100 } satisfies FieldSize,
         description: 'The last hundred versions, the newest first.',
         async resolve({ id }, _args, context) {
           const { companyId } = await member(context);
@@ -101,7 +108,11 @@ const talentObjects: Declaration = (builder) => {
     fields: (t) => ({
       version: t.exposeInt('version'),
       what: t.exposeString('what'),
-      profile: t.expose('profile', { type: 'JSON', nullable: true }),
+      profile: t.expose('profile', {
+        type: 'JSON',
+        nullable: true,
+        extensions: { maxCharacters: LONGEST_PROFILE } satisfies FieldSize,
+      }),
       changedBy: t.exposeID('changedBy', { nullable: true, description: 'Null for the CV worker.' }),
       changedByEmail: t.exposeString('changedByEmail', { nullable: true }),
       changedAt: t.expose('changedAt', { type: 'DateTime' }),

@@ -8,6 +8,7 @@ import { member } from '../access.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, boundedOrNull, idOf } from '../input.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -83,6 +84,7 @@ async function loadMembers(ids: string[], context: RequestContext): Promise<(Use
 const apiKeys: Declaration = (builder) =>
   builder.queryField('apiKeys', (t) =>
     t.field({
+      extensions: { maxRows: 400 } satisfies FieldSize,
       type: ['ApiKey'],
       description: 'The company’s keys of every status, the newest first, at most 1,000.',
       authScopes: { companyAdmin: true },

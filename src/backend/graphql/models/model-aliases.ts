@@ -12,6 +12,7 @@ import type { ApproveHost } from '../../../ports/outgoing-addresses.ts';
 import { freshCode } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded, boundedOrNull } from '../input.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -30,6 +31,7 @@ const modelAliasObjects: Declaration = (builder) => {
       alias: t.exposeString('alias'),
       kind: t.exposeString('kind', { description: 'chat, extract or embed.' }),
       targets: t.loadableList({
+        extensions: { maxRows: 10 } satisfies FieldSize,
         type: 'AliasTarget',
         nullable: true,
         description: 'For super admins: who answers for it; empty where the embedded models do.',
@@ -38,6 +40,7 @@ const modelAliasObjects: Declaration = (builder) => {
         resolve: ({ name }) => name,
       }),
       prices: t.loadableList({
+        extensions: { maxRows: 10 } satisfies FieldSize,
         type: 'AliasPrice',
         description: 'The one in force, then those to come.',
         load: loadPrices,

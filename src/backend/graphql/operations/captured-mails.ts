@@ -1,5 +1,6 @@
 import type { CapturedHead } from '../../../ports/mail.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -18,6 +19,7 @@ const capturedMailObjects: Declaration = (builder) => {
       subject: t.exposeString('subject'),
       capturedAt: t.expose('capturedAt', { type: 'DateTime' }),
       text: t.string({
+        extensions: { maxCharacters: 20_000 } satisfies FieldSize,
         nullable: true,
         description: 'Null once it has made room for newer ones.',
         async resolve({ id }, _args, { parts }) {

@@ -5,6 +5,7 @@ import type { LogEntry, LogLevel } from '../../../ports/log.ts';
 import { badInput, refusal } from '../errors.ts';
 import { boundedOrNull, hoursAgo } from '../input.ts';
 import { defineConnection, type Page, pageArgs, wrongCursor } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -102,6 +103,7 @@ const logEntries: Declaration = (builder) =>
 const errorGroups: Declaration = (builder) =>
   builder.queryField('errorGroups', (t) =>
     t.field({
+      extensions: { maxRows: 200 } satisfies FieldSize,
       type: ['ErrorGroup'],
       description:
         'What the processes logged as errors or warnings, grouped by service and message, the last seen first.',

@@ -1,0 +1,159 @@
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  getNamedType,
+  getNullableType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isLeafType,
+  isListType,
+  isObjectType,
+  Kind,
+  SchemaMetaFieldDef,
+  type SelectionSetNode,
+  TypeMetaFieldDef,
+  TypeNameMetaFieldDef,
+} from 'graphql';
+import { LONGEST_PAGE, USUAL_PAGE } from './paging.ts';
+
+/** What a field says of itself, as `extensions` of its declaration. */
+export interface FieldSize {
+  /** The longest that a list without pages becomes. */
+  readonly maxRows?: number;
+  /** The most that a text or a JSON value has, in characters. */
+  readonly maxCharacters?: number;
+}
+
+/** Of lists that say nothing themselves: what operators configure, as plans and queues. */
+const USUAL_ROWS = 25;
+/** Of JSON that says nothing itself. */
+const USUAL_JSON_CHARACTERS = 16_000;
+/** Each is one step of cost: 10,000 of them are more than an answer may have. */
+const CHARACTERS_A_STEP = 4_000;
+/** An operation is at least one statement of SQL. */
+const OPERATION_COST = 20;
+
+/**
+ * What an operation costs before anything runs: one for each field, more where it may hold a long text, and what is
+ * inside a list as often as the list has rows at most. `first` by a variable counts as the longest page, because a query
+ * is judged before its variables are known. Introspection costs the same way, by the size of this schema. Each fragment
+ * is worked out once however often it is spread: otherwise fragments that spread each other twice would take 2^n steps.
+ */
+export function createQueryCost(
+  schema: GraphQLSchema,
+  fragmentOf: (name: string) => FragmentDefinitionNode | null | undefined,
+): (selected: SelectionSetNode, root: GraphQLNamedType) => number {
+  const rowsOfSchema = introspectionRows(schema);
+  const known = new Map<FragmentDefinitionNode, number>();
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+
+  function costOf(selected: SelectionSetNode | undefined, parent: GraphQLNamedType | undefined): number {
+    let sum = 0;
+    for (const selection of selected?.selections ?? []) {
+      if (selection.kind === Kind.FIELD) sum += costOfField(selection, parent);
+      else if (selection.kind === Kind.FRAGMENT_SPREAD) {
+        sum += costOfFragment(fragmentOf(selection.name.value));
+      } else sum += costOf(selection.selectionSet, typeNamed(selection.typeCondition?.name.value) ?? parent);
+    }
+    return sum;
+  }
+
+  function costOfField(field: FieldNode, parent: GraphQLNamedType | undefined): number {
+    const own = roots.includes(parent as never) ? OPERATION_COST : 1;
+    const definition = fieldOf(schema, parent, field.name.value);
+    // Validation refuses what does not exist, and takes its time to say so.
+    if (definition === null || parent === undefined) return own + costOf(field.selectionSet, undefined);
+    const rows = rowsOf(field, parent, definition, rowsOfSchema);
+    const inside = costOf(field.selectionSet, getNamedType(definition.type));
+    return own + stepsOf(definition) + rows * inside;
+  }
+
+  /** A cycle counts as nothing: it is refused by validation. */
+  function costOfFragment(fragment: FragmentDefinitionNode | null | undefined): number {
+    if (fragment === null || fragment === undefined) return 0;
+    const before = known.get(fragment);
+    if (before !== undefined) return before;
+    known.set(fragment, 0);
+    const cost = costOf(fragment.selectionSet, typeNamed(fragment.typeCondition.name.value));
+    known.set(fragment, cost);
+    return cost;
+  }
+
+  function typeNamed(name: string | undefined): GraphQLNamedType | undefined {
+    return name === undefined ? undefined : schema.getType(name);
+  }
+
+  return costOf;
+}
+
+type Field = GraphQLField<unknown, unknown>;
+
+function fieldOf(schema: GraphQLSchema, parent: GraphQLNamedType | undefined, name: string): Field | null {
+  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef;
+  if (parent === schema.getQueryType()) {
+    if (name === SchemaMetaFieldDef.name) return SchemaMetaFieldDef;
+    if (name === TypeMetaFieldDef.name) return TypeMetaFieldDef;
+  }
+  const hasFields = isObjectType(parent) || isInterfaceType(parent);
+  return hasFields ? (parent.getFields()[name] ?? null) : null;
+}
+
+function rowsOf(
+  field: FieldNode,
+  parent: GraphQLNamedType,
+  definition: Field,
+  rowsOfSchema: ReadonlyMap<string, number>,
+): number {
+  if (definition.args.some(({ name }) => name === 'first')) {
+    const first = field.arguments?.find(({ name }) => name.value === 'first')?.value;
+    if (first === undefined || first.kind === Kind.NULL) return USUAL_PAGE;
+    const rows = first.kind === Kind.INT ? Number(first.value) : LONGEST_PAGE;
+    return Math.min(Math.max(rows, 1), LONGEST_PAGE);
+  }
+  if (!isListType(getNullableType(definition.type))) return 1;
+  // The rows of a page are counted at the field that takes `first`.
+  if (parent.name.endsWith('Connection')) return 1;
+  const { maxRows } = definition.extensions as FieldSize;
+  return maxRows ?? rowsOfSchema.get(`${parent.name}.${definition.name}`) ?? USUAL_ROWS;
+}
+
+function stepsOf({ type, extensions }: Field): number {
+  const named = getNamedType(type);
+  if (!isLeafType(named)) return 0;
+  const { maxCharacters } = extensions as FieldSize;
+  const usual = named.name === 'JSON' ? USUAL_JSON_CHARACTERS : 0;
+  return Math.ceil((maxCharacters ?? usual) / CHARACTERS_A_STEP);
+}
+
+const rowsBySchema = new WeakMap<GraphQLSchema, ReadonlyMap<string, number>>();
+
+/** How long the lists of introspection are: of this schema as a whole, or of its longest type. */
+function introspectionRows(schema: GraphQLSchema): ReadonlyMap<string, number> {
+  const known = rowsBySchema.get(schema);
+  if (known !== undefined) return known;
+  const types = Object.values(schema.getTypeMap());
+  const most = (lengthOf: (type: GraphQLNamedType) => number) => Math.max(1, ...types.map(lengthOf));
+  const fieldsOf = (type: GraphQLNamedType) =>
+    isObjectType(type) || isInterfaceType(type) ? Object.values(type.getFields()) : [];
+  const args = most((type) => Math.max(0, ...fieldsOf(type).map((field) => field.args.length)));
+  const rows = new Map([
+    ['__Schema.types', types.length],
+    ['__Schema.directives', schema.getDirectives().length],
+    ['__Type.fields', most((type) => fieldsOf(type).length)],
+    [
+      '__Type.inputFields',
+      most((type) => (isInputObjectType(type) ? Object.keys(type.getFields()).length : 0)),
+    ],
+    ['__Type.enumValues', most((type) => (isEnumType(type) ? type.getValues().length : 0))],
+    ['__Type.interfaces', most((type) => (isObjectType(type) ? type.getInterfaces().length : 0))],
+    ['__Type.possibleTypes', types.length],
+    ['__Field.args', args],
+    ['__Directive.args', args],
+  ]);
+  rowsBySchema.set(schema, rows);
+  return rows;
+}

@@ -1,0 +1,46 @@
+import { addressBlock } from '../domain/limits/address-block.ts';
+import { createStatePlace } from '../domain/limits/claims.ts';
+import {
+  type CountedRequest,
+  type CountRequest,
+  createRequestCount,
+} from '../domain/limits/request-count.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Log } from '../ports/log.ts';
+import type { SharedState } from '../ports/shared-state.ts';
+
+export interface RequestLimitsParts {
+  readonly sharedState: SharedState;
+  /** This process's own counters, for while shared state is unavailable. */
+  readonly ownState: SharedState;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** 0 is off. */
+  readonly requestsPerMinute: number;
+}
+
+/** What the backend counts by the minute. Health, metrics, pages and signed webhooks are counted by nothing. */
+export interface RequestLimits {
+  /** A request of GraphQL: of a user who is signed in, or of an address. */
+  countRequest(clientAddress: string, userId: string | null): Promise<CountedRequest>;
+  /** A payment event whose signature does not hold. */
+  countBadSignature(clientAddress: string): Promise<CountedRequest>;
+}
+
+/** A provider that is set up wrongly sends a few a minute, and needs the answer that says so. */
+const BAD_SIGNATURES_PER_MINUTE = 120;
+
+export function createRequestLimits(parts: RequestLimitsParts): RequestLimits {
+  const { clock, requestsPerMinute } = parts;
+  const place = createStatePlace(parts);
+  const counter = (of: string, most: number): CountRequest =>
+    createRequestCount({ place, clock, of, requestsPerMinute: most });
+  const ofAddress = counter('backend address', requestsPerMinute);
+  const ofUser = counter('backend user', requestsPerMinute);
+  const badSignatures = counter('bad signatures of', BAD_SIGNATURES_PER_MINUTE);
+  return {
+    countRequest: async (clientAddress, userId) =>
+      await (userId === null ? ofAddress(addressBlock(clientAddress)) : ofUser(userId)),
+    countBadSignature: async (clientAddress) => await badSignatures(addressBlock(clientAddress)),
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * JSON from outside, with a bound on its nesting. JavaScriptCore parses any depth, but writing 50,000 nested arrays again
+ * (50 KB) takes 4 seconds and then overflows the stack, so depth is checked on the bytes, before anything is built.
+ */
+
+/** The deepest of the documents that we take is a tool's input schema in an MCP message, with some 15. */
+export const MOST_LEVELS = 64;
+
+export type ReadJson =
+  | { readonly outcome: 'read'; readonly value: unknown }
+  | { readonly outcome: 'too-deep' }
+  | { readonly outcome: 'not-json' };
+
+export const TOO_DEEP = `The JSON is nested deeper than ${MOST_LEVELS} levels.`;
+
+/** Strict UTF-8, as RFC 8259 wants it. */
+export function readJson(bytes: Uint8Array): ReadJson {
+  if (isNestedTooDeep(bytes)) return { outcome: 'too-deep' };
+  try {
+    return { outcome: 'read', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) };
+  } catch {
+    return { outcome: 'not-json' };
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Opening brackets and braces; the closing ones are two further on in ASCII. */
+const [OPENING_BRACKET, OPENING_BRACE] = [0x5b, 0x7b];
+
+/** Whether the bytes open more than so many brackets at once. What is not JSON gets an answer all the same. */
+export function isNestedTooDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at);
+      if (at < 0) return false;
+    } else if (byte === OPENING_BRACKET || byte === OPENING_BRACE) {
+      depth += 1;
+      if (depth > MOST_LEVELS) return true;
+    } else if (byte === OPENING_BRACKET + 2 || byte === OPENING_BRACE + 2) depth -= 1;
+  }
+  return false;
+}
+
+/** The same of a value that has been built. Iterative: a recursive check would overflow on what it looks for. */
+export function isValueTooDeep(value: unknown): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth <= MOST_LEVELS; depth += 1) {
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
+}
+
+/** The place of the closing quote; -1 where there is none. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let end = bytes.indexOf(QUOTE, start + 1);
+  while (end !== -1) {
+    let before = end - 1;
+    while (bytes[before] === BACKSLASH) before -= 1;
+    if ((end - before) % 2 === 1) return end;
+    end = bytes.indexOf(QUOTE, end + 1);
+  }
+  return -1;
+}

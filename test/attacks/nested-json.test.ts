@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'bun:test';
+import { isNestedTooDeep, isValueTooDeep, MOST_LEVELS, readJson } from '../../src/http/read-json.ts';
+import { openAiService, TOKEN } from '../ai-service/ai-service-under-test.ts';
+import { openBackend } from '../backend/backend-under-test.ts';
+import { openLiveLogs } from '../backend/live-logs-under-test.ts';
+import { initOf, openRawSocket } from '../backend/raw-socket.ts';
+import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+/** Writing so many again takes 4 seconds, in which the process does nothing else. */
+const LEVELS = 50_000;
+const deep = `${'['.repeat(LEVELS)}${']'.repeat(LEVELS)}`;
+const MOST_MS = 1_000;
+
+async function inTime<Result>(work: () => Promise<Result>): Promise<Result> {
+  const startedAt = performance.now();
+  const result = await work();
+  expect(performance.now() - startedAt).toBeLessThan(MOST_MS);
+  return result;
+}
+
+describe('50,000 nested arrays', () => {
+  const gateway = useResource(() => openGateway({ embeddedAllowed: true }));
+  const backend = useResource(() => openBackend());
+  const live = useResource(() => openLiveLogs());
+  const aiService = useResource(() => openAiService());
+
+  test('G-9 in an MCP message are a parse error', async () => {
+    const { rawKey } = await gateway.mint();
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"model":"svc/chat-default","messages":${deep}}}}`;
+    const headers = { accept: 'application/json, text/event-stream' };
+    const answer = await inTime(() => post(`${gateway.url}/mcp`, rawKey, body, { headers }));
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({
+      error: { code: -32700, message: expect.stringContaining('nested') },
+    });
+  });
+
+  test('G-7 in a document to parse are a 400', async () => {
+    const { rawKey } = await gateway.mint();
+    const answer = inTime(() => post(`${gateway.url}/parse/cv`, rawKey, `{"text":"x","more":${deep}}`));
+    expect(await refusalOf(answer)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('nested'),
+    });
+  });
+
+  test('G-12 in a model call are passed on as they are', async () => {
+    const { rawKey } = await gateway.mint();
+    const body = `{"model":"svc/chat-default","messages":[],"metadata":${deep}}`;
+    const answer = await inTime(() => post(`${gateway.url}/chat/completions`, rawKey, body));
+    expect(answer.status).toBe(200);
+    await answer.text();
+  });
+
+  test('as a profile, in variables, in a query or in an address, are refused', async () => {
+    const { token } = backend.people.admin;
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const url = 'http://backend.test/graphql';
+    const send = (body: string) => backend.fetch(new Request(url, { method: 'POST', headers, body }));
+    const create = 'mutation($profile: JSON!) { createTalent(input: { profile: $profile }) { id } }';
+    const inVariables = await inTime(() => send(`{"query":"${create}","variables":{"profile":${deep}}}`));
+    expect(inVariables.status).toBe(400);
+    expect(await inVariables.text()).toContain('nested');
+    const literal = `${'['.repeat(500)}${']'.repeat(500)}`;
+    const inQuery = await inTime(() =>
+      send(JSON.stringify({ query: `mutation { createTalent(input: { profile: ${literal} }) { id } }` })),
+    );
+    expect(await inQuery.text()).toContain('nested');
+    const byGet = `query($profile: JSON!) { talents { nodes { id } } }`;
+    const variables = `{"profile":${'['.repeat(3_000)}${']'.repeat(3_000)}}`;
+    const parameters = new URLSearchParams({ query: byGet, variables });
+    const get = await inTime(() => backend.fetch(new Request(`${url}?${parameters}`, { headers })));
+    expect(await get.text()).toContain('errors');
+  });
+
+  test('in a session of the console are refused', async () => {
+    const headers = { 'content-type': 'application/json', origin: 'https://console.example' };
+    const body = `{"email":${'['.repeat(9_000)}${']'.repeat(9_000)}}`;
+    const url = 'http://backend.test/session/login';
+    const answer = await inTime(() => backend.fetch(new Request(url, { method: 'POST', headers, body })));
+    expect(answer.status).toBe(400);
+  });
+
+  test('over a WebSocket close it', async () => {
+    const socket = openRawSocket(live);
+    await socket.send(initOf(live));
+    await socket.has('connection_ack');
+    const nested = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    await socket.send(
+      `{"type":"subscribe","id":"1","payload":{"query":"subscription { logStream { message } }","variables":{"x":${nested}}}}`,
+    );
+    expect((await socket.closed).code).toBe(4400);
+  });
+
+  test('in a signed payment event are refused, and not sent again', async () => {
+    const headers = { 'stripe-signature': 't=1,v1=00' };
+    const body = `{"id":"evt_1","type":"x","data":{"object":${deep}}}`;
+    const url = 'http://backend.test/payments/webhook';
+    const answer = await inTime(() => backend.fetch(new Request(url, { method: 'POST', headers, body })));
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('nested')]);
+  });
+
+  test('in an event of the meeting server are refused', async () => {
+    const event = { event: 'room_created', room: 'a', timestamp: '2026-01-01T00:00:00Z', more: 'here' };
+    const body = JSON.stringify(event).replace('"here"', deep);
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const answer = await inTime(async () =>
+      aiService.app.request('/api/events/room/created', { method: 'POST', headers, body }),
+    );
+    expect(await refusalOf(answer)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('nested'),
+    });
+  });
+
+  test('G-44 in the answer of a provider end the tool call as a failure', async () => {
+    const { rawKey } = await gateway.mint();
+    const usage = '{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}';
+    const chat = `{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hi","more":${deep}},"finish_reason":"stop"}],"usage":${usage}}`;
+    gateway.upstream.answer(() => new Response(chat, { headers: { 'content-type': 'application/json' } }));
+    const call = { name: 'chat', arguments: { model: 'svc/chat-default', prompt: 'Hi' } };
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call };
+    const headers = { accept: 'application/json, text/event-stream' };
+    const answer = await inTime(() => post(`${gateway.url}/mcp`, rawKey, body, { headers }));
+    expect(await answer.json()).toMatchObject({ result: { isError: true } });
+  });
+});
+
+describe('the bound', () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
+
+  test('is counted outside of strings alone, whatever is in them', () => {
+    expect(readJson(bytes(nested(MOST_LEVELS)))).toEqual({
+      outcome: 'read',
+      value: JSON.parse(nested(MOST_LEVELS)),
+    });
+    expect(readJson(bytes(nested(MOST_LEVELS + 2)))).toEqual({ outcome: 'too-deep' });
+    const text = `${'['.repeat(500)}"\\\\\\"${'{'.repeat(500)}`;
+    expect(readJson(bytes(JSON.stringify({ text })))).toEqual({ outcome: 'read', value: { text } });
+    for (const broken of ['', '"', '"\\', '{"a', '[1', '}'.repeat(100), '\xff']) {
+      expect(readJson(new Uint8Array([...broken].map((one) => one.charCodeAt(0)))).outcome).toBe('not-json');
+    }
+    expect(isNestedTooDeep(bytes(`"\\"${'['.repeat(100)}`))).toBe(false);
+  });
+
+  test('holds for values that have been built', () => {
+    expect(isValueTooDeep(JSON.parse(nested(MOST_LEVELS)))).toBe(false);
+    expect(isValueTooDeep(JSON.parse(nested(MOST_LEVELS + 2)))).toBe(true);
+    expect(isValueTooDeep(JSON.parse(deep))).toBe(true);
+    for (const value of [null, 1, 'x', [], {}]) expect(isValueTooDeep(value)).toBe(false);
+  });
+});

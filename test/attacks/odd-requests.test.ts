@@ -1,0 +1,246 @@
+import { describe, expect, test } from 'bun:test';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { listen } from '../../src/http/listen.ts';
+import { openAiService, TOKEN } from '../ai-service/ai-service-under-test.ts';
+import { openBackend } from '../backend/backend-under-test.ts';
+import { exchange } from '../doubles/raw-http.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const MAX_BODY_BYTES = 100_000;
+const gateway = useResource(() => openGateway({ maxBodyBytes: MAX_BODY_BYTES }));
+const backend = useResource(async () => {
+  const opened = await openBackend({ maxBodyBytes: MAX_BODY_BYTES });
+  const parts = { clock: createSystemClock(), secrets: createSystemSecrets(), log: createSilentLog() };
+  const network = { hostname: '127.0.0.1', port: 0, reusePort: false };
+  const listening = listen({ name: 'backend', fetch: opened.app.fetch, ...network, ...parts });
+  return {
+    url: listening.url,
+    async close() {
+      await listening.drain(0);
+      await opened.close();
+    },
+  };
+});
+const aiService = useResource(() => openAiService());
+
+/** Status, headers in lower case and body of a raw answer. */
+function parsed(answer: string) {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  const [first = '', ...headers] = head.split('\r\n');
+  const named = new Map(headers.map((line) => [line.split(':')[0]?.toLowerCase(), line.split(': ')[1]]));
+  return { status: Number(first.split(' ')[1]), headers: named, body };
+}
+
+function envelopeIn(body: string) {
+  const { error } = JSON.parse(body) as { error: { type: string; code: string | null; message: string } };
+  return error;
+}
+
+describe('a Host header that is', () => {
+  const surfaces = [
+    ['gateway', () => gateway.url, '/llm/v1/models'],
+    ['backend', () => backend.url, '/healthz'],
+    ['backend', () => backend.url, '/graphql?query={__typename}'],
+  ] as const;
+  const wrong = [
+    ['empty', 'Host:\r\n'],
+    ['blank', 'Host: \r\n'],
+    ['sent twice', 'Host: a\r\nHost: b\r\n'],
+    ['sent twice, the same', 'Host: a\r\nHost: a\r\n'],
+    ['a list', 'Host: a, b\r\n'],
+    ['not a host', 'Host: a b/c?d#e@f\r\n'],
+    ['a wrong port', 'Host: a:99999\r\n'],
+    ['a broken address', 'Host: [::1\r\n'],
+    ['an address with a number too large', 'Host: 1.2.3.999\r\n'],
+    ['a percent sign', 'Host: %zz\r\n'],
+  ] as const;
+
+  test.each(wrong)('%s is 400 in the envelope with a request id, on every service', async (_, header) => {
+    for (const [, urlOf, path] of surfaces) {
+      const answer = parsed(await exchange(urlOf(), `GET ${path} HTTP/1.1\r\n${header}\r\n`));
+      expect(answer.status).toBe(400);
+      expect(envelopeIn(answer.body).type).toBe('invalid_request_error');
+      expect(answer.headers.get('x-request-id')).toStartWith('req_');
+    }
+  });
+
+  test('absent in HTTP/1.0, as health checks send it, is fine', async () => {
+    const answer = parsed(await exchange(backend.url, 'GET /healthz HTTP/1.0\r\n\r\n', 'ok'));
+    expect([answer.status, answer.body]).toEqual([200, 'ok']);
+  });
+
+  test.each(['localhost', 'a_b.example:8080', '[::1]:80', '127.0.0.1', 'xn--bcher-kva.example'])(
+    '%s is fine',
+    async (host) => {
+      const sent = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+      expect(parsed(await exchange(backend.url, sent)).status).toBe(200);
+    },
+  );
+});
+
+describe('a declared length far above the limit', () => {
+  const declared = (path: string, headers: string) =>
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}Content-Length: 99999999999\r\n\r\n{}`;
+
+  test('G-42 with a key is 413 in the envelope with a request id, and without one 401', async () => {
+    const { rawKey } = await gateway.mint();
+    for (const path of ['/llm/v1/chat/completions', '/llm/v1/parse/cv', '/llm/v1/mcp']) {
+      const known = parsed(
+        await exchange(gateway.url, declared(path, `Authorization: Bearer ${rawKey}\r\n`)),
+      );
+      expect([path, known.status]).toEqual([path, 413]);
+      expect(envelopeIn(known.body).message).toContain(String(MAX_BODY_BYTES));
+      expect(known.headers.get('x-request-id')).toStartWith('req_');
+      const unknown = parsed(await exchange(gateway.url, declared(path, ''), '"param":null}}'));
+      expect([path, unknown.status]).toEqual([path, 401]);
+      expect(unknown.headers.get('x-request-id')).toStartWith('req_');
+    }
+  });
+
+  test('of the backend is 413 in the envelope with a request id', async () => {
+    const answer = parsed(await exchange(backend.url, declared('/graphql', '')));
+    expect(answer.status).toBe(413);
+    expect(envelopeIn(answer.body).type).toBe('invalid_request_error');
+    expect(answer.headers.get('x-request-id')).toStartWith('req_');
+  });
+
+  test('of an internal route is 401 to strangers', async () => {
+    const headers = { 'content-length': '99999999999', 'content-type': 'application/json' };
+    const path = '/api/events/room/created';
+    const strange = await aiService.app.request(path, { method: 'POST', headers, body: '{}' });
+    expect(strange.status).toBe(401);
+    const own = { ...headers, authorization: `Bearer ${TOKEN}` };
+    const known = await aiService.app.request(path, { method: 'POST', headers: own, body: '{}' });
+    expect(known.status).toBe(413);
+  });
+
+  test('a chunked body without end is cut at the limit', async () => {
+    const { rawKey } = await gateway.mint();
+    const head = `POST /llm/v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${rawKey}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const chunks = `4000\r\n${'x'.repeat(0x4000)}\r\n`.repeat(10);
+    expect(parsed(await exchange(gateway.url, head + chunks)).status).toBe(413);
+  });
+});
+
+describe('a compressed body', () => {
+  const call = JSON.stringify({ model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }] });
+  const compressed = (text: string) =>
+    [
+      ['gzip', gzipSync(text)],
+      ['x-gzip', gzipSync(text)],
+      ['GZIP', gzipSync(text)],
+      ['deflate', deflateSync(text)],
+      ['br', brotliCompressSync(text)],
+    ] as const;
+  const send = async (encoding: string, bytes: Uint8Array, path = '/chat/completions') => {
+    const { rawKey } = await gateway.mint();
+    return await post(gateway.url + path, rawKey, bytes, { headers: { 'content-encoding': encoding } });
+  };
+
+  test('is inflated, and forwarded as it is then', async () => {
+    for (const [encoding, bytes] of compressed(call)) {
+      const answer = await send(encoding, bytes);
+      expect([encoding, answer.status]).toEqual([encoding, 200]);
+      const { body, headers } = gateway.upstream.received.at(-1) ?? {};
+      expect(new TextDecoder().decode(body).replace(/"model":"[^"]+"/, '')).toBe(
+        call.replace(/"model":"[^"]+"/, ''),
+      );
+      expect(Object.keys(headers ?? {})).not.toContain('content-encoding');
+    }
+    expect((await send('identity', new TextEncoder().encode(call))).status).toBe(200);
+  });
+
+  test('that inflates beyond the limit is 413, on every route that reads one', async () => {
+    const bomb = ' '.repeat(50_000_000);
+    for (const [encoding, bytes] of compressed(bomb)) {
+      expect(bytes.length).toBeLessThan(MAX_BODY_BYTES);
+      for (const path of ['/chat/completions', '/parse/cv', '/mcp']) {
+        expect(await refusalOf(send(encoding, bytes, path))).toMatchObject({ status: 413 });
+      }
+      const graphql = await fetch(`${backend.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-encoding': encoding },
+        body: bytes,
+      });
+      expect(graphql.status).toBe(413);
+    }
+  });
+
+  test('in any other encoding, or in several, is 415 and says what is supported', async () => {
+    for (const encoding of ['zstd', 'gzip, gzip', 'gzip,br', 'compress', 'aws-chunked', 'x']) {
+      const bytes = zstdCompressSync(call);
+      for (const path of ['/chat/completions', '/parse/cv', '/mcp']) {
+        const refused = await refusalOf(send(encoding, bytes, path));
+        expect(refused).toMatchObject({ status: 415, type: 'invalid_request_error' });
+        expect(refused.headers.get('accept-encoding')).toBe('gzip, deflate, br');
+      }
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding };
+      for (const path of ['/graphql', '/payments/webhook']) {
+        const answer = await fetch(backend.url + path, { method: 'POST', headers, body: bytes });
+        expect([path, answer.status]).toEqual([path, 415]);
+      }
+    }
+  });
+
+  test('that is damaged or cut is 400', async () => {
+    for (const [encoding, bytes] of compressed(call)) {
+      expect((await refusalOf(send(encoding, bytes.subarray(0, -4)))).status).toBe(400);
+      expect((await refusalOf(send(encoding, new TextEncoder().encode(call)))).status).toBe(400);
+    }
+  });
+});
+
+describe('refusals of /mcp by HTTP alone', () => {
+  test('G-34 have the envelope, those of the protocol JSON-RPC’s form', async () => {
+    const { rawKey } = await gateway.mint();
+    const url = `${gateway.url}/mcp`;
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const accept = 'application/json, text/event-stream';
+    const from = (headers: Record<string, string>) =>
+      post(url, rawKey, list, { headers: { accept, ...headers } });
+    expect(await refusalOf(fetch(url))).toMatchObject({ status: 405, type: 'invalid_request_error' });
+    expect(await refusalOf(fetch(url, { method: 'DELETE' }))).toMatchObject({ status: 405 });
+    expect(await refusalOf(from({ origin: 'https://evil.example' }))).toMatchObject({
+      status: 403,
+      type: 'permission_error',
+    });
+    expect(await refusalOf(from({ 'content-type': 'text/plain' }))).toMatchObject({ status: 415 });
+    const nonsense = await post(url, rawKey, '{', { headers: { accept } });
+    expect(await nonsense.json()).toMatchObject({ jsonrpc: '2.0', error: { code: -32700 } });
+  });
+});
+
+describe('a process that shuts down', () => {
+  test('answers 503 with its code, a request id and when to retry', async () => {
+    const entered = Promise.withResolvers<void>();
+    const release = Promise.withResolvers<void>();
+    const parts = { clock: createSystemClock(), secrets: createSystemSecrets(), log: createSilentLog() };
+    const listening = listen({
+      ...{ name: 'gateway', hostname: '127.0.0.1', port: 0, reusePort: false, ...parts },
+      unavailableCode: 'LLM_GATEWAY_UNAVAILABLE',
+      async fetch() {
+        entered.resolve();
+        await release.promise;
+        return new Response('whole');
+      },
+    });
+    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+    // The second call comes on the connection of one that is still running.
+    const answering = exchange(listening.url, request + request, '"param":null}}');
+    await entered.promise;
+    const drained = listening.drain(10_000);
+    release.resolve();
+    const answer = await answering;
+    await drained;
+    const [, second = ''] = answer.split(/(?=HTTP\/1\.1 503)/);
+    const { status, headers, body } = parsed(second);
+    expect(status).toBe(503);
+    expect(envelopeIn(body)).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
+    expect(headers.get('x-request-id')).toStartWith('req_');
+    expect(headers.get('retry-after')).toBe('1');
+  });
+});

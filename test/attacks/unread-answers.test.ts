@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { listen } from '../../src/http/listen.ts';
+import { openLiveLogs } from '../backend/live-logs-under-test.ts';
+import { neverReading } from '../doubles/raw-http.ts';
+import { createSilentLog } from '../doubles/silent-log.ts';
+import { until } from '../doubles/until.ts';
+import { openGateway } from '../gateway/gateway-under-test.ts';
+import { chunk, done, usageChunk } from '../gateway/scripted-upstream.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+/** In the place of 112: the runtime counts in steps of 4. */
+const UNREAD_SECONDS = 4;
+/** More than the kernel's buffers take on the way. */
+const LARGE_BYTES = 40_000_000;
+
+describe('a client that reads nothing', () => {
+  const gateway = useResource(() => openGateway({ unreadSeconds: UNREAD_SECONDS, idleTimeoutMs: 60_000 }));
+
+  function request(rawKey: string, stream: boolean): string {
+    const body = JSON.stringify({ model: 'svc/chat-default', messages: [], stream });
+    return [
+      'POST /llm/v1/chat/completions HTTP/1.1',
+      'host: localhost',
+      `authorization: Bearer ${rawKey}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      `\r\n${body}`,
+    ].join('\r\n');
+  }
+
+  function streamOf(events: number, event: string): ReadableStream<Uint8Array> {
+    let left = events;
+    return new ReadableStream({
+      pull(controller) {
+        left -= 1;
+        controller.enqueue(new TextEncoder().encode(left === 0 ? usageChunk + done : event));
+        if (left === 0) controller.close();
+      },
+    });
+  }
+  const asStream = { headers: { 'content-type': 'text/event-stream' } };
+
+  test('of a stream is cut, 20 of 20, and its upstream with it', async () => {
+    const { rawKey, id } = await gateway.mint({ maxCallsInFlight: 100 });
+    gateway.upstream.answer(() => new Response(streamOf(10_000, chunk('x'.repeat(4_000))), asStream));
+    const sockets = await Promise.all(
+      Array.from({ length: 20 }, () => neverReading(gateway.url, request(rawKey, true))),
+    );
+    const rows = await gateway.calls(id, 20);
+    expect(rows.filter(({ outcome }) => outcome === 'FAILED')).toHaveLength(20);
+    for (const socket of sockets) socket.destroy();
+  }, 60_000);
+
+  test('of a whole answer is cut', async () => {
+    const { rawKey } = await gateway.mint();
+    const content = 'x'.repeat(15_000_000);
+    const before = gateway.upstream.received.length;
+    const answer = { id: 'x', object: 'chat.completion', model: 'm', choices: [{ message: { content } }] };
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    gateway.upstream.answer(() => Response.json({ ...answer, usage }));
+    const socket = await neverReading(gateway.url, request(rawKey, false));
+    await until(() => gateway.upstream.received.length > before);
+    expect(isOpen(socket)).toBe(true);
+    await until(() => !isOpen(socket), 20_000);
+    let received = 0;
+    for await (const bytes of socket) received += (bytes as Uint8Array).length;
+    expect(received).toBeGreaterThan(100_000);
+    expect(received).toBeLessThan(content.length);
+  }, 60_000);
+
+  test('but one that reads slowly, or waits for a silent provider, is not', async () => {
+    const { rawKey } = await gateway.mint();
+    gateway.upstream.answer(() => {
+      const silent = new ReadableStream<Uint8Array>({
+        async start(controller) {
+          controller.enqueue(new TextEncoder().encode(chunk('one')));
+          await Bun.sleep((UNREAD_SECONDS + 5) * 1_000);
+          controller.enqueue(new TextEncoder().encode(usageChunk + done));
+          controller.close();
+        },
+      });
+      return new Response(silent, asStream);
+    });
+    const response = await fetch(`${gateway.url}/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'svc/chat-default', messages: [], stream: true }),
+    });
+    expect(await response.text()).toContain('[DONE]');
+  }, 60_000);
+});
+
+describe('on every service', () => {
+  const server = useResource(async () => {
+    const parts = { clock: createSystemClock(), secrets: createSystemSecrets(), log: createSilentLog() };
+    const listening = listen({
+      ...{ name: 'backend', hostname: '127.0.0.1', port: 0, reusePort: false, ...parts },
+      unreadSeconds: UNREAD_SECONDS,
+      fetch(_, connection) {
+        connection.mustBeRead();
+        return new Response(new Uint8Array(LARGE_BYTES));
+      },
+    });
+    return { url: listening.url, close: () => listening.drain(0) };
+  });
+
+  test('an answer that is not read is cut; one that is read slowly is whole', async () => {
+    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+    const unread = await neverReading(server.url, request);
+    const slow = await neverReading(server.url, request);
+    let received = 0;
+    slow.on('data', (bytes) => {
+      received += bytes.length;
+      slow.pause();
+      setTimeout(() => slow.resume(), 5);
+    });
+    slow.resume();
+    await until(() => !isOpen(unread), 20_000);
+    await until(() => received >= LARGE_BYTES, 45_000);
+    slow.destroy();
+  }, 60_000);
+});
+
+describe('a WebSocket', () => {
+  const live = useResource(() => openLiveLogs());
+
+  test('P-13 whose client sends and never reads is closed: messages are no answer to a ping', async () => {
+    const key = 'dGhlIHNhbXBsZSBub25jZQ==';
+    const handshake = `GET /graphql HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\nAuthorization: Bearer ${live.people.superAdmin.token}\r\n\r\n`;
+    const socket = await neverReading(live.url.replace('ws', 'http'), handshake);
+    socket.write(masked('{"type":"connection_init"}'));
+    let read = '';
+    socket.on('data', (bytes) => (read += String(bytes)));
+    socket.resume();
+    await until(() => read.includes('connection_ack'));
+    socket.pause();
+    const payload = { query: 'subscription { logStream { message } }' };
+    socket.write(masked(JSON.stringify({ type: 'subscribe', id: '1', payload })));
+    await live.watchers(1);
+    for (let second = 0; second < 60; second += 1) {
+      socket.write(masked('{"type":"ping"}'));
+      await live.clock.advance(1_000);
+      await live.clock.turn();
+    }
+    await until(() => !isOpen(socket), 5_000);
+    socket.destroy();
+  }, 60_000);
+});
+
+/** The server's end of a connection, as the kernel knows it: a client that does not read is not told of its end. */
+function isOpen({ localPort, remotePort }: Socket): boolean {
+  const hex = (port = 0) => port.toString(16).toUpperCase().padStart(4, '0');
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  return rows.some((row) => {
+    const [, local = '', remote = '', state] = row.trim().split(/\s+/);
+    return local.endsWith(`:${hex(remotePort)}`) && remote.endsWith(`:${hex(localPort)}`) && state === '01';
+  });
+}
+
+/** A text frame of a client: masked, here with zeros. */
+function masked(text: string): Uint8Array {
+  const bytes = new TextEncoder().encode(text);
+  return new Uint8Array([0x81, 0x80 | bytes.length, 0, 0, 0, 0, ...bytes]);
+}
