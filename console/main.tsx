@@ -11,14 +11,16 @@ import icon from './icon.svg';
 import { ConsoleContext } from './session/console-context.ts';
 import { createSession } from './session/session.ts';
 
-const gatewayUrl = document.querySelector<HTMLMetaElement>('meta[name=gateway-url]')?.content ?? '';
+const meta = (name: string) => document.querySelector<HTMLMetaElement>(`meta[name=${name}]`)?.content ?? '';
+const gatewayUrl = meta('gateway-url');
+const canSignUp = meta('sign-up') === 'open';
 const place = document.getElementById('console');
 if (place === null) throw new Error('the shell has no place for the console');
 const session = createSession();
 void session.open();
 createRoot(place).render(
   <StrictMode>
-    <ConsoleContext value={{ session, gatewayUrl, icon }}>
+    <ConsoleContext value={{ session, gatewayUrl, canSignUp, icon }}>
       <App />
     </ConsoleContext>
   </StrictMode>,

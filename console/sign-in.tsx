@@ -17,7 +17,7 @@ const PASSWORD = {
 
 /** The pages for visitors without a session. Any other address shows the log-in first, and its page afterwards. */
 export function SignInPages() {
-  const { icon } = useConsole();
+  const { icon, canSignUp } = useConsole();
   return (
     <div className="alone">
       <main>
@@ -26,7 +26,7 @@ export function SignInPages() {
           Turnpike
         </div>
         <Switch>
-          <Route path="/sign-up" component={SignUp} />
+          {canSignUp && <Route path="/sign-up" component={SignUp} />}
           <Route path="/forgotten-password" component={Forgotten} />
           <Route path="/invitation" component={Invitation} />
           <Route path="/reset-password" component={Reset} />
@@ -49,6 +49,7 @@ function useSignIn() {
 }
 
 function LogIn() {
+  const { canSignUp } = useConsole();
   const signIn = useSignIn();
   return (
     <Page title="Log in">
@@ -62,7 +63,7 @@ function LogIn() {
         </Form>
       </Card>
       <p className="row spread">
-        <Link href="/sign-up">Sign up a company</Link>
+        {canSignUp ? <Link href="/sign-up">Sign up a company</Link> : <span />}
         <Link href="/forgotten-password">Forgot the password?</Link>
       </p>
     </Page>

@@ -5,6 +5,8 @@ export interface Console {
   readonly session: Session;
   /** Where the models are called, with its path. */
   readonly gatewayUrl: string;
+  /** Whether anyone may sign up a company here. */
+  readonly canSignUp: boolean;
   readonly icon: string;
 }
 

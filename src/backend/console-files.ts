@@ -25,6 +25,8 @@ export interface ConsoleParts {
   /** What a browser reaches: the playground calls it, and the lines to copy name it. */
   readonly gatewayUrl: string;
   readonly consoleUrl: string;
+  /** The page for signing up is shown where it is `open`. */
+  readonly signUpMode: 'open' | 'invited' | 'closed';
 }
 
 const ASSETS = '/assets/';
@@ -84,13 +86,13 @@ interface PackedConsole {
 }
 
 /** Once, for all answers. */
-function pack(build: ConsoleBuild, { gatewayUrl }: ConsoleParts): PackedConsole | null {
+function pack(build: ConsoleBuild, parts: ConsoleParts): PackedConsole | null {
   if (build.outcome === 'failed') return null;
   const assets = build.files.map(({ name, bytes }): [string, Packed] => {
     const kind = KINDS.get(name.slice(name.lastIndexOf('.') + 1)) ?? 'application/octet-stream';
     return [name, compressed(kind, bytes)];
   });
-  const shell = new TextEncoder().encode(shellOf(build, gatewayUrl));
+  const shell = new TextEncoder().encode(shellOf(build, parts));
   return { assets: new Map(assets), shell: compressed('text/html; charset=utf-8', shell) };
 }
 
@@ -140,7 +142,10 @@ function pageHeaders({ gatewayUrl, consoleUrl }: ConsoleParts): Record<string, s
   };
 }
 
-function shellOf(build: ConsoleBuild & { outcome: 'built' }, gatewayUrl: string): string {
+function shellOf(
+  build: ConsoleBuild & { outcome: 'built' },
+  { gatewayUrl, signUpMode }: ConsoleParts,
+): string {
   const address = gatewayUrl.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<!doctype html>
 <html lang="en">
@@ -149,6 +154,7 @@ function shellOf(build: ConsoleBuild & { outcome: 'built' }, gatewayUrl: string)
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="gateway-url" content="${address}">
+<meta name="sign-up" content="${signUpMode}">
 <title>Turnpike</title>
 <link rel="icon" href="${ASSETS}${build.icon}" type="image/svg+xml">
 <link rel="stylesheet" href="${ASSETS}${build.style}">

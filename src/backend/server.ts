@@ -20,7 +20,7 @@ export interface BackendParts
   /** This process's own counters, for while shared state is away. */
   readonly ownState: AttemptsParts['ownState'];
   /** Left out where there are no pages to serve. */
-  readonly console?: Omit<ConsoleParts, 'consoleUrl'>;
+  readonly console?: Omit<ConsoleParts, 'consoleUrl' | 'signUpMode'>;
 }
 
 export interface Backend {
@@ -38,6 +38,9 @@ export function createBackend(parts: BackendParts): Backend {
   addPaymentWebhook(app, graphqlParts);
   addGraphql(app, schema, graphqlParts);
   addBrowserSession(app, parts);
-  if (parts.console !== undefined) addConsoleFiles(app, { ...parts.console, consoleUrl: parts.consoleUrl });
+  if (parts.console !== undefined) {
+    const { consoleUrl, signUpMode } = parts;
+    addConsoleFiles(app, { ...parts.console, consoleUrl, signUpMode });
+  }
   return { fetch: app.fetch, sockets: createLiveLogs(schema, graphqlParts) };
 }

@@ -65,7 +65,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
       },
     },
     jobQueue: { enqueue: async (queue, data) => String(queued.push({ queue, data })) },
-    ...{ queues: NO_QUEUES, provider, approveHost: null },
+    ...{ queues: NO_QUEUES, provider, approveHost: null, signUpMode: 'open' },
     paymentEvents: createPaymentEvents({
       ...{ database, sharedState: changes.sharedState ?? sharedState, provider, secrets, clock, log },
       mail: { send: async () => ({ outcome: 'duplicate' }) },

@@ -53,6 +53,11 @@ export function tooManyRequests(retryAfterMs: number): GraphQLError {
   });
 }
 
+/** SIGN_UP says who gets an account. */
+export function signUpRefused(message: string): GraphQLError {
+  return refusal('FORBIDDEN', message, { reason: 'SIGN_UP_CLOSED' });
+}
+
 export function unauthenticated(): GraphQLError {
   const message =
     'Log in first: this needs "Authorization: Bearer <access token>" with a token that is valid.';

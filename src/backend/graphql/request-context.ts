@@ -20,6 +20,9 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import type { RequestLimits } from '../request-limits.ts';
 import type { AnswerSize } from './answer-size.ts';
 
+/** `open` anyone, `invited` whoever an admin invited, `closed` nobody new. */
+export type SignUpMode = 'open' | 'invited' | 'closed';
+
 /** What the operations need: ports, and the domain's parts. */
 export interface GraphqlParts {
   readonly clock: Clock;
@@ -51,6 +54,8 @@ export interface GraphqlParts {
   readonly consoleUrl: string;
   /** What stands before the slash of every model alias. */
   readonly aliasPrefix: string;
+  /** Who gets an account. */
+  readonly signUpMode: SignUpMode;
   /** Whether super admins have their rights only with two-factor authentication. */
   readonly requireSuperAdminTotp: boolean;
   /** What a company is granted, in credits, once its first admin has verified the address. */

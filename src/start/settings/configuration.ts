@@ -45,6 +45,7 @@ export interface Configuration {
   readonly gatewayUrl: string | null;
   readonly payments: { secretKey: string | null; url: string; eventsKeepDays: number };
   readonly mail: { smtpUrl: string | null; from: string; fromName: string };
+  readonly signUpMode: 'open' | 'invited' | 'closed';
   readonly demoWorld: boolean;
   readonly demoCredits: number;
   readonly trialCredits: number;
@@ -255,6 +256,7 @@ function assemble(
       eventsKeepDays: values.PAYMENT_EVENTS_KEEP_DAYS,
     },
     mail: { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM, fromName: values.MAIL_FROM_NAME },
+    signUpMode: values.SIGN_UP,
     demoWorld: values.DEMO_WORLD ?? !isProduction,
     demoCredits: values.CREDITS_GRANTED_TO_DEMO,
     paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,
@@ -269,11 +271,7 @@ function assemble(
       failures: values.BREAKER_FAILURES,
       cooldownMs: values.BREAKER_COOLDOWN_SECONDS * 1_000,
     },
-    postpaid: {
-      currency: values.POSTPAID_CURRENCY,
-      pricePerCredit: values.POSTPAID_PRICE_PER_CREDIT,
-      dueDays: values.POSTPAID_DUE_DAYS,
-    },
+    postpaid: postpaidOf(values),
     bodyTimeoutMs: values.BODY_TIMEOUT_MS,
     maxBodyBytes: values.MAX_BODY_BYTES,
     answerTimeoutMs: values.ANSWER_TIMEOUT_MS,
@@ -321,6 +319,14 @@ function upstreamOf(values: SettingValues, isProduction: boolean): Configuration
     // Developers have their models at hand.
     privateNetworks:
       isProduction || values.UPSTREAM_PRIVATE_NETWORKS.length > 0 ? values.UPSTREAM_PRIVATE_NETWORKS : 'all',
+  };
+}
+
+function postpaidOf(values: SettingValues): Configuration['postpaid'] {
+  return {
+    currency: values.POSTPAID_CURRENCY,
+    pricePerCredit: values.POSTPAID_PRICE_PER_CREDIT,
+    dueDays: values.POSTPAID_DUE_DAYS,
   };
 }
 

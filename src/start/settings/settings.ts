@@ -165,6 +165,11 @@ export const SETTINGS = {
   ),
   MAIL_FROM: text('no-reply@localhost', 'The sender of all mail.'),
   MAIL_FROM_NAME: text('Turnpike', 'The name beside it.'),
+  SIGN_UP: oneOf(
+    ['open', 'invited', 'closed'],
+    'open',
+    'Who gets an account: `open` anyone, with a company of their own; `invited` only people whom a company admin invited; `closed` nobody new.',
+  ),
   DEMO_WORLD: flag('Makes a demo company with users and keys on an empty database. Off in production.'),
   CREDITS_GRANTED_TO_DEMO: whole(
     0,

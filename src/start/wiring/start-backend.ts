@@ -70,6 +70,7 @@ async function openBackendParts(
     approveHost: openApproveHost(opening),
     clientAddress: createClientAddress(configuration.trustedProxies),
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
+    signUpMode: configuration.signUpMode,
     console: { build: buildConsole(log), gatewayUrl: gatewayUrl(configuration) },
   };
 }

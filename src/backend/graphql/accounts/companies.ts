@@ -15,7 +15,7 @@ import {
 import type { CompanyBalance } from '../../../domain/credits/ledger/credit-account.ts';
 import { countAttempt, member } from '../access.ts';
 import { creditsOrNull } from '../amounts.ts';
-import { badInput, conflict, notFound } from '../errors.ts';
+import { badInput, conflict, notFound, signUpRefused } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -129,7 +129,10 @@ const signUp: Declaration = (builder) => {
       authScopes: { anyone: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, args, context) {
-        const { secrets } = context.parts;
+        const { secrets, signUpMode } = context.parts;
+        if (signUpMode !== 'open') {
+          throw signUpRefused('Nobody can sign up a company here: ask an admin of yours for an invitation.');
+        }
         const companyName = bounded('line', 'input.companyName', args.input.companyName);
         const email = bounded('email', 'input.email', args.input.email);
         const password = bounded('secret', 'input.password', args.input.password);

@@ -11,10 +11,11 @@ import {
 } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
 import { countAttempt, member } from '../access.ts';
-import { badInput, conflict, notFound, refusal } from '../errors.ts';
+import { badInput, conflict, notFound, refusal, signUpRefused } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 import { refuseServiceToken } from '../service-scopes.ts';
 import { refuseUnverified } from './email-verification.ts';
@@ -32,6 +33,11 @@ declare module '../schema-builder.ts' {
 
 /** An admin could do everything else, so that a token which makes or removes one would have every right. */
 const ONLY_MEMBERS = 'A service token invites and removes members only: an admin has to do this.';
+
+function refuseNewAccounts({ parts }: RequestContext): void {
+  if (parts.signUpMode !== 'closed') return;
+  throw signUpRefused('No new accounts are made here: ask the operator.');
+}
 
 const memberObjects: Declaration = (builder) => {
   builder.objectType('Member', {
@@ -167,6 +173,7 @@ const inviteMember: Declaration = (builder) =>
       async resolve(_root, args, context) {
         const inviter = await member(context);
         refuseUnverified(inviter);
+        refuseNewAccounts(context);
         const email = bounded('email', 'email', args.email);
         if (args.role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
         await countAttempt(context, 'invitation', inviter.companyId);
@@ -217,6 +224,7 @@ const acceptInvitation: Declaration = (builder) =>
       authScopes: { anyone: true },
       args: { token: t.arg.string({ required: true }), password: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {
+        refuseNewAccounts(context);
         const token = bounded('secret', 'token', args.token);
         await countAttempt(context, 'token');
         const passwordHash = await hashNewPassword(context, 'password', args.password);
