@@ -201,7 +201,7 @@ export const SETTINGS = {
   BACKEND_REQUESTS_PER_MINUTE: whole(
     0,
     10_000_000,
-    600,
+    3_000,
     'Requests a minute to GraphQL: of one user who is signed in, and of one client address without a valid token; 0 is no limit.',
   ),
   LIMIT_SHARE_WITHOUT_REDIS: whole(
