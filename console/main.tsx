@@ -14,13 +14,14 @@ import { createSession } from './session/session.ts';
 const meta = (name: string) => document.querySelector<HTMLMetaElement>(`meta[name=${name}]`)?.content ?? '';
 const gatewayUrl = meta('gateway-url');
 const canSignUp = meta('sign-up') === 'open';
+const oidcName = meta('oidc-name');
 const place = document.getElementById('console');
 if (place === null) throw new Error('the shell has no place for the console');
 const session = createSession();
 void session.open();
 createRoot(place).render(
   <StrictMode>
-    <ConsoleContext value={{ session, gatewayUrl, canSignUp, icon }}>
+    <ConsoleContext value={{ session, gatewayUrl, canSignUp, oidcName, icon }}>
       <App />
     </ConsoleContext>
   </StrictMode>,

@@ -15,6 +15,21 @@ const PASSWORD = {
   required: true,
 } as const;
 
+/** Why a sign-in by the identity provider did not succeed, by the code in the address. */
+const SIGN_IN_PROBLEMS = new Map([
+  ['failed', 'The sign-in did not succeed. Try again; if it fails again, tell your administrator.'],
+  ['busy', 'There were too many attempts. Try again in a quarter of an hour.'],
+  ['unverified', 'Your identity provider has not verified your e-mail address. Verify it there first.'],
+  ['domain', 'Addresses of your domain cannot sign in here.'],
+  ['unknown', 'You have no account here. Ask an admin of your company for an invitation.'],
+  ['closed', 'No account is made for you here. Ask an admin of your company for an invitation.'],
+  ['linked', 'Your address belongs to an account of another identity. Ask your administrator.'],
+  [
+    'unproven',
+    'The address of your account was never verified. Log in with your password and verify it first.',
+  ],
+]);
+
 /** The pages for visitors without a session. Any other address shows the log-in first, and its page afterwards. */
 export function SignInPages() {
   const { icon, canSignUp } = useConsole();
@@ -49,10 +64,19 @@ function useSignIn() {
 }
 
 function LogIn() {
-  const { canSignUp } = useConsole();
+  const { canSignUp, oidcName } = useConsole();
+  const problem = SIGN_IN_PROBLEMS.get(new URLSearchParams(location.search).get('sign-in') ?? '');
   const signIn = useSignIn();
   return (
     <Page title="Log in">
+      {problem !== undefined && <Notice mood="bad">{problem}</Notice>}
+      {oidcName !== '' && (
+        <Card>
+          <a className="button" href="/session/oidc">
+            Sign in with {oidcName}
+          </a>
+        </Card>
+      )}
       <Card>
         <Form
           submit="Log in"

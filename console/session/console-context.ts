@@ -7,6 +7,8 @@ export interface Console {
   readonly gatewayUrl: string;
   /** Whether anyone may sign up a company here. */
   readonly canSignUp: boolean;
+  /** The name of the identity provider; empty where people sign in with a password only. */
+  readonly oidcName: string;
   readonly icon: string;
 }
 

@@ -106,7 +106,7 @@ export function addBrowserSession(app: ServiceApp, { consoleUrl, clock }: Browse
  * Over https browsers hold the prefix to its word: the cookie comes from this very host, over TLS, and no neighbour
  * under the same domain can plant one. Over plain http, which is loopback's, the prefix would make them drop it.
  */
-function sessionCookie(consoleUrl: string) {
+export function sessionCookie(consoleUrl: string) {
   const secure = consoleUrl.startsWith('https:');
   const options = { httpOnly: true, sameSite: 'Strict', maxAge: MAX_AGE_SECONDS } as const;
   if (!secure) return { cookieName: 'turnpike_refresh', cookie: { ...options, path: PATH, secure } };

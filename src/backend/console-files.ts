@@ -27,6 +27,8 @@ export interface ConsoleParts {
   readonly consoleUrl: string;
   /** The page for signing up is shown where it is `open`. */
   readonly signUpMode: 'open' | 'invited' | 'closed';
+  /** What the button for signing in by OIDC says; null where there is none. */
+  readonly oidcName: string | null;
 }
 
 const ASSETS = '/assets/';
@@ -144,17 +146,19 @@ function pageHeaders({ gatewayUrl, consoleUrl }: ConsoleParts): Record<string, s
 
 function shellOf(
   build: ConsoleBuild & { outcome: 'built' },
-  { gatewayUrl, signUpMode }: ConsoleParts,
+  { gatewayUrl, signUpMode, oidcName }: ConsoleParts,
 ): string {
-  const address = gatewayUrl.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  const escaped = (text: string) =>
+    text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="gateway-url" content="${address}">
+<meta name="gateway-url" content="${escaped(gatewayUrl)}">
 <meta name="sign-up" content="${signUpMode}">
+<meta name="oidc-name" content="${escaped(oidcName ?? '')}">
 <title>Turnpike</title>
 <link rel="icon" href="${ASSETS}${build.icon}" type="image/svg+xml">
 <link rel="stylesheet" href="${ASSETS}${build.style}">

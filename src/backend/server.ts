@@ -8,6 +8,7 @@ import { countAnswers } from './graphql/answer-size.ts';
 import { addGraphql, type EndpointParts } from './graphql/endpoint.ts';
 import { createSchema } from './graphql/schema.ts';
 import { createLiveLogs, type LiveLogsParts } from './live-logs/live-logs.ts';
+import { addOidcSession, type OidcSessionParts } from './oidc-session.ts';
 import { addPaymentWebhook } from './payment-webhook.ts';
 import { createRequestLimits, type RequestLimitsParts } from './request-limits.ts';
 
@@ -19,8 +20,10 @@ export interface BackendParts
   readonly dependencies: DependencyChecks;
   /** This process's own counters, for while shared state is away. */
   readonly ownState: AttemptsParts['ownState'];
+  /** Left out where people sign in with a password only. */
+  readonly oidc?: Pick<OidcSessionParts, 'oidc' | 'rules'> & { readonly name: string };
   /** Left out where there are no pages to serve. */
-  readonly console?: Omit<ConsoleParts, 'consoleUrl' | 'signUpMode'>;
+  readonly console?: Omit<ConsoleParts, 'consoleUrl' | 'signUpMode' | 'oidcName'>;
 }
 
 export interface Backend {
@@ -37,10 +40,11 @@ export function createBackend(parts: BackendParts): Backend {
   addServiceHealth(app, parts.dependencies);
   addPaymentWebhook(app, graphqlParts);
   addGraphql(app, schema, graphqlParts);
+  if (parts.oidc !== undefined) addOidcSession(app, { ...graphqlParts, ...parts.oidc });
   addBrowserSession(app, parts);
   if (parts.console !== undefined) {
-    const { consoleUrl, signUpMode } = parts;
-    addConsoleFiles(app, { ...parts.console, consoleUrl, signUpMode });
+    const { consoleUrl, signUpMode, oidc } = parts;
+    addConsoleFiles(app, { ...parts.console, consoleUrl, signUpMode, oidcName: oidc?.name ?? null });
   }
   return { fetch: app.fetch, sockets: createLiveLogs(schema, graphqlParts) };
 }

@@ -33,6 +33,7 @@ const WAIT_MS = 20_000;
 /** The whole system on an empty database, and a real browser beside it. `prepare` fills the data folder before. */
 export async function openBrowserSystem(
   prepare: (dataFolder: string) => Promise<void> = async () => {},
+  environment: Readonly<Record<string, string>> = {},
 ): Promise<BrowserSystem> {
   const program = givenChromium();
   if (program === null) throw new Error('these tests are skipped where there is no Chromium');
@@ -44,6 +45,7 @@ export async function openBrowserSystem(
     BACKEND_PORT: String(backend),
     AI_PORT: String(ai),
     SANDBOX_PORT: String(sandbox),
+    ...environment,
   });
   const demo = system.demo();
   const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'];

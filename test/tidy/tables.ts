@@ -128,7 +128,11 @@ export const libraryHomes: readonly LibraryHome[] = [
   { name: 'zod', homes: ['src/'], never: ['src/ports/'], reason: 'whatever comes from outside is checked' },
   { name: '@electric-sql/pglite', homes: ['src/adapters/database/'], reason: 'the embedded database' },
   { name: 'pg-boss', homes: ['src/adapters/job-queue/'], reason: 'the job queue' },
-  { name: 'jose', homes: ['src/domain/accounts/'], reason: 'access tokens, nothing else is signed by it' },
+  {
+    name: 'jose',
+    homes: ['src/domain/accounts/'],
+    reason: 'access tokens, and ID tokens of an OpenID provider',
+  },
   {
     name: '@energetic-ai/embeddings',
     homes: ['src/adapters/model-upstream/embedded/'],
@@ -278,7 +282,8 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/accounts',
     owns: [
       ...['companies', 'users', 'sessions', 'invitations', 'password_resets'],
-      ...['totp_secrets', 'totp_recovery_codes', 'step_ups', 'email_verifications', 'service_tokens'],
+      ...['totp_secrets', 'totp_recovery_codes', 'step_ups', 'email_verifications'],
+      ...['service_tokens', 'oidc_identities'],
     ],
   },
   { owner: 'src/domain/audit', owns: ['audit_log'] },

@@ -108,6 +108,35 @@ describe('configuration', () => {
     expect(problemsOf('everything', { ...fetches, REQUIRE_SUPER_ADMIN_TOTP: 'on' })).toHaveLength(1);
   });
 
+  test('sign-in by OIDC is set up whole or not at all, over TLS in production', () => {
+    const id = '019a0000-0000-7000-8000-000000000000';
+    const whole = {
+      ...{ ...production, OIDC_ISSUER: 'https://login.example', OIDC_CLIENT_ID: 'c' },
+      ...{ OIDC_DOMAINS: `acme.example=${id}, partner.example=existing` },
+      ...{ OIDC_ROLE_CLAIM: 'groups', OIDC_ROLES: 'staff=MEMBER,ops=SUPER_ADMIN' },
+    };
+    expect(configurationOf('everything', whole).oidc).toMatchObject({
+      domains: { 'acme.example': id, 'partner.example': null },
+      roles: { staff: 'MEMBER', ops: 'SUPER_ADMIN' },
+      clientSecret: null,
+    });
+    expect(configurationOf('everything', production).oidc).toBeNull();
+    for (const [name, value] of [
+      ['OIDC_CLIENT_ID', ''],
+      ['OIDC_DOMAINS', ''],
+      ['OIDC_ROLE_CLAIM', ''],
+      ['OIDC_ISSUER', ''],
+      ['OIDC_DOMAINS', 'acme.example=acme'],
+      ['OIDC_ROLES', 'staff=OWNER'],
+      ['OIDC_ISSUER', 'http://login.example'],
+      ['OIDC_CLIENT_SECRET_FILE', '/nowhere/secret'],
+    ] as const) {
+      const problems = problemsOf('everything', { ...whole, [name]: value });
+      expect([name, value, problems.length]).toEqual([name, value, 1]);
+      expect(problems[0]).toContain(name);
+    }
+  });
+
   test('A-6 the AI service does not start in production without an internal token', () => {
     const { INTERNAL_TOKEN: _, ...without } = { ...production, ...outside };
     expect(problemsOf('ai-service', without)[0]).toStartWith('INTERNAL_TOKEN is missing');

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { LogLevel } from '../../ports/log.ts';
 import { type ModelConfig, readModelConfig } from './model-config.ts';
+import { type OidcConfiguration, oidcOf, refuseHalfOidc } from './oidc-settings.ts';
 import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
 import { HOW_TO_MAKE_A_SECRET, refusePublicDemo, refuseUnsafeProduction } from './unsafe-settings.ts';
 
@@ -46,6 +47,8 @@ export interface Configuration {
   readonly payments: { secretKey: string | null; url: string; eventsKeepDays: number };
   readonly mail: { smtpUrl: string | null; from: string; fromName: string };
   readonly signUpMode: 'open' | 'invited' | 'closed';
+  /** Null where people sign in with a password only. */
+  readonly oidc: OidcConfiguration | null;
   readonly demoWorld: boolean;
   readonly demoCredits: number;
   readonly trialCredits: number;
@@ -135,6 +138,7 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
     refusePublicDemo(values, problems);
   }
   refuseMissingParts(role, values, problems);
+  refuseHalfOidc(values, problems);
   refuseFewFetches(role, environment, problems);
   const models = values.MODEL_CONFIG === null ? {} : readModelConfig(values.MODEL_CONFIG, readText, problems);
   if (problems.length > 0) return { outcome: 'refused', problems };
@@ -257,6 +261,7 @@ function assemble(
     },
     mail: { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM, fromName: values.MAIL_FROM_NAME },
     signUpMode: values.SIGN_UP,
+    oidc: oidcOf(values),
     demoWorld: values.DEMO_WORLD ?? !isProduction,
     demoCredits: values.CREDITS_GRANTED_TO_DEMO,
     paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,

@@ -179,3 +179,25 @@ export function permission(meaning: string) {
     meaning: `${meaning} \`on\` or \`off\`.`,
   };
 }
+
+/** `name=value` with commas; each pair must have the form. */
+export function pairs(form: RegExp, example: string, meaning: string) {
+  const complaint = `must be pairs such as ${example}, with commas between them`;
+  const schema = z
+    .string()
+    .max(20_000)
+    .transform((value) => value.split(',').map((pair) => pair.trim()))
+    .refine((list) => list.every((pair) => form.test(pair)), complaint)
+    .transform((list) => Object.fromEntries(list.map((pair) => splitAtLastEquals(pair))))
+    .optional();
+  return {
+    schema: schema.transform((value): Readonly<Record<string, string>> => value ?? {}),
+    fallback: null,
+    meaning,
+  };
+}
+
+function splitAtLastEquals(pair: string): [string, string] {
+  const at = pair.lastIndexOf('=');
+  return [pair.slice(0, at), pair.slice(at + 1)];
+}

@@ -6,6 +6,7 @@ import {
   httpUrl,
   networks,
   oneOf,
+  pairs,
   part,
   permission,
   port,
@@ -165,6 +166,28 @@ export const SETTINGS = {
   ),
   MAIL_FROM: text('no-reply@localhost', 'The sender of all mail.'),
   MAIL_FROM_NAME: text('Turnpike', 'The name beside it.'),
+  OIDC_ISSUER: httpUrl(
+    null,
+    'An OpenID provider with which people sign in to the console, as `https://login.example.org`. docs/operations.md says how to set it up.',
+  ),
+  OIDC_CLIENT_ID: text(
+    null,
+    'Our client id there. The redirect URI is CONSOLE_URL with `/session/oidc/callback`.',
+  ),
+  OIDC_CLIENT_SECRET: secret('Our client secret there. Without one we are a public client, with PKCE alone.'),
+  OIDC_CLIENT_SECRET_FILE: text(null, 'A file with it, in its place.'),
+  OIDC_DOMAINS: pairs(
+    /^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+=(existing|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/,
+    'acme.example=COMPANY_ID, or acme.example=existing',
+    'Whose addresses may sign in, as `acme.example=COMPANY_ID` with commas: new people of that domain become members of that company. With `existing` only accounts that are there sign in.',
+  ),
+  OIDC_ROLE_CLAIM: text(null, 'The claim of the ID token with roles or groups, such as `groups`.'),
+  OIDC_ROLES: pairs(
+    /^[^=,]{1,200}=(MEMBER|COMPANY_ADMIN|SUPER_ADMIN)$/,
+    'staff=MEMBER',
+    'What its values mean, as `staff=MEMBER,finance=COMPANY_ADMIN` with commas. SUPER_ADMIN is given only if it is named here.',
+  ),
+  OIDC_NAME: text('single sign-on', 'What the button in the console says.'),
   SIGN_UP: oneOf(
     ['open', 'invited', 'closed'],
     'open',
@@ -188,7 +211,7 @@ export const SETTINGS = {
     'Outside of production: lets other machines reach the demo world and the sandbox. Without it a HOST that is not loopback is refused with them.',
   ),
   ALLOW_PLAIN_HTTP: permission(
-    'In production: lets CONSOLE_URL, GATEWAY_URL and PAYMENT_PROVIDER_URL begin with `http://` on hosts other than loopback, as in a trusted network.',
+    'In production: lets CONSOLE_URL, GATEWAY_URL, PAYMENT_PROVIDER_URL and OIDC_ISSUER begin with `http://` on hosts other than loopback, as in a trusted network.',
   ),
   MODEL_CONFIG: text(null, 'A JSON file that maps model aliases to providers.'),
   ALIAS_PREFIX: word('svc', 'What stands before the slash in the names of models.'),

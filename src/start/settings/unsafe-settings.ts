@@ -13,7 +13,7 @@ const SECRET_PAIRS: readonly (readonly [SettingName, SettingName])[] = [
 ];
 
 /** Given by others, so that their form is not ours to judge. */
-const FOREIGN_SECRETS: readonly SettingName[] = ['PAYMENT_PROVIDER_KEY'];
+const FOREIGN_SECRETS: readonly SettingName[] = ['PAYMENT_PROVIDER_KEY', 'OIDC_CLIENT_SECRET'];
 const ADDRESSES_WITH_PASSWORD: readonly SettingName[] = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
@@ -21,7 +21,12 @@ const ADDRESSES_WITH_PASSWORD: readonly SettingName[] = [
   'SMTP_URL',
 ];
 /** Passwords, sessions, keys and payments pass through these. */
-const PUBLIC_URLS: readonly SettingName[] = ['CONSOLE_URL', 'GATEWAY_URL', 'PAYMENT_PROVIDER_URL'];
+const PUBLIC_URLS: readonly SettingName[] = [
+  'CONSOLE_URL',
+  'GATEWAY_URL',
+  'PAYMENT_PROVIDER_URL',
+  'OIDC_ISSUER',
+];
 
 export const HOW_TO_MAKE_A_SECRET =
   'at least 32 random characters, for example the output of: openssl rand -base64 48';

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
+import { createFetchTransport } from '../../adapters/oidc-transport/fetch-transport.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import type { ConsoleBuild } from '../../backend/console-files.ts';
+import { OIDC_CALLBACK_PATH } from '../../backend/oidc-session.ts';
 import { type BackendParts, createBackend } from '../../backend/server.ts';
+import { createOidc } from '../../domain/accounts/oidc.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { fieldsOfPosting, type ReadPosting } from '../../domain/jobs/read-posting.ts';
@@ -71,8 +74,21 @@ async function openBackendParts(
     clientAddress: createClientAddress(configuration.trustedProxies),
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     signUpMode: configuration.signUpMode,
+    ...openOidc(opening),
     console: { build: buildConsole(log), gatewayUrl: gatewayUrl(configuration) },
   };
+}
+
+/** Sign-in by an OpenID provider, where one is set up. */
+function openOidc(opening: Opening): Pick<BackendParts, 'oidc'> {
+  const { configuration, clock, secrets } = opening;
+  const { oidc: configured, signUpMode } = configuration;
+  if (configured === null) return {};
+  const { domains, roles, name, ...client } = configured;
+  const redirectUri = `${consoleUrl(configuration)}${OIDC_CALLBACK_PATH}`;
+  const transport = createFetchTransport({ issuer: client.issuer, approveHost: openApproveHost(opening) });
+  const oidc = createOidc({ settings: { ...client, redirectUri }, transport, clock, secrets });
+  return { oidc: { oidc, name, rules: { domains, roles, signUpMode } } };
 }
 
 /** A pasted posting, by the embedded engine. Where that fails there is no draft: the document worker reads it anyway. */
