@@ -1,12 +1,13 @@
 import { useState } from 'react';
+import { CEILING_NAMES, CEILING_WORDS, CeilingUse } from '../parts/ceilings.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
-import { Card, type Mood, Notice, Page, Tag } from '../parts/page.tsx';
+import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../parts/page.tsx';
 import { credits, Moment, spoken } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
-import { usePages } from '../session/use-query.ts';
+import { usePages, useQuery } from '../session/use-query.ts';
 
 const COMPANIES = graphql(`query($after: ID) { companies(first: 30, after: $after) {
   nodes { id name billingMode creditLimit createdAt standing balance { credits } } pageInfo { hasNextPage endCursor } } }`);
@@ -14,6 +15,12 @@ const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Flo
   setCompanyBilling(companyId: $id, billingMode: $mode, creditLimit: $limit) { id } }`);
 const ADJUST = graphql(`mutation($id: ID!, $credits: Float!, $reason: String!, $once: String!) {
   adjustCredits(companyId: $id, credits: $credits, reason: $reason, idempotencyKey: $once) { balanceAfter } }`);
+
+const CEILINGS = graphql(`query($id: ID!) { companyCeilings(companyId: $id) {
+  requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
+  use { requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members } } }`);
+const SET_CEILINGS = graphql(`mutation($id: ID!, $input: CeilingsInput!) {
+  setCompanyCeilings(companyId: $id, input: $input) { id } }`);
 
 type Company = RowOf<typeof COMPANIES>;
 
@@ -23,6 +30,7 @@ export function Companies() {
   const pages = usePages(COMPANIES);
   const [billed, setBilled] = useState<Company | null>(null);
   const [adjusted, setAdjusted] = useState<Company | null>(null);
+  const [limited, setLimited] = useState<Company | null>(null);
   return (
     <Page
       title="Companies"
@@ -69,6 +77,9 @@ export function Companies() {
                   <button type="button" className="little" onClick={() => setAdjusted(company)}>
                     Adjust credits
                   </button>
+                  <button type="button" className="little" onClick={() => setLimited(company)}>
+                    Ceilings
+                  </button>
                 </div>
               ),
             },
@@ -79,6 +90,7 @@ export function Companies() {
       {adjusted !== null && (
         <Adjust company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
       )}
+      {limited !== null && <CompanyCeilings company={limited} close={() => setLimited(null)} />}
     </Page>
   );
 }
@@ -117,6 +129,58 @@ function Billing({ company, close, changed }: { company: Company; close(): void;
           defaultValue={company.creditLimit ?? ''}
         />
       </Form>
+    </Dialog>
+  );
+}
+
+function CompanyCeilings({ company, close }: { company: Company; close(): void }) {
+  const { session } = useConsole();
+  const { data, error, reload } = useQuery(CEILINGS, { id: company.id });
+  const [isSet, setSet] = useState(false);
+  const ceilings = data?.companyCeilings ?? null;
+  const cancel = (
+    <button type="button" onClick={close}>
+      Close
+    </button>
+  );
+  return (
+    <Dialog title={`Ceilings of ${company.name}`} close={close}>
+      <p className="quiet">
+        What the company may use at most, whatever its admins set. Empty is no ceiling. In force within a
+        second.
+      </p>
+      {isSet && <Notice mood="good">The ceilings are set.</Notice>}
+      <Problem error={error} retry={reload} />
+      {ceilings === null && error === null && <Bones />}
+      {ceilings !== null && (
+        <>
+          <CeilingUse ceilings={ceilings} showsAll />
+          <Form
+            submit="Set ceilings"
+            beside={cancel}
+            send={async ({ number }) => {
+              const input = Object.fromEntries(CEILING_NAMES.map((name) => [name, number(name)]));
+              await session.request(SET_CEILINGS, { id: company.id, input });
+              setSet(true);
+              await reload();
+            }}
+          >
+            <div className="columns">
+              {CEILING_NAMES.map((name) => (
+                <Field
+                  key={name}
+                  label={CEILING_WORDS[name]}
+                  name={name}
+                  type="number"
+                  min={0}
+                  step={1}
+                  defaultValue={ceilings[name] ?? ''}
+                />
+              ))}
+            </div>
+          </Form>
+        </>
+      )}
     </Dialog>
   );
 }

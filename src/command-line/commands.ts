@@ -1,4 +1,5 @@
 import { companiesCommand, createSuperAdmin, issueToken, resetTotpCommand } from './account-commands.ts';
+import { ceilingsCommand, setCeilingsCommand } from './ceiling-commands.ts';
 import type { Command } from './command.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
 import { migrateCommand, queueCommand, redriveCommand, verifyDeployment } from './deployment-commands.ts';
@@ -41,6 +42,8 @@ export const COMMANDS: readonly Command[] = [
   issueToken,
   resetTotpCommand,
   companiesCommand,
+  ceilingsCommand,
+  setCeilingsCommand,
   keysCommand,
   mintKeyCommand,
   rotateKeyCommand,

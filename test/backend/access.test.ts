@@ -113,6 +113,8 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   setAliasPrice: ['superAdmin'],
   adjustCredits: ['superAdmin'],
   setCompanyBilling: ['superAdmin'],
+  setCompanyCeilings: ['superAdmin'],
+  companyCeilings: ['superAdmin'],
   companies: ['superAdmin'],
   logStream: ['superAdmin'],
   capturedMails: ['superAdmin'],
@@ -249,6 +251,8 @@ describe('another company’s things', () => {
     deleteDeadLetters: ({ jobId }) => ({ ids: jobId }),
     adjustCredits: ({ companyId }) => ({ companyId }),
     setCompanyBilling: ({ companyId }) => ({ companyId }),
+    setCompanyCeilings: ({ companyId }) => ({ companyId }),
+    companyCeilings: ({ companyId }) => ({ companyId }),
   };
 
   let things: ForeignThings;

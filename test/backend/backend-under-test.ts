@@ -6,6 +6,7 @@ import type { AccountMail } from '../../src/domain/accounts/mail-outbox.ts';
 import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { addUser, type Role } from '../../src/domain/accounts/user.ts';
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
+import { createCompanyCounters } from '../../src/domain/limits/company-ceilings.ts';
 import { createLogWatchers } from '../../src/domain/logs/live-log.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
@@ -46,17 +47,14 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
   const { log, entries } = createRecordingLog();
   const ownDatabase = changes.database === undefined ? await openMemoryDatabase() : null;
   const database: Database = changes.database ?? (ownDatabase as Database);
-  const sharedState = createInProcessState({ clock, log });
+  const state = () => createInProcessState({ clock, log });
+  const [sharedState, ownState] = [state(), state()];
   const provider = changes.provider ?? createAgreeingProvider();
   const mails: AccountMail[] = [];
   const queued: { readonly queue: string; readonly data: JobData }[] = [];
   const parts: BackendParts = {
-    clock,
-    log,
-    secrets,
-    database,
-    sharedState,
-    ownState: createInProcessState({ clock, log }),
+    ...{ clock, log, secrets, database, sharedState, ownState },
+    counters: createCompanyCounters({ sharedState, ownState, clock, log }),
     accessTokens: await createAccessTokens([JWT_SECRET], clock),
     mailOutbox: {
       async send(mail) {

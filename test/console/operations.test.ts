@@ -155,6 +155,32 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(world.demo.company_id).getByText('Out of credits').waitFor();
   }, 60_000);
 
+  test('P-15 a company’s ceilings are set by the operator, and the company sees what it uses of them', async () => {
+    await open('/services', 'Services');
+    await open('/companies', 'Companies');
+    await row(world.demo.company_id).getByRole('button', { name: 'Ceilings' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Live API keys').fill('50');
+    await dialog.getByLabel('Requests a minute, all keys').fill('500');
+    await dialog.getByRole('button', { name: 'Set ceilings' }).click();
+    await dialog.getByText('The ceilings are set.').waitFor();
+    await dialog.getByText(/of 50$/).waitFor();
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await violationsOf(page)).toEqual([]);
+    }
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    const company = await world.visit();
+    await logIn(company.page, world.demo.company_admin);
+    await company.page.goto('/usage');
+    const card = company.page.getByRole('region', { name: 'Ceilings' });
+    await card.getByText(/of 500$/).waitFor();
+    for (const width of [390, 1440]) {
+      await company.page.setViewportSize({ width, height: 900 });
+      expect(await violationsOf(company.page)).toEqual([]);
+    }
+  }, 60_000);
+
   test('P-15 each page of operations is whole and reachable at every width, light and dark', async () => {
     for (const path of PAGES) {
       await moveTo(page, path);

@@ -1,11 +1,16 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { type ApiKey, DEFAULT_SCOPES, recognition } from '../../src/domain/keys/api-key.ts';
+import { DEFAULT_SCOPES, recognition } from '../../src/domain/keys/api-key.ts';
+import type { KeyInUse } from '../../src/domain/keys/key-lookup.ts';
 import { drawRawKey } from '../../src/domain/keys/mint-key.ts';
 import type { SqlValue, Statements } from '../../src/ports/database.ts';
 
 export interface KeyRecords extends Statements {
   /** A raw key, and its record in the store. */
-  mint(settings?: Partial<ApiKey>): { readonly rawKey: string; readonly hash: string; readonly key: ApiKey };
+  mint(settings?: Partial<KeyInUse>): {
+    readonly rawKey: string;
+    readonly hash: string;
+    readonly key: KeyInUse;
+  };
   revoke(hash: string): void;
 }
 
@@ -17,9 +22,9 @@ const moments = { lastUsedAt: null, expiresAt: null, revokedAt: null } as const;
 
 /** A store of keys without SQL: it understands the look-up of live keys by their hashes, and nothing else. */
 export function createKeyRecords(): KeyRecords {
-  const records = new Map<string, ApiKey>();
+  const records = new Map<string, KeyInUse>();
 
-  function live([hashes, now]: readonly SqlValue[]): ApiKey[] {
+  function live([hashes, now]: readonly SqlValue[]): KeyInUse[] {
     if (!Array.isArray(hashes) || !(now instanceof Date)) throw new Error('this is no look-up of keys');
     return [...new Set(hashes as string[])].flatMap((hash) => {
       const key = records.get(hash);
@@ -40,6 +45,7 @@ export function createKeyRecords(): KeyRecords {
         ...settings,
         ...limits,
         monthlySpendingLimitMicro: null,
+        ceilings: null,
         ...people,
         ...moments,
         ...own,

@@ -282,8 +282,8 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/accounts',
     owns: [
       ...['companies', 'users', 'sessions', 'invitations', 'password_resets'],
-      ...['totp_secrets', 'totp_recovery_codes', 'step_ups', 'email_verifications'],
-      ...['service_tokens', 'oidc_identities'],
+      ...['totp_secrets', 'totp_recovery_codes', 'step_ups', 'email_verifications', 'service_tokens'],
+      ...['oidc_identities', 'company_ceilings', 'company_ceiling_defaults'],
     ],
   },
   { owner: 'src/domain/audit', owns: ['audit_log'] },
@@ -389,6 +389,13 @@ export const tableExceptions: readonly TableException[] = [
     access: 'read',
     reason:
       'which invoices block which companies: every gateway asks this once a second, in one statement, and the overdue ones are taken in one',
+  },
+  {
+    path: 'src/domain/keys/key-lookup.ts',
+    table: 'company_ceilings',
+    access: 'read',
+    reason:
+      'a gateway asks for the keys in use every second, with what their companies may use, in one statement',
   },
   {
     path: 'src/domain/keys/mint-key.ts',

@@ -151,7 +151,7 @@ const REASONS: Readonly<Record<string, string>> = {
   LLM_MODEL_NOT_ALLOWED: 'The key may not call this model',
   PLAN_LIMIT_EXCEEDED: 'An invoice is overdue',
   LLM_GATEWAY_UNAVAILABLE: 'No provider could be reached',
-  rateLimited: 'A limit of the key was reached',
+  rateLimited: 'A limit of the key or a ceiling of the company was reached',
   invalidRequest: 'The request could not be read',
   notFound: 'There is no such route',
   idempotencyConflict: 'The idempotency key was taken',

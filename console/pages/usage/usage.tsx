@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'react';
+import { CEILING_NAMES, CeilingUse } from '../../parts/ceilings.tsx';
 import { Chart } from '../../parts/chart.tsx';
 import { saveCsv } from '../../parts/files.ts';
 import { Choice } from '../../parts/form.tsx';
@@ -14,6 +15,9 @@ import { byDay, daysAgo, USAGE, type UsageRow } from './usage-data.ts';
 const KEY_NAMES = graphql(
   `query($isAdmin: Boolean!) { apiKeys @include(if: $isAdmin) { id name lastFour } }`,
 );
+const CEILINGS = graphql(`{ company { ceilings {
+  requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members
+  use { requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members } } } }`);
 const LOOK_EVERY_MS = 5_000;
 const GROUPS = { DAY: 'Day', ALIAS: 'Model', KEY: 'Key' } as const;
 
@@ -61,6 +65,7 @@ export function Usage() {
           says={totals === undefined ? '' : `${count(totals.cachedTokens)} of them from a cache`}
         />
       </div>
+      <Ceilings />
       <Card title="Spend by day">
         <Chart label="Credits spent by day" {...chart} />
       </Card>
@@ -120,4 +125,17 @@ function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageR
     return [nameOf(row), calls, failures, promptTokens, cachedTokens, completionTokens, row.totals.credits];
   });
   saveCsv(`usage-${group.toLowerCase()}.csv`, [GROUPS[group], ...numbers], lines);
+}
+
+/** Only where the operator has set one. */
+function Ceilings() {
+  const { data } = useQuery(CEILINGS, {}, LOOK_EVERY_MS);
+  const ceilings = data?.company.ceilings;
+  if (ceilings === undefined || CEILING_NAMES.every((name) => ceilings[name] === null)) return null;
+  return (
+    <Card title="Ceilings">
+      <p className="quiet">What your company may use at most. Ask the operator to change them.</p>
+      <CeilingUse ceilings={ceilings} />
+    </Card>
+  );
 }

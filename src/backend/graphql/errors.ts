@@ -11,6 +11,7 @@ export type RefusalCode =
   | 'TOTP_REQUIRED'
   | 'STEP_UP_REQUIRED'
   | 'ANSWER_TOO_LARGE'
+  | 'CEILING_REACHED'
   | 'PAYMENT_PROVIDER_FAILED';
 
 export type RefusalDetails = Readonly<Record<string, string | number>>;

@@ -5,6 +5,7 @@ import type { AccessTokens } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type SignedInUser } from '../../domain/accounts/user.ts';
 import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
 import type { JobFields } from '../../domain/jobs/job.ts';
+import type { CompanyCounters } from '../../domain/limits/company-ceilings.ts';
 import type { LogWatchers } from '../../domain/logs/live-log.ts';
 import type { Cipher } from '../../domain/models/cipher.ts';
 import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
@@ -44,6 +45,8 @@ export interface GraphqlParts {
   readonly draftPosting: (text: string, companyId: string) => Promise<Partial<JobFields>>;
   /** Null where the addresses of providers may be anywhere. */
   readonly approveHost: ApproveHost | null;
+  /** What companies use of their ceilings on calls and documents. */
+  readonly counters: CompanyCounters;
   /** Seals providers' keys. */
   readonly cipher: Cipher;
   readonly heldCredits: HeldCredits;

@@ -1,6 +1,7 @@
 import type { GraphQLSchema } from 'graphql';
 import { operationsWithoutAccess } from './access.ts';
 import { auditLogDeclarations } from './accounts/audit-log.ts';
+import { ceilingDeclarations } from './accounts/ceilings.ts';
 import { companyDeclarations } from './accounts/companies.ts';
 import { emailVerificationDeclarations } from './accounts/email-verification.ts';
 import { memberDeclarations } from './accounts/members.ts';
@@ -39,6 +40,7 @@ const declarations: readonly Declaration[] = [
   ...auditLogDeclarations,
   ...companyDeclarations,
   ...emailVerificationDeclarations,
+  ...ceilingDeclarations,
   ...memberDeclarations,
   ...passwordDeclarations,
   ...serviceTokenDeclarations,

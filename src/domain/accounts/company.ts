@@ -1,5 +1,6 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { BEGIN_WITH_DEFAULTS } from './ceilings.ts';
 import { accountComplaint, insertUser } from './user.ts';
 
 export type BillingMode = 'PREPAID' | 'POSTPAID';
@@ -23,10 +24,12 @@ interface NewCompany {
 const COMPANY_COLUMNS = `id, name, billing_mode as "billingMode", credit_limit_micro as "creditLimitMicro",
   provider_customer_id as "providerCustomerId", created_at as "createdAt"`;
 
-/** Does nothing where a company of that id exists already. */
+/** With the ceilings that new companies have. Does nothing where a company of that id exists already. */
 export async function addCompany(statements: Statements, company: NewCompany): Promise<void> {
   await statements.query(
-    'insert into companies (id, name, billing_mode) values ($1, $2, $3) on conflict (id) do nothing',
+    `with added as (insert into companies (id, name, billing_mode) values ($1, $2, $3)
+       on conflict (id) do nothing returning id)
+     ${BEGIN_WITH_DEFAULTS}`,
     [company.id, company.name, company.billingMode],
   );
 }

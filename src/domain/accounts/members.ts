@@ -21,6 +21,17 @@ export async function listMembers(
   );
 }
 
+/** People of the company, and those whose invitation can still be accepted. */
+export async function countMembers(statements: Statements, companyId: string, now: Date): Promise<number> {
+  const [row] = await statements.query<{ count: number }>(
+    `select ((select count(*) from users where company_id = $1 and removed_at is null)
+       + (select count(*) from invitations where company_id = $1 and accepted_at is null and withdrawn_at is null
+            and expires_at > $2))::integer as count`,
+    [companyId, now],
+  );
+  return row?.count ?? 0;
+}
+
 /** Those of these people who belong, or belonged, to the company: a key's maker may have left. */
 export async function findMembers(
   statements: Statements,

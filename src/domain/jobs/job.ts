@@ -248,3 +248,13 @@ export async function listJobVersions(
   const emails = await findEmails(statements, [...new Set(changers)]);
   return rows.map((row) => ({ ...row, changedByEmail: emails.get(row.changedBy ?? '') ?? null }));
 }
+
+/** Of all postings of a company, as they were sent. */
+export async function storedPostingBytes(statements: Statements, companyId: string): Promise<number> {
+  const [row] = await statements.query<{ bytes: number }>(
+    `select coalesce(sum(octet_length(file.bytes)), 0)::float8 as bytes
+     from jobs as job join job_files as file on file.job_id = job.id where job.company_id = $1`,
+    [companyId],
+  );
+  return row?.bytes ?? 0;
+}

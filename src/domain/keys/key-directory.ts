@@ -3,9 +3,16 @@ import type { Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { type ApiKey, isWellFormed } from './api-key.ts';
+import { isWellFormed } from './api-key.ts';
 import { REVOKED_KEYS_TOPIC } from './key-lifecycle.ts';
-import { createBatchedLookUps, type KeyLookup, type LiveKey, UNAVAILABLE, UNKNOWN } from './key-lookup.ts';
+import {
+  createBatchedLookUps,
+  type KeyInUse,
+  type KeyLookup,
+  type LiveKey,
+  UNAVAILABLE,
+  UNKNOWN,
+} from './key-lookup.ts';
 
 export interface KeyDirectoryParts {
   readonly database: Statements;
@@ -80,7 +87,7 @@ export async function createKeyDirectory(parts: KeyDirectoryParts): Promise<KeyD
     return lookUps.ask(hash, 'known');
   }
 
-  function settle(hash: string, key: ApiKey | null, askedAtMs: number): KeyLookup {
+  function settle(hash: string, key: KeyInUse | null, askedAtMs: number): KeyLookup {
     if (key !== null) {
       const entry = remembered.keepLive(hash, key, askedAtMs);
       // It may have expired while the answer was on its way.
@@ -191,7 +198,7 @@ interface RememberedKeys {
   live(hash: string): RememberedKey | undefined;
   /** When the store was asked and had no live key of that hash. */
   unknownAtMs(hash: string): number | undefined;
-  keepLive(hash: string, key: ApiKey, confirmedAtMs: number): RememberedKey;
+  keepLive(hash: string, key: KeyInUse, confirmedAtMs: number): RememberedKey;
   keepUnknown(hash: string, confirmedAtMs: number): void;
   forget(hash: string): void;
   /** No answer is used before the store was asked again; where the store is away, live keys still serve. */

@@ -158,6 +158,15 @@ export async function listKeys(
   );
 }
 
+export async function countLiveKeys(statements: Statements, companyId: string, now: Date): Promise<number> {
+  const [row] = await statements.query<{ count: number }>(
+    `select count(*)::integer as count from api_keys
+     where company_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
+    [companyId, now],
+  );
+  return row?.count ?? 0;
+}
+
 /** Those of these keys that the company has, whatever their status, in no order. */
 export async function findKeys(
   statements: Statements,

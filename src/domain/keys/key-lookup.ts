@@ -11,10 +11,24 @@ export type KeyLookup =
   /** The store is away and the key was not known before: it may be a good one, so it is not called unknown. */
   | { readonly outcome: 'unavailable' };
 
+/** What the keys of a company may use together, set by operators; null is no ceiling. */
+interface CallCeilings {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly callsInFlight: number | null;
+  readonly documentsPerDay: number | null;
+}
+
+/** A key as a gateway holds its calls to it. */
+export interface KeyInUse extends ApiKey {
+  /** Null where the company has none of them. */
+  readonly ceilings: CallCeilings | null;
+}
+
 /** A key that opens something, with sets beside its lists for quick tests. */
 export interface LiveKey {
   readonly outcome: 'live';
-  readonly key: ApiKey;
+  readonly key: KeyInUse;
   readonly scopes: ReadonlySet<Scope>;
   /** Null is every alias. */
   readonly models: ReadonlySet<string> | null;
@@ -53,7 +67,7 @@ interface LookUpParts {
   readonly log: Log;
   readonly freshMs: number;
   /** Remembers what was found and makes it an answer. Null: there is no live key of that hash. */
-  readonly settle: (hash: string, key: ApiKey | null, askedAtMs: number) => KeyLookup;
+  readonly settle: (hash: string, key: KeyInUse | null, askedAtMs: number) => KeyLookup;
   /** The answer while the store gives none, where there is one to go by. */
   readonly settleWithoutStore: (hash: string) => KeyLookup | null;
 }
@@ -152,7 +166,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
     send();
   }
 
-  function settleOne(lookUp: LookUp, key: ApiKey | null, askedAtMs: number): void {
+  function settleOne(lookUp: LookUp, key: KeyInUse | null, askedAtMs: number): void {
     const { hash, urgency, attempt, resolve } = lookUp;
     if (current.get(hash) === lookUp) {
       current.delete(hash);
@@ -199,11 +213,19 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
 }
 
 type FoundKeys =
-  | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, ApiKey> }
+  | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, KeyInUse> }
   /** The store says nothing at the moment: nobody knows which of them are live. */
   | { readonly outcome: 'away'; readonly error: unknown }
   /** The statement itself was refused, which waiting does not mend. */
   | { readonly outcome: 'broken'; readonly error: unknown };
+
+/** A company without a ceiling on its calls is told from one with such by null, which costs a call nothing. */
+const CEILINGS = `(select json_build_object('requestsPerMinute', own.requests_per_minute,
+    'tokensPerMinute', own.tokens_per_minute, 'callsInFlight', own.calls_in_flight,
+    'documentsPerDay', own.documents_per_day)
+  from company_ceilings as own where own.company_id = api_keys.company_id
+    and coalesce(own.requests_per_minute, own.tokens_per_minute, own.calls_in_flight, own.documents_per_day)
+      is not null) as ceilings`;
 
 /**
  * The live keys among those hashes, in one statement. One that was revoked or has expired is left out by the
@@ -215,8 +237,8 @@ export async function findLiveKeys(
   nowMs: number,
 ): Promise<FoundKeys> {
   try {
-    const rows = await statements.query<ApiKey & { hash: string }>(
-      `select encode(sha256, 'hex') as hash, ${KEY_COLUMNS} from api_keys
+    const rows = await statements.query<KeyInUse & { hash: string }>(
+      `select encode(sha256, 'hex') as hash, ${KEY_COLUMNS}, ${CEILINGS} from api_keys
        where sha256 = any(array(select decode(asked.hash, 'hex') from unnest($1::text[]) as asked (hash)))
          and revoked_at is null and (expires_at is null or expires_at > $2)`,
       [hashes, new Date(nowMs)],

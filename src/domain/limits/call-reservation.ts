@@ -35,6 +35,8 @@ interface ReservationParts {
     readonly counted: number;
     /** What it was estimated at, which stays where nobody tells what it used. */
     readonly own: number;
+    /** The window of the company's tokens, which counts the same; null where they have no ceiling. */
+    readonly companys: { readonly name: string; readonly windowStart: number } | null;
     /** Is told what the window is put right by. */
     readonly onCorrected?: ((delta: number) => void) | undefined;
   };
@@ -131,9 +133,10 @@ export function createReservation(parts: ReservationParts): CallReservation {
   return {
     async end(tokens, levels) {
       const once: Settlement[] = [];
-      const { name, windowStart, counted, own } = estimate;
+      const { name, windowStart, counted, own, companys } = estimate;
       const delta = (tokens ?? own) - counted;
       if (delta !== 0) once.push({ kind: 'window', name, windowStart, delta });
+      if (delta !== 0 && companys !== null) once.push({ kind: 'window', ...companys, delta });
       estimate.onCorrected?.(delta);
       const repeatable: Settlement[] = places.map(released);
       // A renewal would take the places anew.

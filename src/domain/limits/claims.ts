@@ -9,6 +9,16 @@ export interface KeyLimits {
   readonly requestsPerMinute: number;
   readonly tokensPerMinute: number;
   readonly maxCallsInFlight: number | null;
+  /** What the company's keys may use together; nothing or null where that has no ceiling. */
+  readonly ceilings?: CallCeilings | null;
+}
+
+/** What operators allow the keys of a company together; null is no ceiling. */
+export interface CallCeilings {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly callsInFlight: number | null;
+  readonly documentsPerDay: number | null;
 }
 
 /**
@@ -85,7 +95,7 @@ export function keyClaims(key: KeyLimits, callId: string, tokens: number, isOnly
   return claims;
 }
 
-const NO_LIMIT = 2 ** 52;
+export const NO_LIMIT = 2 ** 52;
 
 export function windowClaim(name: string, limit: number, amount: number): Claim {
   return { kind: 'window', name, amount, limit, windowMs: MINUTE_MS };

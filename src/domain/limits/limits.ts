@@ -21,6 +21,13 @@ import {
   tokensName,
   windowClaim,
 } from './claims.ts';
+import {
+  addCompanyClaims,
+  COMPANY_CALLS,
+  COMPANY_TOKENS,
+  type CompanyLimitName,
+  companyLimits,
+} from './company-ceilings.ts';
 import { createKeyLeases } from './key-leases.ts';
 import { type InHand, NOTHING_IN_HAND, type Slot } from './lease.ts';
 import { type CountRequest, createRequestCount } from './request-count.ts';
@@ -40,7 +47,15 @@ export interface KeyAllowances {
   readonly tokens: Allowance;
 }
 
-export type KeyLimitName = 'requests' | 'tokens' | 'calls in flight' | 'streams';
+export type KeyLimitName = 'requests' | 'tokens' | 'calls in flight' | 'streams' | CompanyLimitName;
+
+/** What a call counts as besides a request. */
+export interface CallMarks {
+  /** A stream of a company that has one at a time (abandoned-streams.ts). */
+  readonly isOnlyStream?: boolean;
+  /** A CV or a posting, which the company's documents of the day count. */
+  readonly isDocument?: boolean;
+}
 
 type KeyOutcome =
   | { outcome: 'admitted'; allowances: KeyAllowances; reservation: CallReservation }
@@ -59,8 +74,7 @@ export interface Limits {
     callId: string,
     estimatedTokens: number,
     holds: readonly CreditHold[],
-    /** A stream of a company that has one at a time (abandoned-streams.ts). */
-    isOnlyStream?: boolean,
+    marks?: CallMarks,
   ): Promise<KeyOutcome>;
   /** How a key stands, without counting anything. */
   look(key: KeyLimits): Promise<KeyAllowances>;
@@ -82,7 +96,7 @@ interface LimitsParts extends StatePlaceParts {
 
 /** Where waiting for a moment may help, but nobody knows how long. */
 const SOON_MS = 1_000;
-const IN_ORDER: readonly KeyLimitName[] = ['requests', 'tokens', 'calls in flight', 'streams'];
+const NO_MARKS: CallMarks = {};
 
 export function createLimits(parts: LimitsParts): Limits {
   const { clock, log, addressRequestsPerMinute } = parts;
@@ -100,7 +114,7 @@ export function createLimits(parts: LimitsParts): Limits {
   function reservationOf(
     key: KeyLimits,
     holds: readonly CreditHold[],
-    { state, entry, windowStart, counted, own, isOnlyStream }: Counted,
+    { state, entry, windowStart, counted, own, isOnlyStream, companyWindow }: Counted,
   ): CallReservation {
     const held = ({ name, amount }: { name: string; amount: number }) => ({ name, entry, amount });
     return createReservation({
@@ -114,6 +128,7 @@ export function createLimits(parts: LimitsParts): Limits {
         windowStart,
         counted,
         own,
+        companys: companyWindow === null ? null : { name: COMPANY_TOKENS, windowStart: companyWindow },
         onCorrected: leases === null ? undefined : (delta) => leases.corrected(key.id, windowStart, delta),
       },
       clock,
@@ -125,9 +140,13 @@ export function createLimits(parts: LimitsParts): Limits {
 
   return {
     countAddress: (address) => countAddress(addressBlock(address)),
-    async reserve(key, callId, estimatedTokens, holds, isOnlyStream = false) {
-      const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), key.tokensPerMinute);
-      const slot = isOnlyStream ? null : (leases?.take(key, tokens, holds) ?? null);
+    async reserve(key, callId, estimatedTokens, holds, marks = NO_MARKS) {
+      const { isOnlyStream = false, isDocument = false } = marks;
+      const ceilings = key.ceilings ?? null;
+      const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), mostTokens(key));
+      // A lease counts for its key alone: where the company has a ceiling every call is counted singly.
+      const isSingle = isOnlyStream || ceilings !== null;
+      const slot = isSingle ? null : (leases?.take(key, tokens, holds) ?? null);
       if (slot !== null) {
         const { entry, windowStart } = slot;
         const counted = {
@@ -137,6 +156,7 @@ export function createLimits(parts: LimitsParts): Limits {
           counted: slot.tokens,
           own: tokens,
           isOnlyStream,
+          companyWindow: null,
         };
         return {
           outcome: 'admitted',
@@ -145,7 +165,10 @@ export function createLimits(parts: LimitsParts): Limits {
         };
       }
       const tag = key.companyId;
-      const wanted = { tag, callId, holds, others: keyClaims(key, callId, tokens, isOnlyStream) };
+      const others = keyClaims(key, callId, tokens, isOnlyStream);
+      const ofKey = others.length;
+      if (ceilings !== null) addCompanyClaims(others, ceilings, { callId, tokens, isDocument });
+      const wanted = { tag, callId, holds, others };
       let reserved = await place.reserve(tag, claimsWithHolds(wanted));
       if (reserved.reservation.outcome === 'level-unknown') {
         const isMissing = reserved.reservation.version === null && reserved.state === sharedState;
@@ -158,13 +181,25 @@ export function createLimits(parts: LimitsParts): Limits {
         reserved = again;
       }
       const { reservation, state } = reserved;
-      if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds);
-      const inHand = leases?.admitted({ key, callId, tokens, holds, reservation });
+      if (reservation.outcome !== 'reserved') return refusedBy(key, reservation, holds, marks);
+      const inHand =
+        ceilings === null ? leases?.admitted({ key, callId, tokens, holds, reservation }) : undefined;
       const windowStart = reservation.standings[holds.length + 1]?.windowStart ?? 0;
-      const counted = { state, entry: callId, windowStart, counted: tokens, own: tokens, isOnlyStream };
+      const first = holds.length + ofKey;
+      const companyWindow = ceilings === null ? null : companyWindowOf(key, reservation.standings, first);
+      const counted = {
+        state,
+        entry: callId,
+        windowStart,
+        counted: tokens,
+        own: tokens,
+        isOnlyStream,
+        companyWindow,
+      };
+      const allowances = allowancesOf(key, reservation, holds.length, inHand);
       return {
         outcome: 'admitted',
-        allowances: allowancesOf(key, reservation, holds.length, inHand),
+        allowances: ceilings === null ? allowances : withinCeilings(key, allowances, reservation, first),
         reservation: reservationOf(key, holds, counted),
       };
     },
@@ -188,15 +223,30 @@ interface Counted {
   readonly counted: number;
   readonly own: number;
   readonly isOnlyStream: boolean;
+  /** The start of the company's window of tokens; null where they have no ceiling. */
+  readonly companyWindow: number | null;
 }
 
 const NO_PLACES: readonly { readonly name: string; readonly entry: string; readonly amount: number }[] = [];
 
 function placesOf(key: KeyLimits, entry: string, isOnlyStream: boolean) {
-  const place = { name: inFlightName(key), entry, amount: 1 };
-  if (!isOnlyStream) return key.maxCallsInFlight === null ? NO_PLACES : [place];
-  const stream = { name: ONE_STREAM_NAME, entry, amount: 1 };
-  return key.maxCallsInFlight === null ? [stream] : [place, stream];
+  const isCompanyHeld = key.ceilings != null && key.ceilings.callsInFlight !== null;
+  if (key.maxCallsInFlight === null && !isOnlyStream && !isCompanyHeld) return NO_PLACES;
+  const places = [];
+  if (key.maxCallsInFlight !== null) places.push({ name: inFlightName(key), entry, amount: 1 });
+  if (isOnlyStream) places.push({ name: ONE_STREAM_NAME, entry, amount: 1 });
+  if (isCompanyHeld) places.push({ name: COMPANY_CALLS, entry, amount: 1 });
+  return places;
+}
+
+/** A call alone in its window always passes: it counts for no more than the lowest limit. */
+function mostTokens({ tokensPerMinute, ceilings }: KeyLimits): number {
+  return Math.min(tokensPerMinute, ceilings?.tokensPerMinute ?? tokensPerMinute);
+}
+
+/** The place of the company's tokens among the claims, of which `first` is the first of the company's. */
+function companyTokensAt({ ceilings }: KeyLimits, first: number): number {
+  return first + (ceilings?.requestsPerMinute == null ? 0 : 1);
 }
 
 function allowancesOfSlot(key: KeyLimits, { requestsUsed, tokensUsed, resetMs }: Slot): KeyAllowances {
@@ -207,18 +257,55 @@ function allowancesOfSlot(key: KeyLimits, { requestsUsed, tokensUsed, resetMs }:
   };
 }
 
-function refusedBy(key: KeyLimits, reservation: Reservation, holds: readonly CreditHold[]): KeyOutcome {
+function refusedBy(
+  key: KeyLimits,
+  reservation: Reservation,
+  holds: readonly CreditHold[],
+  { isOnlyStream = false, isDocument = false }: CallMarks,
+): KeyOutcome {
   if (reservation.outcome !== 'refused') return { outcome: 'unknown-level' };
-  const allowances = allowancesOf(key, reservation, holds.length);
+  const ofKey = 2 + (key.maxCallsInFlight === null ? 0 : 1) + (isOnlyStream ? 1 : 0);
+  const ownAllowances = allowancesOf(key, reservation, holds.length);
+  const allowances = withinCeilings(key, ownAllowances, reservation, holds.length + ofKey);
   const hold = holds[reservation.refusedBy];
   if (hold !== undefined) {
     const level = reservation.standings[reservation.refusedBy]?.limit ?? 0;
     return { outcome: 'not-payable', hold, level, allowances };
   }
-  const place = reservation.refusedBy - holds.length;
-  // Without a limit of calls in flight the stream is in its place.
-  const by = IN_ORDER[place === 2 && key.maxCallsInFlight === null ? 3 : place] ?? 'requests';
+  const inOrder: readonly KeyLimitName[] = [
+    ...['requests' as const, 'tokens' as const],
+    ...(key.maxCallsInFlight === null ? [] : ['calls in flight' as const]),
+    ...(isOnlyStream ? ['streams' as const] : []),
+    ...(key.ceilings == null ? [] : companyLimits(key.ceilings, isDocument)),
+  ];
+  const by = inOrder[reservation.refusedBy - holds.length] ?? 'requests';
   return { outcome: 'refused', by, retryAfterMs: reservation.retryAfterMs ?? SOON_MS, allowances };
+}
+
+/** When the company's window of tokens began; null where they have no ceiling. */
+function companyWindowOf(key: KeyLimits, standings: readonly Standing[], first: number): number | null {
+  if (key.ceilings?.tokensPerMinute == null) return null;
+  return standings[companyTokensAt(key, first)]?.windowStart ?? 0;
+}
+
+/** Of the key's allowance and the company's the one with less left. `first`: the place of the company's first claim. */
+function withinCeilings(
+  key: KeyLimits,
+  own: KeyAllowances,
+  reservation: Reservation,
+  first: number,
+): KeyAllowances {
+  if (key.ceilings == null || reservation.outcome === 'level-unknown') return own;
+  const { requestsPerMinute, tokensPerMinute } = key.ceilings;
+  const { standings } = reservation;
+  const less = (mine: Allowance, limit: number | null, at: number): Allowance => {
+    const companys = limit === null ? mine : allowance(limit, standings[at], 0);
+    return companys.remaining < mine.remaining ? companys : mine;
+  };
+  return {
+    requests: less(own.requests, requestsPerMinute, first),
+    tokens: less(own.tokens, tokensPerMinute, companyTokensAt(key, first)),
+  };
 }
 
 /** `before`: how many claims stood before the key's own. */

@@ -233,3 +233,12 @@ export async function readTalentText(
   );
   return rows[0]?.text ?? null;
 }
+
+/** Of all CVs of a company, as they were sent. The length of a file is known without reading it. */
+export async function storedCvBytes(statements: Statements, companyId: string): Promise<number> {
+  const [row] = await statements.query<{ bytes: number }>(
+    `select coalesce(sum(octet_length(bytes)), 0)::float8 as bytes from talent_files where company_id = $1`,
+    [companyId],
+  );
+  return row?.bytes ?? 0;
+}

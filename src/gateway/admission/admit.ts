@@ -4,11 +4,12 @@ import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
 import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
-import type { ApiKey } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
+import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import { estimateUsage } from '../../domain/limits/claims.ts';
+import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
 import type { KeyAllowances, KeyLimitName, Limits } from '../../domain/limits/limits.ts';
 import {
   type CallSize,
@@ -60,7 +61,7 @@ type ReadRoute = Exclude<Route, ModelRoute | ParseRoute>;
 
 interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly route: OwnRoute;
-  readonly key: ApiKey;
+  readonly key: KeyInUse;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly fields: Fields;
   readonly allowances: KeyAllowances;
@@ -76,7 +77,7 @@ export type AdmittedPaidCall = AdmittedModelCall | AdmittedParse;
 export interface AdmittedReplay {
   readonly id: string;
   readonly route: ModelRoute | ParseRoute;
-  readonly key: ApiKey;
+  readonly key: KeyInUse;
   readonly asked: AskedOnce;
   readonly allowances: KeyAllowances;
   readonly reservation: CallReservation;
@@ -85,7 +86,7 @@ export interface AdmittedReplay {
 export interface AdmittedRead {
   readonly id: string;
   readonly route: ReadRoute;
-  readonly key: ApiKey;
+  readonly key: KeyInUse;
   readonly allowances: KeyAllowances;
   readonly reservation: CallReservation;
 }
@@ -95,7 +96,7 @@ export interface Refused {
   readonly outcome: 'refused';
   readonly refusal: Refusal;
   readonly route: Route | null;
-  readonly key: ApiKey | null;
+  readonly key: KeyInUse | null;
   readonly alias: string | null;
   readonly allowances: KeyAllowances | null;
 }
@@ -186,8 +187,11 @@ async function admitPaidCall(
   );
   const payer = payerOf(key, startedAtMs);
   const holds = holdsFor(parts.holds, payer, alias, usageToHold(alias, size));
-  const isOnlyStream = fields.stream && parts.abandoned.isLimited(key.companyId);
-  const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, isOnlyStream);
+  const marks = {
+    isOnlyStream: fields.stream && parts.abandoned.isLimited(key.companyId),
+    isDocument: route.kind === 'parse',
+  };
+  const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known);
   const { allowances, reservation } = limited;
   const claim = asked === null ? null : { ...asked, callId: id };
@@ -235,7 +239,7 @@ function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][])
 const ADDRESS_MESSAGE =
   'Too many requests from this address, which all callers behind it share. Back off and try again.';
 
-async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: ApiKey): Promise<Admission> {
+async function admitRead(parts: AdmitParts, id: string, route: ReadRoute, key: KeyInUse): Promise<Admission> {
   const limited = await parts.limits.reserve(key, id, 0, []);
   if (limited.outcome !== 'admitted') return refuseByLimit(limited, payerOf(key, 0), { route, key });
   const { allowances, reservation } = limited;
@@ -333,15 +337,29 @@ function refuseByLimit(
   }
 }
 
+const CEILING_MESSAGES: Readonly<Record<CompanyLimitName, string>> = {
+  'company requests': 'requests a minute',
+  'company tokens': 'tokens a minute',
+  'company calls in flight': 'calls in flight',
+  'company documents': 'documents a day',
+};
+
+function isCompanyLimit(by: KeyLimitName): by is CompanyLimitName {
+  return by in CEILING_MESSAGES;
+}
+
 function limitMessage(by: KeyLimitName): string {
   if (by === 'streams') return ONE_STREAM;
+  if (isCompanyLimit(by)) {
+    return `Your company is over its ceiling of ${CEILING_MESSAGES[by]}, over all its keys. Back off and try again, or ask the operator to raise the ceiling.`;
+  }
   return `This key is over its limit of ${by}${by === 'calls in flight' ? '' : ' a minute'}. Back off and try again.`;
 }
 
 const ONE_STREAM =
   'Streams of your company were left before their usage arrived, too often: for an hour it has one stream at a time. Read streams to their end, or call without stream.';
 
-function payerOf(key: ApiKey, startedAtMs: number): Payer {
+function payerOf(key: KeyInUse, startedAtMs: number): Payer {
   const { id: keyId, companyId, monthlySpendingLimitMicro: monthlyLimitMicro } = key;
   return { companyId, keyId, monthlyLimitMicro, startedAtMs };
 }

@@ -54,6 +54,23 @@ describe('configuration', () => {
     expect(configuration.ports.gateway).toBe(9000);
   });
 
+  test('ceilings of new companies are pairs; a name or a number that is wrong is named', () => {
+    const of = (value: string) => configurationOf('everything', { ...fetches, COMPANY_CEILINGS: value });
+    expect(of('requestsPerMinute=600, members=5').companyCeilings).toMatchObject({
+      ...{ requestsPerMinute: 600, members: 5, apiKeys: null },
+    });
+    expect(of('').companyCeilings.requestsPerMinute).toBeNull();
+    for (const [value, complaint] of [
+      ['requests=600', 'must be pairs such as requestsPerMinute=600'],
+      ['members=0', 'members: a whole number from 1'],
+      ['members=3,members=4', 'members: names members twice'],
+      ['apiKeys', 'must be pairs'],
+    ] as const) {
+      const problems = problemsOf('everything', { ...fetches, COMPANY_CEILINGS: value });
+      expect(problems.join()).toContain(complaint);
+    }
+  });
+
   test('all problems are told at once, each with its setting and what is right', () => {
     const problems = problemsOf('everything', {
       ...fetches,

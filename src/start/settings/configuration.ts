@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Ceilings } from '../../domain/accounts/ceilings.ts';
 import type { LogLevel } from '../../ports/log.ts';
 import { type ModelConfig, readModelConfig } from './model-config.ts';
 import { type OidcConfiguration, oidcOf, refuseHalfOidc } from './oidc-settings.ts';
@@ -59,6 +60,8 @@ export interface Configuration {
   readonly addressRequestsPerMinute: number;
   /** Of a user, or of an address where nobody is signed in; 0 is no limit. */
   readonly backendRequestsPerMinute: number;
+  /** What new companies begin with. */
+  readonly companyCeilings: Ceilings;
   /** What a process grants of each limit while it limits by itself. */
   readonly limitShareAlone: number;
   readonly trustedProxies: readonly string[];
@@ -268,6 +271,7 @@ function assemble(
     models,
     aliasPrefix: values.ALIAS_PREFIX,
     ...requestLimitsIn(values),
+    companyCeilings: values.COMPANY_CEILINGS,
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
     trustedProxies: values.TRUSTED_PROXIES,
     upstream: upstreamOf(values, isProduction),

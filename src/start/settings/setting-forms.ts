@@ -1,4 +1,11 @@
 import { z } from 'zod';
+import {
+  CEILING_NAMES,
+  type CeilingName,
+  type Ceilings,
+  ceilingComplaint,
+  NO_CEILINGS,
+} from '../../domain/accounts/ceilings.ts';
 import { isKnownCurrency } from '../../domain/catalog/currency.ts';
 import { readPrice } from '../../domain/credits/invoices/monthly-invoices.ts';
 import { readNetwork } from '../../http/client-identity.ts';
@@ -200,4 +207,29 @@ export function pairs(form: RegExp, example: string, meaning: string) {
 function splitAtLastEquals(pair: string): [string, string] {
   const at = pair.lastIndexOf('=');
   return [pair.slice(0, at), pair.slice(at + 1)];
+}
+
+export function ceilings(meaning: string) {
+  const complaint = `must be pairs such as requestsPerMinute=600, with commas between them, of ${CEILING_NAMES.join(', ')}`;
+  const schema = z
+    .string()
+    .max(1_000)
+    .transform((value, context): Ceilings => {
+      const chosen: Partial<Record<CeilingName, number>> = {};
+      for (const pair of value.split(',')) {
+        const [, name = '', number = ''] = /^\s*(\w+)=(\d{1,10})\s*$/.exec(pair) ?? [];
+        const known = CEILING_NAMES.find((one) => one === name);
+        const problem = known === undefined ? complaint : ceilingComplaint(known, Number(number));
+        if (known !== undefined && problem === null && chosen[known] === undefined) {
+          chosen[known] = Number(number);
+          continue;
+        }
+        const message = problem === null ? `names ${name} twice` : problem;
+        context.addIssue({ code: 'custom', message: known === undefined ? message : `${name}: ${message}` });
+        return z.NEVER;
+      }
+      return { ...NO_CEILINGS, ...chosen };
+    })
+    .optional();
+  return { schema: schema.transform((value): Ceilings => value ?? NO_CEILINGS), fallback: null, meaning };
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import {
+  ceilings,
   currency,
   flag,
   headerPairs,
@@ -226,6 +227,9 @@ export const SETTINGS = {
     10_000_000,
     3_000,
     'Requests a minute to GraphQL: of one user who is signed in, and of one client address without a valid token; 0 is no limit.',
+  ),
+  COMPANY_CEILINGS: ceilings(
+    'Ceilings that new companies begin with, as `requestsPerMinute=600,documentsPerDay=200`; without it none. Super admins change those of a company. docs/operations.md.',
   ),
   LIMIT_SHARE_WITHOUT_REDIS: whole(
     0,

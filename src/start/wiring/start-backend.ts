@@ -5,10 +5,12 @@ import { createInProcessState } from '../../adapters/shared-state/in-process.ts'
 import type { ConsoleBuild } from '../../backend/console-files.ts';
 import { OIDC_CALLBACK_PATH } from '../../backend/oidc-session.ts';
 import { type BackendParts, createBackend } from '../../backend/server.ts';
+import { storeDefaultCeilings } from '../../domain/accounts/ceilings.ts';
 import { createOidc } from '../../domain/accounts/oidc.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { fieldsOfPosting, type ReadPosting } from '../../domain/jobs/read-posting.ts';
+import { createCompanyCounters } from '../../domain/limits/company-ceilings.ts';
 import { createLogWatchers } from '../../domain/logs/live-log.ts';
 import { createClientAddress } from '../../http/client-identity.ts';
 import type { Listening } from '../../http/listen.ts';
@@ -43,6 +45,8 @@ async function openBackendParts(
   const { configuration, clock, secrets, database, sharedState, ownSecrets } = opening;
   const { maxBodyBytes, answerTimeoutMs, aliasPrefix } = configuration;
   const log = opening.log.with({ service: 'backend' });
+  const ownState = createInProcessState({ clock, log });
+  await storeDefaultCeilings(database, configuration.companyCeilings);
   const logWatchers = createLogWatchers({ sharedState, clock });
   opening.whenClosing('watchers of the log', logWatchers.close);
   return {
@@ -57,7 +61,11 @@ async function openBackendParts(
     requireSuperAdminTotp: configuration.requireSuperAdminTotp,
     trialCredits: configuration.trialCredits,
     requestsPerMinute: configuration.backendRequestsPerMinute,
-    ownState: createInProcessState({ clock, log }),
+    ownState,
+    counters: createCompanyCounters({
+      ...{ sharedState, ownState, clock, log },
+      ownShare: configuration.limitShareAlone,
+    }),
     accessTokens: await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     mailOutbox: mailOutbox(opening, jobQueue),
     ...(configuration.mail.smtpUrl === null ? { capturedMail: await openMailFolder(opening) } : {}),

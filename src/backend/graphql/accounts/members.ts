@@ -18,6 +18,7 @@ import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 import { refuseServiceToken } from '../service-scopes.ts';
+import { holdMembersToCeiling } from './ceilings.ts';
 import { refuseUnverified } from './email-verification.ts';
 import { hashNewPassword, newPassword } from './passwords.ts';
 import { startRecordedSession } from './sessions.ts';
@@ -185,6 +186,7 @@ const inviteMember: Declaration = (builder) =>
           });
           if (invited.outcome === 'bad-email') throw badInput('email', 'this is no e-mail address');
           if (invited.outcome === 'already-member') throw conflict('This person is in your company already.');
+          await holdMembersToCeiling(context, transaction, inviter.companyId);
           const { invitation } = invited;
           const details = { email: invitation.email, role: invitation.role };
           const object = { objectKind: 'invitation', objectId: invitation.id };
@@ -240,6 +242,7 @@ const acceptInvitation: Declaration = (builder) =>
           }
           const { id, companyId, email, role } = accepted.invitation;
           newPassword('password', args.password, email);
+          await holdMembersToCeiling(context, change.transaction, companyId);
           const actor = { id: accepted.userId, email };
           const object = { objectKind: 'invitation', objectId: id, companyId };
           await change.record({ action: 'invitation.accepted', ...object, actor, details: { role } });

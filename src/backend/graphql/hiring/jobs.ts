@@ -14,6 +14,7 @@ import {
 import { changeJob, createJob as storeJob } from '../../../domain/jobs/job-changes.ts';
 import { titleBeforeReading } from '../../../domain/jobs/read-posting.ts';
 import { member } from '../access.ts';
+import { countDocument, holdStorageToCeiling } from '../accounts/ceilings.ts';
 import { badInput, notFound } from '../errors.ts';
 import { boundedOrNull, idOf } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
@@ -191,6 +192,7 @@ const createJob: Declaration = (builder) =>
         return await recordedChange(context, async ({ transaction, record }) => {
           const created = await storeJob(transaction, context.parts, wanted);
           if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
+          if ('file' in wanted) await holdStorageToCeiling(transaction, companyId);
           const { id, title } = created.job;
           const details = { title, status: created.job.status };
           await record({ action: 'job.created', objectKind: 'job', objectId: id, details });
@@ -216,6 +218,7 @@ const updateJob: Declaration = (builder) =>
           const changed = await changeJob(transaction, context.parts, changes);
           if (changed.outcome === 'no-such-job') throw notFound('job');
           if (changed.outcome === 'invalid') throw badInput(`input.${changed.field}`, changed.message);
+          if ('file' in changes) await holdStorageToCeiling(transaction, companyId);
           const { title, status: now, version } = changed.job;
           if (!changed.isNew) nothingChanged();
           else {
@@ -258,11 +261,13 @@ const closeJob: Declaration = (builder) =>
  * What the domain takes of an input. With a document there is a draft, for the time until the document worker has read
  * it: of a pasted text what the embedded engine finds in a few milliseconds, of a file its name.
  */
-async function jobFrom(input: JobInput, companyId: string, { parts: { draftPosting } }: RequestContext) {
+async function jobFrom(input: JobInput, companyId: string, context: RequestContext) {
+  const { draftPosting } = context.parts;
   const { text: _text, file: _file, status, ...fields } = input;
   const given = { fields, status: status ?? undefined };
   const document = documentFrom(input);
   if (document === null) return given;
+  await countDocument(context, companyId);
   const title = titleBeforeReading(document, document.text);
   if (document.text === null) return { ...given, file: document, draft: { title } };
   const description = document.text.replaceAll('\0', '').trim().slice(0, LONGEST_DESCRIPTION).toWellFormed();

@@ -16,6 +16,7 @@ import {
 import { changeTalent, createTalent as storeTalent } from '../../../domain/talents/talent-changes.ts';
 import { DOCUMENT_LIMITS } from '../../../ports/document-reader.ts';
 import { member } from '../access.ts';
+import { countDocument, holdStorageToCeiling } from '../accounts/ceilings.ts';
 import { badInput, notFound } from '../errors.ts';
 import { idOf } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
@@ -183,9 +184,11 @@ const createTalent: Declaration = (builder) => {
         if ((file === null) !== hasProfile)
           throw badInput('input', 'give a text, a file or a profile: one of them');
         const from = file === null ? { profile } : { file };
+        if (file !== null) await countDocument(context, companyId);
         return await recordedChange(context, async ({ transaction, record }) => {
           const created = await storeTalent(transaction, context.parts, { companyId, createdBy, from });
           if (created.outcome === 'invalid') throw badInput('input.profile', created.message);
+          if (file !== null && created.isNew) await holdStorageToCeiling(transaction, companyId);
           // Nothing of the person: the audit log outlives an erasure.
           const { talent, isNew } = created;
           const details = { isNew, status: talent.status };

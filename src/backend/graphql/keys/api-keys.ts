@@ -5,6 +5,7 @@ import { changeKeyLimits, listKeys, revokeKey, rotateKey } from '../../../domain
 import { mintKey } from '../../../domain/keys/mint-key.ts';
 import { ALIAS_NAMES, aliasOf } from '../../../domain/models/aliases.ts';
 import { member } from '../access.ts';
+import { holdKeysToCeiling } from '../accounts/ceilings.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, boundedOrNull, idOf } from '../input.ts';
@@ -133,6 +134,7 @@ const createApiKey: Declaration = (builder) => {
           const minted = await mintKey({ database: transaction, secrets, clock }, key);
           if (minted.outcome === 'invalid') throw badInput(keyInputField(minted.field), minted.message);
           if (minted.outcome === 'no-such-company') throw notFound('company');
+          await holdKeysToCeiling(context, transaction, companyId, { isRotation: false });
           const { id, name, scopes } = minted.key;
           const details = { name, scopes };
           await record({ action: 'key.minted', objectKind: 'api-key', objectId: id, details });
@@ -162,6 +164,7 @@ const rotateApiKey: Declaration = (builder) =>
           if (rotated.outcome === 'not-live') {
             throw conflict(`This key is ${rotated.status.toLowerCase()}: mint a new one instead.`);
           }
+          await holdKeysToCeiling(context, transaction, companyId, { isRotation: true });
           const { id, name } = rotated.key;
           const details = { name, rotatedFromId: keyId };
           await record({ action: 'key.rotated', objectKind: 'api-key', objectId: id, details });

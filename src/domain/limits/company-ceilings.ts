@@ -1,0 +1,107 @@
+import type { Claim, Standing } from '../../ports/shared-state.ts';
+import {
+  type CallCeilings,
+  createStatePlace,
+  HELD_MS,
+  NO_LIMIT,
+  type StatePlaceParts,
+  windowClaim,
+} from './claims.ts';
+
+export type CompanyLimitName =
+  | 'company requests'
+  | 'company tokens'
+  | 'company calls in flight'
+  | 'company documents';
+
+/** Counters of the company, beside those of its keys, which carry the key's id. */
+export const COMPANY_REQUESTS = 'rpm';
+export const COMPANY_TOKENS = 'tpm';
+export const COMPANY_CALLS = 'calls';
+const DOCUMENTS = 'documents';
+const DAY_MS = 86_400_000;
+
+interface CountedCall {
+  readonly callId: string;
+  readonly tokens: number;
+  readonly isDocument: boolean;
+}
+
+/** After those of the key, in the order of `companyLimits`. */
+export function addCompanyClaims(
+  claims: Claim[],
+  { requestsPerMinute, tokensPerMinute, callsInFlight, documentsPerDay }: CallCeilings,
+  { callId, tokens, isDocument }: CountedCall,
+): void {
+  if (requestsPerMinute !== null) claims.push(windowClaim(COMPANY_REQUESTS, requestsPerMinute, 1));
+  if (tokensPerMinute !== null) {
+    // What takes no tokens is never refused for them.
+    claims.push(windowClaim(COMPANY_TOKENS, tokens === 0 ? NO_LIMIT : tokensPerMinute, tokens));
+  }
+  if (callsInFlight !== null) {
+    const entry = { entry: callId, amount: 1, ttlMs: HELD_MS, rule: 'fits' } as const;
+    claims.push({ kind: 'held', name: COMPANY_CALLS, limit: callsInFlight, ...entry });
+  }
+  if (documentsPerDay !== null && isDocument) claims.push(documentClaim(documentsPerDay, 1));
+}
+
+/** Which of them a call is held to, in the order of its claims. */
+export function companyLimits(ceilings: CallCeilings, isDocument: boolean): readonly CompanyLimitName[] {
+  const { requestsPerMinute, tokensPerMinute, callsInFlight, documentsPerDay } = ceilings;
+  return [
+    ...(requestsPerMinute === null ? [] : ['company requests' as const]),
+    ...(tokensPerMinute === null ? [] : ['company tokens' as const]),
+    ...(callsInFlight === null ? [] : ['company calls in flight' as const]),
+    ...(documentsPerDay === null || !isDocument ? [] : ['company documents' as const]),
+  ];
+}
+
+function documentClaim(limit: number, amount: number): Claim {
+  return { kind: 'window', name: DOCUMENTS, amount, limit, windowMs: DAY_MS };
+}
+
+type CountedDocument =
+  | { readonly outcome: 'counted' }
+  | { readonly outcome: 'refused'; readonly retryAfterMs: number };
+
+/** What a company uses of its ceilings on calls at this moment. */
+export interface CallUse {
+  readonly requestsPerMinute: number;
+  readonly tokensPerMinute: number;
+  readonly callsInFlight: number;
+  readonly documentsPerDay: number;
+}
+
+export interface CompanyCounters {
+  /** A document that comes by another way than a call: by the same counter. It counts whatever becomes of it. */
+  countDocument(companyId: string, documentsPerDay: number): Promise<CountedDocument>;
+  /** Only what has a ceiling is counted. */
+  look(companyId: string): Promise<CallUse>;
+}
+
+export function createCompanyCounters(parts: StatePlaceParts): CompanyCounters {
+  const place = createStatePlace(parts);
+  return {
+    async countDocument(companyId, documentsPerDay) {
+      const { reservation } = await place.reserve(companyId, [documentClaim(documentsPerDay, 1)]);
+      if (reservation.outcome !== 'refused') return { outcome: 'counted' };
+      return { outcome: 'refused', retryAfterMs: reservation.retryAfterMs ?? DAY_MS };
+    },
+    async look(companyId) {
+      const nobody = { entry: 'nobody', amount: 0, ttlMs: 1, rule: 'fits' } as const;
+      const { reservation } = await place.reserve(companyId, [
+        windowClaim(COMPANY_REQUESTS, NO_LIMIT, 0),
+        windowClaim(COMPANY_TOKENS, NO_LIMIT, 0),
+        { kind: 'held', name: COMPANY_CALLS, limit: NO_LIMIT, ...nobody },
+        documentClaim(NO_LIMIT, 0),
+      ]);
+      const standings: readonly Standing[] =
+        reservation.outcome === 'level-unknown' ? [] : reservation.standings;
+      const [requests = 0, tokens = 0, calls = 0, documents = 0] = standings.map(({ used }) => used);
+      return {
+        ...{ requestsPerMinute: requests, tokensPerMinute: tokens },
+        ...{ callsInFlight: calls, documentsPerDay: documents },
+      };
+    },
+  };
+}
