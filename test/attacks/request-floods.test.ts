@@ -47,6 +47,17 @@ describe('BACKEND_REQUESTS_PER_MINUTE', () => {
     expect(ok(await statusesOf(LIMIT + 10, () => graphql('203.0.113.200', `${admin.token}x`)))).toBe(LIMIT);
   });
 
+  test('a service token is counted as its creator, and one that does not exist as its address', async () => {
+    const admin = await backend.person(backend.companies.acme, { role: 'COMPANY_ADMIN' });
+    const mint = 'mutation { createServiceToken(name: "ci", scopes: ["keys:read"]) { rawToken } }';
+    const { createServiceToken } = await admin.ask<{ createServiceToken: { rawToken: string } }>(mint);
+    const { rawToken } = createServiceToken;
+    const send = (turn: number) => graphql(`203.0.114.${turn}`, rawToken);
+    expect(ok(await statusesOf(LIMIT + 10, send))).toBe(LIMIT - 1);
+    const wrong = `${rawToken.slice(0, -6)}AAAAAA`;
+    expect(ok(await statusesOf(LIMIT + 10, () => graphql('203.0.115.1', wrong)))).toBe(LIMIT);
+  });
+
   test('sessions of the console are counted as the log-ins that they are', async () => {
     const send = () => {
       const headers = { 'content-type': 'application/json', origin: 'https://console.example' };

@@ -1,6 +1,7 @@
 import { type ExecutionResult, GraphQLError, type GraphQLSchema, Source, type ValidationRule } from 'graphql';
 import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Context } from 'hono';
+import { isServiceToken } from '../../domain/accounts/service-tokens.ts';
 import { bearerToken, type ClientAddress } from '../../http/client-identity.ts';
 import { ACCEPTED_ENCODINGS, readBody, UNKNOWN_ENCODING } from '../../http/read-body.ts';
 import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
@@ -91,13 +92,21 @@ function contextOf(context: Context<ServiceVariables>, parts: EndpointParts): Re
 
 /** By the user where somebody is signed in, else by the address; null where it passes. */
 async function refusedByLimit(context: RequestContext): Promise<Response | null> {
-  const { parts, token, clientAddress } = context;
-  const subject = token === null ? null : await parts.accessTokens.verify(token);
-  const counted = await parts.requestLimits.countRequest(clientAddress, subject?.userId ?? null);
+  const { parts, clientAddress } = context;
+  const counted = await parts.requestLimits.countRequest(clientAddress, await userToCount(context));
   if (counted.outcome === 'admitted') return null;
   const { message, extensions } = tooManyRequests(counted.retryAfterMs);
   const headers = { 'retry-after': String(extensions.retryAfterSeconds) };
   return Response.json({ errors: [{ message, extensions }] }, { status: 429, headers });
+}
+
+/** Of an access token its claim, without the database; of a service token its creator. */
+async function userToCount(context: RequestContext): Promise<string | null> {
+  const { parts, token } = context;
+  if (token === null) return null;
+  if (!isServiceToken(token)) return (await parts.accessTokens.verify(token))?.userId ?? null;
+  // While the database is unavailable it counts as an address; the operation says what is wrong.
+  return (await context.viewer().catch(() => null))?.id ?? null;
 }
 
 function refused(status: number, message: string, headers: Record<string, string> = {}): Response {
