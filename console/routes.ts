@@ -54,6 +54,7 @@ const Queues = page(() => import('./operations/queues.tsx'), 'Queues');
 const DeadLetters = page(() => import('./operations/dead-letters.tsx'), 'DeadLetters');
 const AiOperations = page(() => import('./operations/ai-operations.tsx'), 'AiOperations');
 const Errors = page(() => import('./operations/errors.tsx'), 'Errors');
+const WithheldUsage = page(() => import('./operations/withheld-usage.tsx'), 'WithheldUsage');
 const Generator = page(() => import('./admin/generator.tsx'), 'Generator');
 
 /** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
@@ -105,6 +106,7 @@ export function roomsOf(person: Person): readonly Room[] {
     { path: '/queues/:name', page: DeadLetters },
     { path: '/generator', name: 'Match generator', page: Generator },
     { path: '/ai-operations', name: 'AI operations', page: AiOperations },
+    { path: '/withheld-usage', name: 'Withheld usage', page: WithheldUsage },
     { path: '/errors', name: 'Errors', page: Errors },
     { path: '/logs', name: 'Live logs', page: LiveLogs },
   );

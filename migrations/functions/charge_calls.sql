@@ -1,4 +1,4 @@
--- revision: 3
+-- revision: 4
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -8,6 +8,11 @@
 --   ceil(((prompt - cached) * prompt price + cached * cached price + completion * completion price) / 1,000,000)
 -- micro-credits, rounded up once per call. A call that began before its alias's first price, by the clock of its gateway,
 -- has that first price.
+--
+-- A call is charged for at most as many tokens as it can use: prompt_bound and completion_bound, which its gateway computes
+-- from the alias; 1,000,000,000 each where it gives none. The tokens are recorded as the provider reported them, and what
+-- those beyond the bounds would have cost goes to withheld_usage. Sums by day take at most 2^40 tokens of a call, so that
+-- no number of absurd reports overflows them.
 --
 -- Accounts are locked first, in the order of their ids, so groups with the same companies, keys or calls wait for
 -- each other and cannot deadlock. A company without an account or an alias without a price violates a not-null
@@ -24,11 +29,13 @@ begin
   return query with
   given as materialized (
     select *, to_timestamp(started / 1000::float8) as begun,
-      outcome = 'SUCCEEDED' and prompt is not null and alias is not null as is_charged
+      outcome = 'SUCCEEDED' and prompt is not null and alias is not null as is_charged,
+      least(prompt, coalesce(prompt_bound, 1000000000)) as due_prompt,
+      least(completion, coalesce(completion_bound, 1000000000)) as due_completion
     from json_to_recordset(given_calls::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
       alias text, model text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
-      spending_limit bigint, idempotency text)),
+      spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
     select id, balance_micro, version from credit_accounts
@@ -46,11 +53,12 @@ begin
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
         -- As far as 64 bits hold the products, for the highest price is 10^12. Numeric takes twice as long.
-        when prompt < 4000000 and completion < 4000000 then
-          ((prompt - least(cached, prompt)) * prompt_micro + least(cached, prompt) * cached_micro
-            + completion * completion_micro + 999999) / 1000000
-        else div((prompt - least(cached, prompt)) * prompt_micro::numeric + least(cached, prompt) * cached_micro::numeric
-            + completion * completion_micro::numeric + 999999, 1000000)::bigint end,
+        when due_prompt < 4000000 and due_completion < 4000000 then
+          ((due_prompt - least(cached, due_prompt)) * prompt_micro + least(cached, due_prompt) * cached_micro
+            + due_completion * completion_micro + 999999) / 1000000
+        else div((due_prompt - least(cached, due_prompt)) * prompt_micro::numeric
+            + least(cached, due_prompt) * cached_micro::numeric
+            + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end,
       price.id, sha256(convert_to(idempotency, 'UTF8'))
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
@@ -59,6 +67,18 @@ begin
     on conflict (id) do nothing
     returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, completion_tokens, charge_micro,
       price_id, (started_at at time zone 'utc')::date as day),
+  withheld as (
+    insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
+      prompt_bound, completion_bound, charged_micro, excess_micro)
+    select * from (
+      select distinct on (over.id) over.id, company_id, key_id, request, recorded.alias, day, prompt, completion,
+        coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
+        div((prompt - least(cached, prompt)) * prompt_micro::numeric + least(cached, prompt) * cached_micro::numeric
+          + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro
+      from given as over join recorded using (id) join prices as price on price.id = price_id
+      where is_charged and (prompt > due_prompt or completion > due_completion)) as excess
+    where excess_micro > 0
+    on conflict do nothing),
   posted as (
     insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
       source_id)
@@ -83,9 +103,9 @@ begin
       completion_tokens, charge_micro)
     select company_id, coalesce(key_id, '00000000-0000-0000-0000-000000000000'), day, alias, count(*),
       count(*) filter (where outcome = 'FAILED'),
-      coalesce(sum(prompt_tokens) filter (where price_id is not null), 0),
-      coalesce(sum(cached_tokens) filter (where price_id is not null), 0),
-      coalesce(sum(completion_tokens) filter (where price_id is not null), 0), sum(charge_micro)
+      coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0),
+      coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0),
+      coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0), sum(charge_micro)
     from recorded
     where outcome <> 'REFUSED' and alias is not null
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))

@@ -51,6 +51,7 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
     const isWhole =
       cache.status === 'healthy' &&
       states.journal?.status !== 'degraded' &&
+      states.usage?.status !== 'degraded' &&
       summary.status === 'healthy' &&
       Object.values(breakers).every((state) => state === 'closed');
     const status = readiness(database.status, isWhole);
@@ -62,7 +63,8 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
       cache,
       workers: summary,
       circuit_breakers: holdsToken(context.req.raw, internalTokens) ? breakers : withoutHosts(breakers),
-      ...journal(states.journal),
+      ...waiting('journal', states.journal),
+      ...waiting('usage', states.usage),
       ...named,
     };
     return context.json({ status, components }, httpStatus);
@@ -75,10 +77,10 @@ function withoutHosts(breakers: Readonly<Record<string, string>>): Record<string
   return Object.fromEntries(hosts.map((host, at) => [`service-${at + 1}`, breakers[host] ?? '']));
 }
 
-/** Finished calls that could not be charged and wait for an operator; absent where it is not known. */
-function journal(state: DependencyState | undefined) {
+/** What could not be charged and waits for an operator; absent where it is not known. */
+function waiting(name: string, state: DependencyState | undefined) {
   if (state?.figures === undefined) return {};
-  return { journal: { status: state.status === 'up' ? 'healthy' : 'degraded', ...state.figures } };
+  return { [name]: { status: state.status === 'up' ? 'healthy' : 'degraded', ...state.figures } };
 }
 
 function component(state: DependencyState | undefined) {

@@ -34,6 +34,7 @@ import {
   serviceTokensCommand,
 } from './service-token-commands.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
+import { withheldUsageCommand } from './withheld-usage-command.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */
 export const COMMANDS: readonly Command[] = [
@@ -66,6 +67,7 @@ export const COMMANDS: readonly Command[] = [
   statementCommand,
   setAsideCallsCommand,
   repairCallsCommand,
+  withheldUsageCommand,
   paymentEventsCommand,
   replayPaymentEventCommand,
   replayPaymentsCommand,

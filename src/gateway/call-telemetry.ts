@@ -1,4 +1,4 @@
-import type { FinishedCall } from '../domain/calls/settlement/finished-call.ts';
+import { chargedTokens, type FinishedCall } from '../domain/calls/settlement/finished-call.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Metric, MetricSample } from '../http/metrics.ts';
 import type { UpstreamTarget } from '../ports/model-upstream.ts';
@@ -61,7 +61,8 @@ export function createCallMeters(): CallMeters {
 
   return {
     count(call) {
-      const { endpoint, outcome, tokens: used } = call;
+      const { endpoint, outcome } = call;
+      const used = chargedTokens(call);
       const alias = call.alias ?? 'none';
       const reason = call.reason ?? 'none';
       addTo(

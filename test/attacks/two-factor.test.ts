@@ -122,6 +122,8 @@ describe('whoever has stolen a session', () => {
       [TARGETS, {}],
       [BILLING, { id }],
       ['mutation($id: ID!) { resetTotp(userId: $id) }', { id: person.userId }],
+      ['mutation($id: ID!) { postWithheldUsage(id: $id, reason: "x") { id } }', { id }],
+      ['mutation($id: ID!) { dropWithheldUsage(id: $id, reason: "x") { id } }', { id }],
     ] as const;
     for (const [query, variables] of attempts) {
       expect((await thief.refusal(query, variables)).extensions.code).toBe('STEP_UP_REQUIRED');

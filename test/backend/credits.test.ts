@@ -230,3 +230,72 @@ describe('what models cost', () => {
     expect(extensions.code).toBe('NOT_FOUND');
   });
 });
+
+describe('withheld usage', () => {
+  const LIST = `query($first: Int, $after: ID, $all: Boolean) {
+    withheldUsage(first: $first, after: $after, includeResolved: $all) {
+      nodes { id companyName model promptTokens promptBound chargedCredits withheldCredits status reason resolvedAt }
+      pageInfo { hasNextPage endCursor } } }`;
+  const POST = `mutation($id: ID!) { postWithheldUsage(id: $id, reason: "checked") { status withheldCredits } }`;
+  const DROP = `mutation($id: ID!) { dropWithheldUsage(id: $id, reason: "a fault") { status reason } }`;
+  interface Listed {
+    withheldUsage: {
+      nodes: { id: string; status: string }[];
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
+  }
+
+  test('is listed page by page, posted once however often and at once, dropped for good; and recorded', async () => {
+    const { companyId, ask } = await admin();
+    const { superAdmin } = backend.people;
+    const tokens = { promptTokens: 3_000_000, cachedTokens: 0, completionTokens: 0 };
+    const tokenBounds = { promptTokens: 1_000_000, completionTokens: 1 };
+    const calls = Array.from({ length: 3 }, () => finishedCall(companyId, { tokens, tokenBounds }));
+    await chargeCalls(backend.database, calls);
+    const stored = {
+      kind: 'level',
+      name: BALANCE_LEVEL,
+      value: -3_000_000,
+      version: 3,
+      ttlMs: 60_000,
+    } as const;
+    await backend.parts.sharedState.settle(companyId, [{ ...stored, replaces: null }]);
+    const [first, second, third] = calls.map(({ id }) => id).toReversed() as [string, string, string];
+    const { withheldUsage: page } = await superAdmin.ask<Listed>(LIST, { first: 2 });
+    expect(page.nodes).toMatchObject([
+      {
+        ...{ id: first, companyName: 'Books', model: 'svc/chat-default', promptTokens: 3_000_000 },
+        ...{ promptBound: 1_000_000, chargedCredits: 1, withheldCredits: 2, status: 'OPEN', reason: null },
+      },
+      { id: second },
+    ]);
+    const after = page.pageInfo.endCursor;
+    expect((await superAdmin.ask<Listed>(LIST, { first: 2, after })).withheldUsage.nodes).toMatchObject([
+      { id: third },
+    ]);
+    const posted = await Promise.all(
+      Array.from({ length: 5 }, () => superAdmin.ask<object>(POST, { id: first })),
+    );
+    const done = { postWithheldUsage: { status: 'POSTED', withheldCredits: 2 } };
+    expect(posted).toEqual(Array.from({ length: 5 }, () => done));
+    expect(await superAdmin.ask<object>(DROP, { id: second })).toEqual({
+      dropWithheldUsage: { status: 'DROPPED', reason: 'a fault' },
+    });
+    expect((await superAdmin.refusal(POST, { id: second })).extensions.code).toBe('CONFLICT');
+    expect((await superAdmin.refusal(DROP, { id: first })).extensions.code).toBe('CONFLICT');
+    expect((await superAdmin.refusal(POST, { id: companyId })).extensions.code).toBe('NOT_FOUND');
+    expect(await ask('{ creditBalance { credits } }')).toEqual({ creditBalance: { credits: -5 } });
+    const limit = { level: BALANCE_LEVEL, maxAgeMs: 60_000 };
+    const look = { kind: 'held', name: BALANCE_LEVEL, entry: 'x', amount: 1, ttlMs: 1_000 } as const;
+    const reserved = await backend.parts.sharedState.reserve(companyId, [{ ...look, rule: 'fits', limit }]);
+    expect(reserved).toMatchObject({ standings: [{ limit: -5_000_000 }] });
+    const all = await superAdmin.ask<Listed>(LIST, { all: true, first: 100 });
+    const own = all.withheldUsage.nodes.filter(({ id }) => [first, second, third].includes(id));
+    expect(own.map(({ status }) => status)).toEqual(['POSTED', 'DROPPED', 'OPEN']);
+    const recorded = await backend.database.query(
+      `select action from audit_log where object_id = any ($1) order by id`,
+      [[first, second]],
+    );
+    expect(recorded.map(({ action }) => action)).toEqual(['withheld-usage.posted', 'withheld-usage.dropped']);
+  });
+});

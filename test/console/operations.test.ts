@@ -13,10 +13,17 @@ const PAGES = [
   '/queues',
   '/queues/mail',
   '/ai-operations',
+  '/withheld-usage',
   '/errors?level=WARN',
   '/unannounced-meetings',
   '/companies',
 ];
+const ABSURD_ANSWER = {
+  object: 'chat.completion',
+  model: 'some-model',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Hello.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 3, completion_tokens: 20_000 },
+};
 const BROKEN_ROOM = 'a-room-of-nobody';
 
 describe.skipIf(givenChromium() === null)('operations in a real browser', () => {
@@ -24,10 +31,12 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   let visitor: Visitor;
   let page: Page;
   let isBroken = true;
+  let isAbsurd = false;
   const provider = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
-    fetch: () => new Response('{}', { status: isBroken ? 503 : 400 }),
+    fetch: () =>
+      isAbsurd ? Response.json(ABSURD_ANSWER) : new Response('{}', { status: isBroken ? 503 : 400 }),
   });
   const host = `127.0.0.1:${provider.port}`;
 
@@ -89,6 +98,28 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(host).getByText('Closed').waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await call()).toBe(400);
+  }, 60_000);
+
+  test('usage that no call can have is posted or dropped, with a reason', async () => {
+    isAbsurd = true;
+    expect([await call(), await call()]).toEqual([200, 200]);
+    isAbsurd = false;
+    await open('/withheld-usage', 'Withheld usage');
+    const dialog = page.getByRole('dialog');
+    await until(async () => (await row('svc/chat-cheap').count()) === 2);
+    await row('svc/chat-cheap').first().getByRole('button', { name: 'Post' }).click();
+    expect(await violationsOf(page)).toEqual([]);
+    await dialog.getByLabel('Reason').fill('The provider is right.');
+    await dialog.getByRole('button', { name: 'Charge it' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await until(async () => (await row('svc/chat-cheap').count()) === 1);
+    await row('svc/chat-cheap').first().getByRole('button', { name: 'Drop' }).click();
+    await dialog.getByLabel('Reason').fill('A fault of the provider.');
+    await dialog.getByRole('button', { name: 'Drop it' }).click();
+    await page.getByText('No usage is withheld.').waitFor();
+    await page.getByLabel('Show').selectOption('all');
+    await row('The provider is right.').getByText('Posted').waitFor();
+    await row('A fault of the provider.').getByText('Dropped').waitFor();
   }, 60_000);
 
   test('A-8 operations are filtered in the address, and lead to the lines of their request', async () => {

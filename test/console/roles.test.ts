@@ -24,6 +24,7 @@ const NOT_FOR_MEMBERS = [
   '/breakers',
   '/queues/mail',
   '/ai-operations',
+  '/withheld-usage',
   '/errors',
   '/unannounced-meetings',
 ];

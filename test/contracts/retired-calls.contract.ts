@@ -10,6 +10,7 @@ import {
 } from '../../src/domain/calls/partitions/call-partitions.ts';
 import { retireCalls } from '../../src/domain/calls/partitions/call-retention.ts';
 import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import { postWithheldUsage, purgeResolvedUsage } from '../../src/domain/calls/settlement/withheld-usage.ts';
 import { usageReport } from '../../src/domain/calls/usage/usage-report.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
@@ -40,6 +41,17 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       // Its id was made before midnight, itself it began after.
       startedAtMs: Date.UTC(2040, 1, 1),
     });
+    /** Of each 900 micro-credits are withheld. */
+    const [posted, open] = [11, 12].map((day) =>
+      callAt(Date.UTC(2040, 0, day), {
+        tokens: { promptTokens: 1_000, cachedTokens: 0, completionTokens: 0 },
+        tokenBounds: { promptTokens: 100, completionTokens: 1 },
+      }),
+    ) as [FinishedCall, FinishedCall];
+    const post = ({ id: callId }: FinishedCall) =>
+      given().transaction((transaction) =>
+        postWithheldUsage(transaction, { callId, note: 'checked', now: new Date(clock.now()) }),
+      );
     const partitionOf = async ({ id }: FinishedCall) =>
       (await given().query('select tableoid::regclass::text as name from calls where id = $1', [id]))[0]
         ?.name;
@@ -81,7 +93,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
     });
 
     test('G-33 a call lies in the partition of its id, and sent again however late it changes nothing', async () => {
-      await chargeCalls(given(), [january, lastOfJanuary]);
+      await chargeCalls(given(), [january, lastOfJanuary, posted, open]);
       expect(await partitionOf(january)).toBe('calls_from_2040_01_01');
       expect(await partitionOf(lastOfJanuary)).toBe('calls_from_2040_01_01');
       const before = await balance();
@@ -129,6 +141,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
     });
 
     test('P-19 P-29 after a month is let go of, usage is the same and the audit holds its charges to its sums', async () => {
+      expect((await post(posted)).outcome).toBe('resolved');
       const [before, had] = [await usage(), await balance()];
       await clock.advance(Date.UTC(2040, 3, 1) - clock.now());
       const gone = await Promise.all([retireCalls(parts()), retireCalls(parts())]);
@@ -139,6 +152,23 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       await given().query('update retired_usage set charge_micro = charge_micro + 1');
       expect((await audit()).lines.join()).toContain('for calls that were let go of, which had cost');
       await given().query('update retired_usage set charge_micro = charge_micro - 1');
+    });
+
+    test('P-19 what was withheld of a call of a month that is gone is posted once, and counted with its sums', async () => {
+      const had = (await balance()) as bigint;
+      const results = [await post(open), await post(open)];
+      expect(results).toMatchObject([
+        { outcome: 'resolved', isNew: true },
+        { outcome: 'resolved', isNew: false },
+      ]);
+      expect(await balance()).toBe(had - 900n);
+      expect((await usage())?.find(({ day }) => day === '2040-01-12')?.chargeMicro).toBe(1_000n);
+      expect((await audit()).exitCode).toBe(EXIT_OK);
+      await purgeResolvedUsage(given());
+      expect(await given().query('select 1 from withheld_usage where company_id = $1', [companyId])).toEqual(
+        [],
+      );
+      expect((await audit()).exitCode).toBe(EXIT_OK);
     });
 
     test('G-33 a call of a month that is gone is charged once: sent again it is refused, sent late it counts', async () => {

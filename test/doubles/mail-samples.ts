@@ -62,6 +62,12 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     percent: 100,
     resetsAt: at,
   },
+  'withheld-usage': {
+    calls: 2,
+    creditsMicro: 9_007_199_254_740_991n,
+    companies: [companyName],
+    aliases: ['svc/chat-default'],
+  },
   invitation: { companyName, invitedBy: 'Ada', role: 'member', token, expiresAt: at },
   'verify-email': { token, expiresAt: at },
   'password-reset': { token, expiresAt: at },

@@ -105,7 +105,9 @@ describe('G-28 matching’s model calls', () => {
         [1, 1],
       ],
     });
-    expect(ended.ends).toMatchObject([{ tokens: { promptTokens: 7, completionTokens: 0 }, targetId: 'p' }]);
+    expect(ended.ends).toMatchObject([
+      { tokens: { promptTokens: 7, completionTokens: 0 }, targetId: 'p', prompts: 2 },
+    ]);
     expect(ended).toMatchObject({ released: 1, endpoints: ['embeddings'] });
   });
 

@@ -33,8 +33,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 3,
-    checksum: 'c84ba8a297d85fb3',
+    revision: 4,
+    checksum: '19cbf0122e972f9a',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

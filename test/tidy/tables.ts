@@ -291,7 +291,7 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/calls',
     owns: [
       ...['calls', 'calls_other', 'calls_retirement', 'retired_usage', 'idempotency_keys'],
-      ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls'],
+      ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls', 'withheld_usage'],
     ],
   },
   { owner: 'src/domain/catalog', owns: ['plans', 'plan_rates', 'credit_packs'] },

@@ -85,7 +85,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
       }
       const { vectors, model, targetId, promptTokens } = asked;
       const tokens = { promptTokens, cachedTokens: 0, completionTokens: 0 };
-      const paid = { tokens, targetId, reason: null, answeredAtMs: clock.now() };
+      const paid = { tokens, targetId, reason: null, answeredAtMs: clock.now(), prompts: texts.length };
       // Without credits it was the embedded model, unpaid: the refusal is what is written down.
       return { result: { outcome: 'embedded', vectors, model }, usage: mayAsk ? paid : NOTHING_USED };
     });

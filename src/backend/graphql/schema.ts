@@ -31,6 +31,7 @@ import { logDeclarations } from './operations/logs.ts';
 import { matchGeneratorDeclarations } from './operations/match-generator.ts';
 import { processDeclarations } from './operations/processes.ts';
 import { queueDeclarations } from './operations/queues.ts';
+import { withheldUsageDeclarations } from './operations/withheld-usage.ts';
 import { createSchemaBuilder, type Declaration, scalars } from './schema-builder.ts';
 import { guardOperations } from './service-scopes.ts';
 
@@ -68,6 +69,7 @@ const declarations: readonly Declaration[] = [
   ...matchGeneratorDeclarations,
   ...processDeclarations,
   ...queueDeclarations,
+  ...withheldUsageDeclarations,
 ];
 
 /** The whole schema; it fails where an operation does not say who may call it. */

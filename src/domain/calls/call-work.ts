@@ -10,9 +10,15 @@ import {
   CALLS_UPKEEP_QUEUE,
   createCallsUpkeepHandler,
 } from './partitions/call-retention.ts';
+import {
+  reportWithheldUsage,
+  type UsageReportParts,
+  WITHHELD_USAGE_CRON,
+  WITHHELD_USAGE_QUEUE,
+} from './settlement/report-withheld-usage.ts';
 import { createUsageMonthsHandler, USAGE_MONTHS_CRON, USAGE_MONTHS_QUEUE } from './usage/usage-months.ts';
 
-interface CallWorkParts extends CallPartitionParts {
+interface CallWorkParts extends CallPartitionParts, UsageReportParts {
   /** Whole months, besides the current one, for which single calls are stored; 0 is without end. */
   readonly keepMonths: number;
   /** For which idempotency keys and their answers are stored. */
@@ -23,6 +29,7 @@ export const CALL_QUEUES: readonly QueueDefinition[] = [
   USAGE_MONTHS_QUEUE,
   IDEMPOTENCY_UPKEEP_QUEUE,
   CALLS_UPKEEP_QUEUE,
+  WITHHELD_USAGE_QUEUE,
 ];
 
 export function callWork(parts: CallWorkParts): readonly QueueWork[] {
@@ -44,6 +51,12 @@ export function callWork(parts: CallWorkParts): readonly QueueWork[] {
       concurrency: 1,
       cron: CALLS_UPKEEP_CRON,
       handler: createCallsUpkeepHandler(parts),
+    },
+    {
+      queue: WITHHELD_USAGE_QUEUE,
+      concurrency: 1,
+      cron: WITHHELD_USAGE_CRON,
+      handler: async () => void (await reportWithheldUsage(parts)),
     },
   ];
 }

@@ -1,4 +1,4 @@
-import type { CallTokens } from '../calls/settlement/finished-call.ts';
+import { addedTokens, type CallTokens } from '../calls/settlement/finished-call.ts';
 import { type AskedModel, type AskModelParts, askModel } from '../model-calls/ask-model.ts';
 import type { Alias } from '../models/aliases.ts';
 import type { DocumentEngine, ParsedText, ParseKind } from './document-engine.ts';
@@ -24,6 +24,8 @@ export interface ParsedDocument {
   readonly reason: string | null;
   /** Until the first answer of a model; null where none answered. */
   readonly answeredAtMs: number | null;
+  /** How often a model was asked for these tokens; once unless given. */
+  readonly prompts?: number;
 }
 
 export interface TextToParse {
@@ -110,17 +112,10 @@ function failedBy({ reason, targetId }: Extract<AskedModel, { outcome: 'failed' 
 function byModel(parsed: ParsedText, answers: readonly Answered[], answeredAtMs: number): ParsedDocument {
   let sum: CallTokens | null = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   for (const { tokens } of answers) {
-    sum = sum === null || tokens === null ? null : added(sum, tokens);
+    sum = sum === null || tokens === null ? null : addedTokens(sum, tokens);
   }
   const targetId = answers.at(-1)?.targetId ?? null;
   const reason = sum === null ? 'no-usage' : null;
-  return { engine: 'model', parsed, tokens: sum, targetId, reason, answeredAtMs };
-}
-
-function added(a: CallTokens, b: CallTokens): CallTokens {
-  return {
-    promptTokens: a.promptTokens + b.promptTokens,
-    cachedTokens: a.cachedTokens + b.cachedTokens,
-    completionTokens: a.completionTokens + b.completionTokens,
-  };
+  const prompts = answers.length;
+  return { engine: 'model', parsed, tokens: sum, targetId, reason, answeredAtMs, prompts };
 }

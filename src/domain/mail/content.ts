@@ -132,6 +132,7 @@ function escapeHtml(text: string): string {
 export interface ConsoleLinks {
   readonly billing: string;
   readonly keys: string;
+  readonly withheldUsage: string;
   meeting(meetingId: string): string;
   invitation(token: string): string;
   passwordReset(token: string): string;
@@ -148,6 +149,7 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
   return {
     billing: page('billing'),
     keys: page('keys'),
+    withheldUsage: page('withheld-usage'),
     meeting: (meetingId) => page(`meetings/${encodeURIComponent(meetingId)}`),
     invitation: (token) => page(`invitation#token=${encodeURIComponent(token)}`),
     passwordReset: (token) => page(`reset-password#token=${encodeURIComponent(token)}`),

@@ -13,7 +13,7 @@ import {
   upcomingInvoice,
 } from './templates/billing.ts';
 import { invitation, passwordReset, scorecardReminder, verifyEmail } from './templates/team.ts';
-import { lowBalance, spendingLimit } from './templates/usage.ts';
+import { lowBalance, spendingLimit, withheldUsage } from './templates/usage.ts';
 
 /** Every kind of mail there is. */
 export const TEMPLATES = {
@@ -29,6 +29,7 @@ export const TEMPLATES = {
   'payment-problem': paymentProblem,
   'low-balance': lowBalance,
   'spending-limit': spendingLimit,
+  'withheld-usage': withheldUsage,
   invitation,
   'password-reset': passwordReset,
   'verify-email': verifyEmail,

@@ -1,4 +1,4 @@
-import type { CallTokens } from '../calls/settlement/finished-call.ts';
+import { type CallTokens, reportedTokens } from '../calls/settlement/finished-call.ts';
 import type { Alias } from '../models/aliases.ts';
 import {
   type CallKind,
@@ -112,15 +112,11 @@ function chatAnswerIn(text: string): ChatAnswer | null {
 }
 
 function tokensIn(usage: Readonly<Record<string, unknown>>): CallTokens | null {
-  const promptTokens = count(usage.prompt_tokens);
-  const completionTokens = count(usage.completion_tokens);
+  const promptTokens = reportedTokens(usage.prompt_tokens);
+  const completionTokens = reportedTokens(usage.completion_tokens);
   if (promptTokens === null || completionTokens === null) return null;
-  const cachedTokens = count(objectOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
+  const cachedTokens = reportedTokens(objectOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
   return { promptTokens, cachedTokens: Math.min(cachedTokens, promptTokens), completionTokens };
-}
-
-function count(value: unknown): number | null {
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -1,8 +1,10 @@
 import {
   type CallTokens,
+  chargedTokens,
   elapsedMs,
   type FinishedCall,
   type OwnCharge,
+  type TokenBounds,
 } from '../calls/settlement/finished-call.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
@@ -35,6 +37,10 @@ interface RecordedFacts {
   readonly endpoint: string;
   readonly streamed: boolean;
   readonly nowMs: number;
+  /** Each of them may be as long as the alias's context. */
+  readonly prompts: number;
+  /** Of each prompt. */
+  readonly choices: number;
 }
 
 export interface CallEnding {
@@ -47,6 +53,8 @@ export interface CallEnding {
   readonly firstByteMs: number | null;
   /** In the place of the estimate it was admitted with. */
   readonly estimatedTokens?: number;
+  /** How many prompts the tokens are of, where only the end of the call can say so. */
+  readonly prompts?: number;
 }
 
 /** The reason of a call whose client left before its end. */
@@ -59,6 +67,8 @@ export interface CallUsage {
   readonly targetId: string | null;
   readonly reason: string | null;
   readonly answeredAtMs: number | null;
+  /** How many prompts the tokens are of: of a model that was asked twice, or of a list of texts. One unless given. */
+  readonly prompts?: number;
 }
 
 /** What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. */
@@ -100,13 +110,26 @@ export function usageToHold(alias: Alias, size: CallSize): EstimatedUsage {
   return { ...usage, promptTokens: Math.min(alias.contextLength * prompts, MOST_TOKENS) };
 }
 
+/** The most that a call can use by its alias: what its provider reports beyond that is not charged. */
+export function mostTokens(
+  { contextLength, maxOutputTokens }: Pick<Alias, 'contextLength' | 'maxOutputTokens'>,
+  prompts: number,
+  choices: number,
+): TokenBounds {
+  const [ofPrompts, ofChoices] = [Math.max(1, prompts), Math.max(1, choices)];
+  return {
+    promptTokens: Math.min(contextLength * ofPrompts, MOST_TOKENS),
+    completionTokens: Math.min(maxOutputTokens * ofPrompts * ofChoices, MOST_TOKENS),
+  };
+}
+
 export function totalTokens({ promptTokens, completionTokens }: EstimatedUsage): number {
   return promptTokens + completionTokens;
 }
 
 /** What the embedded engine did in a failing provider's place is that provider's failure, and free (G-28). */
 export function endingOf(
-  { tokens, targetId, reason, answeredAtMs }: CallUsage,
+  { tokens, targetId, reason, answeredAtMs, prompts = 1 }: CallUsage,
   startedAtMs: number,
 ): CallEnding {
   return {
@@ -116,12 +139,13 @@ export function endingOf(
     targetId,
     tokens,
     firstByteMs: answeredAtMs === null ? null : elapsedMs(startedAtMs, answeredAtMs),
+    prompts,
   };
 }
 
 export function recordOf(
   { id, payer, alias, estimatedTokens }: Omit<PaidCall, 'reservation'>,
-  { requestId, endpoint, streamed, nowMs }: RecordedFacts,
+  { requestId, endpoint, streamed, nowMs, prompts, choices }: RecordedFacts,
   ending: CallEnding,
 ): FinishedCall {
   const { companyId, keyId, monthlyLimitMicro, startedAtMs } = payer;
@@ -143,18 +167,20 @@ export function recordOf(
     httpStatus: ending.httpStatus,
     targetId: ending.targetId,
     tokens: ending.tokens,
+    tokenBounds: ending.tokens === null ? null : mostTokens(alias, ending.prompts ?? prompts, choices),
     firstByteMs: ending.firstByteMs,
   };
 }
 
 /**
- * The tokens that a call counts against its key's limit in the place of the estimate: those it used; where it reached a
- * model that reported none, or the client left before it answered, the estimate stays (null, G-31); where no model ran,
+ * The tokens that a call counts against its key's limit in the place of the estimate: those it used, as far as a call can
+ * use them; where it reached a model that reported none, or the client left before it answered, the estimate stays (null, G-31); where no model ran,
  * none.
  */
-export function tokensToCount({ tokens, firstByteMs, reason }: CallEnding): number | null {
+export function tokensToCount(call: FinishedCall): number | null {
+  const tokens = chargedTokens(call);
   if (tokens !== null) return totalTokens(tokens);
-  return firstByteMs === null && reason !== CLIENT_LEFT ? 0 : null;
+  return call.firstByteMs === null && call.reason !== CLIENT_LEFT ? 0 : null;
 }
 
 /**

@@ -99,7 +99,7 @@ export function createPlatformCalls({
         mayAsk: admitted.outcome === 'admitted',
         async charge(transaction, used) {
           const ending = admitted.outcome === 'refused' ? admitted.ending : endingOf(used, startedAtMs);
-          const facts = { requestId, endpoint, streamed: false, nowMs: clock.now() };
+          const facts = { requestId, endpoint, streamed: false, nowMs: clock.now(), prompts: 1, choices: 1 };
           const record = recordOf(call, facts, ending);
           if (admitted.outcome === 'refused') return await insertCalls(transaction, [record]);
           charged = ownCharges(await chargeCalls(transaction, [record]))(record);

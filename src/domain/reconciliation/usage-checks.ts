@@ -12,7 +12,7 @@ export const retiredChargesCheck: AuditCheck = {
       where key_id = '00000000-0000-0000-0000-000000000000' group by company_id) as retired
     full join (
       select account_id as company_id, -sum(amount_micro) as charged from credit_transactions as posted
-      where source_kind = 'call' and source_id < ${RETIRED_BEFORE}
+      where source_kind in ('call', 'withheld-usage') and source_id < ${RETIRED_BEFORE}
         and not exists (select 1 from calls where calls.id::text = posted.source_id)
       group by account_id) as posted using (company_id)
     where coalesce(cost, 0) <> coalesce(charged, 0)`,
@@ -23,7 +23,8 @@ export const retiredChargesCheck: AuditCheck = {
  * let go of are not missed here; their sums are held against the ledger by `retiredChargesCheck`.
  */
 export const chargesCheck: AuditCheck = {
-  holds: 'every charged call has one USAGE transaction of its amount, and there is no other',
+  holds:
+    'every charged call has its USAGE transaction, with what was withheld and posted later, and there is no other',
   faults: `select case
       when call.id is null then format('transaction %s of account %s charges for call %s, which is not a charged one',
         posted.version, posted.account_id, posted.source_id)
@@ -32,15 +33,18 @@ export const chargesCheck: AuditCheck = {
       else format('call %s of company %s costs %s micro-credits; transaction %s of account %s has the amount %s',
         call.id, call.company_id, call.charge_micro, posted.version, posted.account_id, posted.amount_micro) end
     from (select id, company_id, charge_micro from calls where charge_micro <> 0) as call
-    full join (select account_id, version, amount_micro, source_kind, source_id from credit_transactions
-      where source_kind = 'call' or type = 'USAGE') as posted on posted.source_id = call.id::text
-    where (call.id is null and not (source_kind = 'call' and source_id < ${RETIRED_BEFORE})) or source_id is null
+    full join (select account_id, max(version) as version, sum(amount_micro) as amount_micro, source_id,
+        bool_and(source_kind in ('call', 'withheld-usage')) as is_of_call
+      from credit_transactions where source_kind in ('call', 'withheld-usage') or type = 'USAGE'
+      group by account_id, source_id) as posted on posted.source_id = call.id::text
+    where (call.id is null and not (is_of_call and source_id < ${RETIRED_BEFORE})) or source_id is null
       or posted.amount_micro <> -call.charge_micro or posted.account_id <> call.company_id`,
 };
 
 /**
  * A price that was in force at once may be missed by calls that ended while it was being written: they have the one
- * before, if they began within ten seconds of its moment. A gateway whose clock is behind may begin a call before its
+ * before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in its
+ * charge. A gateway whose clock is behind may begin a call before its
  * alias's first price: it has that one. The price of zeros is from before there were prices.
  */
 export const pricesCheck: AuditCheck = {
@@ -55,8 +59,10 @@ export const pricesCheck: AuditCheck = {
         outcome = 'SUCCEEDED' and calls.alias is not null and prompt_tokens is not null as is_charged,
         div((prompt_tokens - least(cached_tokens, prompt_tokens)) * prompt_micro::numeric
           + least(cached_tokens, prompt_tokens) * cached_micro::numeric
-          + completion_tokens * completion_micro::numeric + 999999, 1000000) as due
+          + completion_tokens * completion_micro::numeric + 999999, 1000000) - coalesce(excess_micro, 0) as due
       from calls
+      left join (select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED') as withheld
+        on withheld.call_id = calls.id
       left join (select *, lead(in_force_from) over of_alias as until, row_number() over of_alias = 1 as is_first
         from model_prices window of_alias as (partition by alias order by in_force_from)) as price
         on price.id = price_id) as priced
@@ -83,9 +89,9 @@ export const usageDaysCheck: AuditCheck = {
         union all
         select company_id, coalesce(key_id, ${ALL_KEYS}) as key_id, day, alias, count(*) as calls,
           count(*) filter (where outcome = 'FAILED') as failures,
-          coalesce(sum(prompt_tokens) filter (where price_id is not null), 0)::bigint as prompt_tokens,
-          coalesce(sum(cached_tokens) filter (where price_id is not null), 0)::bigint as cached_tokens,
-          coalesce(sum(completion_tokens) filter (where price_id is not null), 0)::bigint as completion_tokens,
+          coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as prompt_tokens,
+          coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as cached_tokens,
+          coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as completion_tokens,
           sum(charge_micro)::bigint as charge_micro
         from (select *, (started_at at time zone 'utc')::date as day from calls) as dated
         where outcome <> 'REFUSED' and alias is not null

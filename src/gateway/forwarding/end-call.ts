@@ -104,10 +104,22 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     const { holds } = parts;
     const { route, fields } = call;
     const { requestId } = context;
-    const facts = { requestId, endpoint: route.endpoint, streamed: fields.stream, nowMs: parts.clock.now() };
-    const tokens = tokensToCount(ending);
+    const { prompts, choices } = 'input' in fields ? fields.size : fields;
+    const record = recordOf(
+      call,
+      {
+        requestId,
+        endpoint: route.endpoint,
+        streamed: fields.stream,
+        nowMs: parts.clock.now(),
+        prompts,
+        choices,
+      },
+      ending,
+    );
+    const tokens = tokensToCount(record);
     context.trace?.ended(ending);
-    const settled = await settle(recordOf(call, facts, ending), ending);
+    const settled = await settle(record, ending);
     context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
     switch (settled.outcome) {

@@ -1,3 +1,4 @@
+import { reportedTokens } from '../../domain/calls/settlement/finished-call.ts';
 import { createAnswerFields, scanAnswer } from './scan-answer.ts';
 
 /** What the upstream counted of one call. Missing parts count as 0, and zeros are usage. */
@@ -174,7 +175,7 @@ function cachedIn(block: Readonly<Record<string, unknown>>): unknown {
 
 function readCount(value: unknown): number | 'missing' | 'wrong' {
   if (value === undefined || value === null) return 'missing';
-  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : 'wrong';
+  return reportedTokens(value) ?? 'wrong';
 }
 
 /** Undefined where it is not JSON. */

@@ -75,7 +75,7 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
       terms: postpaidTerms(configuration.postpaid, toMinorUnits),
     }),
     ...callWork({
-      ...{ ...opening, ...configuration.calls },
+      ...{ ...opening, ...configuration.calls, mail: mailOutbox(opening, jobQueue) },
       idempotencyKeepMs: configuration.idempotency.keepMs,
     }),
     ...accountWork(opening),

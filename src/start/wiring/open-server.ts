@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { countSetAside } from '../../domain/calls/settlement/set-aside-calls.ts';
+import { countWithheldUsage } from '../../domain/calls/settlement/withheld-usage.ts';
 import { createDependencyChecks, type DependencyChecks } from '../../http/health.ts';
 import { type Listening, type ListenOptions, listen, type SocketService } from '../../http/listen.ts';
 import { createMetricsRoute, type Metric, processMetrics } from '../../http/metrics.ts';
@@ -24,6 +25,7 @@ export function checksOf({ database, sharedState, clock }: Parts, ownJournal?: O
     { name: 'database', timeoutMs: DATABASE_CHECK_MS, check: lookAtDatabase },
     { name: 'cache', timeoutMs: CACHE_CHECK_MS, check: () => sharedState.check() },
     { name: 'journal', timeoutMs: DATABASE_CHECK_MS, find: journalFindings(database, ownJournal) },
+    { name: 'usage', timeoutMs: DATABASE_CHECK_MS, find: usageFindings(database) },
   ];
   return createDependencyChecks(dependencies, clock);
 }
@@ -38,6 +40,15 @@ function journalFindings(database: Database, ownJournal: OwnJournal | undefined)
     const set_aside = lastCount + (own?.setAside ?? 0);
     const waiting = own === undefined ? {} : { waiting: own.waiting };
     return { isWell: set_aside === 0, figures: { ...waiting, set_aside } };
+  };
+}
+
+/** Usage that no call can have, by its alias, is not charged and waits for an operator. */
+function usageFindings(database: Database) {
+  let withheld = 0;
+  return async () => {
+    withheld = await countWithheldUsage(database).catch(() => withheld);
+    return { isWell: withheld === 0, figures: { withheld } };
   };
 }
 

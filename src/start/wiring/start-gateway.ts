@@ -134,7 +134,7 @@ async function ownMetrics(
   { limits }: Pick<ModelParts, 'limits'>,
   dependencies: DependencyChecks,
 ): Promise<readonly Metric[]> {
-  const { journal } = await dependencies();
+  const { journal, usage } = await dependencies();
   const gauge = (name: string, help: string, value: number): Metric => {
     return { name, help, type: 'gauge', samples: [{ value }] };
   };
@@ -160,6 +160,11 @@ async function ownMetrics(
       'turnpike_set_aside_calls',
       'Finished calls of all processes that could not be charged and wait for an operator.',
       journal?.figures?.set_aside ?? 0,
+    ),
+    gauge(
+      'turnpike_withheld_usage_calls',
+      'Calls of all processes whose provider reported more usage than a call can have; the excess waits for an operator.',
+      usage?.figures?.withheld ?? 0,
     ),
     {
       name: 'turnpike_holds_restored_total',

@@ -2,6 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, DatabaseFailure, Transaction } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
+import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
 import { ALL_KEYS, USAGE_SUMS } from '../usage/usage-report.ts';
 import {
   type CallPartitionParts,
@@ -120,14 +121,17 @@ async function isThere(transaction: Transaction, partition: string): Promise<boo
   return (await listCallPartitions(transaction)).some(({ name }) => name === partition);
 }
 
+/** As charge_calls counts them by day: no number of absurd reports overflows a sum. */
+const MOST_COUNTED_TOKENS = 2 ** 40;
+
 /** Their sums, beside those of earlier ones, in the grain of usage_days; and how many of their charges the ledger lacks. */
 const keepSums = (gone: string) => `with gone as ${gone},
   summed as (
     insert into retired_usage as present (company_id, key_id, day, alias, ${USAGE_SUMS.join(', ')})
     select company_id, coalesce(key_id, '${ALL_KEYS}'::uuid), day, alias, count(*), count(*) filter (where outcome = 'FAILED'),
-      coalesce(sum(prompt_tokens) filter (where price_id is not null), 0),
-      coalesce(sum(cached_tokens) filter (where price_id is not null), 0),
-      coalesce(sum(completion_tokens) filter (where price_id is not null), 0), sum(charge_micro)
+      coalesce(sum(least(prompt_tokens, ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0),
+      coalesce(sum(least(cached_tokens, ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0),
+      coalesce(sum(least(completion_tokens, ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0), sum(charge_micro)
     from (select *, (started_at at time zone 'utc')::date as day from gone) as dated
     where outcome <> 'REFUSED' and alias is not null
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
@@ -136,9 +140,11 @@ const keepSums = (gone: string) => `with gone as ${gone},
       set ${USAGE_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
   select count(*) as lacking
   from (select id, company_id, charge_micro from gone where charge_micro <> 0) as charged
-  left join credit_transactions as posted on source_kind = 'call' and source_id = charged.id::text
-    and account_id = company_id and amount_micro = -charge_micro
-  where source_id is null`;
+  left join credit_transactions as posted on posted.source_kind = 'call' and posted.source_id = charged.id::text
+    and posted.account_id = company_id
+  left join credit_transactions as later on later.source_kind = 'withheld-usage' and later.source_id = charged.id::text
+    and later.account_id = company_id
+  where coalesce(posted.amount_micro, 0) + coalesce(later.amount_micro, 0) <> -charge_micro`;
 
 const LACKING_USAGE = `select 1 from retired_usage as retired
   left join usage_days as kept using (company_id, key_id, day, alias)
@@ -161,5 +167,6 @@ export function createCallsUpkeepHandler(parts: CallPartitionParts & RetireCalls
   return async ({ signal }) => {
     await openCallPartitions(parts);
     await retireCalls(parts, signal);
+    await purgeResolvedUsage(parts.database, signal);
   };
 }

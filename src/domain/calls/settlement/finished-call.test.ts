@@ -106,12 +106,13 @@ describePostgres('with a server', () => {
 describe('the amount of a charge', () => {
   const database = useMemoryDatabase();
 
-  test('G-28 the statement charges what priceOf says, for any price and any tokens, rounded up once', async () => {
+  test('G-28 the statement charges what priceOf says up to the call’s bounds, for any price and any tokens, and withholds the rest', async () => {
     const random = createSeededRandom(28);
     const companyId = newId();
     await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
     const upTo = (digits: number) => random.below(10 ** (1 + random.below(digits)));
     const expected = new Map<string, bigint>();
+    const withheld = new Map<string, bigint>();
     for (let round = 0; round < 40; round += 1) {
       const price: TokenPrice = {
         promptMicro: BigInt(upTo(12)),
@@ -126,8 +127,17 @@ describe('the amount of a charge', () => {
       );
       const calls = Array.from({ length: 50 }, () => {
         const tokens = { promptTokens: upTo(10), cachedTokens: upTo(10), completionTokens: upTo(10) };
-        const call = finishedCall(companyId, { alias: 'svc/chat-cheap', tokens, startedAtMs });
-        expected.set(call.id, priceOf(price, tokens));
+        const isBounded = random.below(2) === 0;
+        const tokenBounds = {
+          promptTokens: isBounded ? upTo(10) : 10 ** 10,
+          completionTokens: isBounded ? upTo(10) : 10 ** 10,
+        };
+        const call = finishedCall(companyId, { alias: 'svc/chat-cheap', tokens, tokenBounds, startedAtMs });
+        const promptTokens = Math.min(tokens.promptTokens, tokenBounds.promptTokens);
+        const completionTokens = Math.min(tokens.completionTokens, tokenBounds.completionTokens);
+        const due = priceOf(price, { ...tokens, promptTokens, completionTokens });
+        expected.set(call.id, due);
+        if (priceOf(price, tokens) > due) withheld.set(call.id, priceOf(price, tokens) - due);
         return call;
       });
       await chargeCalls(database, calls);
@@ -136,6 +146,11 @@ describe('the amount of a charge', () => {
       'select id, charge_micro as charge from calls',
     );
     expect(new Map(rows.map(({ id, charge }) => [id, charge]))).toEqual(expected);
+    const rest = await database.query<{ id: string; excess: string }>(
+      'select call_id as id, excess_micro::text as excess from withheld_usage',
+    );
+    expect(new Map(rest.map(({ id, excess }) => [id, BigInt(excess)]))).toEqual(withheld);
+    expect(withheld.size).toBeGreaterThan(100);
   });
 
   test('G-28 rounding is up, once a call, and only where there is something to round', () => {

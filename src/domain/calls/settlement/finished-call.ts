@@ -10,6 +10,27 @@ export interface CallTokens {
   readonly completionTokens: number;
 }
 
+/** The most tokens that a call is charged for, whatever its provider reports; what is beyond is withheld. */
+export interface TokenBounds {
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+}
+
+/** A count of tokens as a provider reports it; null for what is none: negative, fractional, past 2^53, not a number. */
+export function reportedTokens(value: unknown): number | null {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+}
+
+/** Of one call that asked a model several times. */
+export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
+  const sum = (a: number, b: number) => Math.min(a + b, Number.MAX_SAFE_INTEGER);
+  return {
+    promptTokens: sum(one.promptTokens, other.promptTokens),
+    cachedTokens: sum(one.cachedTokens, other.cachedTokens),
+    completionTokens: sum(one.completionTokens, other.completionTokens),
+  };
+}
+
 export interface FinishedCall {
   readonly id: string;
   readonly companyId: string;
@@ -25,6 +46,8 @@ export interface FinishedCall {
   readonly streamed: boolean;
   /** Null where the upstream did not tell. */
   readonly tokens: CallTokens | null;
+  /** Absent where there are no tokens, and in journals of earlier versions: then the database's own bound applies. */
+  readonly tokenBounds?: TokenBounds | null | undefined;
   readonly estimatedTokens: number;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
@@ -33,6 +56,18 @@ export interface FinishedCall {
   readonly monthlyLimitMicro: bigint | null;
   /** Only of a call with an idempotency key. */
   readonly idempotent?: IdempotentEnding;
+}
+
+/** As many of the reported tokens as the call is charged for; null where none were reported. */
+export function chargedTokens({
+  tokens,
+  tokenBounds,
+}: Pick<FinishedCall, 'tokens' | 'tokenBounds'>): CallTokens | null {
+  if (tokens === null || tokenBounds == null) return tokens;
+  const promptTokens = Math.min(tokens.promptTokens, tokenBounds.promptTokens);
+  const completionTokens = Math.min(tokens.completionTokens, tokenBounds.completionTokens);
+  if (promptTokens === tokens.promptTokens && completionTokens === tokens.completionTokens) return tokens;
+  return { promptTokens, cachedTokens: Math.min(tokens.cachedTokens, promptTokens), completionTokens };
 }
 
 /** The largest that the column of a duration takes: 24 days. */
@@ -88,6 +123,8 @@ export function callRowOf(call: FinishedCall) {
     duration: call.durationMs,
     spending_limit: call.monthlyLimitMicro?.toString(),
     idempotency: call.idempotent?.idempotencyKey,
+    prompt_bound: call.tokenBounds?.promptTokens,
+    completion_bound: call.tokenBounds?.completionTokens,
   };
 }
 

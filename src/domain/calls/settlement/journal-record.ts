@@ -16,6 +16,7 @@ const tokenCounts = z.object({
   cachedTokens: wholeNumber,
   completionTokens: wholeNumber,
 });
+const tokenBounds = z.object({ promptTokens: wholeNumber, completionTokens: wholeNumber });
 
 /** Longer than any answer that may be kept, in base64. */
 const MOST_SEALED_CHARACTERS = 32 * 1024 * 1024;
@@ -41,6 +42,7 @@ const journalRecord = z.object({
   httpStatus: wholeNumber,
   streamed: z.boolean(),
   tokens: tokenCounts.nullable(),
+  tokenBounds: tokenBounds.nullable().optional(),
   estimatedTokens: wholeNumber,
   startedAtMs: wholeNumber,
   firstByteMs: duration.nullable(),

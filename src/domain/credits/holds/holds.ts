@@ -1,5 +1,5 @@
 import type { Clock } from '../../../ports/clock.ts';
-import type { DatabaseFailure, Statements } from '../../../ports/database.ts';
+import type { DatabaseFailure, Statements, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import {
@@ -127,6 +127,19 @@ export async function readKeyMonth(statements: Statements, keyId: string, month:
     [keyId, month],
   );
   return row?.spentMicro ?? 0n;
+}
+
+/** What is charged to a key besides its calls; `day` says of which month. */
+export async function addKeySpending(
+  transaction: Transaction,
+  { keyId, day, chargeMicro }: { readonly keyId: string; readonly day: string; readonly chargeMicro: bigint },
+): Promise<void> {
+  await transaction.query(
+    `insert into key_months as present (key_id, month, charge_micro)
+     values ($1, date_trunc('month', $2::date)::date, $3)
+     on conflict (key_id, month) do update set charge_micro = present.charge_micro + excluded.charge_micro`,
+    [keyId, day, chargeMicro],
+  );
 }
 
 interface KeyMonth {

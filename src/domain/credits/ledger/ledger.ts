@@ -15,11 +15,11 @@ type ContraAccount = 'sales' | 'usage' | 'grants' | 'receivables' | 'adjustments
 
 export interface Posting {
   readonly accountId: string;
-  /** USAGE is not posted one by one: calls are charged in groups, by chargeCalls. */
-  readonly type: Exclude<TransactionType, 'USAGE'>;
+  /** USAGE only for what was withheld of a call and is posted later: calls are charged in groups, by chargeCalls. */
+  readonly type: TransactionType;
   /** To the account; below zero it is taken. */
   readonly amountMicro: bigint;
-  readonly contra: Exclude<ContraAccount, 'usage'>;
+  readonly contra: ContraAccount;
   /** Up to 40 characters. */
   readonly sourceKind: string;
   /** Up to 200 characters. The same kind and id again is no second posting, on whichever account. */

@@ -61,3 +61,30 @@ export const spendingLimit = template({
     };
   },
 });
+
+/** To super admins: providers reported more usage than calls can have. */
+export const withheldUsage = template({
+  data: z.strictObject({
+    calls: z.int().min(1),
+    creditsMicro: micro,
+    companies: z.array(name).min(1).max(10),
+    aliases: z.array(name).min(1).max(10),
+  }),
+  write: ({ calls, creditsMicro, companies, aliases }, links) => ({
+    subject: `Usage of ${calls === 1 ? 'a call' : `${calls} calls`} was withheld`,
+    heading: 'A provider reported more usage than a call can have',
+    blocks: [
+      paragraph(
+        'The calls were charged up to the context_length and max_output_tokens of their aliases. Post the rest if the provider is right, and then raise the bounds of the alias; otherwise drop it and check the provider.',
+      ),
+      facts(
+        ['Calls', String(calls)],
+        ['Withheld', inCredits(creditsMicro)],
+        ['Companies', companies.join(', ')],
+        ['Models', aliases.join(', ')],
+      ),
+      button('Post or drop', links.withheldUsage),
+    ],
+    because: 'You get this because you are a super admin.',
+  }),
+});

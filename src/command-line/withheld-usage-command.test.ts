@@ -1,0 +1,72 @@
+import { beforeEach, describe, expect, test } from 'bun:test';
+import { finishedCall } from '../../test/doubles/finished-calls.ts';
+import { typedCommand } from '../../test/doubles/typed-command.ts';
+import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
+import { addCompany } from '../domain/accounts/company.ts';
+import { chargeCalls } from '../domain/calls/settlement/finished-call.ts';
+import { readLevel } from '../domain/credits/ledger/credit-account.ts';
+import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import { withheldUsageCommand } from './withheld-usage-command.ts';
+
+const { newId } = createSystemSecrets();
+const database = useMemoryDatabase();
+let company: string;
+beforeEach(async () => {
+  company = newId();
+  await addCompany(database, { id: company, name: 'Acme', billingMode: 'PREPAID' });
+});
+
+const typed = (...words: string[]) => typedCommand({ database }, withheldUsageCommand, ...words);
+const balance = async () => (await readLevel(database, company))?.balanceMicro;
+const audited = (id: string) =>
+  database.query('select action, company_id as company, details from audit_log where object_id = $1', [id]);
+
+/** 1,000 prompt tokens of which 100 are charged. */
+async function withheld(): Promise<string> {
+  const tokens = { promptTokens: 1_000, cachedTokens: 0, completionTokens: 0 };
+  const call = finishedCall(company, { tokens, tokenBounds: { promptTokens: 100, completionTokens: 1 } });
+  await chargeCalls(database, [call]);
+  return call.id;
+}
+
+describe('turnpike withheld-usage', () => {
+  test('lists what waits, with tokens, bounds and credits', async () => {
+    expect((await typed()).lines).toEqual(['no usage is withheld']);
+    const id = await withheld();
+    const { exitCode, lines } = await typed();
+    expect(exitCode).toBe(EXIT_OK);
+    expect(lines[0]).toStartWith(`${id} `);
+    expect(lines[0]).toEndWith(
+      `company ${company}, svc/chat-default: prompt 1000 of at most 100 tokens, completion 0 of at most 1; charged 0.0001, withheld 0.0009 credits`,
+    );
+    await typed(id, '--drop', 'of a test');
+  });
+
+  test('posts once, however often it is typed, and writes it to the audit log', async () => {
+    const id = await withheld();
+    expect(await typed(id, '--post', 'checked')).toEqual({
+      exitCode: EXIT_OK,
+      lines: [`${id} 0.0009 credits charged to ${company}`],
+    });
+    const again = await typed(id, '--post', 'checked');
+    expect([again.exitCode, again.lines[0]?.includes('was resolved before')]).toEqual([EXIT_OK, true]);
+    expect(await balance()).toBe(-1_000n);
+    expect(await audited(id)).toMatchObject([
+      { action: 'withheld-usage.posted', company, details: { excessMicro: '900', reason: 'checked' } },
+    ]);
+    expect((await typed(id, '--drop', 'no')).exitCode).toBe(EXIT_FAILED);
+  });
+
+  test('drops with a reason; without one, with both or with what is no call it says what to do', async () => {
+    const id = await withheld();
+    expect((await typed(id)).exitCode).toBe(EXIT_USAGE);
+    expect((await typed(id, '--drop', ' ')).exitCode).toBe(EXIT_USAGE);
+    expect((await typed(id, '--drop', 'a', '--post', 'b')).exitCode).toBe(EXIT_USAGE);
+    expect((await typed('--drop', 'a')).exitCode).toBe(EXIT_USAGE);
+    expect((await typed('nonsense', newId(), '--post', 'a')).exitCode).toBe(EXIT_FAILED);
+    expect((await typed(id, '--drop', 'a fault')).exitCode).toBe(EXIT_OK);
+    expect(await balance()).toBe(-100n);
+    expect(await audited(id)).toMatchObject([{ action: 'withheld-usage.dropped' }]);
+  });
+});

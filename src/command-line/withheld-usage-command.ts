@@ -1,0 +1,133 @@
+import { parseArgs } from 'node:util';
+import { appendAuditEntry } from '../domain/audit/audit-log.ts';
+import {
+  dropWithheldUsage,
+  LONGEST_NOTE,
+  listWithheldUsage,
+  postWithheldUsage,
+  type ResolvedUsage,
+  type WithheldUsage,
+} from '../domain/calls/settlement/withheld-usage.ts';
+import { creditsOfMicro, publishLevel } from '../domain/credits/ledger/credit-account.ts';
+import { isId } from '../domain/keys/api-key.ts';
+import {
+  type Command,
+  type CommandContext,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  type OpenedSystem,
+} from './command.ts';
+
+const MOST_SHOWN = 1_000;
+const USAGE = '[CALL_ID … --post REASON | CALL_ID … --drop REASON]';
+
+/** To be typed again after a failure: what was posted or dropped before stays so. */
+export const withheldUsageCommand: Command = {
+  name: 'withheld-usage',
+  usage: USAGE,
+  summary: 'Usage that no call can have, by its alias. It is charged by --post, or dropped.',
+  works: 'on-the-database',
+  async run(context, words) {
+    const wanted = readWords(words);
+    if (wanted === null) return complainOfUsage(context.terminal, withheldUsageCommand);
+    if (wanted.callIds.length === 0) return await list(context);
+    let failed = 0;
+    for (const callId of wanted.callIds) failed += (await resolve(context, callId, wanted)) ? 0 : 1;
+    return failed === 0 ? EXIT_OK : EXIT_FAILED;
+  },
+};
+
+async function list({ terminal, database }: CommandContext & OpenedSystem): Promise<number> {
+  const open = await listWithheldUsage(database, { limit: MOST_SHOWN, after: null, onlyOpen: true });
+  for (const usage of open) terminal.print(lineOf(usage));
+  terminal.print(
+    open.length === 0
+      ? 'no usage is withheld'
+      : `calls with withheld usage: ${open.length}; post or drop each: turnpike withheld-usage ${USAGE.slice(1, -1)}`,
+  );
+  return EXIT_OK;
+}
+
+function lineOf(usage: WithheldUsage): string {
+  const { callId, companyId, alias, withheldAt } = usage;
+  const tokens = `prompt ${usage.promptTokens} of at most ${usage.promptBound} tokens, completion ${usage.completionTokens} of at most ${usage.completionBound}`;
+  const credits = `charged ${creditsOfMicro(usage.chargedMicro)}, withheld ${creditsOfMicro(usage.excessMicro)} credits`;
+  return `${callId} ${withheldAt.toISOString()} company ${companyId}, ${alias}: ${tokens}; ${credits}`;
+}
+
+async function resolve(
+  context: CommandContext & OpenedSystem,
+  callId: string,
+  { action, note }: Wanted,
+): Promise<boolean> {
+  const { terminal, database, sharedState, clock, secrets } = context;
+  if (!isId(callId)) {
+    terminal.complain(`${callId} is not the id of a call`);
+    return false;
+  }
+  const now = new Date(clock.now());
+  const resolved = await database.transaction(async (transaction): Promise<ResolvedUsage> => {
+    const work = action === 'post' ? postWithheldUsage : dropWithheldUsage;
+    const done = await work(transaction, { callId, note, now });
+    if (done.outcome !== 'resolved' || !done.isNew) return done;
+    await appendAuditEntry(transaction, {
+      happenedAt: now,
+      companyId: done.usage.companyId,
+      actorId: null,
+      actorEmail: null,
+      action: action === 'post' ? 'withheld-usage.posted' : 'withheld-usage.dropped',
+      objectKind: 'call',
+      objectId: callId,
+      details: { excessMicro: String(done.usage.excessMicro), reason: note },
+      clientAddress: 'command line',
+      requestId: secrets.newId(),
+    });
+    return done;
+  });
+  switch (resolved.outcome) {
+    case 'resolved': {
+      if (resolved.level !== null) await publishLevel(sharedState, resolved.level);
+      const { usage, isNew } = resolved;
+      const credits = `${creditsOfMicro(usage.excessMicro)} credits`;
+      const done =
+        action === 'post' ? `${credits} charged to ${usage.companyId}` : `${credits} are never charged`;
+      terminal.print(`${callId} ${isNew ? '' : 'was resolved before: '}${done}`);
+      return true;
+    }
+    case 'resolved-otherwise':
+      terminal.complain(`${callId} was ${resolved.usage.resolution?.toLowerCase()} before: nothing changed`);
+      return false;
+    case 'not-found':
+      terminal.complain(`${callId} has no withheld usage: turnpike withheld-usage lists those that have`);
+      return false;
+    case 'wrong-amount':
+      terminal.complain(`${callId} cannot be posted: ${resolved.problem}; drop it`);
+      return false;
+  }
+}
+
+interface Wanted {
+  readonly callIds: readonly string[];
+  readonly action: 'post' | 'drop';
+  readonly note: string;
+}
+
+function readWords(words: readonly string[]): Wanted | null {
+  try {
+    const { values, positionals: callIds } = parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: { post: { type: 'string' }, drop: { type: 'string' } },
+    });
+    const { post, drop } = values;
+    const note = (post ?? drop ?? '').trim();
+    if (callIds.length === 0) return words.length === 0 ? { callIds, action: 'drop', note } : null;
+    if ((post === undefined) === (drop === undefined) || note === '' || note.length > LONGEST_NOTE)
+      return null;
+    return { callIds, action: post === undefined ? 'drop' : 'post', note };
+  } catch {
+    // An option that there is not, or one without its value.
+    return null;
+  }
+}
