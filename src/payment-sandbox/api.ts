@@ -122,6 +122,7 @@ const retrievable: readonly (readonly [path: string, kind: Kind, param: string])
   ['/v1/subscriptions', 'subscription', 'id'],
   ['/v1/invoices', 'invoice', 'id'],
   ['/v1/invoiceitems', 'invoiceitem', 'id'],
+  ['/v1/credit_notes', 'credit_note', 'id'],
   ['/v1/events', 'event', 'id'],
   ['/v1/webhook_endpoints', 'webhook_endpoint', 'webhook_endpoint'],
 ];

@@ -55,6 +55,8 @@ export interface PaymentProvider {
   listRefunds(
     asked: Partial<AskedSince> & { readonly chargeId?: string },
   ): Promise<ProviderAnswer<Listed<WireObject>>>;
+  /** Newest first, with their refunds in them. */
+  listCreditNotes(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; the provider keeps them for 30 days. */
   listEvents(asked: AskedEvents): Promise<ProviderAnswer<Listed<ProviderEvent>>>;
 

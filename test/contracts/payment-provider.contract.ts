@@ -5,6 +5,8 @@ export interface ProviderUnderTest {
   readonly provider: PaymentProvider;
   /** Pays an open checkout as its buyer would, and waits until its events were delivered. */
   pay(sessionId: string): Promise<void>;
+  /** Issues a credit note as the operator would, with the provider's own parameters. Returns its id. */
+  issueCreditNote(parameters: Readonly<Record<string, string>>): Promise<string>;
 }
 
 /** Catalogue, checkout and portal, as every payment provider behind the port has them. */
@@ -160,6 +162,71 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     expect(paid).toMatchObject({ status: 'paid', paid_out_of_band: true });
   });
 
+  test('P-22 the lines of an invoice are listed in its order, page by page, each once', async () => {
+    const { provider } = open();
+    const { customerId } = await sell('one-time');
+    const lines = Array.from({ length: 5 }, (_, at) => ({
+      description: `line ${at}`,
+      amountMinor: BigInt(100 + at),
+    }));
+    const wanted = {
+      customerId,
+      currency: 'usd',
+      daysUntilDue: 14,
+      description: 'Lines',
+      metadata: {},
+      lines,
+    };
+    const { id } = done(await provider.createInvoice(wanted, newKey()));
+    const whole = done(await provider.listInvoiceLines(String(id)));
+    expect([whole.items.length, whole.hasMore]).toEqual([5, false]);
+    expect(whole.items[0]).toMatchObject({ object: 'line_item', proration: false, currency: 'usd' });
+    const seen: unknown[] = [];
+    for (let after: string | undefined; ; ) {
+      const page = { limit: 2, ...(after === undefined ? {} : { after }) };
+      const listed = done(await provider.listInvoiceLines(String(id), page));
+      seen.push(...listed.items.map((line) => line.id));
+      after = String(listed.items.at(-1)?.id);
+      if (!listed.hasMore) break;
+    }
+    expect(seen).toEqual(whole.items.map((line) => line.id));
+    const amounts = whole.items.map((line) => line.amount as number);
+    expect(amounts.toSorted((one, other) => one - other)).toEqual([100, 101, 102, 103, 104]);
+    expect(await provider.listInvoiceLines('in_none')).toMatchObject({ failure: { reason: 'not-found' } });
+  });
+
+  test('P-22 credit notes are listed, newest first, with the way of their money and their refunds in them', async () => {
+    const { provider, session } = await buy('subscription', 4_900n);
+    const since = { sinceMs: Date.now() - 86_400_000 };
+    const subscription = done(await provider.retrieveSubscription(String(session.subscription)));
+    const invoice = String(subscription.latest_invoice);
+    const issue = (amount: string, ways: Record<string, string>) =>
+      open().issueCreditNote({ invoice, amount, ...ways });
+    const ids = [
+      await issue('1000', { credit_amount: '1000' }),
+      await issue('700', { out_of_band_amount: '700' }),
+      await issue('900', { refund_amount: '600', credit_amount: '300' }),
+    ];
+    const listed = done(await provider.listCreditNotes({ ...since, limit: 3 })).items;
+    expect(listed.map((note) => note.id)).toEqual(ids.toReversed());
+    const shared = {
+      object: 'credit_note',
+      type: 'post_payment',
+      status: 'issued',
+      currency: 'usd',
+      invoice,
+    };
+    expect(listed).toMatchObject([
+      { ...shared, total: 900, refund: { object: 'refund', amount: 600 } },
+      { ...shared, total: 700, refund: null, out_of_band_amount: 700, customer_balance_transaction: null },
+      { ...shared, total: 1_000, refund: null, customer_balance_transaction: expect.any(String) },
+    ]);
+    const [first] = done(await provider.listCreditNotes({ ...since, limit: 1 })).items;
+    const next = done(await provider.listCreditNotes({ ...since, limit: 1, after: String(first?.id) }));
+    expect([next.items[0]?.id, next.hasMore]).toEqual([ids[1], true]);
+    expect(done(await provider.retrieveInvoice(invoice)).post_payment_credit_notes_amount).toBe(2_600);
+  });
+
   test('P-22 a subscription ends at its period’s end, or now', async () => {
     const { provider, session } = await buy('subscription');
     const id = String(session.subscription);
@@ -233,7 +300,7 @@ export function done<T>(answer: ProviderAnswer<T>): T {
 }
 
 /** What is bought in the contract's tests, and by whom; each time with keys of its own. */
-export function createShop(open: () => ProviderUnderTest, name: string) {
+export function createShop(open: () => Pick<ProviderUnderTest, 'provider' | 'pay'>, name: string) {
   let count = 0;
   const newKey = () => {
     count += 1;

@@ -35,6 +35,7 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
     listSubscriptions: none,
     listDisputes: none,
     listRefunds: none,
+    listCreditNotes: none,
     listEvents: none,
     listInvoiceLines: none,
     createWebhookEndpoint: () => made('we', { secret: 'whsec_made' }),

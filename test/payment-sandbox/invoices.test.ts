@@ -4,7 +4,7 @@ import { useSandbox } from './sandbox-under-test.ts';
 import { createSubscriber } from './subscriber.ts';
 
 const { sandbox, database } = useSandbox();
-const { shop, card, pass, storyOf, started } = createSubscriber(() => sandbox, 'invoices');
+const { shop, card, pass, state, storyOf, started } = createSubscriber(() => sandbox, 'invoices');
 
 beforeEach(async () => {
   // What earlier tests left behind does not live on while this one moves the clock.
@@ -80,4 +80,65 @@ describe('P-22 what an invoice is made of', () => {
       ...{ total: 4_900, amount_due: 3_000, amount_paid: 3_000, pre_payment_credit_notes_amount: 1_000 },
     });
   });
+
+  test('a credit note of a paid invoice goes to the balance, to the card, outside; together its amount', async () => {
+    const { id, customerId } = await started();
+    const { latest_invoice: invoice } = await state(id);
+    const issue = (amount: string, ways: Record<string, string> = {}) =>
+      sandbox.call('POST', '/v1/credit_notes', { invoice: String(invoice), amount, ...ways });
+    for (const [amount, ways] of [
+      ['1000', {}],
+      ['1000', { credit_amount: '999' }],
+      ['4901', { credit_amount: '4901' }],
+    ] as const) {
+      expect((await issue(amount, ways)).status).toBe(400);
+    }
+    const noted = await issue('1000', { credit_amount: '700', refund_amount: '300' });
+    expect(noted.body).toMatchObject({
+      ...{ object: 'credit_note', type: 'post_payment', status: 'issued', total: 1_000, invoice },
+      ...{ customer: customerId, refund: expect.stringContaining('re_'), out_of_band_amount: null },
+    });
+    expect((await sandbox.call('GET', `/v1/customers/${customerId}`)).body.balance).toBe(-700);
+    expect((await sandbox.call('GET', `/v1/invoices/${invoice}`)).body).toMatchObject({
+      ...{ status: 'paid', amount_paid: 4_900, total: 4_900, post_payment_credit_notes_amount: 1_000 },
+    });
+    const charges = await sandbox.call('GET', '/v1/charges', { customer: customerId });
+    expect(charges.body.data).toMatchObject([{ amount_refunded: 300 }]);
+    expect((await issue('3901', { credit_amount: '3901' })).status).toBe(400);
+    expect((await issue('3900', { out_of_band_amount: '3900' })).status).toBe(200);
+  });
+
+  test('a price of another interval begins a period at once, and credits the unused time of the old one', async () => {
+    const { id, customerId } = await started();
+    const yearly = await sandbox.call('POST', '/v1/prices', {
+      ...{ product: await product(), unit_amount: '49000', currency: 'usd' },
+      'recurring[interval]': 'year',
+    });
+    const begun = await state(id);
+    const halfMs = ((begun.current_period_end as number) - (begun.current_period_start as number)) / 2;
+    await sandbox.own('/sandbox/clock', { advance_seconds: halfMs });
+    const change = { 'items[0][price]': String(yearly.body.id) };
+    await sandbox.call('POST', `/v1/subscriptions/${id}`, change);
+    const { latest_invoice: invoice } = await state(id);
+    const { body } = await sandbox.call('GET', `/v1/invoices/${invoice}`);
+    expect(body).toMatchObject({
+      status: 'paid',
+      billing_reason: 'subscription_update',
+      customer: customerId,
+    });
+    const lines = (body.lines as { data: { amount: number; proration: boolean }[] }).data;
+    const unused = lines.filter(({ proration }) => proration).map(({ amount }) => amount);
+    expect(unused).toHaveLength(1);
+    expect(Math.abs((unused[0] ?? 0) + 2_450)).toBeLessThanOrEqual(1);
+    expect(lines.filter(({ proration }) => !proration).map(({ amount }) => amount)).toEqual([49_000]);
+    // Without prorations nothing is credited.
+    const other = await started();
+    await sandbox.call('POST', `/v1/subscriptions/${other.id}`, { ...change, proration_behavior: 'none' });
+    const plain = await sandbox.call('GET', `/v1/invoices/${(await state(other.id)).latest_invoice}`);
+    expect(plain.body).toMatchObject({ total: 49_000 });
+  });
+
+  async function product(): Promise<string> {
+    return String((await sandbox.call('POST', '/v1/products', { name: 'Yearly' })).body.id);
+  }
 });

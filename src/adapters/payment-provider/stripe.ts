@@ -260,6 +260,7 @@ type LookUps = Pick<
   | 'listSubscriptions'
   | 'listDisputes'
   | 'listRefunds'
+  | 'listCreditNotes'
   | 'listEvents'
 >;
 
@@ -312,6 +313,14 @@ function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
           ...pageParameters(page),
         };
         const { data, has_more } = await stripe.refunds.list(asked);
+        return { items: data.map(wireObject), hasMore: has_more };
+      }),
+
+    listCreditNotes: ({ sinceMs, ...page }) =>
+      answer('list credit notes', async () => {
+        const created = { gte: inSeconds(sinceMs) };
+        const asked = { created, expand: ['data.refund'], ...pageParameters(page) };
+        const { data, has_more } = await stripe.creditNotes.list(asked);
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 

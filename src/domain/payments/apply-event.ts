@@ -15,6 +15,7 @@ import {
 } from './effect.ts';
 import { chargeRefunded } from './effects/charge-refunded.ts';
 import { checkoutSessionCompleted } from './effects/checkout-completed.ts';
+import { creditNoteIssued } from './effects/credit-note-issued.ts';
 import { disputeChanged, refundFailed } from './effects/dispute-changed.ts';
 import {
   invoiceFinalizationFailed,
@@ -52,6 +53,7 @@ const FOUND_EFFECTS: ReadonlyMap<string, Effect> = new Map([
   ['charge.dispute.funds_withdrawn', disputeChanged],
   ['charge.dispute.funds_reinstated', disputeChanged],
   ['charge.refund.updated', refundFailed],
+  ['credit_note.created', creditNoteIssued],
 ]);
 
 export function effectOf(type: string): Effect | undefined {

@@ -16,7 +16,7 @@ import { idIn, minorIn, textIn } from './provider-objects.ts';
 
 export interface DisputeParts {
   readonly database: Database;
-  readonly provider: Pick<PaymentProvider, 'listDisputes' | 'listRefunds'>;
+  readonly provider: Pick<PaymentProvider, 'listDisputes' | 'listRefunds' | 'listCreditNotes'>;
   readonly paymentEvents: Pick<PaymentEvents, 'receive'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,11 +27,13 @@ const DAY_MS = 24 * 60 * 60_000;
 const DISPUTES_FOR_MS = 180 * DAY_MS;
 /** A bank returns a refund within 30 days. */
 const REFUNDS_FOR_MS = 60 * DAY_MS;
+/** A credit note does not change once it is issued for a paid invoice: this is how long nothing may have run. */
+const CREDIT_NOTES_FOR_MS = 60 * DAY_MS;
 const PAGE = 100;
 
 /**
- * Reads disputes and refunds that failed from the provider, whose events of them are not among the fourteen that are
- * registered. Each state becomes an event of the inbox, once, and is applied like one that was sent. Returns how many
+ * Reads disputes, refunds that failed and credit notes of paid invoices from the provider, whose events of them are not
+ * among the fourteen that are registered. Each state becomes an event of the inbox, once, and is applied like one that was sent. Returns how many
  * were new.
  */
 export async function readDisputes(parts: DisputeParts, signal?: AbortSignal): Promise<number> {
@@ -43,9 +45,13 @@ export async function readDisputes(parts: DisputeParts, signal?: AbortSignal): P
   const refunds = await listAll(parts, signal, 'refunds', (page) =>
     provider.listRefunds({ sinceMs: now - REFUNDS_FOR_MS, ...page }),
   );
+  const notes = await listAll(parts, signal, 'credit notes', (page) =>
+    provider.listCreditNotes({ sinceMs: now - CREDIT_NOTES_FOR_MS, ...page }),
+  );
   const events = [
     ...disputes.items.map((dispute) => eventOf('charge.dispute.updated', dispute, now)),
     ...refunds.items.filter(hasFailed).map((refund) => eventOf('charge.refund.updated', refund, now)),
+    ...notes.items.filter(isAfterPayment).map((note) => eventOf('credit_note.created', note, now)),
   ].filter((event) => event !== null);
   const known = await knownEvents(
     parts.database,
@@ -71,7 +77,7 @@ async function receive(
     await paymentEvents.receive(counted);
     return 1;
   } catch (error) {
-    log.warn('a dispute or a failed refund could not be applied; it is tried again', {
+    log.warn('a dispute, failed refund or credit note could not be applied; it is tried again', {
       eventId: event.id,
       error,
     });
@@ -101,6 +107,10 @@ async function countRefunds(
 
 function hasFailed({ status }: WireObject): boolean {
   return status === 'failed' || status === 'canceled';
+}
+
+function isAfterPayment({ type }: WireObject): boolean {
+  return type === 'post_payment';
 }
 
 /** To the end; after a failure of the provider it is what was read before. */

@@ -9,7 +9,7 @@ import type { PaymentEvents } from './payment-events.ts';
 
 export interface MissedEventsParts {
   readonly database: Database;
-  readonly provider: Pick<PaymentProvider, 'listEvents' | 'listDisputes' | 'listRefunds'>;
+  readonly provider: Pick<PaymentProvider, 'listEvents' | 'listDisputes' | 'listRefunds' | 'listCreditNotes'>;
   readonly paymentEvents: Pick<PaymentEvents, 'receive' | 'replay' | 'wake'>;
   readonly clock: Clock;
   readonly log: Log;

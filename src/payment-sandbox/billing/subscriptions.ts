@@ -94,7 +94,8 @@ interface SubscriptionChanges {
 
 /**
  * A change of plan within a period gives back what is left of the old price and takes what is left of the new: at
- * once, with the next invoice, or not at all. A price of another interval begins a new period, and is invoiced.
+ * once, with the next invoice, or not at all. A price of another interval begins a new period, and is invoiced at
+ * once, with what is left of the old one given back.
  */
 export async function changeSubscription(
   turn: Turn,
@@ -128,6 +129,7 @@ export async function changeSubscription(
     old !== undefined &&
     !isSameInterval(old.price, wanted.price.price)
   ) {
+    if (wanted.proration !== 'none' && body.status !== 'trialing') await creditUnused(turn, kept, old);
     await beginPeriod(turn, kept, { ...changes, billing_cycle_anchor: turn.now }, 'subscription_update');
   } else {
     const changed = await keepSubscription(turn, kept, changes);
@@ -314,38 +316,68 @@ async function prorate(
   old: Stripe.SubscriptionItem,
   invoicesNow: boolean,
 ): Promise<void> {
-  const { body, hidden } = kept;
+  const { body } = kept;
   const now = body.items.data[0];
   if (now === undefined) return;
-  const whole = body.current_period_end - body.current_period_start;
-  const left = Math.max(0, body.current_period_end - turn.now);
-  const rest = ({ price, quantity }: Stripe.SubscriptionItem, { net, gross }: PaidShare) => {
-    const full = (price.unit_amount ?? 0) * (quantity ?? 1);
-    return Math.round((full * (net / gross) * left) / Math.max(1, whole));
-  };
+  await creditUnused(turn, kept, old);
   const share = shareOfNow(turn, body, now);
-  const parts = [
-    { item: old, amount: -rest(old, hidden.paidShare ?? { net: 1, gross: 1 }), words: 'Unused time on' },
-    { item: now, amount: rest(now, share), words: 'Remaining time on' },
-  ];
-  for (const { item, amount, words } of parts) {
-    const made = invoiceItemShape(turn.newId('ii_1'), turn.now, {
-      customer: String(body.customer),
-      invoice: null,
-      amount,
-      currency: body.currency,
-      description: `${words} ${await productName(turn, item.price)}`,
-      period: { start: turn.now, end: body.current_period_end },
-      proration: true,
-      price: item.price,
-      item,
-      metadata: body.metadata,
-    });
-    await turn.objects.put('invoiceitem', made, { hidden: {} });
-    await turn.emit('invoiceitem.created', made);
-  }
+  await addProration(turn, body, {
+    item: now,
+    amount: restOf(turn, body, now, share),
+    words: 'Remaining time on',
+  });
   await keepSubscription(turn, kept, {}, { paidShare: share });
   if (invoicesNow) await invoiceChange(turn, body);
+}
+
+async function creditUnused(
+  turn: Turn,
+  { body, hidden }: Subscription,
+  item: Stripe.SubscriptionItem,
+): Promise<void> {
+  const amount = -restOf(turn, body, item, hidden.paidShare ?? { net: 1, gross: 1 });
+  await addProration(turn, body, { item, amount, words: 'Unused time on' });
+}
+
+/** What the rest of the period costs. */
+function restOf(
+  turn: Turn,
+  body: Stripe.Subscription,
+  { price, quantity }: Stripe.SubscriptionItem,
+  { net, gross }: PaidShare,
+): number {
+  const whole = body.current_period_end - body.current_period_start;
+  const left = Math.max(0, body.current_period_end - turn.now);
+  const full = (price.unit_amount ?? 0) * (quantity ?? 1);
+  return Math.round((full * (net / gross) * left) / Math.max(1, whole));
+}
+
+interface Proration {
+  readonly item: Stripe.SubscriptionItem;
+  readonly amount: number;
+  readonly words: string;
+}
+
+/** It waits for the next invoice. */
+async function addProration(
+  turn: Turn,
+  body: Stripe.Subscription,
+  { item, amount, words }: Proration,
+): Promise<void> {
+  const made = invoiceItemShape(turn.newId('ii_1'), turn.now, {
+    customer: String(body.customer),
+    invoice: null,
+    amount,
+    currency: body.currency,
+    description: `${words} ${await productName(turn, item.price)}`,
+    period: { start: turn.now, end: body.current_period_end },
+    proration: true,
+    price: item.price,
+    item,
+    metadata: body.metadata,
+  });
+  await turn.objects.put('invoiceitem', made, { hidden: {} });
+  await turn.emit('invoiceitem.created', made);
 }
 
 function shareOfNow(turn: Turn, body: Stripe.Subscription, item: Stripe.SubscriptionItem): PaidShare {

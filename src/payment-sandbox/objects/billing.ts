@@ -329,3 +329,34 @@ export function invoiceItemShape(id: string, date: number, given: GivenInvoiceIt
     unit_amount_decimal: String(given.amount),
   };
 }
+
+interface GivenCreditNote {
+  readonly invoice: Stripe.Invoice;
+  readonly amount: number;
+  readonly type: Stripe.CreditNote.Type;
+  readonly refund: string | null;
+  readonly balanceTransaction: string | null;
+  readonly outOfBand: number | null;
+}
+
+export function creditNoteShape(id: string, created: number, given: GivenCreditNote): Stripe.CreditNote {
+  const { invoice, amount, type, refund, balanceTransaction, outOfBand } = given;
+  return {
+    ...{ id, object: 'credit_note', amount, amount_shipping: 0, created, currency: invoice.currency },
+    customer: String(invoice.customer),
+    customer_balance_transaction: balanceTransaction,
+    ...{ discount_amount: 0, discount_amounts: [], effective_at: created, invoice: invoice.id },
+    lines: { object: 'list', data: [], has_more: false, url: `/v1/credit_notes/${id}/lines` },
+    ...{ livemode: false, memo: null, metadata: {}, number: `${invoice.number}-CN-${id.slice(-4)}` },
+    ...{
+      out_of_band_amount: outOfBand,
+      pdf: '',
+      reason: null,
+      refund,
+      shipping_cost: null,
+      status: 'issued',
+    },
+    ...{ subtotal: amount, subtotal_excluding_tax: amount, tax_amounts: [], total: amount },
+    ...{ total_excluding_tax: amount, type, voided_at: null },
+  };
+}

@@ -1,7 +1,8 @@
 import type Stripe from 'stripe';
 import { cardError, invalid } from '../api-errors.ts';
+import { createCreditNote } from '../billing/credit-notes.ts';
 import { draftInvoice, finalizeInvoice, lineOfItem, withLines } from '../billing/invoices.ts';
-import { cardOf, closeInvoice, payInvoice, payOutOfBand, settlePaid } from '../billing/payments.ts';
+import { cardOf, closeInvoice, payInvoice, payOutOfBand } from '../billing/payments.ts';
 import { endSubscription } from '../billing/subscription-state.ts';
 import {
   changeSubscription,
@@ -41,11 +42,20 @@ export const subscriptionRoutes: readonly Route[] = [
 ];
 
 const INVOICES = '/v1/invoices';
+const CREDIT_NOTES = '/v1/credit_notes';
 
 export const invoiceRoutes: readonly Route[] = [
   { method: 'POST', path: INVOICES, write: createInvoice },
   { method: 'POST', path: '/v1/invoiceitems', write: createItem },
-  { method: 'POST', path: '/v1/credit_notes', write: createCreditNote },
+  { method: 'POST', path: CREDIT_NOTES, write: (turn, { params }) => createCreditNote(turn, params) },
+  {
+    method: 'GET',
+    path: CREDIT_NOTES,
+    read: (objects, call) => {
+      const where = filters(call.params, ['customer', 'invoice']);
+      return listOf(objects, call, 'credit_note', CREDIT_NOTES, { where });
+    },
+  },
   { method: 'POST', path: `${INVOICES}/:id/finalize`, write: finalize },
   { method: 'POST', path: `${INVOICES}/:id/pay`, write: pay },
   {
@@ -228,33 +238,6 @@ async function createItem(turn: Turn, { params }: Call): Promise<Stripe.InvoiceI
   const filled = withLines(turn, invoice, [lineOfItem(item, null)]);
   await turn.objects.put('invoice', filled, { hidden: {} });
   return item;
-}
-
-/** Before payment alone: it lowers what is due, and leaves the total as it is. */
-async function createCreditNote(turn: Turn, { params }: Call): Promise<object> {
-  const { body: invoice } = await need(turn, 'invoice', params.needed('invoice', 255), 'invoice');
-  if (invoice.status !== 'open') throw invalid('This sandbox issues credit notes for open invoices only.');
-  const amount = params.whole('amount', { min: 1 });
-  if (amount === undefined || amount > invoice.amount_remaining) {
-    throw invalid('The amount of a credit note is 1 up to what is due.', 'amount');
-  }
-  const noted: Stripe.Invoice = {
-    ...invoice,
-    amount_due: invoice.amount_due - amount,
-    amount_remaining: invoice.amount_remaining - amount,
-    pre_payment_credit_notes_amount: invoice.pre_payment_credit_notes_amount + amount,
-  };
-  const note = {
-    id: turn.newId('cn_1'),
-    object: 'credit_note',
-    invoice: invoice.id,
-    amount,
-    type: 'pre_payment',
-  };
-  await turn.objects.put('invoice', noted, { hidden: {}, dueAt: noted.next_payment_attempt });
-  await turn.emit('credit_note.created', note);
-  if (noted.amount_remaining === 0) await settlePaid(turn, noted, { amountPaid: 0 });
-  return note;
 }
 
 async function finalize(turn: Turn, { id }: Call): Promise<Stripe.Invoice | Reply> {

@@ -2,10 +2,11 @@ import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { expireCheckout } from '../billing/checkout.ts';
 import { productName } from '../billing/invoices.ts';
+import { refundCharge } from '../billing/payments.ts';
 import { portalShape } from '../objects/catalog.ts';
-import { lineItemShape, refundShape, sessionShape } from '../objects/payments.ts';
+import { lineItemShape, sessionShape } from '../objects/payments.ts';
 import type { Params } from '../request-params.ts';
-import { differences, idIn, need, type Turn } from '../state/transaction.ts';
+import { idIn, need, type Turn } from '../state/transaction.ts';
 import { type Call, filters, listObject, listOf, type Route, trialOf } from './route.ts';
 
 const SESSIONS = '/v1/checkout/sessions';
@@ -234,37 +235,4 @@ async function chargeOf(
     throw invalid(message, 'payment_intent');
   }
   return (await need(turn, 'charge', latest, 'charge')).body;
-}
-
-interface WantedRefund {
-  /** Undefined is all that is left. */
-  readonly amount: number | undefined;
-  readonly reason: Stripe.Refund.Reason | null;
-  readonly metadata: Stripe.Metadata;
-}
-
-/** The charge counts what was given back in all; it is `refunded` only when that is everything. */
-async function refundCharge(turn: Turn, charge: Stripe.Charge, wanted: WantedRefund): Promise<Stripe.Refund> {
-  if (!charge.paid) throw invalid(`Charge ${charge.id} has not been paid.`, 'charge');
-  const left = charge.amount_captured - charge.amount_refunded;
-  if (left === 0) {
-    const message = `Charge ${charge.id} has already been refunded.`;
-    throw invalid(message, undefined, 'charge_already_refunded');
-  }
-  const amount = wanted.amount ?? left;
-  if (amount > left) {
-    const [asked, rest] = [amount, left].map((minor) => `${minor} ${charge.currency}`);
-    throw invalid(`Refund amount (${asked}) is greater than unrefunded amount on charge (${rest})`, 'amount');
-  }
-  const { reason, metadata } = wanted;
-  const refund = refundShape(turn.newId('re_3'), turn.now, { charge, amount, reason, metadata });
-  const after: Stripe.Charge = {
-    ...charge,
-    amount_refunded: charge.amount_refunded + amount,
-    refunded: amount === left,
-  };
-  await turn.objects.put('refund', refund, { hidden: {} });
-  await turn.objects.put('charge', after, { hidden: {} });
-  await turn.emit('charge.refunded', after, differences(charge, after));
-  return refund;
 }

@@ -15,6 +15,7 @@ export interface Bodies {
   subscription: Stripe.Subscription;
   invoice: Stripe.Invoice;
   invoiceitem: Stripe.InvoiceItem;
+  credit_note: Stripe.CreditNote;
   event: Stripe.Event;
   webhook_endpoint: Stripe.WebhookEndpoint;
   'billing_portal.session': Stripe.BillingPortal.Session;

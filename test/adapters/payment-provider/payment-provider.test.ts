@@ -14,6 +14,8 @@ describe('the payment provider with the sandbox on PGlite', () => {
   const open = (): ProviderUnderTest => ({
     provider: sandbox.provider,
     pay: async (sessionId) => void (await sandbox.click(`/checkout/${sessionId}/pay`)),
+    issueCreditNote: async (given) =>
+      String((await sandbox.call('POST', '/v1/credit_notes', { ...given })).body.id),
   });
 
   describePaymentSelling(open);
@@ -31,6 +33,8 @@ describePostgres('with a server', () => {
   const open = (): ProviderUnderTest => ({
     provider: sandbox.provider,
     pay: async (sessionId) => void (await sandbox.click(`/checkout/${sessionId}/pay`)),
+    issueCreditNote: async (given) =>
+      String((await sandbox.call('POST', '/v1/credit_notes', { ...given })).body.id),
   });
 
   describePaymentSelling(open);

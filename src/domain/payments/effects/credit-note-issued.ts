@@ -1,0 +1,38 @@
+import type { Effect } from '../effect.ts';
+import { currencyIn, fieldsIn, idIn, lockCompany, minorIn } from '../provider-objects.ts';
+import { findCharge, take } from './charge-refunded.ts';
+
+/**
+ * A credit note of a paid invoice, as reconciliation found it: what of it went to the customer's balance, or was returned
+ * outside of the provider, lowers the grant of that invoice as a refund does. Its part that was refunded to the card is
+ * reported by `charge.refunded` and not counted here. A note before payment lowered what was due, which the paid invoice
+ * says itself.
+ */
+export const creditNoteIssued: Effect = async (event, context) => {
+  const { object } = event;
+  const [noteId, invoiceId] = [idIn(object.id), idIn(object.invoice)];
+  const totalMinor = minorIn(object.total) ?? minorIn(object.amount);
+  if (noteId === null || invoiceId === null || totalMinor === null) {
+    return { outcome: 'failed', reason: 'the credit note has no id, invoice or amount' };
+  }
+  const nothing = (did: string) => ({ outcome: 'applied', did, companyId: null }) as const;
+  if (object.status === 'void') return nothing(`credit note ${noteId} is void`);
+  if (object.type !== 'post_payment') return nothing(`credit note ${noteId} was issued before payment`);
+  if (typeof object.refund === 'string') return nothing('reconciliation reads it from the provider');
+  const creditedMinor = totalMinor - (minorIn(fieldsIn(object.refund).amount) ?? 0n);
+  if (creditedMinor <= 0n) return nothing(`credit note ${noteId} was refunded, which counts by itself`);
+
+  const found = await findCharge({ ...event, object: { invoice: invoiceId } }, context);
+  if (found.outcome === 'not-yet') return found.because;
+  const { companyId, currency, amountMinor } = found.refunded;
+  if (currencyIn(object.currency) !== currency) {
+    const reason = `credit note ${noteId} is in ${object.currency}, its invoice in ${currency}`;
+    return { outcome: 'failed', reason, companyId };
+  }
+  if (amountMinor <= 0n) {
+    return { outcome: 'applied', did: `nothing was paid for invoice ${invoiceId}`, companyId };
+  }
+  await lockCompany(context.transaction, companyId);
+  const toldMinor = creditedMinor > amountMinor ? amountMinor : creditedMinor;
+  return await take(context, noteId, found.refunded, { amountMinor, toldMinor });
+};

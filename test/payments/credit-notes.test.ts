@@ -1,0 +1,207 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import type { Plan } from '../../src/domain/catalog/plan.ts';
+import { readDisputes } from '../../src/domain/payments/disputes.ts';
+import { replayPayments } from '../../src/domain/payments/missed-events.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { grantsCheck, refundsCheck } from '../../src/domain/reconciliation/ledger-checks.ts';
+import type { Fields } from '../payment-sandbox/sandbox-under-test.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { CREDIT } from './payments-under-test.ts';
+import { failing, openShop, type Shop } from './shop-under-test.ts';
+
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+let shop: Shop;
+let plan: Plan;
+beforeAll(async () => {
+  shop = await openShop(database);
+  await shop.newPlan({ name: 'Round', price: 100, creditsMicro: 10_000n * CREDIT });
+  const synced = await shop.sync();
+  if (synced.outcome !== 'synced') throw new Error(synced.message);
+  plan = synced.plans[0] as Plan;
+}, 60_000);
+
+let companyId: string;
+let customer: string;
+let subscription: Fields;
+/** A company that has paid 100 usd for 10,000 credits. */
+beforeEach(async () => {
+  companyId = await shop.newCompany();
+  customer = String((await call('POST', '/v1/customers', { name: 'Acme' })).id);
+  await database.query('update companies set provider_customer_id = $2 where id = $1', [companyId, customer]);
+  const price = String(plan.providerPriceId);
+  subscription = await call('POST', '/v1/subscriptions', { customer, 'items[0][price]': price });
+  await shop.balanceBecomes(companyId, 10_000n * CREDIT);
+});
+
+async function call(method: string, path: string, parameters: Record<string, string> = {}): Promise<Fields> {
+  const { status, body } = await shop.sandbox.call(method, path, parameters);
+  if (status >= 400) throw new Error(JSON.stringify(body));
+  return body;
+}
+const parts = () => ({ ...shop.parts, provider: shop.sandbox.provider, paymentEvents: shop.payments.events });
+const invoice = () => String(subscription.latest_invoice);
+const note = (amount: number, more: Record<string, string>) =>
+  call('POST', '/v1/credit_notes', { invoice: invoice(), amount: String(amount), ...more });
+const balance = () => shop.payments.balance(companyId);
+async function read(): Promise<void> {
+  await shop.sandbox.settled();
+  await shop.handOn();
+  await readDisputes(parts());
+}
+const isSound = async () => {
+  for (const check of [grantsCheck, refundsCheck]) {
+    expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+  }
+};
+
+describe('P-22 a credit note of a paid invoice', () => {
+  test('to the customer\u2019s balance: the grant is lowered once; what the balance pays for later is granted', async () => {
+    await note(2_500, { credit_amount: '2500' });
+    await read();
+    await read();
+    expect(await balance()).toBe(7_500n * CREDIT);
+    await isSound();
+    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
+    await read();
+    // 75 usd by card and 25 from the balance.
+    expect(await balance()).toBe(17_500n * CREDIT);
+    await isSound();
+  });
+
+  test('returned outside of the provider: the same; all of it takes exactly all', async () => {
+    await note(3_333, { out_of_band_amount: '3333' });
+    await read();
+    expect(await balance()).toBe(6_667n * CREDIT);
+    await note(6_667, { out_of_band_amount: '6667' });
+    await read();
+    expect(await balance()).toBe(0n);
+    await isSound();
+  });
+
+  test('refunded to the card: counted by the refund alone, whichever is read first', async () => {
+    await note(4_000, { refund_amount: '4000' });
+    await readDisputes(parts());
+    await read();
+    expect(await balance()).toBe(6_000n * CREDIT);
+    await note(3_000, { refund_amount: '1000', credit_amount: '2000' });
+    await read();
+    expect(await balance()).toBe(3_000n * CREDIT);
+    await isSound();
+  });
+
+  test('found before the invoice was applied it waits for that', async () => {
+    const other = await shop.newCompany();
+    const lost = String((await call('POST', '/v1/customers', { name: 'Late' })).id);
+    await database.query('update companies set provider_customer_id = $2 where id = $1', [other, lost]);
+    const price = String(plan.providerPriceId);
+    const begun = await call('POST', '/v1/subscriptions', { customer: lost, 'items[0][price]': price });
+    const wanted = { invoice: String(begun.latest_invoice), amount: '5000', credit_amount: '5000' };
+    await call('POST', '/v1/credit_notes', wanted);
+    await shop.sandbox.settled();
+    await readDisputes(parts());
+    expect(await shop.payments.balance(other)).toBe(0n);
+    await shop.handOn();
+    expect(await shop.payments.balance(other)).toBe(5_000n * CREDIT);
+  });
+
+  test('on demand replayPayments reads it, too; a provider that does not list changes nothing', async () => {
+    await note(1_000, { credit_amount: '1000' });
+    const provider = { ...shop.sandbox.provider, listCreditNotes: failing<never>('down') };
+    await readDisputes({ ...parts(), provider });
+    expect(await balance()).toBe(10_000n * CREDIT);
+    const now = new Date(shop.clock.now());
+    expect(await replayPayments(parts(), { from: now, to: now })).toMatchObject({ outcome: 'replayed' });
+    expect(await balance()).toBe(9_000n * CREDIT);
+  });
+
+  test('after a refund of the same money the rest is carried: no money is granted for twice', async () => {
+    const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
+    await call('POST', '/v1/refunds', { charge: String(charge) });
+    await note(10_000, { credit_amount: '10000' });
+    await read();
+    expect(await balance()).toBe(0n);
+    // The next period is paid from the balance, which was a gift of what had been refunded.
+    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
+    await read();
+    expect(await balance()).toBe(0n);
+    await isSound();
+  });
+});
+
+describe('P-22 a credit note before payment', () => {
+  test('lowers the grant with the payment, and not again when it is read', async () => {
+    await shop.sandbox.own('/sandbox/cards', { customer, card: 'declines' });
+    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
+    await shop.sandbox.settled();
+    const { data } = await call('GET', '/v1/invoices', { customer, status: 'open' });
+    const [open] = data as Fields[];
+    await call('POST', '/v1/credit_notes', { invoice: String(open?.id), amount: '2000' });
+    await shop.sandbox.own('/sandbox/cards', { customer, card: 'works' });
+    await call('POST', `/v1/invoices/${open?.id}/pay`);
+    await read();
+    await read();
+    expect(await balance()).toBe(18_000n * CREDIT);
+    await isSound();
+  });
+});
+
+describe('P-21 a failed refund of a plan', () => {
+  test('returns what the invoice grants again, once, and the audit counts it; a second try takes it again', async () => {
+    const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
+    const refund = () => call('POST', '/v1/refunds', { charge: String(charge), amount: '4000' });
+    const { id } = await refund();
+    await read();
+    expect(await balance()).toBe(6_000n * CREDIT);
+    await shop.sandbox.own('/sandbox/refunds', { refund: String(id), status: 'failed' });
+    await read();
+    await read();
+    expect(await balance()).toBe(10_000n * CREDIT);
+    await isSound();
+    await shop.clock.advance(5_000);
+    await refund();
+    await read();
+    expect(await balance()).toBe(6_000n * CREDIT);
+    await isSound();
+  });
+
+  test('after invoices that were carried it returns what it had taken, of every charge', async () => {
+    const price = String(plan.providerPriceId);
+    const item = (quantity: number) => ({ 'items[0][price]': price, 'items[0][quantity]': String(quantity) });
+    const update = (changes: Record<string, string>) =>
+      call('POST', `/v1/subscriptions/${subscription.id}`, changes);
+    // Three more, and three fewer: 400 usd of lines, then a credit of 300 that is carried.
+    await update({ ...item(4), proration_behavior: 'always_invoice' });
+    await update({ ...item(1), proration_behavior: 'always_invoice' });
+    await read();
+    const peak = await balance();
+    expect(peak > 39_000n * CREDIT).toBe(true);
+    await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
+    await read();
+    await update({ ...item(3), proration_behavior: 'always_invoice' });
+    await read();
+    const { data } = await call('GET', '/v1/charges', { customer });
+    const before = await balance();
+    for (const charge of data as Fields[]) {
+      const { id } = await call('POST', '/v1/refunds', { charge: String(charge.id) });
+      await read();
+      await shop.sandbox.own('/sandbox/refunds', { refund: String(id), status: 'failed' });
+      await shop.clock.advance(5_000);
+      await read();
+      expect(await balance()).toBe(before);
+    }
+    await isSound();
+  });
+
+  test('beside another refund and a credit note those stay', async () => {
+    const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
+    const first = await call('POST', '/v1/refunds', { charge: String(charge), amount: '3000' });
+    await call('POST', '/v1/refunds', { charge: String(charge), amount: '2000' });
+    await note(1_000, { credit_amount: '1000' });
+    await read();
+    expect(await balance()).toBe(4_000n * CREDIT);
+    await shop.sandbox.own('/sandbox/refunds', { refund: String(first.id), status: 'failed' });
+    await read();
+    expect(await balance()).toBe(7_000n * CREDIT);
+    await isSound();
+  });
+});
