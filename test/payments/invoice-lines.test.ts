@@ -130,6 +130,21 @@ describe('what counts as paid', () => {
     expect(await credits()).toBe(12_000n);
   });
 
+  test('attack: a coupon for the plan beside a fee at its full price: the fee’s money is not the plan’s', async () => {
+    const { pro, paid, credits } = await world();
+    const fee = lineOf(null, 5_000, { description: 'Set-up fee' });
+    await payments.receive(paid([lineOf(pro.priceId, 9_900, { discount: 4_950 }), fee]));
+    expect(await credits()).toBe(6_000n);
+  });
+
+  test('attack: what was not paid of an invoice is not granted either where another was paid at a better rate', async () => {
+    const { basic, pro, paid, credits } = await world();
+    await payments.receive(paid([lineOf(pro.priceId, 9_900)]));
+    const half = { amount_paid: 1_450, amount_due: 1_450, pre_payment_credit_notes_amount: 1_450 };
+    await payments.receive(paid([lineOf(basic.priceId, 2_900)], half));
+    expect(await credits()).toBe(12_000n + 1_600n);
+  });
+
   test('the customer’s balance is a way of paying; so is money outside of the provider', async () => {
     const { pro, paid, credits } = await world();
     const balance = { amount_paid: 900, amount_due: 900, starting_balance: -9_000, ending_balance: 0 };
