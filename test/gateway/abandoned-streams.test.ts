@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
+import { usePostgres } from '../setup/use-postgres.ts';
+import { describeServers, useRedis } from '../setup/use-redis.ts';
 import {
   type GatewayOptions,
   type GatewayUnderTest,
@@ -16,8 +18,11 @@ const COST_MICRO = 26n;
 let gateway: GatewayUnderTest;
 afterEach(() => gateway.close());
 
-async function open(abandonedStreams: NonNullable<GatewayOptions['abandonedStreams']>) {
-  gateway = await openGateway({ abandonedStreams });
+async function open(
+  abandonedStreams: NonNullable<GatewayOptions['abandonedStreams']>,
+  engines: Pick<GatewayOptions, 'database' | 'sharedState'> = {},
+) {
+  gateway = await openGateway({ abandonedStreams, ...engines });
   return gateway;
 }
 
@@ -154,9 +159,61 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     await abandoned(eleventh.rawKey);
     expect(await reasons(eleventh.id, 1)).toEqual(['SUCCEEDED drained']);
   });
+});
 
+const ONE_STREAM = 'G-31 one stream at a time';
+
+describe(ONE_STREAM, () => describeOneStream(async () => ({})));
+
+describeServers('on PostgreSQL and Redis', () => {
+  const database = usePostgres();
+  const redis = useRedis();
+  const engines = async () => ({ database, sharedState: await redis.open() });
+
+  describe(ONE_STREAM, () => {
+    describeOneStream(engines);
+
+    test('counts for every process: one that did not drain anything refuses, too, and one that starts later', async () => {
+      const prefix = redis.newPrefix();
+      const process = async () => {
+        const sharedState = await redis.open({ prefix });
+        return await openGateway({
+          database,
+          sharedState,
+          abandonedStreams: { mode: 'free', freePerHour: 0 },
+        });
+      };
+      const other = await process();
+      // The last one that opens has the alias's upstream.
+      gateway = await process();
+      await until(() => other.models.find(body.model)?.targets[0]?.baseUrl === gateway.upstream.url);
+      const { rawKey } = await gateway.mint();
+      const unbilled = await begun(rawKey);
+      await unbilled.leave();
+      await until(() => gateway.abandoned.draining() === 1);
+      unbilled.stream.end();
+      await until(() => other.abandoned.isLimited(gateway.companyId));
+      const only = await begun(rawKey);
+      const sendTo = ({ url }: GatewayUnderTest) => post(`${url}/chat/completions`, rawKey, body);
+      expect(await refusalOf(sendTo(other))).toMatchObject({ status: 429, type: 'rate_limit_error' });
+      // A process that starts later learns of it by the first stream, which it does not hold up.
+      const late = await process();
+      late.upstream.answer(() => streamOf(chunk('a') + usageChunk + done));
+      expect((await sendTo(late)).status).toBe(200);
+      await until(() => late.abandoned.isLimited(gateway.companyId));
+      expect(await refusalOf(sendTo(late))).toMatchObject({ status: 429 });
+      only.stream.send(usageChunk + done);
+      only.stream.end();
+      await only.leave();
+      await Promise.all([other.close(), late.close()]);
+    });
+  });
+});
+
+/** On whichever engines: the counts are in shared state. */
+function describeOneStream(engines: () => Promise<Pick<GatewayOptions, 'database' | 'sharedState'>>): void {
   test('a drain that ends without usage limits the company to one stream at a time; whole answers pass', async () => {
-    await open({ mode: 'free', freePerHour: 0 });
+    await open({ mode: 'free', freePerHour: 0 }, await engines());
     const { rawKey } = await gateway.mint();
     const unbilled = await begun(rawKey);
     await unbilled.leave();
@@ -181,7 +238,7 @@ describe('G-31 ABANDONED_STREAMS=free', () => {
     });
     await only.leave();
   });
-});
+}
 
 test('G-31 G-40 reserved tokens stay counted when the client leaves before the first byte', async () => {
   await open({});

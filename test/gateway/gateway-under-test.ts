@@ -33,6 +33,7 @@ import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
 import type { Database, Row } from '../../src/ports/database.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
+import type { SharedState } from '../../src/ports/shared-state.ts';
 import type { Tracer } from '../../src/ports/tracer.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
@@ -62,6 +63,10 @@ export interface GatewayOptions {
   readonly journalMaxCalls?: number;
   readonly maxAnswerBytes?: number;
   readonly tracer?: Tracer;
+  /** In the place of a database in memory; whoever opened it closes it. */
+  readonly database?: Database;
+  /** In the place of this process's memory; whoever opened it closes it. */
+  readonly sharedState?: SharedState;
   readonly abandonedStreams?: Partial<Pick<AbandonedStreamsParts, 'mode' | 'freePerHour' | 'drainMs'>>;
 }
 
@@ -70,10 +75,10 @@ export async function openGateway(options: GatewayOptions = {}) {
   const clock = createSystemClock();
   const secrets = createSystemSecrets();
   const { log, entries } = createRecordingLog();
-  const real = await openMemoryDatabase();
+  const real = options.database ?? (await openMemoryDatabase());
   const outage = { isAway: false };
   const database = breakable(real, outage);
-  const sharedState = createInProcessState({ clock, log });
+  const sharedState = options.sharedState ?? createInProcessState({ clock, log });
   const cipher = createCipher({ masterKeys: [MASTER_KEY], secrets });
   const catalogue = { database, sharedState, secrets, cipher, log, prefix: 'svc' };
   const { embeddedAllowed = false, addressRequestsPerMinute = 0, maxBodyBytes = 1024 * 1024 } = options;
@@ -158,7 +163,7 @@ export async function openGateway(options: GatewayOptions = {}) {
       idempotency.close();
       await journal.close();
       await parsing.closeReader();
-      await real.close();
+      if (options.database === undefined) await real.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { applyModelConfig } from '../../src/domain/models/apply-model-config.ts';
 import { until } from '../doubles/until.ts';
-import { type GatewayUnderTest, openGateway, post, refusalOf } from './gateway-under-test.ts';
+import { usePostgres } from '../setup/use-postgres.ts';
+import { describeServers, useRedis } from '../setup/use-redis.ts';
+import {
+  type GatewayOptions,
+  type GatewayUnderTest,
+  openGateway,
+  post,
+  refusalOf,
+} from './gateway-under-test.ts';
 import { chatAnswer } from './scripted-upstream.ts';
 
 const CREDIT = 1_000_000n;
@@ -93,11 +101,23 @@ const TRICKS: Readonly<Record<string, Trick>> = {
   },
 };
 
-describe('G-29 a balance of 1 credit and 100 calls at once', () => {
+const AT_ONCE = 'G-29 a balance of 1 credit and 100 calls at once';
+
+describe(AT_ONCE, () => describeTricks(async () => ({})));
+
+describeServers('on PostgreSQL and Redis', () => {
+  const database = usePostgres();
+  const redis = useRedis();
+
+  describe(AT_ONCE, () => describeTricks(async () => ({ database, sharedState: await redis.open() })));
+});
+
+/** On whichever engines: the hold is taken in one step of shared state. */
+function describeTricks(engines: () => Promise<Pick<GatewayOptions, 'database' | 'sharedState'>>): void {
   test.each(Object.entries(TRICKS))(
     '%s: the overdraft is less than what one call costs',
     async (_, { path, body, prompt, completion }) => {
-      const gateway = await opened();
+      const gateway = await opened(await engines());
       const gate = Promise.withResolvers<void>();
       const usage = { prompt_tokens: prompt, completion_tokens: completion };
       gateway.upstream.answer(async () => {
@@ -127,7 +147,7 @@ describe('G-29 a balance of 1 credit and 100 calls at once', () => {
     },
     60_000,
   );
-});
+}
 
 describe('bodies', () => {
   let gateway: GatewayUnderTest;
@@ -194,8 +214,8 @@ describe('bodies', () => {
   });
 });
 
-async function opened(): Promise<GatewayUnderTest> {
-  const gateway = await openGateway({ balanceMicro: CREDIT });
+async function opened(engines: GatewayOptions = {}): Promise<GatewayUnderTest> {
+  const gateway = await openGateway({ balanceMicro: CREDIT, ...engines });
   await configure(gateway, {});
   return gateway;
 }
