@@ -58,6 +58,20 @@ describe('turnpike withheld-usage', () => {
     expect((await typed(id, '--drop', 'no')).exitCode).toBe(EXIT_FAILED);
   });
 
+  test('resolves all that waits, or all of one alias', async () => {
+    const ids = [await withheld(), await withheld()];
+    const all = (...words: string[]) => typed('--all', ...words);
+    expect((await all('--model', 'svc/other', '--post', 'checked')).lines).toEqual(['no usage is withheld']);
+    const posted = await all('--model', 'svc/chat-default', '--post', 'checked');
+    expect([posted.exitCode, posted.lines.length]).toEqual([EXIT_OK, 2]);
+    expect(await balance()).toBe(-2_000n);
+    expect((await all('--drop', 'again')).lines).toEqual(['no usage is withheld']);
+    for (const id of ids) expect(await audited(id)).toHaveLength(1);
+    expect((await all()).exitCode).toBe(EXIT_USAGE);
+    expect((await typed(ids[0] ?? '', '--all', '--post', 'x')).exitCode).toBe(EXIT_USAGE);
+    expect((await typed(ids[0] ?? '', '--model', 'svc/x', '--post', 'x')).exitCode).toBe(EXIT_USAGE);
+  });
+
   test('drops with a reason; without one, with both or with what is no call it says what to do', async () => {
     const id = await withheld();
     expect((await typed(id)).exitCode).toBe(EXIT_USAGE);

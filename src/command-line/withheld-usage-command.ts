@@ -20,20 +20,24 @@ import {
 } from './command.ts';
 
 const MOST_SHOWN = 1_000;
-const USAGE = '[CALL_ID … --post REASON | CALL_ID … --drop REASON]';
+const USAGE =
+  '[CALL_ID …|--all [--model ALIAS] --post REASON | CALL_ID …|--all [--model ALIAS] --drop REASON]';
 
 /** To be typed again after a failure: what was posted or dropped before stays so. */
 export const withheldUsageCommand: Command = {
   name: 'withheld-usage',
-  usage: USAGE,
+  usage: '[CALL_ID …]',
   summary: 'Usage that no call can have, by its alias. It is charged by --post, or dropped.',
   works: 'on-the-database',
   async run(context, words) {
     const wanted = readWords(words);
-    if (wanted === null) return complainOfUsage(context.terminal, withheldUsageCommand);
-    if (wanted.callIds.length === 0) return await list(context);
+    if (wanted === null) return complainOfUsage(context.terminal, withheldUsageCommand, USAGE);
+    if (wanted.action === 'list') return await list(context);
+    const { action, note, model } = wanted;
+    const callIds = wanted.all ? await openCalls(context, model) : wanted.callIds;
+    if (callIds.length === 0) context.terminal.print('no usage is withheld');
     let failed = 0;
-    for (const callId of wanted.callIds) failed += (await resolve(context, callId, wanted)) ? 0 : 1;
+    for (const callId of callIds) failed += (await resolve(context, callId, { action, note })) ? 0 : 1;
     return failed === 0 ? EXIT_OK : EXIT_FAILED;
   },
 };
@@ -49,6 +53,12 @@ async function list({ terminal, database }: CommandContext & OpenedSystem): Prom
   return EXIT_OK;
 }
 
+/** At most so many at a time: type it again for the rest. */
+async function openCalls({ database }: OpenedSystem, model: string | null): Promise<readonly string[]> {
+  const open = await listWithheldUsage(database, { limit: MOST_SHOWN, after: null, onlyOpen: true, model });
+  return open.map(({ callId }) => callId);
+}
+
 function lineOf(usage: WithheldUsage): string {
   const { callId, companyId, alias, withheldAt } = usage;
   const tokens = `prompt ${usage.promptTokens} of at most ${usage.promptBound} tokens, completion ${usage.completionTokens} of at most ${usage.completionBound}`;
@@ -59,7 +69,7 @@ function lineOf(usage: WithheldUsage): string {
 async function resolve(
   context: CommandContext & OpenedSystem,
   callId: string,
-  { action, note }: Wanted,
+  { action, note }: { readonly action: 'post' | 'drop'; readonly note: string },
 ): Promise<boolean> {
   const { terminal, database, sharedState, clock, secrets } = context;
   if (!isId(callId)) {
@@ -107,25 +117,36 @@ async function resolve(
   }
 }
 
-interface Wanted {
-  readonly callIds: readonly string[];
-  readonly action: 'post' | 'drop';
-  readonly note: string;
-}
+type Wanted =
+  | { readonly action: 'list' }
+  | {
+      readonly action: 'post' | 'drop';
+      readonly callIds: readonly string[];
+      readonly all: boolean;
+      /** With `--all`: only those of this alias. */
+      readonly model: string | null;
+      readonly note: string;
+    };
 
 function readWords(words: readonly string[]): Wanted | null {
   try {
     const { values, positionals: callIds } = parseArgs({
       args: [...words],
       allowPositionals: true,
-      options: { post: { type: 'string' }, drop: { type: 'string' } },
+      options: {
+        all: { type: 'boolean' },
+        model: { type: 'string' },
+        post: { type: 'string' },
+        drop: { type: 'string' },
+      },
     });
-    const { post, drop } = values;
+    const { all = false, model = null, post, drop } = values;
     const note = (post ?? drop ?? '').trim();
-    if (callIds.length === 0) return words.length === 0 ? { callIds, action: 'drop', note } : null;
+    if (words.length === 0) return { action: 'list' };
+    if (all === callIds.length > 0 || (model !== null && !all)) return null;
     if ((post === undefined) === (drop === undefined) || note === '' || note.length > LONGEST_NOTE)
       return null;
-    return { callIds, action: post === undefined ? 'drop' : 'post', note };
+    return { callIds, all, model, action: post === undefined ? 'drop' : 'post', note };
   } catch {
     // An option that there is not, or one without its value.
     return null;

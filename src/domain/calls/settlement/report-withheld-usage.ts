@@ -44,6 +44,8 @@ export const WITHHELD_USAGE_CRON = '* * * * *';
 /** A provider that misreports does so with every call: after the first mail the next one waits. */
 const BETWEEN_MAILS_MS = 60 * 60_000;
 const MOST_NAMED = 10;
+/** In one mail; the next one has the rest. */
+const MOST_REPORTED = 100_000;
 
 /**
  * Mails the super admins about usage that was withheld and logs it: the first within a minute, what follows together,
@@ -90,7 +92,9 @@ interface Found {
 
 const TAKE_UNREPORTED = `with taken as (
     update withheld_usage set reported_at = $1
-    where call_id = any (array(select call_id from withheld_usage where reported_at is null for update skip locked))
+    where call_id = any (array(
+      select call_id from withheld_usage where reported_at is null order by call_id limit ${MOST_REPORTED}
+      for update skip locked))
     returning call_id, company_id, alias, excess_micro)
   select count(*)::int as calls, coalesce(sum(excess_micro), 0)::text as excess, max(call_id::text) as "lastCall",
     array(select distinct company_id::text from taken order by 1 limit ${MOST_NAMED}) as companies,

@@ -46,18 +46,21 @@ interface WithheldPage {
   readonly after: string | null;
   /** Only those that wait for an operator. */
   readonly onlyOpen: boolean;
+  /** Only those of this alias. */
+  readonly model?: string | null;
 }
 
 /** The newest first: ids of calls grow with time. */
 export async function listWithheldUsage(
   statements: Statements,
-  { limit, after, onlyOpen }: WithheldPage,
+  { limit, after, onlyOpen, model = null }: WithheldPage,
 ): Promise<readonly WithheldUsage[]> {
   const rows = await statements.query<Row>(
     `select ${COLUMNS} from withheld_usage
-     where ($1::uuid is null or call_id < $1) ${onlyOpen ? 'and resolved_at is null' : ''}
+     where ($1::uuid is null or call_id < $1) and ($3::text is null or alias = $3)
+       ${onlyOpen ? 'and resolved_at is null' : ''}
      order by call_id desc limit $2`,
-    [after, limit],
+    [after, limit, model],
   );
   return rows.map(usageOf);
 }
