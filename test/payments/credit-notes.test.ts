@@ -128,6 +128,21 @@ describe('P-22 a credit note of a paid invoice', () => {
   });
 });
 
+test('P-21 attack: a lost dispute after a credit note leaves no balance that buys credits for nothing', async () => {
+  await note(5_000, { credit_amount: '5000' });
+  await read();
+  expect(await balance()).toBe(5_000n * CREDIT);
+  const { charge } = await call('GET', `/v1/invoices/${invoice()}`);
+  await shop.sandbox.own('/sandbox/disputes', { charge: String(charge), status: 'lost' });
+  await read();
+  expect(await balance()).toBe(0n);
+  // 50 usd of the balance and 50 by card: only the second is money that stayed.
+  await shop.sandbox.own('/sandbox/clock', { advance_seconds: 32 * 86_400 });
+  await read();
+  expect(await balance()).toBe(5_000n * CREDIT);
+  await isSound();
+});
+
 describe('P-22 a credit note before payment', () => {
   test('lowers the grant with the payment, and not again when it is read', async () => {
     await shop.sandbox.own('/sandbox/cards', { customer, card: 'declines' });

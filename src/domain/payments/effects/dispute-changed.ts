@@ -88,7 +88,11 @@ function respondBy({ object }: KeptEvent): Date | null {
   return momentIn(fieldsIn(object.evidence_details).due_by);
 }
 
-/** As much of the money as was not refunded before; the credits of an invoice for usage are what its payment posted. */
+/**
+ * As much of the money as was not refunded before. Credit notes (`cn_…`) are not taken off: their money went to the
+ * customer's balance, where it pays for credits again, so what they and the dispute took together may exceed what the
+ * invoice moved, and is carried. The credits of an invoice for usage are what its payment posted.
+ */
 async function takeLost(context: EffectContext, dispute: Dispute, found: Refunded): Promise<bigint> {
   const { transaction } = context;
   const { kind, id, companyId, amountMinor } = found;
@@ -96,7 +100,7 @@ async function takeLost(context: EffectContext, dispute: Dispute, found: Refunde
     kind === 'INVOICE' ? ((await findInvoice(transaction, id))?.usageMicro ?? 0n) : found.grantedMicro;
   const [sum] = await transaction.query<{ minor: bigint; micro: bigint }>(
     `select coalesce(sum(refunded_minor), 0)::bigint as minor, coalesce(sum(refunded_micro), 0)::bigint as micro
-     from charge_refunds where source_kind = $1 and source_id = $2`,
+     from charge_refunds where source_kind = $1 and source_id = $2 and not starts_with(charge_id, 'cn_')`,
     [kind, id],
   );
   const leftMinor = amountMinor - (sum?.minor ?? 0n);
