@@ -20,10 +20,12 @@ function given(processes = 1, level = BALANCE) {
   const clock = createManualClock(1_000_000);
   const real = createInProcessState({ clock });
   let steps = 0;
+  let singles = 0;
   const sharedState = {
     ...real,
     reserve: (...words: Parameters<typeof real.reserve>) => {
       steps += 1;
+      if (words[1].every(({ kind }) => kind !== 'held-many')) singles += 1;
       return real.reserve(...words);
     },
   };
@@ -61,7 +63,7 @@ function given(processes = 1, level = BALANCE) {
     const [requests, tokens, inFlight, credits] = reservation.standings.map(({ used }) => used);
     return { requests, tokens, inFlight, credits };
   }
-  return { all, clock, call, standing, steps: () => steps };
+  return { all, clock, call, standing, steps: () => steps, singles: () => singles };
 }
 
 describe('calls that come fast are counted ahead', () => {
@@ -97,6 +99,35 @@ describe('calls that come fast are counted ahead', () => {
     }
   });
 
+  test('from the second call within a second on no call waits for a step of its own', async () => {
+    const { call, clock, standing, singles } = given();
+    await call();
+    await clock.advance(400);
+    await call();
+    // The first of all reads the level and is counted again.
+    expect(singles()).toBe(3);
+    for (let n = 0; n < 20; n += 1) {
+      await clock.advance(400);
+      await call();
+    }
+    expect(singles()).toBe(3);
+    await clock.advance(1_000);
+    expect(await standing()).toMatchObject({ requests: 22, inFlight: 22 });
+  });
+
+  test('a fast key takes the next lease before the one in hand is used up', async () => {
+    const { call, clock, singles, steps } = given();
+    for (let n = 0; n < 100; n += 1) await call();
+    const [before, stepsBefore] = [singles(), steps()];
+    for (let n = 0; n < 1_000; n += 1) {
+      const outcome = await call();
+      if (outcome?.outcome === 'admitted') await outcome.reservation.end(100, []);
+      if (n % 10 === 0) await clock.advance(1);
+    }
+    expect(singles()).toBe(before);
+    expect(steps() - stepsBefore).toBeLessThan(60);
+  });
+
   test('what was not handed out goes back within 200 ms, and ends with its window', async () => {
     const { call, clock, standing } = given();
     for (let n = 0; n < 30; n += 1) await call();
@@ -121,7 +152,7 @@ describe('calls that come fast are counted ahead', () => {
     const { call, clock, steps } = given();
     for (let n = 0; n < 20; n += 1) {
       await call();
-      await clock.advance(100);
+      await clock.advance(2_000);
     }
     expect(steps()).toBe(21);
     for (let n = 0; n < 40; n += 1) await call();

@@ -2,6 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import type { CreditHold, KeyLimits } from './claims.ts';
 import {
+  FEW_CALLS,
   fitsInto,
   type InHand,
   type Lease,
@@ -19,7 +20,7 @@ import {
 
 interface KeyLeases {
   /** At once. Null where none is in hand, or the call does not fit into it: then it is counted singly. */
-  take(key: KeyLimits, tokens: number, holds: readonly CreditHold[]): Slot | null;
+  take(key: KeyLimits, callId: string, tokens: number, holds: readonly CreditHold[]): Slot | null;
   /**
    * A call was counted singly: where calls come fast, some are counted ahead for those that follow. Gives what is
    * counted ahead and not handed out, which to the outside is not used.
@@ -38,7 +39,9 @@ interface KeyLeasesParts {
 
 interface KeyState {
   readonly counted: LatelyCounted;
+  /** What is handed out now; then `next`, which was taken before this was used up. */
   lease: Lease | null;
+  next: Lease | null;
   isTaking: boolean;
   /** Corrections that were sent after the lease was asked for: its figures are without them. */
   missed: number;
@@ -47,16 +50,21 @@ interface KeyState {
 
 /** What is not handed out by then goes back; so long may a call pass on a balance that has ended meanwhile. */
 const KEPT_MS = 200;
+/** The same of a lease of a few calls, for keys whose calls come slowly. */
+const FEW_KEPT_MS = 1_000;
 /** After a lease that was not granted. */
 const PAUSE_MS = 1_000;
 const MOST_KEYS = 10_000;
+/** The next one is taken when so much of a lease is left: it is there before this one is used up. */
+const REFILL_AT = 1 / 2;
 
 /**
  * One step of shared state for every call would be a fifth of what a call costs, and one server has only so many steps.
- * So where a key's calls come fast and are far from every limit, a process counts some of them ahead, in one step: their
- * requests, tokens, places in flight and credits. What was counted ahead is counted for all processes, so never more
+ * So from a key's second call within a second on, while it is far from every limit, a process counts some of its calls
+ * ahead, in one step: their requests, tokens, places in flight and credits. The next lease is taken while the one before
+ * is handed out, so that no call waits for shared state. What was counted ahead is counted for all processes, so never more
  * than a limit passes; near a limit, or with a level of its own for the key's month, every call is counted singly and
- * all is exact. What an idle lease keeps from others is bounded by its size and 200 ms.
+ * all is exact. What an idle lease keeps from others is bounded by its size and 200 ms, or 4 calls and a second.
  */
 export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts): KeyLeases {
   const states = new Map<string, KeyState>();
@@ -68,6 +76,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     const state = {
       counted: createLatelyCounted(clock),
       lease: null,
+      next: null,
       isTaking: false,
       missed: 0,
       notBeforeMs: 0,
@@ -76,7 +85,15 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     return state;
   }
 
-  async function takeAhead(
+  function takeAhead(state: KeyState, call: SinglyCounted): void {
+    const [hold, ...more] = call.holds;
+    if (hold === undefined || more.length > 0) return;
+    if (state.isTaking || clock.now() < state.notBeforeMs || isAlone()) return;
+    const size = sizeOfLease(call, state.counted.wanted());
+    if (size !== null) void takeLease(state, call, hold, size);
+  }
+
+  async function takeLease(
     state: KeyState,
     call: SinglyCounted,
     hold: CreditHold,
@@ -97,11 +114,9 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       }
       const lease = leaseOf(call.key, hold, size, entry, askedAtMs, reservation);
       lease.tokensUsed += state.missed;
-      state.lease = lease;
-      clock.after(KEPT_MS, () => {
-        if (state.lease === lease) state.lease = null;
-        giveBack(lease);
-      });
+      if (state.lease === null) state.lease = lease;
+      else state.next = lease;
+      clock.after(size.count <= FEW_CALLS ? FEW_KEPT_MS : KEPT_MS, () => drop(state, lease));
     } catch {
       // The call itself finds out that shared state is away, and says so.
       state.notBeforeMs = clock.now() + PAUSE_MS;
@@ -110,7 +125,12 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
     }
   }
 
-  function giveBack(lease: Lease): void {
+  function drop(state: KeyState, lease: Lease): void {
+    if (state.next === lease) state.next = null;
+    if (state.lease === lease) {
+      state.lease = state.next;
+      state.next = null;
+    }
     const settlements = leftOf(lease);
     lease.next = lease.size.count;
     // Where it fails the windows have that much less until they end, and the entries end by themselves.
@@ -118,7 +138,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
   }
 
   return {
-    take(key, tokens, holds) {
+    take(key, callId, tokens, holds) {
       const state = states.get(key.id);
       const lease = state?.lease;
       if (state === undefined || lease === undefined || lease === null || isAlone()) return null;
@@ -126,45 +146,74 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       state.counted.add();
       const slot = slotOf(lease, tokens, clock.now());
       lease.next += 1;
-      if (lease.next === lease.size.count) state.lease = null;
+      const left = lease.size.count - lease.next;
+      if (left <= lease.size.count * REFILL_AT && state.next === null) {
+        takeAhead(state, { key, callId, tokens, holds, reservation: lease.reservation });
+      }
+      if (left === 0) {
+        state.lease = state.next;
+        state.next = null;
+      }
       return slot;
     },
     admitted(call) {
       const state = stateOf(call.key.id);
       state.counted.add();
-      if (state.lease !== null) return passedBy(state.lease, call);
-      const [hold, ...more] = call.holds;
-      const mayTake = more.length === 0 && !state.isTaking && clock.now() >= state.notBeforeMs && !isAlone();
-      const size = mayTake ? sizeOfLease(call, state.counted.perTenth()) : null;
-      if (size !== null && hold !== undefined) void takeAhead(state, call, hold, size);
+      const { lease, next } = state;
+      if (lease !== null) return passedBy(next === null ? [lease] : [lease, next], call);
+      takeAhead(state, call);
       return NOTHING_IN_HAND;
     },
     corrected(keyId, windowStart, delta) {
       const state = states.get(keyId);
       if (state === undefined) return;
       if (state.isTaking) state.missed += delta;
-      else if (state.lease?.windowStart === windowStart) state.lease.tokensUsed += delta;
+      if (state.lease?.windowStart === windowStart) state.lease.tokensUsed += delta;
+      if (state.next?.windowStart === windowStart) state.next.tokensUsed += delta;
     },
   };
 }
 
-/** How many there were lately, by tenths of a second: a guess at how many there will be. */
+/** How many calls there were lately: a guess at how many there will be. */
 interface LatelyCounted {
   add(): void;
-  perTenth(): number;
+  /** How many to count ahead. */
+  wanted(): number;
 }
 
 const TENTH_MS = 100;
+const SECOND_MS = 1_000;
+/** Of what a tenth of a second brings, so that a lease is used up before it goes back. */
+const PART_OF_A_TENTH = 4;
+/** Of what a second brings, where calls come slowly. */
+const PART_OF_A_SECOND = 2;
 
 function createLatelyCounted(clock: Clock): LatelyCounted {
+  const tenth = countIn(clock, TENTH_MS);
+  const second = countIn(clock, SECOND_MS);
+  return {
+    add() {
+      tenth.add();
+      second.add();
+    },
+    wanted() {
+      const fast = Math.floor(tenth.most() / PART_OF_A_TENTH);
+      if (fast > FEW_CALLS) return fast;
+      return Math.min(FEW_CALLS, Math.floor(second.most() / PART_OF_A_SECOND));
+    },
+  };
+}
+
+/** In this span of time and the one before, whichever had more. */
+function countIn(clock: Clock, spanMs: number): { add(): void; most(): number } {
   let begunAtMs = 0;
   let now = 0;
   let before = 0;
 
   function moveOn(): void {
     const ageMs = clock.now() - begunAtMs;
-    if (ageMs >= 0 && ageMs < TENTH_MS) return;
-    before = ageMs >= 0 && ageMs < 2 * TENTH_MS ? now : 0;
+    if (ageMs >= 0 && ageMs < spanMs) return;
+    before = ageMs >= 0 && ageMs < 2 * spanMs ? now : 0;
     now = 0;
     begunAtMs = clock.now();
   }
@@ -174,7 +223,7 @@ function createLatelyCounted(clock: Clock): LatelyCounted {
       moveOn();
       now += 1;
     },
-    perTenth() {
+    most() {
       moveOn();
       return Math.max(now, before);
     },

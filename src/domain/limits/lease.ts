@@ -37,6 +37,8 @@ export interface Lease {
   tokensUsed: number;
   /** By this process's clock, a little early. */
   readonly endsAtMs: number;
+  /** What shared state said of it: what the size of the one after it is measured by. */
+  readonly reservation: Reservation;
   next: number;
 }
 
@@ -57,11 +59,11 @@ export interface LeaseSize {
 
 export const NOTHING_IN_HAND: InHand = { requests: 0, tokens: 0 };
 
-/** Fewer are not worth a step. */
-const LEAST_CALLS = 4;
+/** A lease of so few may be kept for longer. */
+export const FEW_CALLS = 4;
 const MOST_CALLS = 64;
-/** Of what a tenth of a second brings, so that a lease is used up before it goes back. */
-const PART_OF_A_TENTH = 4;
+/** Where fewer fit, a limit is near: places are larger than their calls, which would be felt. */
+const LEAST_FITTING = 16;
 /** Of what is left until half of a limit one process takes at once. */
 const PART_OF_WINDOW = 8;
 /** Of the credits that nobody holds: who is near the end of their money is counted call by call. */
@@ -69,10 +71,10 @@ const PART_OF_CREDITS = 32;
 const PART_OF_PLACES = 4;
 const ALLOWANCE = 1.25;
 
-/** Null where calls come slowly, or a limit is near. */
+/** Null where calls come slowly, or a limit is near. `wanted`: for how many there is a use. */
 export function sizeOfLease(
   { key, tokens, holds, reservation }: SinglyCounted,
-  perTenth: number,
+  wanted: number,
 ): LeaseSize | null {
   if (reservation.outcome !== 'reserved') return null;
   const [credits, requests, counted, places] = reservation.standings;
@@ -81,19 +83,16 @@ export function sizeOfLease(
     return null;
   const tokensEach = Math.ceil(tokens * ALLOWANCE);
   const creditsEach = Math.ceil(hold.amount * ALLOWANCE);
-  const count = Math.floor(
-    Math.min(
-      MOST_CALLS,
-      perTenth / PART_OF_A_TENTH,
-      (key.requestsPerMinute / 2 - requests.used) / PART_OF_WINDOW,
-      (key.tokensPerMinute / 2 - counted.used) / PART_OF_WINDOW / Math.max(1, tokensEach),
-      (credits.limit - credits.used) / PART_OF_CREDITS / Math.max(1, creditsEach),
-      key.maxCallsInFlight === null
-        ? MOST_CALLS
-        : (key.maxCallsInFlight - (places?.used ?? 0)) / PART_OF_PLACES,
-    ),
+  const fitting = Math.min(
+    (key.requestsPerMinute / 2 - requests.used) / PART_OF_WINDOW,
+    (key.tokensPerMinute / 2 - counted.used) / PART_OF_WINDOW / Math.max(1, tokensEach),
+    (credits.limit - credits.used) / PART_OF_CREDITS / Math.max(1, creditsEach),
+    key.maxCallsInFlight === null
+      ? MOST_CALLS
+      : (key.maxCallsInFlight - (places?.used ?? 0)) / PART_OF_PLACES,
   );
-  return count >= LEAST_CALLS ? { count, tokensEach, creditsEach } : null;
+  const count = Math.floor(Math.min(MOST_CALLS, wanted, fitting));
+  return fitting >= LEAST_FITTING && count >= 1 ? { count, tokensEach, creditsEach } : null;
 }
 
 /** In the order of the holds and the key's own claims, as for a single call. */
@@ -116,9 +115,9 @@ export function leaseOf(
   size: LeaseSize,
   entry: string,
   askedAtMs: number,
-  { standings }: Extract<Reservation, { outcome: 'reserved' }>,
+  reservation: Extract<Reservation, { outcome: 'reserved' }>,
 ): Lease {
-  const [, requests, tokens] = standings;
+  const [, requests, tokens] = reservation.standings;
   const resetMs = Math.min(requests?.resetMs ?? 0, tokens?.resetMs ?? 0);
   return {
     limits,
@@ -130,6 +129,7 @@ export function leaseOf(
     requestsUsed: requests?.used ?? 0,
     tokensUsed: tokens?.used ?? 0,
     endsAtMs: askedAtMs + resetMs,
+    reservation,
     next: 0,
   };
 }
@@ -154,15 +154,20 @@ export function fitsInto(
   );
 }
 
-/** A call that did not fit was counted beside it. */
-export function passedBy(lease: Lease, { tokens, holds, reservation }: SinglyCounted): InHand {
+/** A call that did not fit was counted beside them. */
+export function passedBy(leases: readonly Lease[], { tokens, holds, reservation }: SinglyCounted): InHand {
   if (reservation.outcome !== 'reserved') return NOTHING_IN_HAND;
-  // Of a minute that is over nothing is in hand.
-  if (reservation.standings[holds.length]?.windowStart !== lease.requestsWindow) return NOTHING_IN_HAND;
-  lease.requestsUsed += 1;
-  lease.tokensUsed += tokens;
-  const left = lease.size.count - lease.next;
-  return { requests: left, tokens: left * lease.size.tokensEach };
+  const inHand = { requests: 0, tokens: 0 };
+  for (const lease of leases) {
+    // Of a minute that is over nothing is in hand.
+    if (reservation.standings[holds.length]?.windowStart !== lease.requestsWindow) continue;
+    lease.requestsUsed += 1;
+    lease.tokensUsed += tokens;
+    const left = lease.size.count - lease.next;
+    inHand.requests += left;
+    inHand.tokens += left * lease.size.tokensEach;
+  }
+  return inHand;
 }
 
 export function slotOf(lease: Lease, tokens: number, nowMs: number): Slot {

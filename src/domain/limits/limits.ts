@@ -146,7 +146,7 @@ export function createLimits(parts: LimitsParts): Limits {
       const tokens = Math.min(Math.max(0, Math.ceil(estimatedTokens)), mostTokens(key));
       // A lease counts for its key alone: where the company has a ceiling every call is counted singly.
       const isSingle = isOnlyStream || ceilings !== null;
-      const slot = isSingle ? null : (leases?.take(key, tokens, holds) ?? null);
+      const slot = isSingle ? null : (leases?.take(key, callId, tokens, holds) ?? null);
       if (slot !== null) {
         const { entry, windowStart } = slot;
         const counted = {
