@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamBody } from '../ports/model-upstream.ts';
+import { joinBytes } from './bytes.ts';
 
 type ReadBody =
   | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer> }
@@ -90,7 +91,7 @@ export async function gatherBody(body: UpstreamBody, { maxBytes, idleMs }: Gathe
   for (;;) {
     const reading = body.read(idleMs);
     const next = reading instanceof Promise ? await reading : reading;
-    if (next === null) return { outcome: 'whole', bytes: joinChunks(chunks, size) };
+    if (next === null) return { outcome: 'whole', bytes: joinBytes(chunks, size) };
     const isBytes = typeof next !== 'string';
     if (isBytes) size += next.length;
     if (!isBytes || size > maxBytes) {
@@ -113,22 +114,9 @@ async function readChunks(
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return { outcome: 'read', bytes: joinChunks(chunks, size) };
+    if (done) return { outcome: 'read', bytes: joinBytes(chunks, size) };
     size += value.length;
     if (size > maxBytes) return { outcome: 'too-large' };
     chunks.push(value as Uint8Array<ArrayBuffer>);
   }
-}
-
-/** Chunks of known total size as one piece. */
-function joinChunks(chunks: readonly Uint8Array<ArrayBuffer>[], size: number): Uint8Array<ArrayBuffer> {
-  const [only] = chunks;
-  if (only !== undefined && chunks.length === 1) return only;
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }

@@ -1,4 +1,5 @@
 import { reportedTokens } from '../../domain/calls/settlement/finished-call.ts';
+import { joinBytes } from '../../http/bytes.ts';
 import { createAnswerFields, scanAnswer } from './scan-answer.ts';
 
 /** What the upstream counted of one call. Missing parts count as 0, and zeros are usage. */
@@ -83,7 +84,7 @@ export function createRestampedBytes(alias: string): RestampedBytes {
     take() {
       endRun();
       if (pieces.length === 0) return null;
-      const bytes = joined(pieces, size);
+      const bytes = joinBytes(pieces, size);
       pieces = [];
       size = 0;
       return bytes;
@@ -152,18 +153,6 @@ function restamped(
   }
   output.keep(bytes, at, bytes.length);
   return output.take() as Uint8Array<ArrayBuffer>;
-}
-
-function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const [only] = pieces;
-  if (pieces.length === 1 && only !== undefined) return only;
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
 }
 
 /** Where OpenAI puts it, then DeepSeek, then Moonshot. */

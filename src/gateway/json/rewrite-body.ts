@@ -1,3 +1,4 @@
+import { joinBytes } from '../../http/bytes.ts';
 import type { ModelBodyFields, Span } from './request-body.ts';
 
 /** What the upstream gets besides what the client sent. */
@@ -63,18 +64,14 @@ function encodedText(text: string): Uint8Array {
 
 /** One allocation of the final size and one copy of each part; the splices stand in the body's order. */
 function spliced(bytes: Uint8Array, splices: readonly Splice[]): Uint8Array<ArrayBuffer> {
+  const pieces: Uint8Array[] = [];
   let length = bytes.length;
-  for (const { span, bytes: inserted } of splices) length += inserted.length - (span.end - span.start);
-  const result = new Uint8Array(length);
   let read = 0;
-  let written = 0;
   for (const { span, bytes: inserted } of splices) {
-    result.set(bytes.subarray(read, span.start), written);
-    written += span.start - read;
-    result.set(inserted, written);
-    written += inserted.length;
+    pieces.push(bytes.subarray(read, span.start), inserted);
+    length += inserted.length - (span.end - span.start);
     read = span.end;
   }
-  result.set(bytes.subarray(read), written);
-  return result;
+  pieces.push(bytes.subarray(read));
+  return joinBytes(pieces, length);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
 import { failedAt, jsonText, spaceEnd } from './json-text.ts';
 import { valueEnd } from './scan-json.ts';
 
@@ -180,4 +181,57 @@ test.each([
 test('a value ends where it ends, whatever follows', () => {
   expect(valueEnd(jsonText(encode('  [1,{"a":"]"}] , x')), 2)).toBe(15);
   expect(valueEnd(jsonText(encode('-1.5e+3x')), 0)).toBe(7);
+});
+
+describe('long strings, which are proven natively', () => {
+  const UNITS = [
+    'plain text, ',
+    'Käse und Brot; ',
+    'мягких булок ',
+    '漢字かな',
+    '🎈🎈',
+    '\\n',
+    '\\u00e9',
+    '\\"',
+  ];
+  const WRONG = [0x00, 0x09, 0x0a, 0x1f, 0x22, 0x5c, 0x7f, 0x80, 0xbf, 0xc0, 0xed, 0xf5, 0xff, 0x41];
+
+  function longString(random: ReturnType<typeof createSeededRandom>): string {
+    const plain = random.below(2) === 0 ? UNITS.slice(0, 1) : UNITS.slice(0, 5);
+    const escapes = random.below(3) === 0 ? 0 : 1 + random.below(400);
+    let text = '';
+    for (const length = 300 + random.below(9_000); text.length < length; ) {
+      text += random.pick(escapes > 0 && random.below(escapes) === 0 ? UNITS.slice(5) : plain);
+    }
+    return text;
+  }
+
+  test('G-12 are accepted and refused as by JSON.parse, with any byte changed', () => {
+    const random = createSeededRandom(12);
+    const candidates = Array.from({ length: 4_000 }, () => {
+      const bytes = encode(`{"a":"${longString(random)}","b":["${longString(random)}"]}`);
+      if (random.below(4) > 0) bytes[random.below(bytes.length)] = random.pick(WRONG);
+      return bytes;
+    });
+    const { accepted, refused } = expectSameAsParser(candidates);
+    expect(accepted).toBeGreaterThan(1_000);
+    expect(refused).toBeGreaterThan(1_000);
+  });
+
+  test.each([
+    ['a control character', 'plain text, ', 0x1f],
+    ['a line end', 'plain text, ', 0x0a],
+    ['a byte that is no UTF-8', 'plain text, ', 0xff],
+    ['a control character among other alphabets', 'мягких булок ', 0x01],
+  ])('the place of %s is said', (_, unit, wrong) => {
+    for (const before of [10, 600, 5_000, 40_000, 100_000]) {
+      const start = encode(`"${unit.repeat(Math.ceil(before / unit.length))}`);
+      const bytes = new Uint8Array([...start, wrong, ...encode(`${unit.repeat(2_000)}"`)]);
+      expect(valueEnd(jsonText(bytes), 0)).toBe(failedAt(start.length));
+    }
+  });
+
+  test('DEL is no control character of JSON', () => {
+    expect(accepts(encode(`"${'plain text, '.repeat(500)}\u007f${'plain text, '.repeat(500)}"`))).toBe(true);
+  });
 });
