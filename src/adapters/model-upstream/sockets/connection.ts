@@ -124,6 +124,7 @@ export function createConnection({
       writtenBytes = 0;
       parser.begin();
       socket.ref();
+      if (given.request === null) throw new Error('a request that was written is not written again');
       const sent = writeRequest(socket, given.request);
       if (sent.written < 0) {
         exchange = null;
@@ -132,6 +133,7 @@ export function createConnection({
         return false;
       }
       writtenBytes = sent.written;
+      if (writtenBytes > 0) given.request = null;
       unwritten = sent.rest;
       deadlines.setAt(connection, given.begunMs + firstByteTimeoutMs);
       return true;

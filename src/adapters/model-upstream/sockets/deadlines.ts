@@ -20,6 +20,9 @@ export interface Deadlines {
   leave(watched: Watched): void;
 }
 
+/** Thousands of connections that end one after the other are looked at together. */
+const LEAST_GAP_MS = 20;
+
 export function createDeadlines(clock: Pick<Clock, 'after' | 'uptimeMs'>): Deadlines {
   const all = new Set<Watched>();
   let timer: Timer | null = null;
@@ -40,7 +43,7 @@ export function createDeadlines(clock: Pick<Clock, 'after' | 'uptimeMs'>): Deadl
       if (watched.dueMs <= nowMs) late.push(watched);
       else if (watched.dueMs < next) next = watched.dueMs;
     }
-    arm(next, nowMs);
+    arm(Math.max(next, nowMs + LEAST_GAP_MS), nowMs);
     for (const watched of late) {
       // One that was late may have changed the next one's.
       if (watched.dueMs > nowMs) continue;

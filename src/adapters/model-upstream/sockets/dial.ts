@@ -11,7 +11,7 @@ export interface Place {
 
 export type UpstreamSocket = Socket<Dialled>;
 
-/** What happens to a socket that is being opened. One of the two, once. */
+/** What happens to a socket that is being opened: one of the two. `failed` may be called again. */
 export interface Dialled {
   /** Made, and with TLS the certificate is verified. Null where it is not wanted any more. */
   opened(socket: UpstreamSocket): Connection | null;
@@ -60,7 +60,13 @@ const tlsHandlers = {
   ...common,
   /** An error counts whatever the runtime is set to: a certificate that is not verified ends the connection. */
   handshake(socket: UpstreamSocket, isAuthorized: boolean, error: Error | null) {
-    if (isAuthorized && error === null) return open(socket);
+    const isVerified = isAuthorized && error === null;
+    // Again on a connection that is in use: keys are renewed.
+    if (isVerified && socket.data.connection !== null) return;
+    if (isVerified) {
+      open(socket);
+      return;
+    }
     socket.data.failed(error ?? new Error('the certificate of the provider is not trusted'));
     socket.terminate();
   },
@@ -72,6 +78,8 @@ export const dialSocket: Dial = ({ address, port, tlsName }, dialled) => {
     tlsName === null
       ? { socket: plainHandlers }
       : { socket: tlsHandlers, tls: { serverName: tlsName, rejectUnauthorized: true } };
-  // What fails is reported to connectError; the promise says the same.
-  Bun.connect<Dialled>({ hostname: address, port, data: dialled, ...options }).catch(() => {});
+  // Mostly the second time, after connectError: `failed` counts once.
+  Bun.connect<Dialled>({ hostname: address, port, data: dialled, ...options }).catch((error: Error) =>
+    dialled.failed(error),
+  );
 };

@@ -27,7 +27,8 @@ export interface Carrier {
  *      └─────────┴── failed or dropped
  */
 export interface Exchange {
-  readonly request: RequestBytes;
+  /** Null once something of it is written: it is not written again, and a long one is not kept while the answer comes. */
+  request: RequestBytes | null;
   /** When it began, by the clock's uptime. */
   readonly begunMs: number;
   carrier: Carrier | null;
@@ -55,7 +56,8 @@ interface ExchangeParts<Answer> {
 
 /** `answer` settles when the head is there; the body follows in it. */
 export function createExchange<Answer>(parts: ExchangeParts<Answer>): Exchange & { answer: Promise<Answer> } {
-  const { signal } = parts;
+  // Not kept as a whole: the request is in it.
+  const { signal, toAnswer, toError } = parts;
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const unread: Uint8Array[] = [];
   let unreadBytes = 0;
@@ -104,12 +106,12 @@ export function createExchange<Answer>(parts: ExchangeParts<Answer>): Exchange &
     isSettled: false,
     answered(head) {
       exchange.isSettled = true;
-      resolve(parts.toAnswer(head, { read, cancel: drop }));
+      resolve(toAnswer(head, { read, cancel: drop }));
     },
     failed(failure) {
       exchange.isSettled = true;
       exchange.ended('broken');
-      reject(parts.toError(failure));
+      reject(toError(failure));
     },
     push(bytes) {
       if (reader !== null) giveReader(bytes as Uint8Array<ArrayBuffer>);
