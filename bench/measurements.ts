@@ -24,6 +24,7 @@ import { scaleHotCompany } from './scale-hot-company.ts';
 import { sharedState } from './shared-state.ts';
 import { start } from './start.ts';
 import { steady } from './steady.ts';
+import { upstreamClient } from './upstream-client.ts';
 import { usageReports } from './usage-report.ts';
 import { webhook } from './webhook.ts';
 import { workers } from './workers.ts';
@@ -53,6 +54,7 @@ export const measurements: readonly Measurement[] = [
   webhook,
   graphql,
   liveLogs,
+  upstreamClient,
   gatewayCost,
   openLoop,
   pacedStreams,
