@@ -2,6 +2,7 @@
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { CV } from './filled-company.ts';
+import { violationsOf, widthOf } from './page-checks.ts';
 
 const cvOf = (name: string, place: string) =>
   CV.replace('Grace Miller', name).replace('grace.miller', place).replace('0958', place);
@@ -67,6 +68,26 @@ export async function walkJobs(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Welder (TIG)' }).waitFor({ state: 'detached' });
 }
 
+/** A second CV of a person whose profile was edited: part of what it proposes is taken over. */
+async function decideProposal(page: Page): Promise<void> {
+  await page.goto('/talents');
+  await page.getByLabel('Text of the CV').fill(CV.replace('Senior Welder', 'Chief Welder'));
+  await button(page, 'Read it').click();
+  await page.getByText('A newer CV proposes changes').waitFor();
+  await page.getByRole('link', { name: 'Grace Miller' }).last().click();
+  const proposal = card(page, 'A newer CV proposes changes');
+  await proposal.getByLabel(/^Skills/).uncheck();
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await widthOf(page)).toBeLessThanOrEqual(width);
+  }
+  await button(page, 'Accept what is marked').click();
+  await proposal.waitFor({ state: 'detached' });
+  await card(page, 'Work').getByText('Chief Welder').waitFor();
+  await card(page, 'Skills').getByText('Orbital welding').waitFor();
+}
+
 /** Uploaded, read, shown with the places of its values, edited. */
 export async function walkTalents(page: Page): Promise<void> {
   await page.goto('/talents');
@@ -99,6 +120,7 @@ export async function walkTalents(page: Page): Promise<void> {
   // What nobody has touched still leads to its place in the text; what was typed leads nowhere.
   expect(await button(page, 'grace.miller@example.org').count()).toBe(1);
   expect(await button(page, 'Orbital welding').count()).toBe(0);
+  await decideProposal(page);
 
   await page.goto('/talents');
   const file = { name: 'tom.txt', mimeType: 'text/plain', buffer: Buffer.from(cvOf('Tom Baker', '0222')) };

@@ -334,7 +334,10 @@ export const tableOwners: readonly TableOwner[] = [
   },
   { owner: 'src/domain/processes', owns: ['service_processes', 'database_epoch'] },
   { owner: 'src/domain/subscriptions', owns: ['subscriptions'] },
-  { owner: 'src/domain/talents', owns: ['talents', 'talent_versions', 'talent_files', 'talent_decisions'] },
+  {
+    owner: 'src/domain/talents',
+    owns: ['talents', 'talent_versions', 'talent_files', 'talent_decisions', 'talent_proposals'],
+  },
   {
     owner: 'src/payment-sandbox',
     owns: [

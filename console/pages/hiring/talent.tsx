@@ -10,11 +10,13 @@ import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { History } from './history.tsx';
 import { evidenceOf, profileOf } from './talent-profile.ts';
+import { Proposal } from './talent-proposal.tsx';
 import { ShownProfile } from './talent-shown.tsx';
 import { SourceText, Traces } from './talent-source.tsx';
 
 const TALENT = graphql(`query($id: ID!) { talent(id: $id) {
   id name headline status problem profile evidence document engine text createdAt duplicateOf { id name }
+  proposal { id fromTalentId createdAt changes { field before after } }
   versions { version what profile changedByEmail changedAt } } }`);
 const ERASE = graphql(`mutation($id: ID!) { eraseTalent(id: $id) }`);
 const EXPORT = graphql(`mutation($id: ID!) { exportTalent(id: $id) }`);
@@ -47,6 +49,9 @@ export function TalentPage() {
       ) : (
         <>
           <TalentState talent={talent} />
+          {talent.proposal !== null && (
+            <Proposal key={talent.proposal.id} proposal={talent.proposal} decided={reload} />
+          )}
           <Traces evidence={evidence}>
             <div className="beside">
               {talent.profile !== null && (

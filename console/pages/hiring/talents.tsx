@@ -11,7 +11,7 @@ import { LOOK_WHILE_READING_MS, TALENT_MOODS } from './talent.tsx';
 
 const TALENTS = graphql(`query($after: ID, $status: TalentStatus) {
   talents(first: 20, after: $after, status: $status) {
-    nodes { id name headline email status problem createdAt duplicateOf { id } }
+    nodes { id name headline email status problem createdAt duplicateOf { id } proposal { id } }
     pageInfo { hasNextPage endCursor } } }`);
 const CREATE = graphql(`mutation($input: TalentInput!) { createTalent(input: $input) { id } }`);
 
@@ -82,7 +82,7 @@ export function Talents() {
   );
 }
 
-function PersonName({ id, name, headline, email, problem, duplicateOf }: Talent) {
+function PersonName({ id, name, headline, email, problem, duplicateOf, proposal }: Talent) {
   return (
     <>
       <div>
@@ -90,6 +90,7 @@ function PersonName({ id, name, headline, email, problem, duplicateOf }: Talent)
       </div>
       <span className="quiet small">{[headline, email].filter((one) => one !== null).join(' · ')}</span>
       {duplicateOf !== null && <div className="small quiet">Somebody who was here before</div>}
+      {proposal !== null && <div className="small">A newer CV proposes changes</div>}
       {problem !== null && <div className="small">{problem}</div>}
     </>
   );

@@ -47,6 +47,8 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   closeJob: 'hiring:write',
   createTalent: 'hiring:write',
   updateTalent: 'hiring:write',
+  acceptTalentProposal: 'hiring:write',
+  rejectTalentProposal: 'hiring:write',
   createMeeting: 'hiring:write',
   addMeetingTranscript: 'hiring:write',
 };

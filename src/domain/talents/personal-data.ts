@@ -39,8 +39,15 @@ export async function exportTalent(
      from talent_decisions where talent_id = any($1::uuid[]) or earlier_id = any($1::uuid[]) order by id`,
     [ids],
   );
+  const proposals = await statements.query(
+    `select talent_id as "talentId", from_talent_id as "fromTalentId", profile, decision, decided_by as "decidedBy",
+       to_char(created_at at time zone 'utc', ${ISO}) as "createdAt"
+     from talent_proposals where talent_id = any($1::uuid[]) or from_talent_id = any($1::uuid[]) order by created_at, id`,
+    [ids],
+  );
   const linked = talents.filter(({ id }) => id !== talentId).map(shown);
-  return { outcome: 'exported', export: { talent: shown(talent), linked, versions, files, decisions } };
+  const more = { versions, files, decisions, proposals };
+  return { outcome: 'exported', export: { talent: shown(talent), linked, ...more } };
 }
 
 function shown({ createdAt, updatedAt, ...rest }: Talent): Readonly<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import type { Transaction } from '../../ports/database.ts';
 import type { JobQueue, QueueDefinition } from '../../ports/job-queue.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { checkProfile, fieldsOfProfile, keptEvidence } from './profile.ts';
+import { proposeChange } from './proposals.ts';
 import {
   insertTalent,
   lockTalent,
@@ -107,8 +108,8 @@ type Effect = 'returned' | 'updated' | 'linked';
 
 /**
  * Looks whether a talent who has just become READY was there before, and links the two. Who was there first stays the
- * one to be matched and takes over the newer profile; where a person has edited the earlier one by hand it stays as it
- * is. Two of one company are looked at one after the other, so that of two that come at once the second finds the first.
+ * one to be matched and takes over the newer profile. A profile that a person has edited stays as it is, and
+ * the newer one is proposed to people. Two of one company are looked at one after the other, so that of two that come at once the second finds the first.
  */
 export async function recognise(transaction: Transaction, talent: Talent, at: Date): Promise<Talent> {
   await transaction.query(`select pg_advisory_xact_lock(hashtextextended('talents ' || $1::text, 0))`, [
@@ -119,7 +120,8 @@ export async function recognise(transaction: Transaction, talent: Talent, at: Da
   const because =
     talent.email !== null && earlier.email === talent.email ? 'same-email' : 'same-name-and-phone';
   const isEdited = await wasEditedByHand(transaction, earlier.id);
-  if (!isEdited) {
+  if (isEdited) await proposeChange(transaction, { earlier, talent, at });
+  else {
     const { name, email, phone, headline, profile, evidence, document, engine } = talent;
     const newer = { name, email, phone, headline, profile, evidence, document, engine };
     await writeTalent(transaction, { ...earlier, ...newer }, { what: 'newer-cv', changedBy: null, at });

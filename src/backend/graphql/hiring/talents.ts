@@ -5,6 +5,12 @@ import {
 } from '../../../domain/talents/personal-data.ts';
 import { LONGEST_PROFILE } from '../../../domain/talents/profile.ts';
 import {
+  acceptProposal,
+  readOpenProposals,
+  rejectProposal,
+  type TalentProposal,
+} from '../../../domain/talents/proposals.ts';
+import {
   findTalents,
   listTalents,
   listTalentVersions,
@@ -18,7 +24,7 @@ import { DOCUMENT_LIMITS } from '../../../ports/document-reader.ts';
 import { member } from '../access.ts';
 import { countDocument, holdStorageToCeiling } from '../accounts/ceilings.ts';
 import { badInput, notFound } from '../errors.ts';
-import { idOf } from '../input.ts';
+import { boundedOrNull, idOf } from '../input.ts';
 import { defineConnection, idCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -29,6 +35,8 @@ import { documentFrom } from './documents.ts';
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     Talent: Talent;
+    TalentProposal: TalentProposal;
+    ProposedChange: TalentProposal['changes'][number];
     TalentConnection: Page<Talent>;
     TalentVersion: TalentVersion;
   }
@@ -90,6 +98,13 @@ const talentObjects: Declaration = (builder) => {
           return await readTalentText(context.parts.database, companyId, id);
         },
       }),
+      proposal: t.loadable({
+        type: 'TalentProposal',
+        nullable: true,
+        description: 'What a newer CV would change in a profile that a person has edited.',
+        load: loadProposals,
+        resolve: ({ id }) => id,
+      }),
       version: t.exposeInt('version'),
       versions: t.field({
         type: ['TalentVersion'],
@@ -119,8 +134,31 @@ const talentObjects: Declaration = (builder) => {
       changedAt: t.expose('changedAt', { type: 'DateTime' }),
     }),
   });
+  builder.objectType('TalentProposal', {
+    description: 'Open until somebody accepts or rejects it, or a CV that comes later replaces it.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      fromTalentId: t.exposeID('fromTalentId', { description: 'Whose CV proposes it.' }),
+      changes: t.field({ type: ['ProposedChange'], resolve: ({ changes }) => [...changes] }),
+      createdAt: t.expose('createdAt', { type: 'DateTime' }),
+    }),
+  });
+  builder.objectType('ProposedChange', {
+    fields: (t) => ({
+      field: t.exposeString('field', { description: 'As `work`, or `basics.email`.' }),
+      before: t.field({ type: 'JSON', nullable: true, resolve: ({ before }) => before ?? null }),
+      after: t.field({ type: 'JSON', nullable: true, resolve: ({ after }) => after ?? null }),
+    }),
+  });
   defineConnection(builder, 'Talent');
 };
+
+/** One statement for all talents of an answer. */
+async function loadProposals(ids: string[], context: RequestContext): Promise<(TalentProposal | null)[]> {
+  const { companyId } = await member(context);
+  const open = await readOpenProposals(context.parts.database, companyId, ids);
+  return ids.map((id) => open.get(id) ?? null);
+}
 
 /** One statement for all talents of an answer. */
 async function loadTalents(ids: string[], context: RequestContext): Promise<(Talent | null)[]> {
@@ -223,6 +261,53 @@ const updateTalent: Declaration = (builder) =>
     }),
   );
 
+const decideProposal: Declaration = (builder) => {
+  builder.mutationField('acceptTalentProposal', (t) =>
+    t.field({
+      type: 'Talent',
+      description:
+        'Takes over what a newer CV proposes: all of it, or the fields that are named. Scores follow.',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }), fields: t.arg.stringList() },
+      async resolve(_root, args, context) {
+        const { companyId, id: decidedBy } = await member(context);
+        const proposalId = idOf('proposal', args.id);
+        const fields = boundedOrNull('words', 'fields', args.fields) ?? null;
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const wanted = { companyId, proposalId, decidedBy, fields };
+          const decided = await acceptProposal(transaction, context.parts.clock, wanted);
+          if (decided.outcome === 'no-such-proposal') throw notFound('proposal');
+          if (decided.outcome === 'invalid') throw badInput('fields', decided.message);
+          const { id: objectId, version } = decided.talent;
+          const object = { objectKind: 'talent', objectId, details: { version } };
+          await record({ action: 'talent.proposal-accepted', ...object });
+          return decided.talent;
+        });
+      },
+    }),
+  );
+  builder.mutationField('rejectTalentProposal', (t) =>
+    t.field({
+      type: 'Talent',
+      description: 'The profile stays as it is.',
+      authScopes: { member: true },
+      args: { id: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId, id: decidedBy } = await member(context);
+        const proposalId = idOf('proposal', args.id);
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const wanted = { companyId, proposalId, decidedBy };
+          const decided = await rejectProposal(transaction, context.parts.clock, wanted);
+          if (decided.outcome !== 'decided') throw notFound('proposal');
+          const { id: objectId } = decided.talent;
+          await record({ action: 'talent.proposal-rejected', objectKind: 'talent', objectId });
+          return decided.talent;
+        });
+      },
+    }),
+  );
+};
+
 /** A mutation, because that somebody took a person's data out is itself written down. */
 const exportTalent: Declaration = (builder) =>
   builder.mutationField('exportTalent', (t) =>
@@ -274,6 +359,7 @@ export const talentDeclarations: readonly Declaration[] = [
   talent,
   createTalent,
   updateTalent,
+  decideProposal,
   exportTalent,
   eraseTalent,
 ];
