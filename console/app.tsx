@@ -1,5 +1,6 @@
 import { Suspense, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
+import { AccountNotices, StepUpDialog } from './account-notices.tsx';
 import { Bones, Page, Problem } from './parts/page.tsx';
 import { roomsOf } from './routes.ts';
 import { useConsole, useSessionState } from './session/console-context.ts';
@@ -10,7 +11,7 @@ export function App() {
   const { session } = useConsole();
   const state = useSessionState();
   const [path] = useLocation();
-  const isMailedLink = path === '/invitation' || path === '/reset-password';
+  const isMailedLink = ['/invitation', '/reset-password', '/verify-email'].includes(path);
   if (state.status === 'opening') {
     return (
       <div className="alone">
@@ -42,6 +43,7 @@ function Frame({ person }: { person: Person }) {
       </a>
       <Side person={person} />
       <main id="content">
+        <AccountNotices person={person} />
         <Suspense fallback={<Bones lines={6} />}>
           <Switch>
             {rooms.flatMap(({ places }) =>
@@ -51,6 +53,7 @@ function Frame({ person }: { person: Person }) {
           </Switch>
         </Suspense>
       </main>
+      <StepUpDialog />
     </div>
   );
 }

@@ -110,7 +110,10 @@ export function roomsOf(person: Person): readonly Room[] {
     { path: '/errors', name: 'Errors', page: Errors },
     { path: '/logs', name: 'Live logs', page: LiveLogs },
   );
-  const own = [{ path: '/profile', name: 'Password and sessions', page: Profile }];
+  const own = [
+    { path: '/profile', name: 'Password and sessions', page: Profile },
+    ...when(!isMember && !person.isSuperAdmin, { path: '/', page: Profile }),
+  ];
   return [
     { name: 'Company', places: company },
     { name: 'Hiring', places: hiring },

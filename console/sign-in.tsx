@@ -1,11 +1,14 @@
 import { useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import { Field, Form } from './parts/form.tsx';
+import { Act } from './parts/dialog.tsx';
+import { CodeField, Field, Form } from './parts/form.tsx';
 import { Card, Notice, Page } from './parts/page.tsx';
+import { AnswerError } from './session/answer-error.ts';
 import { useConsole } from './session/console-context.ts';
 import { graphql } from './session/graphql.ts';
 import type { SignInRoute } from './session/session.ts';
 
+const VERIFY = graphql(`mutation($token: String!) { verifyEmail(token: $token) }`);
 const REQUEST_RESET = graphql(`mutation($email: String!) { requestPasswordReset(email: $email) }`);
 const PASSWORD = {
   name: 'password',
@@ -45,6 +48,7 @@ export function SignInPages() {
           <Route path="/forgotten-password" component={Forgotten} />
           <Route path="/invitation" component={Invitation} />
           <Route path="/reset-password" component={Reset} />
+          <Route path="/verify-email" component={VerifyEmail} />
           <Route component={LogIn} />
         </Switch>
       </main>
@@ -63,10 +67,25 @@ function useSignIn() {
   };
 }
 
+/** Sends the form once more with a code, where the answer is that one is needed. */
+function useCode() {
+  const signIn = useSignIn();
+  const [isNeeded, setNeeded] = useState(false);
+  const send = async (route: SignInRoute, variables: object, totp: string) => {
+    try {
+      await signIn(route, isNeeded ? { ...variables, totp } : variables);
+    } catch (error) {
+      if (!(error instanceof AnswerError) || error.code !== 'TOTP_REQUIRED') throw error;
+      setNeeded(true);
+    }
+  };
+  return { send, field: isNeeded ? <CodeField orRecoveryCode isFirst /> : null };
+}
+
 function LogIn() {
   const { canSignUp, oidcName } = useConsole();
   const problem = SIGN_IN_PROBLEMS.get(new URLSearchParams(location.search).get('sign-in') ?? '');
-  const signIn = useSignIn();
+  const code = useCode();
   return (
     <Page title="Log in">
       {problem !== undefined && <Notice mood="bad">{problem}</Notice>}
@@ -80,10 +99,13 @@ function LogIn() {
       <Card>
         <Form
           submit="Log in"
-          send={({ text }) => signIn('login', { email: text('email'), password: text('password') })}
+          send={({ text }) =>
+            code.send('login', { email: text('email'), password: text('password') }, text('totp'))
+          }
         >
           <Field label="E-mail" name="email" type="email" autoComplete="username" required />
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
+          {code.field}
         </Form>
       </Card>
       <p className="row spread">
@@ -164,7 +186,50 @@ function Reset() {
   );
 }
 
-/** The token stands behind the # of the mailed link: it is in no log and no Referer. */
+/** The token is behind the # of the mailed link: it is in no log and no Referer. */
+function useMailedToken(): string {
+  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
+  return token;
+}
+
+function BrokenLink({ title }: { title: string }) {
+  return (
+    <Page title={title}>
+      <Notice mood="warn">This link is not whole. Open it from the mail again, or ask for a new one.</Notice>
+      <p>
+        <Link href="/">Log in</Link>
+      </p>
+    </Page>
+  );
+}
+
+/** On a click, not by itself: programs that look into mail open links, and the token is good once. */
+function VerifyEmail() {
+  const { session } = useConsole();
+  const token = useMailedToken();
+  const [isDone, setDone] = useState(false);
+  const verify = async () => {
+    await session.request(VERIFY, { token });
+    setDone(true);
+    if (session.state().status === 'in') await session.open();
+  };
+  if (token === '') return <BrokenLink title="Verify your address" />;
+  return (
+    <Page title="Verify your address">
+      <Card>
+        {isDone ? (
+          <Notice mood="good">The address is verified.</Notice>
+        ) : (
+          <Act name="Verify the address" main work={verify} />
+        )}
+      </Card>
+      <p>
+        <Link href="/">{isDone ? 'Go on to the console' : 'Back to the console'}</Link>
+      </p>
+    </Page>
+  );
+}
+
 function WithToken({
   title,
   says,
@@ -176,25 +241,18 @@ function WithToken({
   submit: string;
   route: SignInRoute;
 }) {
-  const signIn = useSignIn();
-  const [token] = useState(() => new URLSearchParams(location.hash.slice(1)).get('token') ?? '');
-  if (token === '') {
-    return (
-      <Page title={title}>
-        <Notice mood="warn">
-          This link is not whole. Open it from the mail again, or ask for a new one.
-        </Notice>
-        <p>
-          <Link href="/">Log in</Link>
-        </p>
-      </Page>
-    );
-  }
+  const code = useCode();
+  const token = useMailedToken();
+  if (token === '') return <BrokenLink title={title} />;
   return (
     <Page title={title} says={says}>
       <Card>
-        <Form submit={submit} send={({ text }) => signIn(route, { token, password: text('password') })}>
+        <Form
+          submit={submit}
+          send={({ text }) => code.send(route, { token, password: text('password') }, text('totp'))}
+        >
           <Field label="Password" hint="At least 10 characters." autoComplete="new-password" {...PASSWORD} />
+          {code.field}
         </Form>
       </Card>
     </Page>

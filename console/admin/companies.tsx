@@ -21,6 +21,7 @@ const CEILINGS = graphql(`query($id: ID!) { companyCeilings(companyId: $id) {
   use { requestsPerMinute tokensPerMinute callsInFlight documentsPerDay storageMegabytes apiKeys members } } }`);
 const SET_CEILINGS = graphql(`mutation($id: ID!, $input: CeilingsInput!) {
   setCompanyCeilings(companyId: $id, input: $input) { id } }`);
+const RESET_TOTP = graphql(`mutation($email: String!) { resetTotp(email: $email) }`);
 
 type Company = RowOf<typeof COMPANIES>;
 
@@ -86,12 +87,40 @@ export function Companies() {
           ]}
         />
       </Card>
+      <ResetTotp />
       {billed !== null && <Billing company={billed} close={() => setBilled(null)} changed={pages.reload} />}
       {adjusted !== null && (
         <Adjust company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
       )}
       {limited !== null && <CompanyCeilings company={limited} close={() => setLimited(null)} />}
     </Page>
+  );
+}
+
+/** For people who have lost their phone and their recovery codes. */
+function ResetTotp() {
+  const { session } = useConsole();
+  const [done, setDone] = useState<string | null>(null);
+  return (
+    <Card title="Reset two-factor authentication">
+      {done !== null && <Notice mood="good">It is off for {done}, and their sessions have ended.</Notice>}
+      <Form
+        submit="Reset it"
+        clears
+        send={async ({ text }) => {
+          await session.request(RESET_TOTP, { email: text('email') });
+          setDone(text('email'));
+        }}
+      >
+        <Field
+          label="E-mail"
+          name="email"
+          type="email"
+          hint="Of a person who has lost the phone and the recovery codes. Make sure that it is them."
+          required
+        />
+      </Form>
+    </Card>
   );
 }
 

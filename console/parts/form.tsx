@@ -1,4 +1,4 @@
-import type { ComponentProps, FormEvent, ReactNode } from 'react';
+import { type ComponentProps, type FormEvent, type ReactNode, useEffect, useRef } from 'react';
 import { useAction } from '../session/use-query.ts';
 import { type FormValues, formValues } from './form-values.ts';
 import { Problem } from './page.tsx';
@@ -13,6 +13,22 @@ export function Field({ label, hint, ...input }: FieldProps) {
     <label className="field">
       <span>{label}</span>
       <input {...input} />
+      {hint !== undefined && <small className="quiet">{hint}</small>}
+    </label>
+  );
+}
+
+/** A code of an authenticator app. `isFirst` where it appears after the rest of the form was sent. */
+export function CodeField({ orRecoveryCode = false, isFirst = false }) {
+  const hint = orRecoveryCode ? 'From your authenticator app, or a recovery code.' : undefined;
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isFirst) field.current?.focus();
+  }, [isFirst]);
+  return (
+    <label className="field">
+      <span>Two-factor code</span>
+      <input ref={field} name="totp" autoComplete="one-time-code" maxLength={40} required />
       {hint !== undefined && <small className="quiet">{hint}</small>}
     </label>
   );

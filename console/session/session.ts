@@ -1,7 +1,8 @@
 import { AnswerError, post } from './answer-error.ts';
 import { type DataOf, graphql, type Query, textOf, type VariablesArgument } from './graphql.ts';
 
-const WHO_AM_I = graphql(`{ whoAmI { id email isSuperAdmin role companyId } }`);
+const WHO_AM_I = graphql(`{ whoAmI {
+  id email isSuperAdmin role companyId emailVerified totpEnabled mustSetUpTotp recoveryCodesLeft } }`);
 
 export type Person = DataOf<typeof WHO_AM_I>['whoAmI'];
 
@@ -23,6 +24,8 @@ export interface Session {
   logOut(): Promise<void>;
   /** An access token that is valid for a while, refreshed if need be; null without a session. */
   token(): Promise<string | null>;
+  /** `ask` shows the person a form for a fresh code, and says whether one was given. */
+  onStepUp(ask: () => Promise<boolean>): () => void;
   /** Runs a query or a mutation. */
   request<Data, Variables>(
     query: Query<Data, Variables>,
@@ -50,6 +53,7 @@ export function createSession(): Session {
   let refreshing: Promise<void> | null = null;
   const watchers = new Set<() => void>();
   const listeners = new Set<() => void>();
+  let askForCode: (() => Promise<boolean>) | null = null;
   const otherTabs = new BroadcastChannel('turnpike-session');
 
   const become = (next: SessionState) => {
@@ -90,7 +94,9 @@ export function createSession(): Session {
       if (query.startsWith('mutation')) otherTabs.postMessage('changed');
       return answer;
     } catch (error) {
-      if (!(error instanceof AnswerError) || error.code !== 'UNAUTHENTICATED' || tokens === null) throw error;
+      if (!(error instanceof AnswerError) || tokens === null) throw error;
+      if (error.code === 'STEP_UP_REQUIRED' && (await askForCode?.()) === true) return await once();
+      if (error.code !== 'UNAUTHENTICATED') throw error;
       await refresh();
       return await once();
     }
@@ -139,6 +145,12 @@ export function createSession(): Session {
     },
     token,
     request,
+    onStepUp(ask) {
+      askForCode = ask;
+      return () => {
+        if (askForCode === ask) askForCode = null;
+      };
+    },
     onChangeElsewhere(changed) {
       listeners.add(changed);
       return () => listeners.delete(changed);

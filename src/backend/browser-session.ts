@@ -19,7 +19,13 @@ const BODY_BOUNDS = { maxBytes: 20_000, timeoutMs: 15_000 };
 
 /** Each way to a session, by the name of its mutation; the variables are the body. */
 const WAYS = new Map([
-  ['login', mutation('$email: String!, $password: String!', 'login(email: $email, password: $password)')],
+  [
+    'login',
+    mutation(
+      '$email: String!, $password: String!, $totp: String',
+      'login(email: $email, password: $password, totp: $totp)',
+    ),
+  ],
   ['sign-up', mutation('$input: SignUpInput!', 'signUp(input: $input)')],
   [
     'accept-invitation',
@@ -27,7 +33,10 @@ const WAYS = new Map([
   ],
   [
     'reset-password',
-    mutation('$token: String!, $password: String!', 'resetPassword(token: $token, password: $password)'),
+    mutation(
+      '$token: String!, $password: String!, $totp: String',
+      'resetPassword(token: $token, password: $password, totp: $totp)',
+    ),
   ],
   [
     'change-password',

@@ -94,6 +94,23 @@ export async function logIn(page: Page, person: { email: string; password: strin
   await page.getByRole('button', { name: 'Log out' }).waitFor({ state: 'attached' });
 }
 
+const SUBJECTS = {
+  invitation: 'You are invited',
+  'reset-password': 'Set a new password',
+  'verify-email': 'Verify your e-mail address',
+} as const;
+
+/** Out of the newest mail of that kind to the address, as a super admin sees it. */
+export async function mailedLink(page: Page, email: string, kind: keyof typeof SUBJECTS): Promise<string> {
+  await page.goto('/mail');
+  const row = page.getByRole('row').filter({ hasText: email }).filter({ hasText: SUBJECTS[kind] }).first();
+  await row.getByRole('button', { name: 'Read' }).click();
+  const text = await page.getByRole('dialog').locator('pre').innerText();
+  const link = new RegExp(`http\\S+/${kind}#token=\\S+`).exec(text)?.[0];
+  if (link === undefined) throw new Error(`no link in the mail to ${email}`);
+  return link;
+}
+
 /** The console knows its own address and the gateway's before either is open: ports are chosen first. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(

@@ -8,7 +8,10 @@ import { keepPicture, moveTo, settled, violationsOf, widthOf } from './page-chec
 
 const WIDTHS = [360, 768, 1440];
 const SCHEMES = ['light', 'dark'] as const;
-const DOORS = ['/', '/sign-up', '/forgotten-password', '/invitation#token=abc', '/reset-password#token=abc'];
+const DOORS = [
+  ...['/', '/sign-up', '/forgotten-password'],
+  ...['/invitation#token=abc', '/reset-password#token=abc', '/verify-email#token=abc'],
+];
 const COMPANY = [
   '/',
   '/keys',

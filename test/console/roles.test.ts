@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
-import { logIn, openBrowserSystem } from './browser-system.ts';
+import { logIn, mailedLink, openBrowserSystem } from './browser-system.ts';
 
 const NOT_FOR_MEMBERS = [
   '/keys',
@@ -146,7 +146,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     expect(complaints).toEqual([]);
   }, 60_000);
 
-  test('P-14 a new company signs up and is told what to do first', async () => {
+  test('P-14 a new company signs up, is told what to do first, and verifies its address before it invites', async () => {
     const { page, complaints } = await world.visit();
     await page.goto('/sign-up');
     await page.getByLabel('Company').fill('Newcomers');
@@ -155,6 +155,21 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByRole('button', { name: 'Sign up' }).click();
     await page.getByText('No calls yet').waitFor();
     await page.getByText('There are no credits').waitFor();
+    await page.getByText('Verify your e-mail address').waitFor();
+    await page.goto('/team');
+    await page.getByLabel('E-mail').fill('second@newcomers.example');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByText('Verify your e-mail address first').waitFor();
+    await page.getByRole('button', { name: 'Send the mail again' }).click();
+    await page.getByText('Another mail is on its way').waitFor();
+    const superAdmin = await world.visit();
+    await logIn(superAdmin.page, world.demo.super_admin);
+    await page.goto(await mailedLink(superAdmin.page, 'first@newcomers.example', 'verify-email'));
+    await page.getByRole('button', { name: 'Verify the address' }).click();
+    await page.getByText('The address is verified').waitFor();
+    await page.getByRole('link', { name: 'Go on to the console' }).click();
+    await page.getByText('No calls yet').waitFor();
+    expect(await page.getByText('Verify your e-mail address').count()).toBe(0);
     expect(complaints).toEqual([]);
   }, 60_000);
 
@@ -176,15 +191,4 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByText('This link is not whole.').waitFor();
     for (const visitor of [{ complaints }, superAdmin]) expect(visitor.complaints).toEqual([]);
   }, 60_000);
-
-  /** Out of the newest mail that was kept for the address. */
-  async function mailedLink(page: Page, email: string, way: string): Promise<string> {
-    await page.goto('/mail');
-    const row = page.getByRole('row').filter({ hasText: email }).first();
-    await row.getByRole('button', { name: 'Read' }).click();
-    const text = await page.getByRole('dialog').locator('pre').innerText();
-    const link = new RegExp(`http\\S+/${way}#token=\\S+`).exec(text)?.[0] ?? '';
-    expect(link).toStartWith(world.demo.console_url);
-    return link;
-  }
 });

@@ -2,93 +2,119 @@ import { useState } from 'react';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Field, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
-import { Card, Notice, Page } from '../../parts/page.tsx';
+import { Card, Notice, Page, Tag } from '../../parts/page.tsx';
 import { Moment } from '../../parts/words.tsx';
 import { useConsole, useSessionState } from '../../session/console-context.ts';
-import { graphql } from '../../session/graphql.ts';
-import { useChange, useQuery } from '../../session/use-query.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
+import { type QueryResult, useChange, useQuery } from '../../session/use-query.ts';
+import { TwoFactor } from './two-factor.tsx';
 
-const SESSIONS = graphql(`{ sessions { id clientAddress userAgent createdAt refreshedAt } }`);
+const SESSIONS = graphql(`{ sessions { id clientAddress userAgent createdAt refreshedAt isCurrent } }`);
 const END = graphql(`mutation($id: ID!) { endSession(id: $id) }`);
+const END_ALL = graphql(`mutation { endAllSessions }`);
 const LEAVE = graphql(`mutation { leaveCompany }`);
 
 export function Profile() {
-  const { session } = useConsole();
   const state = useSessionState();
   const sessions = useQuery(SESSIONS);
-  const [isChanged, setChanged] = useState(false);
   const person = state.status === 'in' ? state.person : null;
-  const change = useChange(sessions.reload);
+  return (
+    <Page title="Password and sessions" says={person?.email}>
+      <div className="halves">
+        <ChangePassword changed={sessions.reload} />
+        {person !== null && <TwoFactor person={person} />}
+        {person?.companyId != null && <Leave />}
+      </div>
+      <Sessions sessions={sessions} />
+    </Page>
+  );
+}
+
+function ChangePassword({ changed }: { changed(): Promise<void> }) {
+  const { session } = useConsole();
+  const [isChanged, setChanged] = useState(false);
+  const current = { name: 'current', type: 'password', autoComplete: 'current-password' } as const;
+  const wanted = { name: 'new', type: 'password', autoComplete: 'new-password', minLength: 10 } as const;
+  return (
+    <Card title="Change the password">
+      {isChanged && <Notice mood="good">It is changed, and all other sessions have ended.</Notice>}
+      <Form
+        submit="Change it"
+        send={async ({ text }) => {
+          const passwords = { currentPassword: text('current'), newPassword: text('new') };
+          await session.signIn('change-password', passwords);
+          setChanged(true);
+          await changed();
+        }}
+      >
+        <Field label="Current password" {...current} required />
+        <Field label="New password" {...wanted} required />
+      </Form>
+    </Card>
+  );
+}
+
+function Leave() {
+  const { session } = useConsole();
   const leave = async () => {
     await session.request(LEAVE);
     await session.logOut();
   };
   return (
-    <Page title="Password and sessions" says={person?.email}>
-      <div className="halves">
-        <Card title="Change the password">
-          {isChanged && <Notice mood="good">It is changed, and all other sessions have ended.</Notice>}
-          <Form
-            submit="Change it"
-            send={async ({ text }) => {
-              const passwords = { currentPassword: text('current'), newPassword: text('new') };
-              await session.signIn('change-password', passwords);
-              setChanged(true);
-              await sessions.reload();
-            }}
-          >
-            <Field
-              label="Current password"
-              name="current"
-              type="password"
-              autoComplete="current-password"
-              required
-            />
-            <Field
-              label="New password"
-              name="new"
-              type="password"
-              autoComplete="new-password"
-              minLength={10}
-              required
-            />
-          </Form>
-        </Card>
-        {person?.companyId != null && (
-          <Card title="Leave">
-            <p className="quiet">Your account is closed. The last admin of a company cannot leave.</p>
-            <div>
-              <Confirmed
-                name="Leave the company"
-                title="Leave the company?"
-                says="Your account is closed at once. This cannot be undone."
-                work={leave}
-              />
-            </div>
-          </Card>
-        )}
-      </div>
-      <Card title="Where you are logged in">
-        <List
-          label="Sessions"
-          rows={sessions.data?.sessions ?? null}
-          error={sessions.error}
-          retry={sessions.reload}
-          keyOf={({ id }) => id}
-          empty={<p>Only this page.</p>}
-          columns={[
-            {
-              name: 'Browser',
-              show: ({ userAgent }) => <span title={userAgent}>{browserWords(userAgent)}</span>,
-            },
-            { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
-            { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
-            { name: 'Last seen', show: ({ refreshedAt }) => <Moment at={refreshedAt} /> },
-            { name: 'Do', show: ({ id }) => <Act name="End" work={() => change(END, { id })} /> },
-          ]}
+    <Card title="Leave">
+      <p className="quiet">Your account is closed. The last admin of a company cannot leave.</p>
+      <div>
+        <Confirmed
+          name="Leave the company"
+          title="Leave the company?"
+          says="Your account is closed at once. This cannot be undone."
+          work={leave}
         />
-      </Card>
-    </Page>
+      </div>
+    </Card>
+  );
+}
+
+function Sessions({ sessions }: { sessions: QueryResult<DataOf<typeof SESSIONS>> }) {
+  const { session } = useConsole();
+  const change = useChange(sessions.reload);
+  const endAll = async () => {
+    await session.request(END_ALL);
+    await session.logOut();
+  };
+  const everywhere = (
+    <Confirmed
+      name="Log out everywhere"
+      title="Log out everywhere?"
+      says="All sessions end at once, this one too, and so do access tokens of scripts."
+      work={endAll}
+    />
+  );
+  return (
+    <Card title="Where you are logged in" actions={everywhere}>
+      <List
+        label="Sessions"
+        rows={sessions.data?.sessions ?? null}
+        error={sessions.error}
+        retry={sessions.reload}
+        keyOf={({ id }) => id}
+        empty={<p>Only this page.</p>}
+        columns={[
+          {
+            name: 'Browser',
+            show: ({ userAgent }) => <span title={userAgent}>{browserWords(userAgent)}</span>,
+          },
+          { name: 'From', show: ({ clientAddress }) => <span className="mono">{clientAddress}</span> },
+          { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
+          { name: 'Last seen', show: ({ refreshedAt }) => <Moment at={refreshedAt} /> },
+          {
+            name: 'Do',
+            show: ({ id, isCurrent }) =>
+              isCurrent ? <Tag>This browser</Tag> : <Act name="End" work={() => change(END, { id })} />,
+          },
+        ]}
+      />
+    </Card>
   );
 }
 

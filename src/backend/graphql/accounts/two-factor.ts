@@ -8,7 +8,7 @@ import {
   removeTotp,
   spendCode,
 } from '../../../domain/accounts/two-factor.ts';
-import { authenticate, findUser } from '../../../domain/accounts/user.ts';
+import { authenticate, findUser, findUserByEmail, type User } from '../../../domain/accounts/user.ts';
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import { countAttempt, freshCode, signedIn, stepUpGrant } from '../access.ts';
 import { badInput, conflict, notFound, refusal } from '../errors.ts';
@@ -162,14 +162,17 @@ const resetTotp: Declaration = (builder) =>
       description:
         'Turns a person’s two-factor authentication off, for those who have lost device and recovery codes. Their sessions end.',
       authScopes: { superAdmin: true },
-      args: { userId: t.arg.id({ required: true }) },
+      args: {
+        userId: t.arg.id(),
+        email: t.arg.string({ description: 'In the place of userId.' }),
+      },
       async resolve(_root, args, context) {
-        const userId = idOf('user', args.userId);
         await freshCode(context);
         const now = new Date(context.parts.clock.now());
         await recordedChange(context, async ({ transaction, record }) => {
-          const user = await findUser(transaction, userId);
+          const user = await namedUser(transaction, args);
           if (user === null) throw notFound('user');
+          const userId = user.id;
           if (!(await removeTotp(transaction, userId))) {
             throw conflict('This person has not set up two-factor authentication.');
           }
@@ -181,6 +184,17 @@ const resetTotp: Declaration = (builder) =>
       },
     }),
   );
+
+async function namedUser(
+  statements: Statements,
+  {
+    userId,
+    email,
+  }: { readonly userId?: string | null | undefined; readonly email?: string | null | undefined },
+): Promise<User | null> {
+  if (userId != null) return await findUser(statements, idOf('user', userId));
+  return await findUserByEmail(statements, bounded('email', 'email', email));
+}
 
 type Change = Parameters<Parameters<typeof recordedChange>[1]>[0];
 

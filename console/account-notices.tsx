@@ -1,0 +1,80 @@
+import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
+import { Act, Dialog } from './parts/dialog.tsx';
+import { CodeField, Form } from './parts/form.tsx';
+import { Notice } from './parts/page.tsx';
+import { useConsole } from './session/console-context.ts';
+import { graphql } from './session/graphql.ts';
+import type { Person } from './session/session.ts';
+
+const RESEND = graphql(`mutation { resendVerification }`);
+const STEP_UP = graphql(`mutation($totp: String!) { stepUp(totp: $totp) }`);
+
+/** What a person still has to do for their account, on top of every page. */
+export function AccountNotices({ person }: { person: Person }) {
+  const { session } = useConsole();
+  const [isSent, setSent] = useState(false);
+  const resend = async () => {
+    await session.request(RESEND);
+    setSent(true);
+  };
+  return (
+    <>
+      {person.mustSetUpTotp && (
+        <Notice mood="warn">
+          <p>Super admins need two-factor authentication here: you get your rights once it is set up.</p>
+          <Link href="/profile">Set it up</Link>
+        </Notice>
+      )}
+      {!person.emailVerified && (
+        <Notice mood="warn">
+          <p>
+            Verify your e-mail address: open the link that was mailed to {person.email}. Until then you cannot
+            invite others.
+          </p>
+          {isSent ? <p>Another mail is on its way.</p> : <Act name="Send the mail again" work={resend} />}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+/** Opens when an operation needs a fresh code; the operation goes on once the code is right. */
+export function StepUpDialog() {
+  const { session } = useConsole();
+  const [answer, setAnswer] = useState<((isDone: boolean) => void) | null>(null);
+  useEffect(
+    () =>
+      session.onStepUp(
+        () =>
+          new Promise((resolve) =>
+            setAnswer(() => (isDone: boolean) => {
+              setAnswer(null);
+              resolve(isDone);
+            }),
+          ),
+      ),
+    [session],
+  );
+  if (answer === null) return null;
+  const cancel = (
+    <button type="button" onClick={() => answer(false)}>
+      Cancel
+    </button>
+  );
+  return (
+    <Dialog title="Confirm that it is you" close={() => answer(false)}>
+      <p>This needs a fresh code of your authenticator app. It serves for ten minutes.</p>
+      <Form
+        submit="Confirm"
+        beside={cancel}
+        send={async ({ text }) => {
+          await session.request(STEP_UP, { totp: text('totp') });
+          answer(true);
+        }}
+      >
+        <CodeField orRecoveryCode />
+      </Form>
+    </Dialog>
+  );
+}
