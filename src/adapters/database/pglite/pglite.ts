@@ -5,34 +5,81 @@ import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Row, SqlValue, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
+import type { RequestChannel } from '../../../ports/request-channel.ts';
 import { databaseFailure, reasonOfSqlState } from '../failure.ts';
 import { createWaitQueue } from '../wait-queue.ts';
+import { type DatabaseRequest, type NotifiedEvent, sqlFields } from './serve.ts';
 import type { FromThread, ToThread } from './thread.ts';
 
-interface PgliteOptions {
-  /** The database's own folder. The caller sees to it that no other process has it open. */
-  readonly folder: string;
+interface Bounds {
   readonly log: Log;
   readonly maxWaiting: number;
   readonly statementTimeoutMs: number;
 }
 
+interface PgliteOptions extends Bounds {
+  /** The database's own folder. The caller sees to it that no other process has it open. */
+  readonly folder: string;
+  /** Another process reaches it through a socket at `path`; `thread` is a file that serves it. */
+  readonly shared?: { readonly path: string; readonly thread: URL };
+}
+
 const UNFINISHED = '.unfinished-';
+const OWN_THREAD = new URL('./own-thread.ts', import.meta.url);
+
+/** PostgreSQL embedded in this process, on a thread of its own. */
+export async function openPglite(options: PgliteOptions): Promise<Database> {
+  const { folder, log, shared } = options;
+  await initialise(folder);
+  return await openDatabase(options, (onNotified) => startThread({ folder, log, onNotified, shared }));
+}
+
+interface SharedPgliteOptions extends Bounds {
+  connect(onEvent: (event: unknown) => void): Promise<RequestChannel>;
+}
+
+/** The embedded database of another process. */
+export async function openSharedPglite({ connect, ...bounds }: SharedPgliteOptions): Promise<Database> {
+  return await openDatabase(bounds, async (onNotified) => {
+    const channel = await connect((event) => {
+      const { channel: name, payload } = event as NotifiedEvent;
+      onNotified(name, payload);
+    }).catch((error: Error) => {
+      throw databaseFailure('unavailable', `the embedded database cannot be reached: ${error.message}`);
+    });
+    return {
+      ask: (request) => channel.ask(request).catch(asFailure) as Promise<Row[]>,
+      isAlive: channel.isOpen,
+      close: async () => channel.close(),
+    };
+  });
+}
+
+function asFailure(error: Error): never {
+  if (error.name === 'ChannelFailure') throw databaseFailure('unavailable', error.message);
+  throw failureOf(sqlFields(error));
+}
+
+function failureOf({ message, sqlState, constraint }: ReturnType<typeof sqlFields>) {
+  const reason = sqlState === null ? 'unavailable' : reasonOfSqlState(sqlState);
+  return databaseFailure(reason, message, { sqlState, constraint });
+}
 
 /**
- * PostgreSQL embedded in this process, on a thread of its own. It has one connection: statements and
- * transactions take turns. A statement cannot be ended from outside; past its time-out the caller gets a
- * failure while the thread goes on with it, and the others wait.
+ * It has one connection: statements and transactions take turns. A statement cannot be ended from outside; past its
+ * time-out the caller gets a failure while the thread goes on with it, and the others wait.
  */
-export async function openPglite(options: PgliteOptions): Promise<Database> {
-  const { folder, log, statementTimeoutMs } = options;
-  await initialise(folder);
+async function openDatabase(
+  options: Bounds,
+  start: (onNotified: (channel: string, payload: string) => void) => Promise<Thread>,
+): Promise<Database> {
+  const { statementTimeoutMs } = options;
   const line = createWaitQueue(1, options.maxWaiting);
   const listeners = new Map<string, Set<(payload: string) => void>>();
   const onNotified = (channel: string, payload: string) => {
     for (const onMessage of listeners.get(channel) ?? []) onMessage(payload);
   };
-  const open = () => startThread({ folder, log, onNotified });
+  const open = () => start(onNotified);
   let thread: Thread = await open();
   let closed = false;
 
@@ -62,7 +109,7 @@ export async function openPglite(options: PgliteOptions): Promise<Database> {
     engine: 'pglite',
     query: <R>(text: string, values: readonly SqlValue[] = []) =>
       run(statementTimeoutMs, (used) => used.ask({ kind: 'query', text, values }) as Promise<R[]>),
-    script: (text) => run(statementTimeoutMs, (used) => runScript(used, text)),
+    script: (text) => run(statementTimeoutMs, (used) => used.ask({ kind: 'script', text })),
     transaction: (work, { timeoutMs = statementTimeoutMs } = {}) =>
       run(timeoutMs + 1_000, (used) => transactionOn(used, timeoutMs, work)),
     async listen(channel, onMessage, onReconnect) {
@@ -147,23 +194,13 @@ async function removeUnfinished(folder: string): Promise<void> {
   await Promise.all(leftOver.map((name) => rm(join(parent, name), { recursive: true }).catch(() => {})));
 }
 
-/** A failed script may leave its own BEGIN open; a pool would hand out another connection, here there is none. */
-async function runScript(thread: Thread, text: string): Promise<Row[]> {
-  try {
-    return await thread.ask({ kind: 'script', text });
-  } catch (error) {
-    await thread.ask({ kind: 'script', text: 'rollback' }).catch(() => {});
-    throw error;
-  }
-}
-
 async function transactionOn<T>(
   thread: Thread,
   timeoutMs: number,
   work: (transaction: Transaction) => Promise<T>,
 ): Promise<T> {
   let state: 'open' | 'failed' | 'ended' = 'open';
-  async function ask(request: Parameters<Thread['ask']>[0]): Promise<Row[]> {
+  async function ask(request: DatabaseRequest): Promise<Row[]> {
     if (state === 'ended') {
       throw databaseFailure('refused', 'the transaction has ended', { sqlState: '25P01' });
     }
@@ -172,7 +209,7 @@ async function transactionOn<T>(
       throw error;
     });
   }
-  await thread.ask({ kind: 'script', text: 'begin' });
+  await thread.ask({ kind: 'begin' });
   try {
     const transaction: Transaction = {
       isTransaction: true,
@@ -186,11 +223,11 @@ async function transactionOn<T>(
       throw databaseFailure('refused', 'a statement of the transaction failed', { sqlState: '25P02' });
     }
     state = 'ended';
-    await thread.ask({ kind: 'script', text: 'commit' });
+    await thread.ask({ kind: 'commit' });
     return result;
   } catch (error) {
     state = 'ended';
-    await thread.ask({ kind: 'script', text: 'rollback' }).catch(() => {});
+    await thread.ask({ kind: 'rollback' }).catch(() => {});
     throw error;
   }
   function hasFailed(): boolean {
@@ -206,11 +243,9 @@ function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   });
 }
 
-type Request = ToThread extends infer T ? (T extends ToThread ? Omit<T, 'id'> : never) : never;
-
 /** The main thread's end of the wire to the thread that runs PGlite. */
 interface Thread {
-  ask(request: Request): Promise<Row[]>;
+  ask(request: DatabaseRequest): Promise<Row[]>;
   isAlive(): boolean;
   close(): Promise<void>;
 }
@@ -219,10 +254,11 @@ interface ThreadOptions {
   readonly folder: string;
   readonly log: Log;
   readonly onNotified: (channel: string, payload: string) => void;
+  readonly shared: PgliteOptions['shared'];
 }
 
-async function startThread({ folder, log, onNotified }: ThreadOptions): Promise<Thread> {
-  const worker = new Worker(new URL('./thread.ts', import.meta.url).href);
+async function startThread({ folder, log, onNotified, shared }: ThreadOptions): Promise<Thread> {
+  const worker = new Worker((shared?.thread ?? OWN_THREAD).href);
   const waiting = new Map<number, { resolve(rows: Row[]): void; reject(error: Error): void }>();
   let lastId = 0;
   let alive = true;
@@ -233,9 +269,7 @@ async function startThread({ folder, log, onNotified }: ThreadOptions): Promise<
     const asked = waiting.get(message.id);
     waiting.delete(message.id);
     if (message.kind === 'rows') return asked?.resolve(message.rows);
-    const { sqlState, constraint } = message;
-    const reason = sqlState === null ? 'unavailable' : reasonOfSqlState(sqlState);
-    asked?.reject(databaseFailure(reason, message.message, { sqlState, constraint }));
+    asked?.reject(failureOf(message));
   };
   const die = (why: string) => {
     if (!alive) return;
@@ -250,30 +284,31 @@ async function startThread({ folder, log, onNotified }: ThreadOptions): Promise<
   worker.onerror = (event) => die(event.message);
   worker.addEventListener('close', () => die('its thread ended'));
 
-  const thread: Thread = {
-    ask(request) {
-      if (!alive) {
-        return Promise.reject(databaseFailure('unavailable', 'the embedded database has stopped'));
-      }
-      lastId += 1;
-      const id = lastId;
-      return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject });
-        worker.postMessage({ ...request, id } as ToThread);
-      });
-    },
-    isAlive: () => alive,
-    async close() {
-      await thread.ask({ kind: 'close' }).catch(() => {});
-      alive = false;
-      worker.terminate();
-    },
-  };
+  type Request = ToThread extends infer T ? (T extends ToThread ? Omit<T, 'id'> : never) : never;
+  function ask(request: Request): Promise<Row[]> {
+    if (!alive) {
+      return Promise.reject(databaseFailure('unavailable', 'the embedded database has stopped'));
+    }
+    lastId += 1;
+    const id = lastId;
+    return new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      worker.postMessage({ ...request, id } as ToThread);
+    });
+  }
   try {
-    await thread.ask({ kind: 'open', folder });
+    await ask({ kind: 'open', folder, sharedAt: shared?.path ?? null });
   } catch (error) {
     die('it could not be opened');
     throw error;
   }
-  return thread;
+  return {
+    ask,
+    isAlive: () => alive,
+    async close() {
+      await ask({ kind: 'close' }).catch(() => {});
+      alive = false;
+      worker.terminate();
+    },
+  };
 }

@@ -1,76 +1,61 @@
 /**
  * PGlite runs a statement as one uninterrupted call: counting three million rows held the event loop for
- * 640 to 1,140 ms. So it has this thread to itself, and the process goes on serving meanwhile.
+ * 640 to 1,140 ms. So it has a thread to itself, and the process goes on serving meanwhile.
  */
-import { PGlite, types } from '@electric-sql/pglite';
-import type { Row, SqlValue } from '../../../ports/database.ts';
+import type { Row } from '../../../ports/database.ts';
+import type { ChannelServer, ChannelSession } from '../../../ports/request-channel.ts';
+import {
+  type DatabaseRequest,
+  type NotifiedEvent,
+  type ServedDatabase,
+  type Share,
+  serveDatabase,
+  sqlFields,
+} from './serve.ts';
 
 declare const self: Worker;
 
-let pglite: PGlite | null = null;
-const listeners = new Map<string, () => Promise<void>>();
-
-function opened(): PGlite {
-  if (pglite === null) throw new Error('the embedded database is not open');
-  return pglite;
-}
-
-async function answer(request: ToThread): Promise<Row[]> {
-  switch (request.kind) {
-    case 'open':
-      pglite = await PGlite.create({
-        dataDir: request.folder,
-        parsers: { [types.INT8]: (text: string) => BigInt(text) },
-      });
-      return [];
-    case 'query':
-      return (await opened().query<Row>(request.text, [...request.values])).rows;
-    case 'script':
-      return (await opened().exec(request.text)).flatMap((result) => result.rows as Row[]);
-    case 'listen':
-      if (listeners.has(request.channel)) return [];
-      listeners.set(
-        request.channel,
-        await opened().listen(request.channel, (payload) =>
-          tell({ kind: 'notified', channel: request.channel, payload }),
-        ),
-      );
-      return [];
-    case 'unlisten':
-      await listeners.get(request.channel)?.();
-      listeners.delete(request.channel);
-      return [];
-    case 'close':
-      await pglite?.close();
-      pglite = null;
-      return [];
-  }
-}
-
-function tell(message: FromThread): void {
-  self.postMessage(message);
-}
-
-self.onmessage = async (event: MessageEvent<ToThread>) => {
-  const { id } = event.data;
-  try {
-    tell({ kind: 'rows', id, rows: await answer(event.data) });
-  } catch (error) {
-    const { message, code, constraint } = error as { message: string; code?: string; constraint?: string };
-    tell({ kind: 'failed', id, message, sqlState: code ?? null, constraint: constraint ?? null });
-  }
-};
-
 /** What the main thread asks of the thread that runs PGlite. */
-export type ToThread =
-  | { id: number; kind: 'open'; folder: string }
-  | { id: number; kind: 'query'; text: string; values: readonly SqlValue[] }
-  | { id: number; kind: 'script'; text: string }
-  | { id: number; kind: 'listen'; channel: string }
-  | { id: number; kind: 'unlisten'; channel: string }
-  | { id: number; kind: 'close' };
+export type ToThread = { readonly id: number } & (
+  | { readonly kind: 'open'; readonly folder: string; readonly sharedAt: string | null }
+  | { readonly kind: 'close' }
+  | DatabaseRequest
+);
 
 export type FromThread =
   | { kind: 'rows'; id: number; rows: Row[] }
   | { kind: 'failed'; id: number; message: string; sqlState: string | null; constraint: string | null }
-  | { kind: 'notified'; channel: string; payload: string };
+  | NotifiedEvent;
+
+/** Serves the thread that it is called in. Without `share` only the thread that started it is served. */
+export function serveThread(share: Share | null): void {
+  let database: ServedDatabase | null = null;
+  let shared: ChannelServer | null = null;
+  let own: ChannelSession | null = null;
+  const tell = (message: FromThread) => self.postMessage(message);
+
+  async function answer(request: ToThread): Promise<Row[]> {
+    if (request.kind === 'open') {
+      database = await serveDatabase(request.folder);
+      own = database.openSession((event) => tell(event as NotifiedEvent));
+      if (request.sharedAt !== null) shared = share?.(request.sharedAt, database.openSession) ?? null;
+      return [];
+    }
+    if (request.kind === 'close') {
+      shared?.close();
+      await database?.close();
+      return [];
+    }
+    if (own === null) throw new Error('the embedded database is not open');
+    return (await own.answer(request)) as Row[];
+  }
+
+  self.onmessage = async (event: MessageEvent<ToThread>) => {
+    const { id } = event.data;
+    try {
+      tell({ kind: 'rows', id, rows: await answer(event.data) });
+    } catch (error) {
+      tell({ kind: 'failed', id, ...sqlFields(error) });
+    }
+  };
+}

@@ -1,0 +1,244 @@
+/**
+ * The embedded database for those who share it: the process that it runs in, by messages to its thread, and others through a
+ * request channel. It has one connection. A session has it for one statement, or from `begin` to `commit` or `rollback`;
+ * the others wait in turn, so that each waits for one turn of every other at most.
+ */
+import { PGlite, types } from '@electric-sql/pglite';
+import type { Row, SqlValue } from '../../../ports/database.ts';
+import type { ChannelServer, ChannelSession, OpenSession } from '../../../ports/request-channel.ts';
+
+/** What a session asks for. */
+export type DatabaseRequest =
+  | { readonly kind: 'query'; readonly text: string; readonly values: readonly SqlValue[] }
+  | { readonly kind: 'script'; readonly text: string }
+  | { readonly kind: 'begin' | 'commit' | 'rollback' }
+  | { readonly kind: 'listen' | 'unlisten'; readonly channel: string };
+
+export interface NotifiedEvent {
+  readonly kind: 'notified';
+  readonly channel: string;
+  readonly payload: string;
+}
+
+/** Listens for other processes at the path. */
+export type Share = (path: string, openSession: OpenSession) => ChannelServer;
+
+export interface ServedDatabase {
+  readonly openSession: OpenSession;
+  close(): Promise<void>;
+}
+
+/**
+ * A session of another process that hangs, or was stopped, in the middle of a transaction loses it after this long when
+ * somebody waits: PostgreSQL's idle_in_transaction_session_timeout.
+ */
+const IDLE_IN_TRANSACTION_MS = 2_000;
+
+export async function serveDatabase(folder: string): Promise<ServedDatabase> {
+  const pglite = await PGlite.create({
+    dataDir: folder,
+    parsers: { [types.INT8]: (text: string) => BigInt(text) },
+  });
+  const turns = createTurns();
+  const listeners = new Map<string, Set<(event: NotifiedEvent) => void>>();
+  const endListening = new Map<string, () => Promise<void>>();
+
+  async function listen(channel: string, tell: (event: NotifiedEvent) => void): Promise<void> {
+    const others = listeners.get(channel) ?? new Set();
+    listeners.set(channel, others.add(tell));
+    if (endListening.has(channel)) return;
+    const end = await pglite.listen(channel, (payload) => {
+      for (const one of listeners.get(channel) ?? []) one({ kind: 'notified', channel, payload });
+    });
+    endListening.set(channel, end);
+  }
+
+  async function unlisten(channel: string, tell: (event: NotifiedEvent) => void): Promise<void> {
+    const others = listeners.get(channel);
+    if (others?.delete(tell) !== true || others.size > 0) return;
+    listeners.delete(channel);
+    await endListening.get(channel)?.();
+    endListening.delete(channel);
+  }
+
+  /** A failed script may leave its own BEGIN open; a pool would hand out another connection, here there is none. */
+  async function runScript(text: string, isInTransaction: boolean): Promise<Row[]> {
+    try {
+      return (await pglite.exec(text)).flatMap((result) => result.rows as Row[]);
+    } catch (error) {
+      if (!isInTransaction) await pglite.exec('rollback').catch(() => {});
+      throw error;
+    }
+  }
+
+  const openSession: OpenSession = (tellAny): ChannelSession => {
+    const tell = (event: NotifiedEvent) => tellAny(event);
+    /** Gives the turn of an open transaction back; null outside of one. */
+    let endTurn: (() => void) | null = null;
+    /** The client has not heard yet that its transaction is over: none of its statements may run outside of it. */
+    let isLost = false;
+    let running = Promise.resolve();
+
+    async function run(request: DatabaseRequest): Promise<Row[]> {
+      switch (request.kind) {
+        case 'query':
+          return (await pglite.query<Row>(request.text, [...request.values])).rows;
+        case 'script':
+          return await runScript(request.text, endTurn !== null);
+        case 'listen':
+          await listen(request.channel, tell);
+          return [];
+        case 'unlisten':
+          await unlisten(request.channel, tell);
+          return [];
+        default:
+          await pglite.exec(request.kind);
+          return [];
+      }
+    }
+
+    function endTransaction(): void {
+      endTurn?.();
+      endTurn = null;
+    }
+
+    async function rollBack(): Promise<void> {
+      if (endTurn === null) return;
+      await pglite.exec('rollback').catch(() => {});
+      endTransaction();
+    }
+
+    function loseWhenIdle(): void {
+      running = running.then(async () => {
+        if (endTurn === null || !turns.isIdleForLong()) return;
+        isLost = true;
+        await rollBack();
+      });
+    }
+
+    async function inTurn(request: DatabaseRequest): Promise<Row[]> {
+      if (endTurn !== null) {
+        turns.isBusy();
+        try {
+          return await run(request);
+        } finally {
+          if (request.kind === 'commit' || request.kind === 'rollback') endTransaction();
+          else turns.isIdle();
+        }
+      }
+      if (isLost) {
+        isLost = request.kind !== 'commit' && request.kind !== 'rollback';
+        throw sqlError('25P03', 'the transaction was idle while others waited, and was rolled back');
+      }
+      const end = await turns.take(loseWhenIdle);
+      try {
+        const rows = await run(request);
+        if (request.kind === 'begin') {
+          endTurn = end;
+          turns.isIdle();
+        }
+        return rows;
+      } finally {
+        if (endTurn === null) end();
+      }
+    }
+
+    return {
+      answer(request) {
+        // One after the other, also where a client does not wait.
+        const answering = running.then(() => inTurn(request as DatabaseRequest).catch(rethrowPlain));
+        running = answering.then(
+          () => {},
+          () => {},
+        );
+        return answering;
+      },
+      left() {
+        running = running.then(async () => {
+          await rollBack();
+          for (const channel of [...listeners.keys()]) await unlisten(channel, tell);
+        });
+      },
+    };
+  };
+
+  return { openSession, close: () => pglite.close() };
+}
+
+interface Turns {
+  /** Resolves with the function that ends the turn. `lose` is called where the holder is idle while others wait. */
+  take(lose: () => void): Promise<() => void>;
+  isBusy(): void;
+  isIdle(): void;
+  isIdleForLong(): boolean;
+}
+
+function createTurns(): Turns {
+  const waiting: (() => void)[] = [];
+  let isTaken = false;
+  let lose: (() => void) | null = null;
+  let idleSince: number | null = null;
+  let isWatching = false;
+
+  const isIdleForLong = () => idleSince !== null && performance.now() - idleSince >= IDLE_IN_TRANSACTION_MS;
+
+  function watch(): void {
+    if (isWatching) return;
+    isWatching = true;
+    setTimeout(() => {
+      isWatching = false;
+      if (waiting.length === 0) return;
+      if (isIdleForLong()) lose?.();
+      watch();
+    }, IDLE_IN_TRANSACTION_MS / 4);
+  }
+
+  return {
+    async take(whenIdle) {
+      if (isTaken) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        waiting.push(resolve);
+        watch();
+        await promise;
+      }
+      isTaken = true;
+      lose = whenIdle;
+      idleSince = null;
+      return () => {
+        lose = null;
+        idleSince = null;
+        const next = waiting.shift();
+        // The turn goes from hand to hand: whoever comes now waits behind those who waited.
+        if (next === undefined) isTaken = false;
+        else next();
+      };
+    },
+    isBusy() {
+      idleSince = null;
+    },
+    isIdle() {
+      idleSince = performance.now();
+    },
+    isIdleForLong,
+  };
+}
+
+/** The engine's errors carry the statement and its values, which are nobody else's. */
+function rethrowPlain(error: unknown): never {
+  const { message, code, constraint } = error as { message: string; code?: string; constraint?: string };
+  throw Object.assign(new Error(message), { code, constraint });
+}
+
+function sqlError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
+
+/** What a client makes a failure of. */
+export function sqlFields(error: unknown): {
+  message: string;
+  sqlState: string | null;
+  constraint: string | null;
+} {
+  const { message, code, constraint } = error as { message: string; code?: string; constraint?: string };
+  return { message, sqlState: code ?? null, constraint: constraint ?? null };
+}

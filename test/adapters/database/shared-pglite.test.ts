@@ -1,0 +1,103 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openPglite, openSharedPglite } from '../../../src/adapters/database/pglite/pglite.ts';
+import { connectChannel } from '../../../src/adapters/request-channel/unix-socket.ts';
+import type { RequestChannel } from '../../../src/ports/request-channel.ts';
+import { databaseContract, failureOf } from '../../contracts/database.contract.ts';
+import { embeddedFolder } from '../../doubles/embedded-folder.ts';
+import { createSilentLog } from '../../doubles/silent-log.ts';
+
+const THREAD = new URL('../../../src/start/wiring/embedded-database-thread.ts', import.meta.url);
+
+/** The embedded database in this process, and the way that another process has to it. */
+async function openBoth(maxWaiting = 1_000) {
+  const { folder, remove } = await embeddedFolder();
+  const path = join(folder, 'database.sock');
+  const bounds = { log: createSilentLog(), statementTimeoutMs: 20_000, maxWaiting };
+  const own = await openPglite({
+    ...bounds,
+    folder: join(folder, 'database'),
+    shared: { path, thread: THREAD },
+  });
+  const channels: RequestChannel[] = [];
+  const database = await openSharedPglite({
+    ...bounds,
+    async connect(onEvent) {
+      const channel = await connectChannel({ path, onEvent, onClosed() {} });
+      channels.push(channel);
+      return channel;
+    },
+  });
+  const close = async () => {
+    await database.close();
+    await own.close();
+    await remove();
+  };
+  return { own, database, close, cut: () => channels.at(-1)?.close() };
+}
+
+databaseContract('PGlite of another process', openBoth);
+
+test('large values pass in both directions, whole', async () => {
+  const { database, close } = await openBoth();
+  const bytes = crypto.getRandomValues(new Uint8Array(60_000));
+  const large = new Uint8Array(3_000_000).map((_, at) => bytes[at % bytes.length] ?? 0);
+  const [row] = await database.query<{ same: Uint8Array }>('select $1::bytea as same', [large]);
+  expect(Bun.hash(row?.same ?? new Uint8Array())).toBe(Bun.hash(large));
+  await close();
+});
+
+test('a transaction of one side waits for the other’s, and a statement for at most one turn of the other', async () => {
+  const { own, database, close } = await openBoth();
+  await own.script('create table n (v integer); insert into n values (0)');
+  const add = (side: typeof own) =>
+    side.transaction(async (transaction) => {
+      const [row] = await transaction.query<{ v: number }>('select v from n');
+      await transaction.query('update n set v = $1', [(row?.v ?? 0) + 1]);
+    });
+  const order: string[] = [];
+  const long = Array.from({ length: 20 }, () => add(database).then(() => void order.push('other')));
+  await own.query('select 1').then(() => order.push('own'));
+  await Promise.all(long);
+  expect(order.indexOf('own')).toBeLessThan(3);
+  await Promise.all(Array.from({ length: 20 }, (_, at) => add(at % 2 === 0 ? own : database)));
+  expect(await own.query('select v from n')).toEqual([{ v: 40 }]);
+  await close();
+});
+
+test('what a process had begun is rolled back when it ends, and the other side goes on', async () => {
+  const { own, database, close, cut } = await openBoth();
+  await own.script('create table n (v integer)');
+  const failed = failureOf(
+    database.transaction(async (transaction) => {
+      await transaction.query('insert into n values (1)');
+      cut();
+      await transaction.query('insert into n values (2)');
+    }),
+  );
+  expect(await failed).toMatchObject({ reason: 'unavailable' });
+  expect(await own.query('select v from n')).toEqual([]);
+  // The next statement connects anew.
+  expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  await close();
+});
+
+test('a transaction that its process leaves idle is rolled back while the other side waits, and nothing of it runs later', async () => {
+  const { own, database, close } = await openBoth();
+  await own.script('create table n (v integer)');
+  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const failed = failureOf(
+    database.transaction(async (transaction) => {
+      await transaction.query('insert into n values (1)');
+      begun.resolve();
+      await go.promise;
+      await transaction.query('insert into n values (2)');
+    }),
+  );
+  await begun.promise;
+  expect(await own.query('select v from n')).toEqual([]);
+  go.resolve();
+  expect(await failed).toMatchObject({ reason: 'time-out', sqlState: '25P03' });
+  expect(await own.query('select v from n')).toEqual([]);
+  await close();
+});
