@@ -93,7 +93,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
     holds: createCreditHolds({ database, clock, log }),
     limits,
     reader,
-    parser: createTextParser({ ...asking, engine, countTokens: openTokenCount() }),
+    parser: createTextParser({ ...asking, engine, countTokens: openTokenCount(opening) }),
   };
 }
 
@@ -194,15 +194,14 @@ function openHttp({ configuration, clock, log }: Opening) {
   return createHttpUpstream({ ...parts, ...trial, approveHost: openApproveHost({ configuration, clock }) });
 }
 
-/** As the embedded models count; their table is loaded when somebody first counts. */
-function openTokenCount() {
-  let tokens: Promise<{ count(text: string, signal: AbortSignal): Promise<number> }> | null = null;
-  async function load() {
-    const { loadTokens } = await import('../../adapters/model-upstream/embedded/tokens.ts');
-    return await loadTokens();
-  }
-  return async (text: string, signal: AbortSignal): Promise<number> => {
-    tokens ??= load();
-    return await (await tokens).count(text, signal);
-  };
+const COUNT_LIMITS = { maxWaiting: 256, timeoutMs: 60_000 };
+
+/** As the embedded models count; the thread and its table are loaded when a document is first counted. */
+function openTokenCount({ clock, log, whenClosing }: Opening): (text: string) => Promise<number> {
+  const entry = new URL('./token-count-thread.ts', import.meta.url);
+  const thread = createRequestThread<string, number>({
+    ...{ name: 'token count', entry, clock, log, ...COUNT_LIMITS },
+  });
+  whenClosing('token count', thread.close);
+  return (text) => thread.call(text);
 }
