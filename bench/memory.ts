@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { RunningProcess } from '../test/system/running-system.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
+import { childrenOf } from './frame/process-cpu.ts';
 import { stopProcess, whenReady } from './frame/processes.ts';
 
 /** What a start leaves to the garbage collector is gone by then. */
@@ -29,12 +30,14 @@ async function embedded(context: BenchContext): Promise<Row[]> {
   const env = { DATA_DIR: await context.freshPath() };
   const first = await aloneWhenIdle(context, 'everything.ts', env);
   const warm = await aloneWhenIdle(context, 'everything.ts', env);
+  const inOne = await aloneWhenIdle(context, 'everything.ts', { ...env, ONE_PROCESS: 'on' });
   const engine = await aloneWhenIdle(context, OPEN_PGLITE, env);
   const beside = { label: 'PGlite alone', resident: engine };
   return [
     ...rowsOf('PGlite alone, opened by a bare Bun process', engine),
     ...rowsOf('everything, embedded, after its first start', first, beside),
     ...rowsOf('everything, embedded, after a warm start', warm, beside),
+    ...rowsOf('the same with ONE_PROCESS=on', inOne, beside),
   ];
 }
 
@@ -87,13 +90,15 @@ async function idle({ signal }: BenchContext): Promise<void> {
   signal.throwIfAborted();
 }
 
+/** Of a process and of the children that it has. */
 function residentMemory({ pid }: RunningProcess): Resident {
-  const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
-  const megabytes = (name: string) => {
-    const kibibytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1];
-    if (kibibytes === undefined) throw new Error(`the kernel does not say ${name} of a process`);
-    return (Number(kibibytes) * 1024) / 1e6;
-  };
+  const each = [pid, ...childrenOf(pid)].map((one) => readFileSync(`/proc/${one}/smaps_rollup`, 'utf8'));
+  const megabytes = (name: string) =>
+    each.reduce((sum, rollup) => {
+      const kibibytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1];
+      if (kibibytes === undefined) throw new Error(`the kernel does not say ${name} of a process`);
+      return sum + (Number(kibibytes) * 1024) / 1e6;
+    }, 0);
   return { wholeMb: megabytes('Rss'), shareMb: megabytes('Pss') };
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Contestant } from './contestants.ts';
-import { cpuMicros } from './process-cpu.ts';
+import { cpuMicrosWithChildren } from './process-cpu.ts';
 
 export interface Load {
   readonly connections: number;
@@ -13,7 +13,7 @@ export interface LoadResult {
   readonly failed: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of the one who was called, not of the caller. */
+  /** Of the one who was called, with its child processes, not of the caller. */
   readonly cpuMicros: number;
 }
 
@@ -22,14 +22,14 @@ const PROGRAM = join(import.meta.dir, '../programs/load.ts');
 export async function runLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
   const { url, key, pid, headers = [] } = contestant;
   const words = [url, key, load.connections, load.seconds, load.bodyBytes, ...headers].map(String);
-  const before = cpuMicros(pid);
+  const before = cpuMicrosWithChildren(pid);
   const child = Bun.spawn([process.execPath, PROGRAM, ...words], { stdout: 'pipe', stderr: 'inherit' });
   const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the load on ${contestant.name} failed`);
   const result = JSON.parse(output) as Omit<LoadResult, 'cpuMicros'>;
   if (result.failed > 0)
     throw new Error(`${contestant.name} failed ${result.failed} of ${result.requests} calls`);
-  return { ...result, cpuMicros: (cpuMicros(pid) - before) / result.requests };
+  return { ...result, cpuMicros: (cpuMicrosWithChildren(pid) - before) / result.requests };
 }
 
 /** The median time to the first bytes of a stream, one call at a time. */

@@ -1,70 +1,70 @@
-/** `npm start`: the three services and the payment sandbox in one process. */
+/**
+ * `npm start`: the three services and the payment sandbox. The gateway has a process of its own, so that nothing that keeps
+ * the backend busy holds up a model call; with ONE_PROCESS everything is in one.
+ */
 import { startVacuum } from '../adapters/database/pglite/pglite.ts';
-import { ensureDemoCatalog } from './demo/demo-catalog.ts';
-import { announceDemoWorld } from './demo/demo-world.ts';
-import { openCommandsForOthers } from './processes/control-socket.ts';
-import { superviseGateways } from './processes/gateway-processes.ts';
+import type { Listening } from '../http/listen.ts';
 import { run } from './processes/lifecycle.ts';
+import { startPlatform } from './processes/platform-process.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';
 import { drainTogether, type ServiceOpening, startService } from './processes/start-service.ts';
+import { superviseGateways } from './processes/supervised-processes.ts';
 import { configuredAddresses } from './settings/addresses.ts';
-import { openJobs } from './wiring/background-jobs.ts';
 import { type ModelParts, openModelParts } from './wiring/open-models.ts';
-import { openPayments, startSandbox } from './wiring/open-payments.ts';
-import { startAiService } from './wiring/start-ai-service.ts';
-import { startBackend } from './wiring/start-backend.ts';
 import { startGateway } from './wiring/start-gateway.ts';
 
 await run('everything', (configuration) => startService(configuration, openEverything));
 
+interface OpenedGateway {
+  readonly url: string;
+  /** Empty where it runs in processes of its own. */
+  readonly servers: readonly Listening[];
+  readonly modelParts: ModelParts | null;
+  stop(): Promise<void>;
+}
+
 async function openEverything(opening: ServiceOpening): Promise<string> {
   const { configuration } = opening;
-  const configured = configuredAddresses(configuration);
-  const modelParts = await openModelParts(opening);
-  const jobs = await openJobs(opening);
-  const sandbox = startSandbox(opening);
-  const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
-  const backend = await startBackend(opening, jobs.queue, payments);
-  const { server: ai, workers } = await startAiService(opening, modelParts, jobs, payments);
-  const gateway = await openGateway(opening, modelParts);
-  const servers = [backend, ai, sandbox, gateway].filter((server) => server !== null);
-  reportProcess(opening, {
-    services: gateway === null ? ['backend', 'ai-service'] : ['gateway', 'backend', 'ai-service'],
-    breakers: modelParts.breakers,
-    workers,
-    jobRates: jobs.rates,
-  });
-  drainTogether(opening, servers);
-  if (configuration.postgres === null) {
-    openCommandsForOthers(opening, jobs.queue);
-    opening.whenClosing('vacuum', startVacuum(opening).close);
-  }
+  if (configuration.postgres === null) opening.whenClosing('vacuum', startVacuum(opening).close);
+  const opened = configuration.oneProcess ? await openInOneProcess(opening) : await openInTwo(opening);
+  return opened.join(', ');
+}
 
-  const addresses = {
-    gateway: gateway?.url ?? configured.gateway,
-    backend: backend.url,
-    ai: ai.url,
-    sandbox: sandbox?.url ?? configured.sandbox,
-  };
-  await sandbox?.begin(addresses);
-  const demoFile = await announceDemoWorld(opening, addresses);
-  if (sandbox !== null && demoFile !== null) {
-    await ensureDemoCatalog({ ...opening, provider: payments.provider });
-  }
-  await Promise.all(servers.map(async ({ url }) => await (await fetch(`${url}/healthz`)).text()));
-  return [
-    `gateway ${addresses.gateway}/llm/v1`,
-    `backend and console ${addresses.backend}`,
-    `AI service ${addresses.ai}`,
-    ...(sandbox === null ? [] : [`payment sandbox ${addresses.sandbox}`]),
-    ...(demoFile === null ? [] : [`demo world in ${demoFile}`]),
-  ].join(', ');
+async function openInTwo(opening: ServiceOpening): Promise<readonly string[]> {
+  const opensGateway = openGateway(opening);
+  const [gateway, platform] = await Promise.all([
+    opensGateway,
+    startPlatform(
+      opening,
+      opensGateway.then(({ url }) => url),
+    ),
+  ]);
+  const breakers = gateway.modelParts === null ? {} : { breakers: gateway.modelParts.breakers };
+  if (gateway.servers.length > 0) reportProcess(opening, { services: ['gateway'], ...breakers });
+  drainTogether(opening, gateway.servers, [gateway.stop, platform.stop]);
+  return [`gateway ${gateway.url}/llm/v1`, ...platform.places];
+}
+
+async function openInOneProcess(opening: ServiceOpening): Promise<readonly string[]> {
+  const { openPlatform } = await import('./wiring/open-platform.ts');
+  const gateway = await openGateway(opening);
+  const modelParts = gateway.modelParts ?? (await openModelParts(opening));
+  const services = gateway.servers.length > 0 ? (['gateway'] as const) : [];
+  const all = [...services, 'backend', 'ai-service'] as const;
+  const platform = await openPlatform(opening, modelParts, gateway.url, all);
+  drainTogether(opening, [...gateway.servers, ...platform.servers], [gateway.stop]);
+  return [`gateway ${gateway.url}/llm/v1`, ...platform.places];
 }
 
 /** In this process, or several of its own. */
-async function openGateway(opening: ServiceOpening, modelParts: ModelParts) {
-  const { gatewayProcesses } = opening.configuration;
-  if (gatewayProcesses === 1) return await startGateway(opening, modelParts, { reusePort: false });
-  await superviseGateways(opening);
-  return null;
+async function openGateway(opening: ServiceOpening): Promise<OpenedGateway> {
+  const { configuration } = opening;
+  if (configuration.gatewayProcesses > 1) {
+    const { stop } = await superviseGateways(opening);
+    return { url: configuredAddresses(configuration).gateway, servers: [], modelParts: null, stop };
+  }
+  const modelParts = await openModelParts(opening);
+  const server = await startGateway(opening, modelParts, { reusePort: false });
+  await (await fetch(`${server.url}/healthz`)).text();
+  return { url: server.url, servers: [server], modelParts, stop: async () => {} };
 }

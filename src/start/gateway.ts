@@ -1,10 +1,11 @@
 /** `npm run start:gateway`: the gateway alone, in one process or, by GATEWAY_PROCESSES, in several. */
 import type { Listening } from '../http/listen.ts';
 import { announceDemoWorld } from './demo/demo-world.ts';
-import { ONE_OF_SEVERAL, SAYS, superviseGateways } from './processes/gateway-processes.ts';
+import { SAYS } from './processes/child-process.ts';
 import { run } from './processes/lifecycle.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';
 import { drainTogether, type ServiceOpening, startService } from './processes/start-service.ts';
+import { ONE_OF_SEVERAL, superviseGateways } from './processes/supervised-processes.ts';
 import { configuredAddresses } from './settings/addresses.ts';
 import { openModelParts } from './wiring/open-models.ts';
 import { startGateway } from './wiring/start-gateway.ts';
@@ -18,7 +19,8 @@ async function openGateway(opening: ServiceOpening): Promise<string | null> {
   const addresses = configuredAddresses(configuration);
   if (!isOneOfSeveral) await announceDemoWorld(opening, addresses);
   if (configuration.gatewayProcesses > 1 && !isOneOfSeveral) {
-    await superviseGateways(opening);
+    const { stop } = await superviseGateways(opening);
+    opening.whenClosing('gateway processes', stop);
     return `${configuration.gatewayProcesses} gateway processes ${addresses.gateway}/llm/v1`;
   }
   const modelParts = await openModelParts(opening);

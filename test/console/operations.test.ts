@@ -70,7 +70,8 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     for (const name of ['Gateway', 'Backend', 'AI service']) {
       await page.getByRole('region', { name, exact: true }).getByText('Ready').waitFor();
     }
-    const process = row('Gateway, Backend, AI service');
+    await row('Gateway').getByText('database: up').waitFor();
+    const process = row('Backend, AI service');
     await process.getByText(/version \d+\.\d+\.\d+/).waitFor();
     for (const part of ['database: up', 'cache: up', 'cv worker: running', 'email worker: running']) {
       await process.getByText(part).waitFor();

@@ -50,7 +50,7 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
     expect(await status('/llm/v1/models?from=/metrics', { headers })).toBe(200);
   });
 
-  test('A-8 /metrics of all three services: with the internal token alone, of the one process that they share', async () => {
+  test('A-8 /metrics of all three services: with the internal token alone, of the two processes that they are', async () => {
     const headers = { authorization: `Bearer ${opened.demo.internal_token}` };
     const started = new Set<string>();
     for (const place of Object.values(places)) {
@@ -66,7 +66,7 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
       expect(text).toMatch(/^turnpike_event_loop_delay_seconds\{quantile="p99"\} [\d.]+$/m);
       started.add(/^process_start_time_seconds .+$/m.exec(text)?.[0] ?? '');
     }
-    expect(started.size).toBe(1);
+    expect(started.size).toBe(2);
     const ofGateway = await (await fetch(`${places.gateway}/metrics`, { headers })).text();
     expect(ofGateway).toMatch(/^turnpike_journal_calls 0$/m);
     expect(ofGateway).toMatch(/^turnpike_set_aside_calls 0$/m);

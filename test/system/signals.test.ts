@@ -101,9 +101,12 @@ describe('npm start whose process group is signalled', () => {
 describeServers('several processes whose group is signalled', () => {
   const processes = useProcesses();
 
-  test.each(['start', 'start:gateway'])(
-    'npm run %s with GATEWAY_PROCESSES=2: the stream ends whole, exit code 0',
-    async (script) => {
+  test.each([
+    ['start', 4],
+    ['start:gateway', 3],
+  ])(
+    'npm run %s with GATEWAY_PROCESSES=2, which are %d: the stream ends whole, exit code 0',
+    async (script, count) => {
       const { DATA_DIR = '', ...environment } = processes.environment;
       const { group, finish } = await openCall(script, DATA_DIR, {
         ...environment,
@@ -111,9 +114,9 @@ describeServers('several processes whose group is signalled', () => {
         GATEWAY_PORT: String(freePort()),
       });
       group.signalGroup('SIGTERM');
-      await until(() => group.output().split('"stopping"').length - 1 === 3);
+      await until(() => group.output().split('"stopping"').length - 1 === count);
       group.signalGroup('SIGTERM');
-      await until(() => repeats(group) >= 3);
+      await until(() => repeats(group) >= count);
       expect((await finish()).endsWith(done)).toBe(true);
       expect(await group.exited).toBe(0);
     },

@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, existsSync, openSync, unlinkSync } from 'node:fs';
+import { chmodSync, existsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { migrate } from '../../adapters/database/migrate.ts';
+import { socketPlace } from '../../adapters/request-channel/unix-socket.ts';
 import type { CommandContext, OpenedSystem, Terminal } from '../../command-line/command.ts';
 import { commandNamed } from '../../command-line/commands.ts';
 import { createAccessTokens } from '../../domain/accounts/tokens.ts';
@@ -21,8 +22,6 @@ import type { Opening } from './start-service.ts';
  * only the folder's owner can open: it sends the words that were typed and gets back the lines to show.
  */
 const FILE_NAME = 'control.sock';
-/** A socket's name has at most 107 bytes; a longer folder is named by its open handle instead. */
-const LONGEST_NAME = 100;
 const LARGEST_BODY_BYTES = 1024 * 1024;
 const BODY_TIMEOUT_MS = 5_000;
 
@@ -41,7 +40,7 @@ export function openControlSocket(
   system: Omit<CommandContext, 'terminal'> & OpenedSystem,
   log: Log,
 ): ControlSocket {
-  const place = socketPlace(dataDir);
+  const place = socketPlace(join(dataDir, FILE_NAME));
   // Whoever left this file behind is dead: this process holds the folder's lock.
   if (existsSync(place.path)) unlinkSync(place.path);
   const server = Bun.serve({
@@ -85,7 +84,7 @@ export async function askThroughSocket(
   words: readonly string[],
   terminal: Terminal,
 ): Promise<number> {
-  const place = socketPlace(dataDir);
+  const place = socketPlace(join(dataDir, FILE_NAME));
   try {
     const response = await fetch('http://localhost/', {
       unix: place.path,
@@ -103,13 +102,6 @@ export async function askThroughSocket(
   } finally {
     place.release();
   }
-}
-
-function socketPlace(dataDir: string): { path: string; release(): void } {
-  const plain = join(dataDir, FILE_NAME);
-  if (Buffer.byteLength(plain) <= LONGEST_NAME) return { path: plain, release() {} };
-  const handle = openSync(dataDir, 'r');
-  return { path: `/proc/self/fd/${handle}/${FILE_NAME}`, release: () => closeSync(handle) };
 }
 
 /** Lets the command line work on the embedded database while this process holds it. */

@@ -26,6 +26,7 @@ export async function run(role: Role, start: (configuration: Configuration) => P
   try {
     await start(read.configuration);
   } catch (error) {
+    if (error instanceof ReportedProblem) process.exit(1);
     const isOurFault = !(error instanceof StartProblem) && (error as Error).name !== 'DatabaseFailure';
     process.stderr.write(`turnpike: ${describe(error)}\n`);
     if (isOurFault && error instanceof Error) process.stderr.write(`${error.stack}\n`);
@@ -102,6 +103,9 @@ export async function closeAll(log: Log, closings: readonly Closing[]): Promise<
 export class StartProblem extends Error {
   override readonly name = 'StartProblem';
 }
+
+/** A child process has written what keeps it from starting: nothing is to be added. */
+export class ReportedProblem extends Error {}
 
 /** One line of text for whatever was thrown. */
 export function describe(error: unknown): string {

@@ -5,7 +5,7 @@ import type { Listening } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ProcessFigures } from '../../ports/process-figures.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { connect, type Parts } from '../wiring/connect.ts';
+import { type AttachedParts, connect, type Parts } from '../wiring/connect.ts';
 import { type Closing, closeAll, createStop, type Stop } from './lifecycle.ts';
 
 export interface Opening extends Parts {
@@ -23,13 +23,15 @@ export interface ServiceOpening extends Opening {
 
 /**
  * The life of a service's process: opens the parts, lets `open` start what runs on them, prints `ready` and the line
- * that `open` returns (null where a parent prints it), and closes everything in order on a signal.
+ * that `open` returns (null where a parent prints it), and closes everything in order on a signal. `attached` are the
+ * embedded parts of that parent.
  */
 export async function startService(
   configuration: Configuration,
   open: (opening: ServiceOpening) => Promise<string | null>,
+  attached: AttachedParts | null = null,
 ): Promise<void> {
-  const parts = await connect(configuration);
+  const parts = await connect(configuration, attached);
   const closings = [...parts.closings];
   const whenClosing: Opening['whenClosing'] = (name, close) => void closings.unshift({ name, close });
   const sharedState = withGapSignal(parts.sharedState);
@@ -48,11 +50,18 @@ export async function startService(
   }
 }
 
-/** All servers of a process drain side by side, under one deadline. */
-export function drainTogether(opening: Opening, servers: readonly Listening[]): void {
+/** All servers of a process drain side by side, under one deadline, and its child processes stop beside them. */
+export function drainTogether(
+  opening: Opening,
+  servers: readonly Listening[],
+  stops: readonly (() => Promise<void>)[] = [],
+): void {
   const { shutdownTimeoutMs } = opening.configuration;
   opening.whenClosing('servers', async () => {
-    await Promise.all(servers.map((server) => server.drain(shutdownTimeoutMs)));
+    await Promise.all([
+      ...servers.map((server) => server.drain(shutdownTimeoutMs)),
+      ...stops.map((stop) => stop()),
+    ]);
   });
 }
 

@@ -16,6 +16,8 @@ export interface Configuration {
   readonly host: string;
   readonly ports: { gateway: number; backend: number; ai: number; sandbox: number };
   readonly gatewayProcesses: number;
+  /** The backend, the AI service and their jobs run in the gateway's process. */
+  readonly oneProcess: boolean;
   readonly dataDir: string;
   /** Null is the embedded database. */
   readonly postgres: {
@@ -236,7 +238,7 @@ function assemble(
       ai: values.AI_PORT,
       sandbox: values.SANDBOX_PORT,
     },
-    gatewayProcesses: values.GATEWAY_PROCESSES,
+    ...{ gatewayProcesses: values.GATEWAY_PROCESSES, oneProcess: values.ONE_PROCESS },
     dataDir: resolve(values.DATA_DIR),
     postgres:
       values.DATABASE_URL === null

@@ -51,6 +51,9 @@ export const SETTINGS = {
   AI_PORT: port(8082, 'Port of the AI service.'),
   SANDBOX_PORT: port(8083, 'Port of the payment sandbox.'),
   GATEWAY_PROCESSES: whole(1, 64, 1, 'Gateway processes on one port. Above 1 needs PostgreSQL and Redis.'),
+  ONE_PROCESS: permission(
+    'Runs the backend, the AI service and their jobs in the gateway’s process with `npm start`. It takes less memory, and what keeps them busy then delays model calls.',
+  ),
   DATA_DIR: text(
     '.data',
     'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database: it must outlive the process.',
@@ -319,7 +322,7 @@ export function settingsPage(): string {
   });
   return `# Configuration
 
-Settings are environment variables. Without any, everything runs in one process on embedded parts. A process
+Settings are environment variables. Without any, everything runs by one command on embedded parts. A process
 that cannot start with what it finds names every problem at once and ends with a code that is not 0. An empty
 value counts as not set. Under \`NODE_ENV=production\` nothing is made up: missing, weak, equal or example secrets,
 public addresses without TLS, the demo world and the payment sandbox are refused.

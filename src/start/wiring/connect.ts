@@ -1,6 +1,6 @@
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
 import { migrate } from '../../adapters/database/migrate.ts';
-import { openPglite } from '../../adapters/database/pglite/pglite.ts';
+import { openPglite, openSharedPglite } from '../../adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../adapters/database/postgres.ts';
 import {
   type ConsoleLines,
@@ -10,9 +10,11 @@ import {
   formatJsonLine,
 } from '../../adapters/log/console-lines.ts';
 import { createLog } from '../../adapters/log/structured-log.ts';
+import { connectChannel } from '../../adapters/request-channel/unix-socket.ts';
 import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { openRedisState } from '../../adapters/shared-state/redis.ts';
+import { openRemoteState } from '../../adapters/shared-state/remote.ts';
 import { fillEmailKeys } from '../../domain/accounts/user.ts';
 import { createLiveLog } from '../../domain/logs/live-log.ts';
 import { createKeptLog } from '../../domain/logs/log-store.ts';
@@ -25,6 +27,11 @@ import { lockDataFolder, prepareDataFolder } from '../processes/data-folder.ts';
 import { type Closing, closeAll, describe, StartProblem } from '../processes/lifecycle.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type SecretsInUse, secretsInUse } from '../settings/secrets.ts';
+
+/** The sockets of the embedded parts, in the data folder of the process that owns them. */
+export const DATABASE_SOCKET = 'database.sock';
+export const STATE_SOCKET = 'state.sock';
+const DATABASE_THREAD = new URL('./embedded-database-thread.ts', import.meta.url);
 
 /** Everything a process has opened. */
 export interface Parts {
@@ -41,11 +48,20 @@ export interface Parts {
   readonly closings: readonly Closing[];
 }
 
+/** The sockets of embedded parts that the parent of this process owns; null for those that are servers. */
+export interface AttachedParts {
+  readonly database: string | null;
+  readonly state: string | null;
+}
+
 /**
  * Opens the parts that the configuration names and brings the database to this code's version. Where one cannot
  * be opened, those before it are closed again.
  */
-export async function connect(configuration: Configuration): Promise<Parts> {
+export async function connect(
+  configuration: Configuration,
+  attached: AttachedParts | null = null,
+): Promise<Parts> {
   const clock = createSystemClock();
   const secrets = createSystemSecrets();
   const opened: Closing[] = [];
@@ -54,20 +70,20 @@ export async function connect(configuration: Configuration): Promise<Parts> {
   const { log } = ownLog;
   whenClosing('log', ownLog.flush);
   try {
-    if (configuration.postgres === null) {
+    if (configuration.postgres === null && attached === null) {
       const folder = lockDataFolder(configuration.dataDir);
       whenClosing('data folder', folder.release);
     } else {
       prepareDataFolder(configuration.dataDir);
     }
     const ownSecrets = secretsInUse(configuration, secrets);
-    const database = await openDatabase(configuration, log);
+    const database = await openDatabase(configuration, attached, log);
     whenClosing('database', database.close);
-    const migrated = await migrate(database);
+    const migrated = attached === null ? await migrate(database) : [];
     if (migrated.length > 0) log.info('the database was migrated', { steps: migrated });
     const duplicates = await fillEmailKeys(database);
     if (duplicates.length > 0) log.error(DUPLICATE_ADDRESSES, { users: duplicates });
-    const sharedState = await openSharedState(configuration, clock, log);
+    const sharedState = await openSharedState(configuration, attached, clock, log);
     whenClosing('shared state', sharedState.close);
     const logStores = ownLog.keepIn(database, sharedState);
     whenClosing('kept log', logStores.close);
@@ -91,11 +107,22 @@ export async function connect(configuration: Configuration): Promise<Parts> {
 const DUPLICATE_ADDRESSES =
   'these accounts have an address that an older account has in another spelling: they sign in with their exact spelling only; remove one of each two';
 
-async function openDatabase(configuration: Configuration, log: Log): Promise<Database> {
+async function openDatabase(
+  configuration: Configuration,
+  attached: AttachedParts | null,
+  log: Log,
+): Promise<Database> {
   const { postgres, statementTimeoutMs, databaseMaxWaiting: maxWaiting } = configuration;
   const bounds = { log, statementTimeoutMs, maxWaiting };
   if (postgres === null) {
-    return await openPglite({ ...bounds, folder: `${configuration.dataDir}/database` });
+    const path = attached?.database ?? null;
+    if (path !== null) return await openSharedPglite({ ...bounds, connect: channelTo(path) });
+    const shared = { path: `${configuration.dataDir}/${DATABASE_SOCKET}`, thread: DATABASE_THREAD };
+    const isShared = configuration.role === 'everything' && !configuration.oneProcess;
+    return await openPglite({
+      ...{ ...bounds, folder: `${configuration.dataDir}/database` },
+      ...(isShared ? { shared } : {}),
+    });
   }
   const applicationName = `turnpike ${configuration.role}`;
   return await openPostgres({ ...bounds, ...postgres, applicationName }).catch((error: unknown) => {
@@ -105,8 +132,20 @@ async function openDatabase(configuration: Configuration, log: Log): Promise<Dat
   });
 }
 
-async function openSharedState(configuration: Configuration, clock: Clock, log: Log): Promise<SharedState> {
+function channelTo(path: string) {
+  // A lost connection is noticed by the next request; with the parent's end this process ends too.
+  return (onEvent: (event: unknown) => void) => connectChannel({ path, onEvent, onClosed() {} });
+}
+
+async function openSharedState(
+  configuration: Configuration,
+  attached: AttachedParts | null,
+  clock: Clock,
+  log: Log,
+): Promise<SharedState> {
   const { redis } = configuration;
+  const path = attached?.state ?? null;
+  if (path !== null) return await openRemoteState({ connect: channelTo(path), log });
   if (redis === null) return createInProcessState({ clock, log });
   return await openRedisState({ ...redis, log }).catch((error: unknown) => {
     throw new StartProblem(`REDIS_URL: ${describe(error)}`);

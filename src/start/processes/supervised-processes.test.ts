@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { until } from '../../../test/doubles/until.ts';
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
-import { type GatewayProcesses, SAYS, startGatewayProcesses } from './gateway-processes.ts';
+import { SAYS } from './child-process.ts';
+import { type SupervisedProcesses, superviseProcesses } from './supervised-processes.ts';
 
 /** Does what a gateway process does with its parent, and breaks as the file beside it says. */
 const PROGRAM = `
@@ -21,7 +22,7 @@ const PROGRAM = `
 
 describe('the parent of several processes', () => {
   let folder: string;
-  let parent: GatewayProcesses;
+  let parent: SupervisedProcesses;
   let entries: ReturnType<typeof createRecordingLog>['entries'];
 
   beforeEach(async () => {
@@ -30,8 +31,9 @@ describe('the parent of several processes', () => {
     writeFileSync(program, PROGRAM);
     const recording = createRecordingLog();
     entries = recording.entries;
-    const options = { count: 2, clock: createSystemClock(), log: recording.log, program, silentSeconds: 4 };
-    parent = await startGatewayProcesses(options);
+    const own = { what: 'gateway', count: 2, program, words: [], hear: undefined, silentSeconds: 4 };
+    const options = { ...own, clock: createSystemClock(), log: recording.log };
+    parent = await superviseProcesses(options);
   });
   afterEach(async () => {
     await parent.stop();

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { serveChannel } from '../../adapters/request-channel/unix-socket.ts';
+import { serveState } from '../../adapters/shared-state/remote.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import { type AttachedParts, DATABASE_SOCKET, STATE_SOCKET } from '../wiring/connect.ts';
+import { endWithParent, SAYS } from './child-process.ts';
+import type { Opening, ServiceOpening } from './start-service.ts';
+import { superviseProcesses } from './supervised-processes.ts';
+
+/**
+ * `npm start` is two processes: this one has the gateway and owns the embedded parts, the other has the backend, the AI
+ * service and the background jobs. Whatever keeps the other busy, or ends it, holds up no model call. If the other dies it
+ * is started again; if this one dies the other ends with it.
+ */
+const PROGRAM = fileURLToPath(new URL('../platform.ts', import.meta.url));
+
+const orderForm = z.strictObject({
+  gatewayUrl: z.string(),
+  attached: z.strictObject({ database: z.string().nullable(), state: z.string().nullable() }),
+});
+type PlatformOrder = z.output<typeof orderForm>;
+const placesForm = z.strictObject({ places: z.array(z.string()) });
+
+interface PlatformProcess {
+  /** Where its parts are, for the `ready` line. */
+  readonly places: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** The sockets through which the other process reaches the parts that are embedded in this one. */
+function socketsOf({ postgres, redis, dataDir }: Configuration): AttachedParts {
+  return {
+    database: postgres === null ? join(dataDir, DATABASE_SOCKET) : null,
+    state: redis === null ? join(dataDir, STATE_SOCKET) : null,
+  };
+}
+
+/** The program is loaded while the gateway opens; it begins when the gateway's address is known. */
+export async function startPlatform(opening: Opening, gatewayUrl: Promise<string>): Promise<PlatformProcess> {
+  const { configuration, clock, log, sharedState } = opening;
+  const attached = socketsOf(configuration);
+  // Where the gateway cannot be opened, this process ends and says why, and the other ends with it.
+  gatewayUrl.catch(() => {});
+  if (attached.state !== null) {
+    const server = serveChannel(attached.state, serveState(sharedState));
+    opening.whenClosing('shared state for the backend', server.close);
+  }
+  let places: readonly string[] = [];
+  const supervised = await superviseProcesses({
+    ...{ what: 'backend', count: 1, clock, log, program: PROGRAM, words: [] },
+    hear(said, say) {
+      const begin = (url: string) => say({ gatewayUrl: url, attached });
+      if (said === SAYS.loaded) gatewayUrl.then(begin, () => {});
+      const told = placesForm.safeParse(said);
+      if (told.success) places = told.data.places;
+    },
+  });
+  process.on('exit', supervised.kill);
+  return { places, stop: supervised.stop };
+}
+
+/** In the other process: what its parent wants. */
+export async function platformOrder(): Promise<PlatformOrder> {
+  endWithParent();
+  const { promise, resolve } = Promise.withResolvers<PlatformOrder>();
+  process.once('message', (said) => resolve(orderForm.parse(said)));
+  process.send?.(SAYS.loaded);
+  return await promise;
+}
+
+export function reportPlatform({ stop }: ServiceOpening, places: readonly string[]): void {
+  process.on('message', (said) => {
+    if (said === SAYS.areYouThere) process.send?.(SAYS.here);
+    if (said === SAYS.stop) stop({ reason: 'its parent stops' });
+  });
+  process.send?.({ places });
+  process.send?.(SAYS.ready);
+}
