@@ -26,6 +26,7 @@ const SIGN_IN_PROBLEMS = new Map([
   ['domain', 'Addresses of your domain cannot sign in here.'],
   ['unknown', 'You have no account here. Ask an admin of your company for an invitation.'],
   ['closed', 'No account is made for you here. Ask an admin of your company for an invitation.'],
+  ['full', 'Your company has reached its number of members. Ask your administrator.'],
   ['linked', 'Your address belongs to an account of another identity. Ask your administrator.'],
   [
     'unproven',

@@ -296,6 +296,24 @@ describe('accounts', () => {
     expect(await as({ sub: 'new-2', email: 'new-2@people.example' })).toEqual(refused('unknown'));
   });
 
+  test('new accounts keep to the company’s ceiling of members', async () => {
+    const { superAdmin, admin } = world.backend.people;
+    world.rules.domains = { 'acme.example': world.backend.companies.acme };
+    const { members } = await admin.ask<{ members: { nodes: object[] } }>(
+      '{ members(first: 100) { nodes { email } } }',
+    );
+    const set = (most: number | null) =>
+      superAdmin.ask(
+        'mutation($id: ID!, $input: CeilingsInput!) { setCompanyCeilings(companyId: $id, input: $input) { id } }',
+        { id: admin.companyId, input: { members: most } },
+      );
+    await set(members.nodes.length + 1);
+    const fits = await as({ sub: 'fits', email: 'fits@acme.example' });
+    expect((await whoIs(fits.refresh)).companyId).toBe(admin.companyId);
+    expect(await as({ sub: 'late', email: 'late@acme.example' })).toEqual(refused('full'));
+    await set(null);
+  });
+
   test('roles come from the mapped claim, in the mapped company; a super admin only where that is mapped', async () => {
     world.rules.roles = { boss: 'COMPANY_ADMIN', staff: 'MEMBER' };
     const bob = { sub: 'bob', email: 'bob@acme.example' };

@@ -1,9 +1,10 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { lockCeiling } from './ceilings.ts';
 import { findCompany } from './company.ts';
 import { emailKey } from './email.ts';
-import { changeRole } from './members.ts';
+import { changeRole, countMembers } from './members.ts';
 import type { OidcIdentity } from './oidc.ts';
 import { findUser, findUserByEmail, insertUser, type Role, type User } from './user.ts';
 
@@ -33,7 +34,7 @@ type SignedIn =
  * to another identity of the provider, as when an address was given to somebody else. `unproven`: the account's own
  * address was never verified, so that a stranger may have made it.
  */
-export type OidcRefusal = 'domain' | 'unknown' | 'closed' | 'linked' | 'unproven';
+export type OidcRefusal = 'domain' | 'unknown' | 'closed' | 'full' | 'linked' | 'unproven';
 
 interface Parts {
   readonly clock: Clock;
@@ -153,11 +154,18 @@ async function addPerson(
   if (invitation === undefined && rules.signUpMode === 'invited') return 'closed';
   const companyId = invitation?.companyId ?? mappedCompany;
   if (companyId === null || (await findCompany(transaction, companyId)) === null) return 'unknown';
+  // An open invitation counts as a member already.
+  if (invitation === undefined && (await isFull(transaction, companyId, now))) return 'full';
   const person = { id: secrets.newId(), companyId, email, isSuperAdmin: false };
   const added = await insertUser(transaction, {
     ...{ ...person, role: invitation?.role ?? role ?? 'MEMBER', passwordHash },
   });
   return (added.outcome === 'added' ? await findUser(transaction, person.id) : null) ?? 'unknown';
+}
+
+async function isFull(transaction: Transaction, companyId: string, now: Date): Promise<boolean> {
+  const ceiling = await lockCeiling(transaction, companyId, 'members');
+  return ceiling !== null && (await countMembers(transaction, companyId, now)) >= ceiling;
 }
 
 interface RoleChange {
