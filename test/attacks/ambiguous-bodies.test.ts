@@ -6,7 +6,7 @@ import { expect, test } from 'bun:test';
 import { readModelBody } from '../../src/gateway/json/request-body.ts';
 import { rewriteModelBody } from '../../src/gateway/json/rewrite-body.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
-import { generateBody, mutated } from './generated-body.ts';
+import { generateBody, mutated } from '../gateway/generated-body.ts';
 
 const providerModel = 'provider/"model" é';
 const strictDecoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { getNamedType } from 'graphql';
 import { declaredAccess } from '../../src/backend/graphql/access.ts';
 import { createSchema } from '../../src/backend/graphql/schema.ts';
+import { openBackend, type Person } from '../backend/backend-under-test.ts';
+import { graphqlClient } from '../backend/graphql-client.ts';
+import { type MoneyOf, makeMoneyOf } from '../backend/money-of-a-company.ts';
+import { documentOf, operationsOf, variablesOf } from '../backend/sample-operations.ts';
 import { useResource } from '../setup/use-resource.ts';
-import { openBackend, type Person } from './backend-under-test.ts';
-import { graphqlClient } from './graphql-client.ts';
-import { type MoneyOf, makeMoneyOf } from './money-of-a-company.ts';
-import { documentOf, operationsOf, variablesOf } from './sample-operations.ts';
 
 type Demand = 'anyone' | 'signedIn' | 'member' | 'companyAdmin' | 'superAdmin';
 

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { applyModelConfig } from '../../src/domain/models/apply-model-config.ts';
 import { until } from '../doubles/until.ts';
-import { usePostgres } from '../setup/use-postgres.ts';
-import { describeServers, useRedis } from '../setup/use-redis.ts';
 import {
   type GatewayOptions,
   type GatewayUnderTest,
   openGateway,
   post,
   refusalOf,
-} from './gateway-under-test.ts';
-import { chatAnswer } from './scripted-upstream.ts';
+} from '../gateway/gateway-under-test.ts';
+import { chatAnswer } from '../gateway/scripted-upstream.ts';
+import { usePostgres } from '../setup/use-postgres.ts';
+import { describeServers, useRedis } from '../setup/use-redis.ts';
 
 const CREDIT = 1_000_000n;
 const CALLS = 100;

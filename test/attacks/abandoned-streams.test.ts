@@ -1,15 +1,15 @@
 import { afterEach, describe, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
-import { usePostgres } from '../setup/use-postgres.ts';
-import { describeServers, useRedis } from '../setup/use-redis.ts';
 import {
   type GatewayOptions,
   type GatewayUnderTest,
   openGateway,
   post,
   refusalOf,
-} from './gateway-under-test.ts';
-import { chatAnswer, chunk, done, openStream, streamOf, usageChunk } from './scripted-upstream.ts';
+} from '../gateway/gateway-under-test.ts';
+import { chatAnswer, chunk, done, openStream, streamOf, usageChunk } from '../gateway/scripted-upstream.ts';
+import { usePostgres } from '../setup/use-postgres.ts';
+import { describeServers, useRedis } from '../setup/use-redis.ts';
 
 const body = { model: 'svc/chat-default', messages: [], stream: true, max_tokens: 100 };
 /** 5 prompt tokens at 1, 2 cached at 0.5, 5 completion tokens at 4. */
