@@ -1,4 +1,5 @@
-import { listCompanies } from '../domain/accounts/company.ts';
+import { listCompanies, prepareSignUp, signUp } from '../domain/accounts/company.ts';
+import { markVerified } from '../domain/accounts/email-verification.ts';
 import { resetSessions } from '../domain/accounts/sessions.ts';
 import { removeTotp } from '../domain/accounts/two-factor.ts';
 import { addUser, findUserByEmail } from '../domain/accounts/user.ts';
@@ -26,6 +27,7 @@ export const companiesCommand: Command = {
 };
 
 const PASSWORD_BYTES = 18;
+const LONGEST_NAME = 200;
 
 /** In production there is no demo world: this makes the first person who can log in. */
 export const createSuperAdmin: Command = {
@@ -54,6 +56,51 @@ export const createSuperAdmin: Command = {
         terminal.complain(added.message);
         return EXIT_FAILED;
     }
+  },
+};
+
+/** Where SIGN_UP is invited or closed this is how a company comes in. */
+export const createCompany: Command = {
+  name: 'create-company',
+  usage: 'NAME EMAIL',
+  summary: 'Makes a company with its first admin and prints the password, once.',
+  works: 'on-the-database',
+  async run({ terminal, database, secrets, clock }, [name, email, ...rest]) {
+    const companyName = name?.trim() ?? '';
+    if (email === undefined || rest.length > 0 || companyName === '' || companyName.length > LONGEST_NAME) {
+      return complainOfUsage(terminal, createCompany);
+    }
+    const password = secrets.randomBytes(PASSWORD_BYTES).toBase64({ alphabet: 'base64url' });
+    const prepared = await prepareSignUp(secrets, { companyName, email, password });
+    if (prepared.outcome !== 'prepared') {
+      terminal.complain(
+        prepared.outcome === 'bad-email' ? `${email} is not an e-mail address` : prepared.message,
+      );
+      return EXIT_FAILED;
+    }
+    const made = await database.transaction(async (transaction) => {
+      if ((await findUserByEmail(transaction, email)) !== null) return null;
+      const signedUp = await signUp(transaction, secrets, prepared);
+      if (signedUp.outcome !== 'signed-up')
+        throw new Error(`${email} has just been given an account: repeat it`);
+      const { companyId, userId } = signedUp;
+      const now = new Date(clock.now());
+      // The operator vouches for the address.
+      await markVerified(transaction, userId, now);
+      const command = { actorId: null, actorEmail: null, clientAddress: '', requestId: '' };
+      await appendAuditEntry(transaction, {
+        ...{ ...command, happenedAt: now, companyId, action: 'company.created' },
+        ...{ objectKind: 'company', objectId: companyId, details: { email, by: 'command line' } },
+      });
+      return companyId;
+    });
+    if (made === null) {
+      terminal.complain(`${email} has an account already`);
+      return EXIT_FAILED;
+    }
+    terminal.print(`company ${made}: ${companyName}`);
+    terminal.print(`${email} is its admin; the password, shown only now: ${password}`);
+    return EXIT_OK;
   },
 };
 

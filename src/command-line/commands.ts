@@ -1,4 +1,10 @@
-import { companiesCommand, createSuperAdmin, issueToken, resetTotpCommand } from './account-commands.ts';
+import {
+  companiesCommand,
+  createCompany,
+  createSuperAdmin,
+  issueToken,
+  resetTotpCommand,
+} from './account-commands.ts';
 import { ceilingsCommand, setCeilingsCommand } from './ceiling-commands.ts';
 import type { Command } from './command.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
@@ -40,6 +46,7 @@ import { withheldUsageCommand } from './withheld-usage-command.ts';
 export const COMMANDS: readonly Command[] = [
   migrateCommand,
   createSuperAdmin,
+  createCompany,
   issueToken,
   resetTotpCommand,
   companiesCommand,
