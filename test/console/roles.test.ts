@@ -158,7 +158,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByText('Verify your e-mail address').waitFor();
     await page.goto('/team');
     await page.getByLabel('E-mail').fill('second@newcomers.example');
-    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('button', { name: 'Send the invitation' }).click();
     await page.getByText('Verify your e-mail address first').waitFor();
     await page.getByRole('button', { name: 'Send the mail again' }).click();
     await page.getByText('Another mail is on its way').waitFor();
