@@ -28,6 +28,7 @@ describe('the backend of a fresh machine', () => {
       database: { status: 'up', latency_ms: expect.any(Number) },
       cache: { status: 'up', latency_ms: expect.any(Number) },
       journal: { status: 'up', latency_ms: expect.any(Number), set_aside: 0 },
+      usage: { status: 'up', latency_ms: expect.any(Number), withheld: 0 },
     });
   });
 
@@ -61,6 +62,7 @@ describe('the AI service of a fresh machine', () => {
         workers: { status: 'healthy', active: expect.any(Number), idle: expect.any(Number) },
         circuit_breakers: {},
         journal: { status: 'healthy', set_aside: 0 },
+        usage: { status: 'healthy', withheld: 0 },
         match_score_generator: 'running',
         email_worker: 'running',
         cv_worker: 'running',

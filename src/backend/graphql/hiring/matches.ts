@@ -18,6 +18,7 @@ import { member } from '../access.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf, wrongCursor } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -51,7 +52,11 @@ const matchObjects: Declaration = (builder) => {
       score: t.exposeFloat('score', { description: '0 to 100, both directions combined.' }),
       jobToTalent: t.exposeFloat('jobToTalent', { description: 'How far the talent fulfils the job.' }),
       talentToJob: t.exposeFloat('talentToJob', { description: 'How far the job is for the talent.' }),
-      parts: t.field({ type: ['MatchPart'], resolve: ({ parts }) => [...parts] }),
+      parts: t.field({
+        type: ['MatchPart'],
+        extensions: { maxRows: 10 } satisfies FieldSize,
+        resolve: ({ parts }) => [...parts],
+      }),
       reasons: t.stringList({ resolve: ({ reasons }) => [...reasons] }),
       missing: t.stringList({ resolve: ({ missing }) => [...missing] }),
       engine: t.exposeString('engine', {
