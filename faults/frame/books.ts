@@ -21,10 +21,9 @@ const SHOWN = 3;
 /** Every answer that was seen whole is charged once, at its price; nothing is charged twice; the books agree. */
 export async function readBooks(world: CreditWorld, seen: readonly SeenCall[]): Promise<Books> {
   const charged = await world.database.query<Charged>(
-    `select request_id as request, count(distinct calls.id)::int as rows, count(posted.version)::int as charges,
-       coalesce(sum(calls.charge_micro), 0)::bigint as micro
-     from calls left join credit_transactions as posted
-       on posted.account_id = company_id and posted.booking = calls.booking
+    `select request_id as request, count(distinct calls.id)::int as rows, count(posted.source_id)::int as charges,
+       coalesce(-sum(posted.amount_micro), 0)::bigint as micro
+     from calls left join credit_transactions as posted on posted.source_id = calls.id::text
      where company_id = $1 and outcome <> 'REFUSED' group by request_id`,
     [world.companyId],
   );

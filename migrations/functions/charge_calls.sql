@@ -1,4 +1,4 @@
--- revision: 5
+-- revision: 4
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -13,11 +13,6 @@
 -- from the alias; 1,000,000,000 each where it gives none. The tokens are recorded as the provider reported them, and what
 -- those beyond the bounds would have cost goes to withheld_usage. Sums by day take at most 2^40 tokens of a call, so that
 -- no number of absurd reports overflows them.
---
--- The charges of a company are one transaction, or one for each day (UTC, by their ids) where they are of several: so
--- the calls of a transaction are removed together. It names the first of its calls as its source; all of them have its
--- booking, which is the account's version before them plus one. The version grows by one with each charged call, and a
--- transaction has the version after its last.
 --
 -- Accounts are locked first, in the order of their ids, so groups with the same companies, keys or calls wait for
 -- each other and cannot deadlock. A company without an account or an alias without a price violates a not-null
@@ -50,8 +45,12 @@ begin
     select * from (select *, lead(in_force_from) over of_alias as until, row_number() over of_alias = 1 as is_first
       from model_prices window of_alias as (partition by alias order by in_force_from)) as version
     where until is null or until > (select min(begun) from given)),
-  priced as (
-    select given.*, price.id as price,
+  recorded as (
+    insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
+      streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
+      duration_ms, charge_micro, price_id, idempotency_sha256)
+    select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
+      cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
         -- As far as 64 bits hold the products, for the highest price is 10^12. Numeric takes twice as long.
         when due_prompt < 4000000 and due_completion < 4000000 then
@@ -59,27 +58,20 @@ begin
             + due_completion * completion_micro + 999999) / 1000000
         else div((due_prompt - least(cached, due_prompt)) * prompt_micro::numeric
             + least(cached, due_prompt) * cached_micro::numeric
-            + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end as charge
+            + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end,
+      price.id, sha256(convert_to(idempotency, 'UTF8'))
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
-      and (until is null or begun < until)),
-  recorded as (
-    insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
-      streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-      duration_ms, charge_micro, price_id, idempotency_sha256, booking)
-    select priced.id, company, key, request, endpoint, alias, target, outcome, reason, status, streamed, prompt,
-      cached, completion, estimated, begun, first_byte, duration, charge, price, sha256(convert_to(idempotency, 'UTF8')),
-      case when charge <> 0 then locked.version + 1 end
-    from priced left join locked on locked.id = company
+      and (until is null or begun < until)
+    where (select count(*) from locked) >= 0
     on conflict (id) do nothing
     returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, completion_tokens, charge_micro,
-      price_id, booking, started_at),
+      price_id, (started_at at time zone 'utc')::date as day),
   withheld as (
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
       prompt_bound, completion_bound, charged_micro, excess_micro)
     select * from (
-      select distinct on (over.id) over.id, company_id, key_id, request, recorded.alias,
-        (started_at at time zone 'utc')::date, prompt, completion,
+      select distinct on (over.id) over.id, company_id, key_id, request, recorded.alias, day, prompt, completion,
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
         div((prompt - least(cached, prompt)) * prompt_micro::numeric + least(cached, prompt) * cached_micro::numeric
           + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro
@@ -87,44 +79,35 @@ begin
       where is_charged and (prompt > due_prompt or completion > due_completion)) as excess
     where excess_micro > 0
     on conflict do nothing),
-  grouped as materialized (
-    select company_id, key_id, alias, booking, (started_at at time zone 'utc')::date as day,
-      ('x' || left(id::text, 8) || substr(id::text, 10, 4))::bit(48)::bigint / 86400000 as id_day,
-      outcome = 'REFUSED' as is_refused, count(*) as calls, count(*) filter (where outcome = 'FAILED') as failures,
-      coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0) as prompt,
-      coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0) as cached,
-      coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0) as completion,
-      sum(charge_micro)::bigint as charge, count(*) filter (where charge_micro <> 0) as charged,
-      min(id::text collate "C") filter (where charge_micro <> 0) as first_id
-    from recorded group by 1, 2, 3, 4, 5, 6, 7),
-  charged as materialized (
-    select company_id, booking, id_day, sum(charge)::bigint as charge, sum(charged) as calls, min(first_id) as first_id,
-      max(day) as day
-    from grouped where charge <> 0 group by company_id, booking, id_day),
   posted as (
     insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
-      source_id, reason, booking)
-    select company_id, booking - 1 + sum(calls) over of_account, 'USAGE', -charge,
-      locked.balance_micro - sum(charge) over of_account, 'usage', case calls when 1 then 'call' else 'calls' end,
-      first_id, case when calls > 1 then calls || ' calls' end, booking
-    from charged left join locked on locked.id = company_id
-    window of_account as (partition by company_id order by id_day)),
+      source_id)
+    select company_id, locked.version + row_number() over of_account, 'USAGE', -charge_micro,
+      locked.balance_micro - sum(charge_micro) over of_account, 'usage', 'call', recorded.id::text
+    from recorded left join locked on locked.id = company_id
+    where charge_micro <> 0
+    window of_account as (partition by company_id order by recorded.id
+      rows between unbounded preceding and current row)),
+  charged as (
+    select company_id, count(*) as postings, sum(charge_micro)::bigint as charge, max(day) as day
+    from recorded where charge_micro <> 0 group by company_id),
   levels as (
     update credit_accounts as account set balance_micro = account.balance_micro - charge,
-      version = account.version + calls, updated_at = now()
-    from (select company_id, sum(calls)::bigint as calls, sum(charge)::bigint as charge, max(day) as day
-      from charged group by company_id) as own
-    where account.id = company_id
+      version = account.version + postings, updated_at = now()
+    from charged where account.id = charged.company_id
     returning account.id, account.balance_micro + charge as before, account.balance_micro as after,
       account.line_micro as line, account.version, account.topped_up_micro as topped_up, account.topped_up_version,
       to_char(day, 'YYYY-MM') as month),
   days as (
     insert into usage_days as present (company_id, key_id, day, alias, calls, failures, prompt_tokens, cached_tokens,
       completion_tokens, charge_micro)
-    select company_id, coalesce(key_id, '00000000-0000-0000-0000-000000000000'), day, alias, sum(calls), sum(failures),
-      sum(prompt), sum(cached), sum(completion), sum(charge)
-    from grouped
-    where not is_refused and alias is not null
+    select company_id, coalesce(key_id, '00000000-0000-0000-0000-000000000000'), day, alias, count(*),
+      count(*) filter (where outcome = 'FAILED'),
+      coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0),
+      coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0),
+      coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0), sum(charge_micro)
+    from recorded
+    where outcome <> 'REFUSED' and alias is not null
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
     having grouping(key_id) = 1 or key_id is not null
     on conflict (company_id, key_id, day, alias) do update set calls = present.calls + excluded.calls,
@@ -134,18 +117,22 @@ begin
       completion_tokens = present.completion_tokens + excluded.completion_tokens,
       charge_micro = present.charge_micro + excluded.charge_micro),
   spending as (
-    select key_id, date_trunc('month', day)::date as month, company_id, sum(charge)::bigint as charge
-    from grouped where key_id is not null and charge <> 0 group by 1, 2, 3),
+    select recorded.key_id, date_trunc('month', day)::date as month, company_id, sum(charge_micro)::bigint as charge,
+      max(spending_limit) as spending_limit
+    from recorded
+    -- A call may have been given twice.
+    join (select id, max(spending_limit) as spending_limit from given group by id) as own
+      using (id)
+    where recorded.key_id is not null and charge_micro <> 0
+    group by 1, 2, 3),
   months as (
     insert into key_months as present (key_id, month, charge_micro)
     select key_id, month, sum(charge)::bigint from spending group by 1, 2
     on conflict (key_id, month) do update set charge_micro = present.charge_micro + excluded.charge_micro
     returning key_id, month, charge_micro),
   spent as (
-    select spending.*, spending_limit, charge_micro as after, charge_micro - charge as before
-    from spending join months using (key_id, month)
-    join (select key, max(spending_limit) as spending_limit from given where spending_limit is not null group by key)
-      as limited on key = key_id),
+    select spending.*, charge_micro as after, charge_micro - charge as before
+    from spending join months using (key_id, month)),
   alerts as (
     insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
     select id, alert.kind, alert.subject, alert.threshold_percent, alert.episode
@@ -155,11 +142,12 @@ begin
     from spent, unnest(coalesce((
       select case when is_on then limit_percents else '{}' end from alert_settings as own
       where own.company_id = spent.company_id), '{80,100}')) as threshold (percent)
-    where before * 100.0 < spending_limit * percent::numeric and after * 100.0 >= spending_limit * percent::numeric
+    where spending_limit is not null
+      and before * 100.0 < spending_limit * percent::numeric and after * 100.0 >= spending_limit * percent::numeric
     on conflict do nothing)
   select id, after, line, version, null::uuid, null::text, null::bigint from levels
   union all
   select company_id, null, null, levels.version, key_id, to_char(spent.month, 'YYYY-MM-DD'), spent.after
-  from spent join levels on levels.id = company_id;
+  from spent join levels on levels.id = company_id where spending_limit is not null;
 end
 $$;

@@ -141,15 +141,13 @@ describe('turnpike audit', () => {
       }),
     );
     const limited = { keyId: key, monthlyLimitMicro: 1_000n };
-    for (const one of [
+    await chargeCalls(database, [
       finishedCall(company, { id: call, ...limited }),
       finishedCall(company, limited),
       finishedCall(company),
       finishedCall(company, { outcome: 'FAILED' }),
       finishedCall(other),
-    ]) {
-      await chargeCalls(database, [one]);
-    }
+    ]);
     await insertCalls(database, [
       finishedCall(company, { outcome: 'REFUSED', tokens: null }),
       finishedCall(company, { alias: null, tokens: null }),

@@ -212,7 +212,7 @@ async function compareWhole(database: Database, model: ModelBooks): Promise<void
   const ids = [...model.accounts.keys()];
   const posted = await database.query<{ account: string; source: string; amount: bigint }>(
     `select account_id as account, source_kind || ' ' || source_id as source, amount_micro as amount
-     from credit_transactions where account_id = any($1::uuid[]) and type <> 'USAGE'`,
+     from credit_transactions where account_id = any($1::uuid[])`,
     [ids],
   );
   for (const [id, account] of model.accounts) {
@@ -222,52 +222,12 @@ async function compareWhole(database: Database, model: ModelBooks): Promise<void
     expect(new Map(own)).toEqual(account.posted);
     expect(own).toHaveLength(account.posted.size);
   }
-  const calls = await database.query<RecordedCall>(
-    'select id, company_id as company, booking, charge_micro as charge from calls where company_id = any($1::uuid[])',
+  const calls = await database.query<{ id: string; charge: bigint }>(
+    'select id, charge_micro as charge from calls where company_id = any($1::uuid[])',
     [ids],
   );
   expect(new Map(calls.map(({ id, charge }) => [id, charge]))).toEqual(new Map(model.charges));
-  await compareUsage(database, calls, ids);
   await compareTotals(database, model, ids);
-}
-
-interface RecordedCall {
-  readonly id: string;
-  readonly company: string;
-  readonly booking: bigint | null;
-  readonly charge: bigint;
-}
-
-/** Which of several groups at once has recorded a call nobody can say; but each transaction is the sum of its calls. */
-async function compareUsage(
-  database: Database,
-  calls: readonly RecordedCall[],
-  ids: readonly string[],
-): Promise<void> {
-  const posted = await database.query<{ account: string; booking: bigint; source: string; amount: bigint }>(
-    `select account_id as account, booking, source_kind || ' ' || source_id as source, amount_micro as amount
-     from credit_transactions where account_id = any($1::uuid[]) and type = 'USAGE'`,
-    [ids],
-  );
-  const charged = calls.filter(({ charge }) => charge !== 0n);
-  const bookings = Map.groupBy(charged, ({ id, company, booking }) => `${company} ${booking} ${dayOf(id)}`);
-  const due = [...bookings].map(([place, own]): [string, unknown] => {
-    const [first] = own.map(({ id }) => id).sort();
-    const amount = own.reduce((sum, { charge }) => sum - charge, 0n);
-    return [place, { source: `${own.length === 1 ? 'call' : 'calls'} ${first}`, amount }];
-  });
-  const found = posted.map(({ account, booking, source, amount }): [string, unknown] => [
-    `${account} ${booking} ${dayOf(source.split(' ')[1] ?? '')}`,
-    { source, amount },
-  ]);
-  expect(new Map(found)).toEqual(new Map(due));
-  expect(found).toHaveLength(due.length);
-}
-
-/** On which an id was made. */
-function dayOf(id: string): string {
-  const madeAtMs = Number.parseInt(`${id.slice(0, 8)}${id.slice(9, 13)}`, 16);
-  return new Date(madeAtMs).toISOString().slice(0, 10);
 }
 
 async function compareTotals(database: Database, model: ModelBooks, ids: readonly string[]): Promise<void> {

@@ -171,31 +171,6 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       expect((await audit()).exitCode).toBe(EXIT_OK);
     });
 
-    test('G-33 a call that was charged together with others is refused after its month is gone', async () => {
-      const day = Date.UTC(2040, 1, 7);
-      const [first, second, third] = [0, 1, 2].map((at) => callAt(day + at * 1_000)) as [
-        FinishedCall,
-        FinishedCall,
-        FinishedCall,
-      ];
-      await chargeCalls(given(), [first, second, third]);
-      await clock.advance(Date.UTC(2040, 4, 1) - clock.now());
-      expect(await retireCalls(parts())).toBe(1);
-      expect((await audit()).exitCode).toBe(EXIT_OK);
-      const [before, counted] = [await balance(), await usage()];
-      for (const again of [first, second, third]) {
-        const refusal = await chargeCalls(given(), [again]).catch((error: unknown) => error);
-        expect(refusal).toMatchObject({ sqlState: '23505' });
-      }
-      // Another one of that time may be one of them; of the day before, or of another company, it cannot be.
-      const doubtful = await chargeCalls(given(), [callAt(day + 5_000)]).catch((error: unknown) => error);
-      expect(doubtful).toMatchObject({ sqlState: '23505' });
-      expect([await balance(), await usage()]).toEqual([before, counted]);
-      await chargeCalls(given(), [callAt(day - DAY_MS)]);
-      expect(await balance()).toBe((before as bigint) - 76n);
-      expect((await audit()).exitCode).toBe(EXIT_OK);
-    });
-
     test('G-33 a call of a month that is gone is charged once: sent again it is refused, sent late it counts', async () => {
       const [before, counted] = [await balance(), await usage()];
       const refusal = await chargeCalls(given(), [january]).catch((error: Error) => error);

@@ -5,7 +5,7 @@ import { type PriceVersion, priceOf } from '../../src/domain/models/aliases.ts';
 export interface ModelAccount {
   balanceMicro: bigint;
   version: bigint;
-  /** What was posted besides usage, by its source. */
+  /** What was posted, by its source. */
   readonly posted: Map<string, bigint>;
 }
 
@@ -46,8 +46,10 @@ export function createModelBooks(
     if (account === undefined) throw new Error(`the simulation has no account ${id}`);
     return account;
   }
-  function change(accountId: string, amountMicro: bigint): void {
+  function move(accountId: string, source: string, amountMicro: bigint): void {
     const account = accountOf(accountId);
+    sources.add(source);
+    account.posted.set(source, amountMicro);
     account.balanceMicro += amountMicro;
     account.version += 1n;
   }
@@ -73,17 +75,14 @@ export function createModelBooks(
     spending,
     post({ accountId, sourceKind, sourceId, amountMicro }) {
       const source = `${sourceKind} ${sourceId}`;
-      if (sources.has(source)) return;
-      sources.add(source);
-      accountOf(accountId).posted.set(source, amountMicro);
-      change(accountId, amountMicro);
+      if (!sources.has(source)) move(accountId, source, amountMicro);
     },
     charge(calls) {
       for (const call of calls) {
         if (charges.has(call.id)) continue;
         const charge = costOf(call);
         charges.set(call.id, charge);
-        if (charge !== 0n) change(call.companyId, -charge);
+        if (charge !== 0n) move(call.companyId, `call ${call.id}`, -charge);
         const date = new Date(call.startedAtMs).toISOString();
         count(`${call.companyId} all ${date.slice(0, 10)} ${call.alias}`, call, charge);
         if (call.keyId === null) continue;

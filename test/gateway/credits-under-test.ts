@@ -48,7 +48,7 @@ export function creditsOf({ database, sharedState, secrets }: CreditParts, compa
       return await database.query(
         `select posted.amount_micro, posted.type, call.charge_micro, call.price_id is not null as is_priced
          from calls as call join credit_transactions as posted
-           on posted.account_id = call.company_id and posted.booking = call.booking
+           on posted.source_kind = 'call' and posted.source_id = call.id::text
          where call.id = $1`,
         [callId as string],
       );

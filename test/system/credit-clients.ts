@@ -116,10 +116,9 @@ export async function expectCharged(
   seen: readonly SeenCall[],
 ): Promise<number> {
   const charged = await database.query<Charged>(
-    `select request_id as request, count(distinct calls.id)::int as rows, count(posted.version)::int as charges,
-       coalesce(sum(calls.charge_micro), 0)::bigint as micro
-     from calls left join credit_transactions as posted
-       on posted.account_id = company_id and posted.booking = calls.booking
+    `select request_id as request, count(distinct calls.id)::int as rows, count(posted.source_id)::int as charges,
+       coalesce(-sum(posted.amount_micro), 0)::bigint as micro
+     from calls left join credit_transactions as posted on posted.source_id = calls.id::text
      where company_id = $1 and outcome <> 'REFUSED' group by request_id`,
     [companyId],
   );

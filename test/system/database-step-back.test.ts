@@ -73,7 +73,7 @@ describe.skipIf(missing)(
       expect(notWhole(seen)).toEqual([]);
       await until(() => gateway.output().includes('the database has lost commits'));
       const account = 'select balance_micro as balance from credit_accounts where id = $1';
-      const charged = 'select count(*) as count from calls where booking is not null';
+      const charged = "select count(*) as count from credit_transactions where source_kind = 'call'";
       await until(async () => {
         const [[held], [posted]] = await Promise.all([
           database.query<{ balance: bigint }>(account, [world.companyId]),

@@ -33,8 +33,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 5,
-    checksum: '281abbd0c4be728b',
+    revision: 4,
+    checksum: '19cbf0122e972f9a',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -132,13 +132,6 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     returns: 'trigger',
   },
   { name: 'refuse_change', revision: 1, checksum: 'cc2c6c7ec9e9fd78', parameters: [], returns: 'trigger' },
-  {
-    name: 'refuse_doubtful_call',
-    revision: 1,
-    checksum: '7b98a734fbc13437',
-    parameters: [],
-    returns: 'trigger',
-  },
   {
     name: 'reopen_usage_month',
     revision: 1,

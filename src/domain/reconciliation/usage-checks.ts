@@ -1,8 +1,5 @@
 import type { AuditCheck } from './audit-check.ts';
 
-/** The day (UTC) of a call's id. A transaction has calls of one such day. */
-const ID_DAY = "('x' || left(id::text, 8) || substr(id::text, 10, 4))::bit(48)::bigint / 86400000";
-
 /** A call's id as text: those below it have no row any more. Nothing is below the empty text. */
 const RETIRED_BEFORE = "coalesce((select before_id::text from calls_retirement), '')";
 
@@ -15,64 +12,33 @@ export const retiredChargesCheck: AuditCheck = {
       where key_id = '00000000-0000-0000-0000-000000000000' group by company_id) as retired
     full join (
       select account_id as company_id, -sum(amount_micro) as charged from credit_transactions as posted
-      where source_kind in ('call', 'calls', 'withheld-usage') and source_id < ${RETIRED_BEFORE}
+      where source_kind in ('call', 'withheld-usage') and source_id < ${RETIRED_BEFORE}
         and not exists (select 1 from calls where calls.id::text = posted.source_id)
       group by account_id) as posted using (company_id)
     where coalesce(cost, 0) <> coalesce(charged, 0)`,
 };
 
 /**
- * A source is posted once at most, by the ledger's own constraint: so one that is there is the only one. A transaction of
- * several calls names the first of them; the others are found by its booking, and must sum up to it. Calls that were let
- * go of are not missed here; their sums are held against the ledger by `retiredChargesCheck`.
+ * A source is posted once at most, by the ledger's own constraint: so one that is there is the only one. Calls that were
+ * let go of are not missed here; their sums are held against the ledger by `retiredChargesCheck`.
  */
 export const chargesCheck: AuditCheck = {
   holds:
-    'every charged call is in one USAGE transaction, which is the sum of its calls without what was withheld and posted later',
-  faults: `with later as materialized (
-      select account_id, version, amount_micro, source_id from credit_transactions where source_kind = 'withheld-usage'),
-    call as materialized (
-      select id, company_id, charge_micro + coalesce(later.amount_micro, 0) as charge_micro, booking, ${ID_DAY} as id_day
-      from calls left join later on later.source_id = calls.id::text and later.account_id = company_id
-      where charge_micro <> 0),
-    posted as materialized (
-      select account_id, version, amount_micro, source_kind, source_id, booking,
-        case when booking is not null and source_id ~ '^[0-9a-f-]{36}$' then
-          (('x' || left(source_id, 8) || substr(source_id, 10, 4))::bit(48)::bigint / 86400000) end as id_day
-      from credit_transactions
-      where source_kind in ('call', 'calls') or type = 'USAGE' and source_kind <> 'withheld-usage'),
-    -- By its booking, or from before there were bookings by its name.
-    charged as (
-      select call.*, coalesce(of_booking.version, of_name.version) as version,
-        coalesce(of_booking.account_id, of_name.account_id) as account_id
-      from call
-      left join posted as of_booking on of_booking.account_id = call.company_id and of_booking.booking = call.booking
-        and of_booking.id_day = call.id_day
-      left join posted as of_name on of_booking.version is null and of_name.source_id = call.id::text),
-    summed as (
-      select account_id, version, sum(charge_micro) as charge, count(*) as calls, min(id::text) as id,
-        min(company_id::text) as company_id, bool_and(account_id = company_id) as is_own
-      from charged where version is not null group by account_id, version)
-    select format('call %s of company %s costs %s micro-credits and was not charged', id, company_id, charge_micro)
-    from charged where version is null and charge_micro <> 0
-    union all
-    select format('transaction %s of account %s charges for call %s, which is not a charged one', version, account_id,
-      source_id)
-    from later where not exists (
-      select 1 from call where call.id::text = later.source_id and call.company_id = later.account_id)
-      and not source_id < ${RETIRED_BEFORE}
-    union all
-    select case
-      when summed.version is null then format('transaction %s of account %s charges for call %s, which is not a charged one',
+    'every charged call has its USAGE transaction, with what was withheld and posted later, and there is no other',
+  faults: `select case
+      when call.id is null then format('transaction %s of account %s charges for call %s, which is not a charged one',
         posted.version, posted.account_id, posted.source_id)
-      when calls = 1 then format('call %s of company %s costs %s micro-credits; transaction %s of account %s has the amount %s',
-        id, company_id, charge, posted.version, posted.account_id, posted.amount_micro)
-      else format('%s calls of company %s from %s on cost %s micro-credits; transaction %s of account %s has the amount %s',
-        calls, company_id, id, charge, posted.version, posted.account_id, posted.amount_micro) end
-    from posted left join summed on summed.account_id = posted.account_id and summed.version = posted.version
-    where (summed.version is null and not (source_kind in ('call', 'calls') and source_id < ${RETIRED_BEFORE}))
-      or posted.amount_micro <> -charge or not is_own
-      or not exists (select 1 from call where call.id::text = posted.source_id) and summed.version is not null`,
+      when posted.source_id is null then format('call %s of company %s costs %s micro-credits and was not charged',
+        call.id, call.company_id, call.charge_micro)
+      else format('call %s of company %s costs %s micro-credits; transaction %s of account %s has the amount %s',
+        call.id, call.company_id, call.charge_micro, posted.version, posted.account_id, posted.amount_micro) end
+    from (select id, company_id, charge_micro from calls where charge_micro <> 0) as call
+    full join (select account_id, max(version) as version, sum(amount_micro) as amount_micro, source_id,
+        bool_and(source_kind in ('call', 'withheld-usage')) as is_of_call
+      from credit_transactions where source_kind in ('call', 'withheld-usage') or type = 'USAGE'
+      group by account_id, source_id) as posted on posted.source_id = call.id::text
+    where (call.id is null and not (is_of_call and source_id < ${RETIRED_BEFORE})) or source_id is null
+      or posted.amount_micro <> -call.charge_micro or posted.account_id <> call.company_id`,
 };
 
 /**

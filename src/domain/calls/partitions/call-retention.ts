@@ -137,28 +137,14 @@ const keepSums = (gone: string) => `with gone as ${gone},
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
     having grouping(key_id) = 1 or key_id is not null
     on conflict (company_id, key_id, day, alias) do update
-      set ${USAGE_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')}),
-  -- Without what was withheld at first and posted later, by a transaction of its own.
-  due as (
-    select gone.id, company_id, gone.booking, charge_micro + coalesce(later.amount_micro, 0) as charge
-    from gone left join credit_transactions as later on later.source_kind = 'withheld-usage'
-      and later.source_id = gone.id::text and later.account_id = company_id
-    where charge_micro <> 0)
-  select (
-    select count(*)
-    from (select company_id, booking, sum(charge) as charge from due where booking is not null
-      group by company_id, booking) as charged
-    -- A transaction has calls of one day, so all of them are in this partition if its first is.
-    left join (select posted.account_id, posted.booking, -sum(amount_micro) as charge
-      from credit_transactions as posted join gone on source_kind in ('call', 'calls') and source_id = gone.id::text
-      where posted.booking is not null group by posted.account_id, posted.booking) as posted
-      on account_id = company_id and posted.booking = charged.booking
-    where posted.charge is distinct from charged.charge) + (
-    -- From before there were bookings: a transaction for each call.
-    select count(*) from due
-    left join credit_transactions as posted on posted.source_kind = 'call' and posted.source_id = due.id::text
-      and posted.account_id = company_id
-    where due.booking is null and coalesce(posted.amount_micro, 0) <> -charge) as lacking`;
+      set ${USAGE_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
+  select count(*) as lacking
+  from (select id, company_id, charge_micro from gone where charge_micro <> 0) as charged
+  left join credit_transactions as posted on posted.source_kind = 'call' and posted.source_id = charged.id::text
+    and posted.account_id = company_id
+  left join credit_transactions as later on later.source_kind = 'withheld-usage' and later.source_id = charged.id::text
+    and later.account_id = company_id
+  where coalesce(posted.amount_micro, 0) + coalesce(later.amount_micro, 0) <> -charge_micro`;
 
 const LACKING_USAGE = `select 1 from retired_usage as retired
   left join usage_days as kept using (company_id, key_id, day, alias)
