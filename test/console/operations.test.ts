@@ -245,6 +245,8 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('the mail server refused').first().getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('One letter is deleted.').waitFor();
+    // The list is read again after the message: until then the first row is the deleted one.
+    await until(async () => (await row('the mail server refused').count()) === 2);
     await row('the mail server refused').first().getByRole('button', { name: 'Redrive' }).click();
     await page.getByText('One job runs again.').waitFor();
     const dead = page.getByRole('region', { name: 'Dead', exact: true });
