@@ -116,7 +116,8 @@ describeServers('several processes whose group is signalled', () => {
       group.signalGroup('SIGTERM');
       await until(() => group.output().split('"stopping"').length - 1 === count);
       group.signalGroup('SIGTERM');
-      await until(() => repeats(group) >= count);
+      // Those that have no call to finish may have ended before the second signal; the one with the stream has not.
+      await until(() => repeats(group) >= 1);
       expect((await finish()).endsWith(done)).toBe(true);
       expect(await group.exited).toBe(0);
     },
