@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
+import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { findCeilings, NO_CEILINGS, storeDefaultCeilings } from '../domain/accounts/ceilings.ts';
 import { addCompany } from '../domain/accounts/company.ts';
-import type { JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';
 
 const secrets = createSystemSecrets();
@@ -20,16 +20,8 @@ beforeAll(async () => {
 
 async function type(name: string, ...words: string[]) {
   const command = commandNamed(name);
-  if (command?.works !== 'on-the-database') throw new Error(`there is no such command: ${name}`);
-  const lines: string[] = [];
-  const terminal = {
-    print: (line: string) => void lines.push(line),
-    complain: (line: string) => void lines.push(`! ${line}`),
-  };
-  const nowhere = () => Promise.reject(new Error('not here'));
-  const rest = { aliasPrefix: 'svc', accessTokens: nowhere, cipher: nowhere, migrate: async () => [] };
-  const system = { terminal, clock, secrets, database, sharedState, jobQueue: {} as JobQueue, ...rest };
-  return { exitCode: await command.run(system, words), lines };
+  if (command === null || command === undefined) throw new Error(`there is no such command: ${name}`);
+  return await typedCommand({ database, sharedState }, command, ...words);
 }
 
 describe('turnpike ceilings and set-ceilings', () => {
