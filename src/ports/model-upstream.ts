@@ -14,9 +14,35 @@ export interface UpstreamTarget {
   /** The provider's name of the model, which no client ever sees. */
   readonly model: string;
   readonly apiKey: string | null;
+  /** Left out: OpenAI's wire, with the key as a bearer token. */
+  readonly wire?: TargetWire;
 }
 
-export type ModelEndpoint = 'chat/completions' | 'completions' | 'embeddings';
+export type ModelEndpoint =
+  | 'chat/completions'
+  | 'completions'
+  | 'embeddings'
+  | 'responses'
+  | 'messages'
+  | 'messages/count_tokens';
+
+/** How the provider of a target is spoken to. */
+export interface TargetWire {
+  /** The name of its preset: `openai`, `anthropic`, `azure`, `ollama`, `vllm` and others. */
+  readonly provider: string;
+  /** What it answers. A call of another endpoint is translated into one of these, or refused. */
+  readonly endpoints: readonly ModelEndpoint[];
+  /** The header that carries the key; `authorization` carries it as a bearer token. */
+  readonly keyHeader: 'authorization' | 'x-api-key' | 'api-key';
+  /** Sent with every call, after the client's and before our own. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Azure's: its paths name the deployment, and every address carries the version. */
+  readonly apiVersion: string | null;
+  /** The provider's name for the bound of an answer, in bodies of chat completions that we write. */
+  readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
+  /** Whether `stream_options` may be sent. */
+  readonly hasStreamOptions: boolean;
+}
 
 export interface UpstreamCall {
   readonly endpoint: ModelEndpoint;
