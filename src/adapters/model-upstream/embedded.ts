@@ -22,6 +22,11 @@ interface EmbeddedOptions {
 }
 
 const NO_JSON: Refusal = { status: 400, message: 'The body is not valid JSON.', param: null };
+const NO_ENDPOINT: Refusal = {
+  status: 404,
+  message: 'The embedded models answer chat completions, completions and embeddings.',
+  param: null,
+};
 
 /**
  * Models that need no network, no key and no download, so that a fresh machine answers: real embeddings, and for
@@ -34,7 +39,7 @@ export function createEmbeddedUpstream({
   ...threads
 }: EmbeddedOptions): EmbeddedUpstream {
   const embeddings = createEmbeddingModel({ clock, log, ...threads });
-  const answers: Record<ModelEndpoint, (call: OpenCall) => Promise<UpstreamAnswer>> = {
+  const answers: Partial<Record<ModelEndpoint, (call: OpenCall) => Promise<UpstreamAnswer>>> = {
     'chat/completions': answerChat,
     completions: answerCompletion,
     embeddings: (call) => answerEmbeddings(call, embeddings),
@@ -46,6 +51,8 @@ export function createEmbeddedUpstream({
     async send({ model }, { endpoint, body: sent, signal: ending }) {
       const signal = abortSignalOf(ending);
       if (signal.aborted) throw upstreamFailure('aborted');
+      const answer = answers[endpoint];
+      if (answer === undefined) return refusedAnswer(NO_ENDPOINT, signal);
       const body = parseJson(sent);
       if (body === undefined) return refusedAnswer(NO_JSON, signal);
       try {
@@ -53,7 +60,7 @@ export function createEmbeddedUpstream({
         const tokens = await loading;
         signal.throwIfAborted();
         const created = Math.floor(clock.now() / 1_000);
-        return await answers[endpoint]({ model, body, tokens, signal, created, newId });
+        return await answer({ model, body, tokens, signal, created, newId });
       } catch (error) {
         if (signal.aborted) throw upstreamFailure('aborted');
         log.error('an embedded model failed', { endpoint, error });

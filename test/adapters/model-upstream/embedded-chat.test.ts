@@ -253,6 +253,14 @@ describe('chat', () => {
       expect(error).toEqual({ message: expect.any(String), type, param, code: null });
     });
 
+    test('an endpoint of another wire is a 404, so that the next target is tried', async () => {
+      for (const endpoint of ['responses', 'messages', 'messages/count_tokens'] as const) {
+        const refused = await upstream.send(target, callOf(endpoint, { messages: [user('x')] }));
+        expect(refused.status).toBe(404);
+        expect(JSON.parse(await bodyText(refused)).error.type).toBe('invalid_request_error');
+      }
+    });
+
     test('G-1: a body that is no JSON', async () => {
       const call = { ...callOf('chat/completions', null), body: new TextEncoder().encode('{') };
       expect((await upstream.send(target, call)).status).toBe(400);

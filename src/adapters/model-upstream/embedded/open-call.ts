@@ -61,7 +61,7 @@ export function upstreamFailure(reason: 'aborted' | 'broken', cause?: unknown): 
 
 /** An answer other than 200, as OpenAI words it. */
 export interface Refusal {
-  readonly status: 400 | 503;
+  readonly status: 400 | 404 | 503;
   readonly message: string;
   readonly param: string | null;
 }
@@ -87,7 +87,7 @@ export function refuseShape(error: ZodError): { outcome: 'refused'; refusal: Ref
 }
 
 function refusalBody({ status, message, param }: Refusal): string {
-  const type = status === 400 ? 'invalid_request_error' : 'server_error';
+  const type = status === 503 ? 'server_error' : 'invalid_request_error';
   return JSON.stringify({ error: { message, type, param, code: null } });
 }
 
