@@ -5,13 +5,13 @@ import { resealTotp } from '../domain/accounts/two-factor.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import { ALIAS_NAMES, aliasOf } from '../domain/models/aliases.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
+import type { WantedTarget } from '../domain/models/target.ts';
 import {
   addAliasTarget,
   type CatalogueParts,
   readCatalogue,
   resealTargets,
   setAliasTargets,
-  type WantedTarget,
 } from '../domain/models/targets.ts';
 import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, momentIn } from './command.ts';
 

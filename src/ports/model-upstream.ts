@@ -34,14 +34,18 @@ export interface TargetWire {
   readonly endpoints: readonly ModelEndpoint[];
   /** The header that carries the key; `authorization` carries it as a bearer token. */
   readonly keyHeader: 'authorization' | 'x-api-key' | 'api-key';
-  /** Sent with every call, after the client's and before our own. */
+  /** Sent with every call, in place of the client's headers of the same names. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Azure's: its paths name the deployment, and every address carries the version. */
+  /** Sent where the client sent no header of the name. */
+  readonly defaultHeaders: Readonly<Record<string, string>>;
+  /** Azure's: paths then name the deployment, and every address carries the version. */
   readonly apiVersion: string | null;
   /** The provider's name for the bound of an answer, in bodies of chat completions that we write. */
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens';
   /** Whether `stream_options` may be sent. */
   readonly hasStreamOptions: boolean;
+  /** Of the alias: the bound of an answer, where the provider's wire needs one and the call names none. */
+  readonly maxOutputTokens: number;
 }
 
 export interface UpstreamCall {

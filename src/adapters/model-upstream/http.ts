@@ -3,7 +3,14 @@ import type { Log } from '../../ports/log.ts';
 import type { UpstreamAnswer, UpstreamFailure } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { type Connect, createFirstContact, tcpConnect } from './http-first-contact.ts';
-import { type HttpUpstream, mediaType, ourHeaders, upstreamFailure } from './provider-calls.ts';
+import {
+  addressOf,
+  callerHeaders,
+  type HttpUpstream,
+  mediaType,
+  ourHeaders,
+  upstreamFailure,
+} from './provider-calls.ts';
 import { streamBody, wholeBody } from './stream-body.ts';
 
 /**
@@ -59,9 +66,9 @@ export function createHttpUpstream({
       const timer = clock.after(firstByteTimeoutMs, () => end('first-byte-time-out'));
       const contact = firstContact?.begin(baseUrl, () => end('connect'));
       try {
-        const response = await session.fetch(`${baseUrl}/${endpoint}`, {
+        const response = await session.fetch(addressOf(target, endpoint), {
           method: 'POST',
-          headers: { ...headers, ...ourHeaders(target) },
+          headers: { ...callerHeaders(headers, target), ...ourHeaders(target) },
           body,
           redirect: 'manual',
           // Bun's own limit counts silence, in the body too; ours are the ones of the settings.

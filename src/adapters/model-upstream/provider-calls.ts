@@ -1,4 +1,9 @@
-import type { ModelUpstream, UpstreamFailure, UpstreamTarget } from '../../ports/model-upstream.ts';
+import type {
+  ModelEndpoint,
+  ModelUpstream,
+  UpstreamFailure,
+  UpstreamTarget,
+} from '../../ports/model-upstream.ts';
 
 /** What the two clients of providers have in common. */
 export interface HttpUpstream extends ModelUpstream {
@@ -7,14 +12,42 @@ export interface HttpUpstream extends ModelUpstream {
 }
 
 /** No header of a client takes the place of these: not of the key, and none asks for a compressed answer. */
-export function ourHeaders({ apiKey }: UpstreamTarget): Record<string, string> {
+export function ourHeaders({ apiKey, wire }: UpstreamTarget): Record<string, string> {
   const headers: Record<string, string> = {
+    'user-agent': 'turnpike',
+    ...lowerCased(wire?.headers),
     'content-type': 'application/json',
     'accept-encoding': 'identity',
-    'user-agent': 'turnpike',
   };
-  if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`;
+  const keyHeader = wire?.keyHeader ?? 'authorization';
+  if (apiKey !== null) headers[keyHeader] = keyHeader === 'authorization' ? `Bearer ${apiKey}` : apiKey;
   return headers;
+}
+
+/** The client's headers, with those of the provider that it did not send. */
+export function callerHeaders(
+  headers: Readonly<Record<string, string>>,
+  { wire }: UpstreamTarget,
+): Readonly<Record<string, string>> {
+  if (wire === undefined) return headers;
+  // Almost all presets have none: nothing is copied for them.
+  for (const _ in wire.defaultHeaders) return { ...wire.defaultHeaders, ...lowerCased(headers) };
+  return headers;
+}
+
+function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Where a call goes. Anthropic's addresses work with and without the version; Azure's name the deployment. */
+export function addressOf({ baseUrl, model, wire }: UpstreamTarget, endpoint: ModelEndpoint): string {
+  if (wire?.apiVersion != null) {
+    const resource = baseUrl?.replace(/\/openai$/, '');
+    const path = endpoint === 'responses' ? endpoint : `deployments/${encodeURIComponent(model)}/${endpoint}`;
+    return `${resource}/openai/${path}?api-version=${encodeURIComponent(wire.apiVersion)}`;
+  }
+  const isUnversioned = wire?.provider === 'anthropic' && baseUrl?.endsWith('/v1') === false;
+  return `${baseUrl}${isUnversioned ? '/v1' : ''}/${endpoint}`;
 }
 
 export function mediaType(header: string | null): string {

@@ -9,7 +9,14 @@ import type {
 } from '../../ports/model-upstream.ts';
 import type { ApproveHost, HostApproval } from '../../ports/outgoing-addresses.ts';
 import { inflatedBody } from './inflate-body.ts';
-import { type HttpUpstream, mediaType, ourHeaders, upstreamFailure } from './provider-calls.ts';
+import {
+  addressOf,
+  callerHeaders,
+  type HttpUpstream,
+  mediaType,
+  ourHeaders,
+  upstreamFailure,
+} from './provider-calls.ts';
 import type { AnswerHead } from './sockets/answer-head.ts';
 import { createDeadlines } from './sockets/deadlines.ts';
 import { type Dial, dialSocket } from './sockets/dial.ts';
@@ -36,7 +43,8 @@ const MOST_POOLS = 256;
 const ALWAYS = { accept: '*/*', connection: 'keep-alive' };
 /** Names that a caller's headers may not have: ours, and what frames a request. */
 const OURS = new Set([
-  ...['accept', 'connection', 'content-type', 'accept-encoding', 'user-agent', 'authorization'],
+  ...['accept', 'connection', 'content-type', 'accept-encoding', 'user-agent'],
+  ...['authorization', 'x-api-key', 'api-key'],
   ...['host', 'content-length', 'transfer-encoding', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'],
 ]);
 
@@ -44,6 +52,8 @@ const OURS = new Set([
 interface Prepared {
   readonly hostname: string;
   readonly pool: Pool;
+  /** The lower-case names that a caller's headers may not have. */
+  readonly taken: ReadonlySet<string>;
   readonly heads: Map<ModelEndpoint, Uint8Array>;
   approval: HostApproval | null;
   /** Until when the approval needs no second look, by the clock's uptime. */
@@ -91,7 +101,9 @@ export function createSocketUpstream({
       port: port === '' ? (isTls ? 443 : 80) : Number(port),
       tlsName: isTls ? bare : null,
     });
-    const made = { hostname, pool, heads: new Map(), approval: null, approvedUntilMs: 0 };
+    const own = Object.keys(target.wire?.headers ?? {});
+    const taken = own.length === 0 ? OURS : new Set([...OURS, ...own.map((name) => name.toLowerCase())]);
+    const made = { hostname, pool, heads: new Map(), taken, approval: null, approvedUntilMs: 0 };
     prepared.set(target, made);
     return made;
   }
@@ -99,8 +111,8 @@ export function createSocketUpstream({
   function headOf({ heads }: Prepared, target: UpstreamTarget, endpoint: ModelEndpoint): Uint8Array {
     const known = heads.get(endpoint);
     if (known !== undefined) return known;
-    const { host, pathname } = new URL(`${target.baseUrl}/${endpoint}`);
-    const head = requestHead(pathname, host, { ...ALWAYS, ...ourHeaders(target) });
+    const { host, pathname, search } = new URL(addressOf(target, endpoint));
+    const head = requestHead(`${pathname}${search}`, host, { ...ALWAYS, ...ourHeaders(target) });
     heads.set(endpoint, head);
     return head;
   }
@@ -124,7 +136,11 @@ export function createSocketUpstream({
   ): Promise<UpstreamAnswer> {
     if (signal.aborted) throw upstreamFailure('aborted', null);
     if (approval.outcome !== 'approved') throw upstreamFailure('connect', new Error(approval.problem));
-    const request = { head: headOf(ready, target, endpoint), more: headerLines(headers, OURS), body };
+    const request = {
+      head: headOf(ready, target, endpoint),
+      more: headerLines(callerHeaders(headers, target), ready.taken),
+      body,
+    };
     const exchange = createExchange({ request, begunMs: nowMs, signal, toAnswer, toError });
     ready.pool.run(exchange, approval.addresses);
     return exchange.answer;

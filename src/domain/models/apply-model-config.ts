@@ -2,15 +2,9 @@ import { checkBounds, ensureBounds, type WantedBounds } from './alias-bounds.ts'
 import { type AliasName, aliasOf, nameOfAlias, type TokenPrice, unknownAlias } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
 import { checkPrice, ensurePrice, type WantedPrice } from './prices.ts';
-import {
-  type CatalogueParts,
-  changeCatalogue,
-  checkTargets,
-  replaceTargets,
-  type StoredTarget,
-  sealTargets,
-  type WantedTarget,
-} from './targets.ts';
+import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+import { openTargetSecrets, sealTargets } from './target-secrets.ts';
+import { type CatalogueParts, changeCatalogue, checkTargets, replaceTargets } from './targets.ts';
 
 /** The aliases of the file behind MODEL_CONFIG, in its own words. */
 export type ConfiguredAliases = {
@@ -22,6 +16,10 @@ export type ConfiguredAliases = {
           readonly model: string;
           readonly api_key?: string | undefined;
           readonly weight: number;
+          readonly provider?: string | undefined;
+          readonly responses?: boolean | undefined;
+          readonly api_version?: string | undefined;
+          readonly headers?: Readonly<Record<string, string>> | undefined;
         }[]
       | undefined;
     /** In credits a million tokens. Without it the alias keeps its price. */
@@ -57,7 +55,11 @@ export async function applyModelConfig(
     for (const { name, targets, price, bounds } of wanted) {
       const present = stored.filter((target) => target.alias === name);
       const isOther = targets !== null && !(await isSame(parts.cipher, present, targets));
-      if (isOther) await replaceTargets(transaction, name, await sealTargets(parts, name, targets));
+      if (isOther) {
+        const sealed = await sealTargets(parts, name, targets, present);
+        if (sealed.outcome === 'wrong') return { outcome: 'refused', problem: sealed.problem };
+        await replaceTargets(transaction, name, sealed.targets);
+      }
       const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
       const isBounded = await ensureBounds(transaction, name, bounds);
       if (isOther || isPriced || isBounded) aliases.push(aliasOf(parts.prefix, name));
@@ -83,8 +85,8 @@ function checkConfigured(
     const name = nameOfAlias(prefix, alias);
     if (name === null) return { outcome: 'refused', problem: unknownAlias(prefix, alias) };
     const checked = checkTargets(
-      (targets ?? []).map(({ base_url, model, api_key, weight }) => {
-        return { baseUrl: base_url, model, apiKey: api_key ?? null, weight };
+      (targets ?? []).map(({ base_url, api_key, api_version, ...same }) => {
+        return { ...same, baseUrl: base_url, apiKey: api_key ?? null, apiVersion: api_version ?? null };
       }),
     );
     if (checked.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${checked.problem}` };
@@ -118,13 +120,19 @@ async function isSame(
       return false;
     }
     if (present.weight !== target.weight) return false;
-    if ((await openedKey(cipher, present)) !== target.apiKey) return false;
+    const { provider, responses, apiVersion, headers } = providerFacts(target);
+    if (present.provider !== provider || present.responses !== responses) return false;
+    if (present.apiVersion !== apiVersion) return false;
+    // Secrets that do not open are not those wanted: the file's take their place, under today's master key.
+    const opened = await openTargetSecrets(cipher, present).catch(() => null);
+    if (opened === null || opened.apiKey !== target.apiKey) return false;
+    if (!isSameHeaders(opened.headers, headers)) return false;
   }
   return true;
 }
 
-/** A key that does not open is not the one wanted: the file's takes its place, under today's master key. */
-async function openedKey(cipher: Cipher, { sealedKey, baseUrl }: StoredTarget): Promise<string | null> {
-  if (sealedKey === null) return null;
-  return await cipher.decrypt(sealedKey, baseUrl).catch(() => '');
+function isSameHeaders(one: Readonly<Record<string, string>>, other: typeof one): boolean {
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length) return false;
+  return names.every((name) => one[name] === other[name]);
 }

@@ -6,7 +6,10 @@ import { boundsOf, readBounds, type StoredBounds } from './alias-bounds.ts';
 import { ALIAS_NAMES, type Alias, type AliasKind, type AliasTarget, aliasOf } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
-import { MODELS_TOPIC, readCatalogue, readVersion, type StoredTarget } from './targets.ts';
+import { wireOf } from './providers.ts';
+import type { StoredTarget } from './target.ts';
+import { openTargetSecrets } from './target-secrets.ts';
+import { MODELS_TOPIC, readCatalogue, readVersion } from './targets.ts';
 
 export interface ModelDirectoryParts extends OpeningParts {
   readonly database: Statements;
@@ -220,7 +223,7 @@ async function openCatalogue(
     const facts = { alias, kind, prices, ...bounds };
     const targets: AliasTarget[] = [];
     for (const target of own) {
-      const usable = await openTarget(parts, alias, target);
+      const usable = await openTarget(parts, facts, target);
       if (usable !== null) targets.push(usable);
     }
     const known = before?.get(alias);
@@ -234,12 +237,21 @@ async function openCatalogue(
 
 async function openTarget(
   { cipher, log }: OpeningParts,
-  alias: string,
-  { id, baseUrl, model, sealedKey, weight }: StoredTarget,
+  { alias, maxOutputTokens }: Pick<Alias, 'alias' | 'maxOutputTokens'>,
+  target: StoredTarget,
 ): Promise<AliasTarget | null> {
+  const { id, baseUrl, model, weight, provider } = target;
   try {
-    const apiKey = sealedKey === null ? null : await cipher.decrypt(sealedKey, baseUrl);
-    return { id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight };
+    const { apiKey, headers } = await openTargetSecrets(cipher, target);
+    const wire = wireOf({ ...target, headers }, maxOutputTokens);
+    if (wire === null) {
+      log.error('a model target cannot be used: its provider is unknown to this version', {
+        alias,
+        provider,
+      });
+      return null;
+    }
+    return { id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight, wire };
   } catch (error) {
     log.error('a model target cannot be used: its key does not open', { alias, targetId: id, error });
     return null;

@@ -11,6 +11,8 @@ import { ALIAS_NAMES, DEFAULT_BOUNDS } from './aliases.ts';
 import { applyModelConfig } from './apply-model-config.ts';
 import { createCipher } from './cipher.ts';
 import { createModelDirectory } from './model-directory.ts';
+import type { WantedTarget } from './target.ts';
+import { openTargetSecrets } from './target-secrets.ts';
 import {
   addAliasTarget,
   type CatalogueParts,
@@ -18,7 +20,6 @@ import {
   readCatalogue,
   readVersion,
   setAliasTargets,
-  type WantedTarget,
 } from './targets.ts';
 
 const secrets = createSystemSecrets();
@@ -56,6 +57,62 @@ describe('targets', () => {
       }),
     );
   }
+
+  describe('a target that names a stored one', () => {
+    const ANTHROPIC = {
+      baseUrl: 'https://a.example/v1',
+      model: 'one',
+      apiKey: 'sk-one',
+      weight: 1,
+      provider: 'anthropic',
+      headers: { 'x-team': 'ours' },
+    };
+    async function storedId(): Promise<string> {
+      expect(await setAliasTargets(parts(), ALIAS, [ANTHROPIC])).toEqual({ outcome: 'changed' });
+      return (await readCatalogue(database)).targets[0]?.id ?? '';
+    }
+    async function secretsNow() {
+      const [stored] = (await readCatalogue(database)).targets;
+      if (stored === undefined) throw new Error('there is a target');
+      return { id: stored.id, weight: stored.weight, ...(await openTargetSecrets(cipher, stored)) };
+    }
+
+    test('keeps key, headers and id while its weight changes', async () => {
+      const id = await storedId();
+      const { headers: _, ...rest } = ANTHROPIC;
+      await setAliasTargets(parts(), ALIAS, [{ ...rest, id, apiKey: null, weight: 7 }]);
+      expect(await secretsNow()).toEqual({ id, weight: 7, apiKey: 'sk-one', headers: { 'x-team': 'ours' } });
+    });
+
+    test('keeps them on another path of the same host, and takes new ones that are given', async () => {
+      const id = await storedId();
+      const { headers: _, ...rest } = ANTHROPIC;
+      const moved = { ...rest, id, baseUrl: 'https://a.example/v2', apiKey: null };
+      await setAliasTargets(parts(), ALIAS, [moved]);
+      const now = await secretsNow();
+      expect(now).toMatchObject({ apiKey: 'sk-one', headers: { 'x-team': 'ours' } });
+      expect(now.id).not.toBe(id);
+      await setAliasTargets(parts(), ALIAS, [{ ...moved, id: now.id, apiKey: 'sk-two', headers: {} }]);
+      expect(await secretsNow()).toMatchObject({ id: now.id, apiKey: 'sk-two', headers: {} });
+    });
+
+    test('cannot take a key to another host, nor one of another alias, nor one twice', async () => {
+      const id = await storedId();
+      const elsewhere = { ...ANTHROPIC, id, baseUrl: 'https://b.example/v1', apiKey: null };
+      expect(await setAliasTargets(parts(), ALIAS, [elsewhere])).toEqual({
+        outcome: 'wrong-target',
+        problem: 'target 1: its address has another host now: enter the key and the headers again',
+      });
+      const kept = { ...ANTHROPIC, id, apiKey: null };
+      const unknown = {
+        outcome: 'wrong-target' as const,
+        problem: 'target 1: the alias has no such target any more: load its targets again',
+      };
+      expect(await setAliasTargets(parts(), 'svc/chat-cheap', [kept])).toEqual(unknown);
+      expect((await setAliasTargets(parts(), ALIAS, [kept, kept])).outcome).toBe('wrong-target');
+      expect(await secretsNow()).toMatchObject({ id, apiKey: 'sk-one' });
+    });
+  });
 
   describe('changing targets', () => {
     test('an alias gets exactly these targets, in their order, and everybody is told once', async () => {

@@ -3,6 +3,9 @@ import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { type AliasName, nameOfAlias, unknownAlias } from './aliases.ts';
 import type { Cipher, CipherFailure } from './cipher.ts';
+import { problemWithProvider } from './providers.ts';
+import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+import { openTargetSecrets, sealTargetSecrets, sealTargets } from './target-secrets.ts';
 
 /** Something about the targets has changed: whoever keeps them in memory reads them again. */
 export const MODELS_TOPIC = 'models';
@@ -14,23 +17,6 @@ export interface CatalogueParts {
   readonly cipher: Cipher;
   /** What stands before the slash of every alias. */
   readonly prefix: string;
-}
-
-/** A target as somebody wants it: by command, by MODEL_CONFIG, by the console. */
-export interface WantedTarget {
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly apiKey: string | null;
-  readonly weight: number;
-}
-
-export interface StoredTarget {
-  readonly id: string;
-  readonly alias: AliasName;
-  readonly baseUrl: string;
-  readonly model: string;
-  readonly sealedKey: Uint8Array | null;
-  readonly weight: number;
 }
 
 type ChangedTargets =
@@ -73,36 +59,25 @@ export async function resealTargets(
   return await changeCatalogue(parts, async (transaction, stored): Promise<Resealed> => {
     const unreadable: { baseUrl: string; alias: AliasName }[] = [];
     let resealed = 0;
-    for (const { id, alias, baseUrl, sealedKey } of stored) {
-      if (sealedKey === null) continue;
-      const apiKey = await cipher.decrypt(sealedKey, baseUrl).catch((error: CipherFailure) => {
+    for (const target of stored) {
+      const { id, alias, baseUrl, sealedKey, sealedHeaders } = target;
+      if (sealedKey === null && sealedHeaders === null) continue;
+      const opened = await openTargetSecrets(cipher, target).catch((error: CipherFailure) => {
         if (error.name !== 'CipherFailure') throw error;
         return null;
       });
-      if (apiKey === null) {
+      if (opened === null) {
         unreadable.push({ baseUrl, alias });
         continue;
       }
-      const sealed = await cipher.encrypt(apiKey, baseUrl);
-      await transaction.query('update model_targets set sealed_key = $2 where id = $1', [id, sealed]);
+      const sealed = await sealTargetSecrets(cipher, baseUrl, opened);
+      await transaction.query('update model_targets set sealed_key = $2, sealed_headers = $3 where id = $1', [
+        ...[id, sealed.sealedKey, sealed.sealedHeaders],
+      ]);
       resealed += 1;
     }
     return { outcome: resealed > 0 ? 'changed' : 'nothing-to-do', resealed, unreadable };
   });
-}
-
-/** Each target with an id of its own: a changed one does not inherit what was known of its predecessor. */
-export async function sealTargets(
-  { cipher, secrets }: Pick<CatalogueParts, 'cipher' | 'secrets'>,
-  alias: AliasName,
-  targets: readonly WantedTarget[],
-): Promise<StoredTarget[]> {
-  return await Promise.all(
-    targets.map(async ({ baseUrl, model, apiKey, weight }) => {
-      const sealedKey = apiKey === null ? null : await cipher.encrypt(apiKey, baseUrl);
-      return { id: secrets.newId(), alias, baseUrl, model, sealedKey, weight };
-    }),
-  );
 }
 
 /** Compares and writes under the catalogue's lock; what it wrote is told to all processes once it is committed. */
@@ -139,7 +114,7 @@ export function checkTargets(wanted: readonly WantedTarget[]): CheckedTargets {
   const targets: WantedTarget[] = [];
   for (const [at, target] of wanted.entries()) {
     const baseUrl = plainAddress(target.baseUrl);
-    const problem = baseUrl === null ? BAD_ADDRESS : problemWith(target);
+    const problem = baseUrl === null ? BAD_ADDRESS : problemWith({ ...target, baseUrl });
     if (baseUrl === null || problem !== null) {
       return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}` };
     }
@@ -159,7 +134,8 @@ type CatalogueRow = { readonly version: bigint } & (StoredTarget | { readonly id
 /** One statement, so that the targets are those of the version. */
 export async function readCatalogue(statements: Statements): Promise<StoredCatalogue> {
   const rows = await statements.query<CatalogueRow>(
-    `select version, id, alias, base_url as "baseUrl", model, sealed_key as "sealedKey", weight
+    `select version, id, alias, base_url as "baseUrl", model, sealed_key as "sealedKey", weight, provider, responses,
+       api_version as "apiVersion", sealed_headers as "sealedHeaders"
      from model_catalogue left join model_targets on true order by alias, position`,
   );
   const [first] = rows;
@@ -180,11 +156,16 @@ export async function replaceTargets(
   targets: readonly StoredTarget[],
 ): Promise<void> {
   await transaction.query('delete from model_targets where alias = $1', [alias]);
-  for (const [position, { id, baseUrl, model, sealedKey, weight }] of targets.entries()) {
+  for (const [position, target] of targets.entries()) {
+    const { id, baseUrl, model, sealedKey, weight, provider, responses, apiVersion, sealedHeaders } = target;
     await transaction.query(
-      `insert into model_targets (id, alias, position, base_url, model, sealed_key, weight)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      [id, alias, position, baseUrl, model, sealedKey, weight],
+      `insert into model_targets (id, alias, position, base_url, model, sealed_key, weight, provider, responses,
+         api_version, sealed_headers)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+      [
+        ...[id, alias, position, baseUrl, model, sealedKey, weight],
+        ...[provider, responses, apiVersion, sealedHeaders],
+      ],
     );
   }
 }
@@ -199,9 +180,11 @@ async function changeTargets(
   if (name === null) return { outcome: 'unknown-alias', problem: unknownAlias(parts.prefix, alias) };
   const checked = checkTargets(wanted);
   if (checked.outcome === 'wrong') return { outcome: 'wrong-target', problem: checked.problem };
-  const added = await sealTargets(parts, name, checked.targets);
-  return await changeCatalogue(parts, async (transaction, stored) => {
-    const targets = [...kept(stored.filter((target) => target.alias === name)), ...added];
+  return await changeCatalogue(parts, async (transaction, stored): Promise<ChangedTargets> => {
+    const own = stored.filter((target) => target.alias === name);
+    const sealed = await sealTargets(parts, name, checked.targets, own);
+    if (sealed.outcome === 'wrong') return { outcome: 'wrong-target', problem: sealed.problem };
+    const targets = [...kept(own), ...sealed.targets];
     if (targets.length > MOST_TARGETS) return { outcome: 'wrong-target', problem: TOO_MANY_TARGETS };
     await replaceTargets(transaction, name, targets);
     return { outcome: 'changed' };
@@ -223,7 +206,8 @@ function plainAddress(text: string): string | null {
   return plain.length <= LONGEST_URL ? plain : null;
 }
 
-function problemWith({ model, apiKey, weight }: WantedTarget): string | null {
+function problemWith(target: WantedTarget): string | null {
+  const { model, apiKey, weight } = target;
   if (model.trim() === '' || model.length > LONGEST_MODEL) {
     return `its model must have 1 to ${LONGEST_MODEL} characters`;
   }
@@ -234,7 +218,7 @@ function problemWith({ model, apiKey, weight }: WantedTarget): string | null {
   if (!(weight > 0 && weight <= GREATEST_WEIGHT)) {
     return `its weight must be above 0 and at most ${GREATEST_WEIGHT}`;
   }
-  return null;
+  return problemWithProvider({ ...providerFacts(target), baseUrl: target.baseUrl });
 }
 
 /** Whoever changes targets does it one after the other: compared and written as one step. */

@@ -130,10 +130,16 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
 /** Embeddings have no answer to bound. */
 function changesFor(
   { alias, route }: AdmittedModelCall,
-  { model }: Pick<UpstreamTarget, 'model'>,
+  { model, wire }: Pick<UpstreamTarget, 'model' | 'wire'>,
 ): BodyChanges {
   const isBounded = alias.enforceMaxOutput && route.endpoint !== 'embeddings';
-  return { model, maxTokens: isBounded ? alias.maxOutputTokens : null };
+  return {
+    model,
+    maxTokens: isBounded ? alias.maxOutputTokens : null,
+    // Completions know max_tokens alone.
+    maxTokensName: route.endpoint === 'chat/completions' ? wire?.maxTokensName : 'max_tokens',
+    hasStreamOptions: wire?.hasStreamOptions,
+  };
 }
 
 async function refuseAfterUpstream(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { type ModelBodyFields, readModelBody } from './request-body.ts';
-import { rewriteModelBody } from './rewrite-body.ts';
+import { type BodyChanges, rewriteModelBody } from './rewrite-body.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 /** Every character in its longest form. */
@@ -386,4 +386,26 @@ test('the result is a buffer of its own, exactly as long as the body', () => {
   const result = rewriteModelBody(bytes, read.fields, { model: 'M' });
   expect(result.buffer).not.toBe(bytes.buffer);
   expect(result.buffer.byteLength).toBe(bytes.length);
+});
+
+describe('what a provider does not know is not added', () => {
+  const rewritten = (body: string, changes: Omit<BodyChanges, 'model'>) => {
+    const bytes = new TextEncoder().encode(body);
+    const read = readModelBody(bytes);
+    if (read.outcome !== 'read') throw new Error(read.message);
+    return new TextDecoder().decode(rewriteModelBody(bytes, read.fields, { model: 'M', ...changes }));
+  };
+
+  test('without stream_options a stream has the client’s alone', () => {
+    const stream = '{"model":"a","stream":true}';
+    expect(rewritten(stream, { hasStreamOptions: false })).toBe('{"model":"M","stream":true}');
+    expect(rewritten(stream, {})).toContain('include_usage');
+    const asked = '{"model":"a","stream":true,"stream_options":{"include_usage":false}}';
+    expect(rewritten(asked, { hasStreamOptions: false })).toBe(asked.replace('"a"', '"M"'));
+  });
+
+  test('a maximum has the provider’s name', () => {
+    const added = rewritten('{"model":"a"}', { maxTokens: 7, maxTokensName: 'max_completion_tokens' });
+    expect(added).toBe('{"model":"M","max_completion_tokens":7}');
+  });
 });

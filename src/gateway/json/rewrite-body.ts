@@ -7,6 +7,10 @@ export interface BodyChanges {
   readonly model: string;
   /** Added as `max_tokens` where the body names no maximum; null adds nothing. */
   readonly maxTokens?: number | null;
+  /** The name under which it is added. */
+  readonly maxTokensName?: 'max_tokens' | 'max_completion_tokens' | undefined;
+  /** False for a provider that does not know `stream_options`: it reports usage on every stream. */
+  readonly hasStreamOptions?: boolean | undefined;
 }
 
 /**
@@ -16,11 +20,18 @@ export interface BodyChanges {
 export function rewriteModelBody(
   bytes: Uint8Array,
   fields: ModelBodyFields,
-  { model: providerModel, maxTokens = null }: BodyChanges,
+  {
+    model: providerModel,
+    maxTokens = null,
+    maxTokensName = 'max_tokens',
+    hasStreamOptions = true,
+  }: BodyChanges,
 ): Uint8Array<ArrayBuffer> {
   const splices = [{ span: fields.modelValue, bytes: encodedText(JSON.stringify(providerModel)) }];
-  if (maxTokens !== null && fields.maxTokens === null) splices.push(maximumSplice(fields, maxTokens));
-  if (fields.stream) splices.push(usageSplice(fields));
+  if (maxTokens !== null && fields.maxTokens === null) {
+    splices.push(maximumSplice(fields, maxTokens, maxTokensName));
+  }
+  if (fields.stream && hasStreamOptions) splices.push(usageSplice(fields));
   // Insertions at the closing brace keep their order: the sort is stable.
   if (splices.length > 1) splices.sort((one, other) => one.span.start - other.span.start);
   return spliced(bytes, splices);
@@ -49,8 +60,12 @@ function usageSplice({ streamOptions, closingBrace }: ModelBodyFields): Splice {
   }
 }
 
-function maximumSplice({ nullMaxTokens, closingBrace }: ModelBodyFields, maxTokens: number): Splice {
-  if (nullMaxTokens === null) return insertion(closingBrace, `,"max_tokens":${maxTokens}`);
+function maximumSplice(
+  { nullMaxTokens, closingBrace }: ModelBodyFields,
+  maxTokens: number,
+  name: string,
+): Splice {
+  if (nullMaxTokens === null) return insertion(closingBrace, `,"${name}":${maxTokens}`);
   return { span: nullMaxTokens, bytes: encodedText(String(maxTokens)) };
 }
 

@@ -145,7 +145,10 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
   refuseMissingParts(role, values, problems);
   refuseHalfOidc(values, problems);
   refuseFewFetches(role, environment, problems);
-  const models = values.MODEL_CONFIG === null ? {} : readModelConfig(values.MODEL_CONFIG, readText, problems);
+  const models =
+    values.MODEL_CONFIG === null
+      ? {}
+      : readModelConfig(values.MODEL_CONFIG, { readText, environment }, problems);
   if (problems.length > 0) return { outcome: 'refused', problems };
   const hasHttpProxy = PROXY_VARIABLES.some((name) => environment[name] || environment[name.toLowerCase()]);
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DEFAULT_PROVIDER, providerPreset } from '../../domain/models/providers.ts';
 
 const LARGEST_BYTES = 1024 * 1024;
 
@@ -8,15 +9,23 @@ const price = z.strictObject({
   completion: z.number().nonnegative(),
 });
 
-const target = z.strictObject({
-  base_url: z.url({ protocol: /^https?$/ }),
+const givenTarget = z.strictObject({
+  /** Left out: that of the provider's preset. */
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
   model: z.string().min(1).max(200),
   api_key: z.string().min(1).max(4_096).optional(),
+  api_key_file: z.string().min(1).max(4_096).optional(),
+  /** The name of an environment variable. */
+  api_key_env: z.string().min(1).max(200).optional(),
   weight: z.number().positive().max(1_000_000).default(1),
+  provider: z.string().min(1).max(50).optional(),
+  responses: z.boolean().optional(),
+  api_version: z.string().min(1).max(40).optional(),
+  headers: z.record(z.string().min(1).max(64), z.string().max(4_096)).optional(),
 });
 
 const alias = z.strictObject({
-  targets: z.array(target).max(32).optional(),
+  targets: z.array(givenTarget).max(32).optional(),
   price: price.optional(),
   context_length: z.int().positive().max(1_000_000_000).optional(),
   max_output_tokens: z.int().positive().max(1_000_000_000).optional(),
@@ -26,21 +35,33 @@ const alias = z.strictObject({
 /** The file behind MODEL_CONFIG: which providers stand behind an alias, and what it costs in credits a million. */
 const modelConfig = z.strictObject({ aliases: z.record(z.string().min(1).max(100), alias) });
 
-export type ModelConfig = z.output<typeof modelConfig>['aliases'];
+type GivenTarget = z.output<typeof givenTarget>;
+type GivenAlias = z.output<typeof alias>;
+
+/** With every key read and every address filled in. */
+interface ConfiguredTarget extends Omit<GivenTarget, 'api_key_file' | 'api_key_env'> {
+  readonly base_url: string;
+}
+
+export type ModelConfig = Record<
+  string,
+  Omit<GivenAlias, 'targets'> & { readonly targets?: readonly ConfiguredTarget[] | undefined }
+>;
+
+export interface ConfigSources {
+  readText(path: string): string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
 
 /** The file's aliases; what is wrong with it goes to `problems`, without a value of it: it holds keys. */
-export function readModelConfig(
-  path: string,
-  readText: (path: string) => string,
-  problems: string[],
-): ModelConfig {
+export function readModelConfig(path: string, sources: ConfigSources, problems: string[]): ModelConfig {
   const complain = (what: string): ModelConfig => {
     problems.push(`MODEL_CONFIG: ${path} ${what}`);
     return {};
   };
   let text: string;
   try {
-    text = readText(path);
+    text = sources.readText(path);
   } catch {
     return complain('cannot be read: check the path and its permissions');
   }
@@ -52,7 +73,49 @@ export function readModelConfig(
     return complain('is not valid JSON');
   }
   const read = modelConfig.safeParse(parsed);
-  if (read.success) return read.data.aliases;
+  if (read.success) return completed(read.data.aliases, sources, (what) => void complain(what));
   const [issue] = read.error.issues;
   return complain(`is wrong at ${issue?.path.join('.') || 'its top'}: ${issue?.message ?? 'unknown'}`);
+}
+
+function completed(
+  aliases: Readonly<Record<string, GivenAlias>>,
+  sources: ConfigSources,
+  complain: (what: string) => void,
+): ModelConfig {
+  const config: ModelConfig = {};
+  for (const [name, { targets, ...rest }] of Object.entries(aliases)) {
+    const complete: ConfiguredTarget[] = [];
+    for (const [at, given] of (targets ?? []).entries()) {
+      const target = completedTarget(given, sources);
+      if (typeof target === 'string') complain(`is wrong at aliases.${name}.targets.${at}: ${target}`);
+      else complete.push(target);
+    }
+    config[name] = { ...rest, ...(targets === undefined ? {} : { targets: complete }) };
+  }
+  return config;
+}
+
+/** What is wrong, without a value that could be a key; or the target. */
+function completedTarget(given: GivenTarget, sources: ConfigSources): ConfiguredTarget | string {
+  const { api_key, api_key_file, api_key_env, base_url, ...same } = given;
+  const ways = [api_key, api_key_file, api_key_env].filter((way) => way !== undefined);
+  if (ways.length > 1) return 'give one of api_key, api_key_file and api_key_env';
+  const provider = same.provider ?? DEFAULT_PROVIDER;
+  const address = base_url ?? providerPreset(provider)?.baseUrl ?? null;
+  if (address === null) return `the provider ${provider} needs a base_url`;
+  let key = api_key;
+  if (api_key_env !== undefined) {
+    key = sources.environment[api_key_env]?.trim();
+    if (!key) return `the environment variable ${api_key_env} is not set`;
+  }
+  if (api_key_file !== undefined) {
+    try {
+      key = sources.readText(api_key_file).trim();
+    } catch {
+      return `api_key_file ${api_key_file} cannot be read: check the path and its permissions`;
+    }
+    if (key === '') return `api_key_file ${api_key_file} is empty`;
+  }
+  return { ...same, base_url: address, ...(key === undefined ? {} : { api_key: key }) };
 }

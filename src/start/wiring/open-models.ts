@@ -19,6 +19,8 @@ import { createDocumentEngine } from '../../domain/documents/embedded-engine.ts'
 import { createFairReader, type FairReader } from '../../domain/documents/fair-reader.ts';
 import { createTextParser, type TextParser } from '../../domain/documents/parse-text.ts';
 import { createLimits, type Limits } from '../../domain/limits/limits.ts';
+import { TRANSLATION_PAIRS } from '../../domain/model-calls/translation/pairs.ts';
+import { createTranslatingUpstream } from '../../domain/model-calls/translation/translating-upstream.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
@@ -165,7 +167,7 @@ export function openApproveHost({
 
 /** Providers over HTTP, and the embedded models, which are loaded when somebody first asks for them. */
 function openUpstream(opening: Opening): ModelUpstream {
-  const { clock, log } = opening;
+  const { clock, log, secrets } = opening;
   const http = openHttp(opening);
   opening.whenClosing('providers', http.close);
   let embedded: Promise<ModelUpstream & { close(): Promise<void> }> | null = null;
@@ -178,9 +180,10 @@ function openUpstream(opening: Opening): ModelUpstream {
     embedded ??= loadEmbedded();
     return await (await embedded).send(...call);
   }
-  return {
+  const upstream: ModelUpstream = {
     send: (target, call) => (target.baseUrl === null ? sendEmbedded(target, call) : http.send(target, call)),
   };
+  return createTranslatingUpstream({ upstream, pairs: TRANSLATION_PAIRS, secrets, clock });
 }
 
 /** Through a proxy it is the runtime's fetch, and a direct connection to the provider proves nothing. */

@@ -1,10 +1,10 @@
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { ALIAS_NAMES, type AliasName, aliasOf, nameOfAlias } from '../../../domain/models/aliases.ts';
 import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
+import type { StoredTarget } from '../../../domain/models/target.ts';
 import {
   MOST_TARGETS,
   readCatalogue,
-  type StoredTarget,
   setAliasTargets as setTargets,
   TOO_MANY_TARGETS,
 } from '../../../domain/models/targets.ts';

@@ -2,7 +2,8 @@ import { type BreakerState, serviceOf } from '../../../domain/breakers/breaker.t
 import { readToldService, resetToldService, type ToldService } from '../../../domain/breakers/breakers.ts';
 import { lastFailures, type TargetFailure } from '../../../domain/logs/log-queries.ts';
 import { aliasOf } from '../../../domain/models/aliases.ts';
-import { readCatalogue, type StoredTarget } from '../../../domain/models/targets.ts';
+import type { StoredTarget } from '../../../domain/models/target.ts';
+import { readCatalogue } from '../../../domain/models/targets.ts';
 import { type BreakerReport, listProcesses } from '../../../domain/processes/service-processes.ts';
 import { conflict, notFound } from '../errors.ts';
 import { bounded } from '../input.ts';

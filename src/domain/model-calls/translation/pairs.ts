@@ -1,0 +1,4 @@
+import type { TranslationPair } from './translating-upstream.ts';
+
+/** In the order of preference: where a target speaks several of them, the first. */
+export const TRANSLATION_PAIRS: readonly TranslationPair[] = [];

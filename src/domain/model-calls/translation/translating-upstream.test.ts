@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'bun:test';
+import type {
+  BodyRead,
+  ModelUpstream,
+  UpstreamBody,
+  UpstreamCall,
+  UpstreamTarget,
+} from '../../../ports/model-upstream.ts';
+import { wireOf } from '../../models/providers.ts';
+import { composedTranslator } from './composed-translator.ts';
+import { createTranslatingUpstream } from './translating-upstream.ts';
+import type { Translator } from './translator.ts';
+
+/** Marks each step, so that a test sees which translators took part and in which order. */
+function marking(mark: string): Translator {
+  return {
+    translateRequest(body, to) {
+      const text = new TextDecoder().decode(body);
+      if (text.includes('impossible')) {
+        return { outcome: 'refused', message: `${mark} cannot say that`, param: 'input' };
+      }
+      return {
+        outcome: 'translated',
+        body: new TextEncoder().encode(
+          `${text}>${mark} ${to.model} ${to.maxTokensName} ${to.defaultMaxTokens}`,
+        ),
+        answer: {
+          whole(bytes) {
+            const answer = new TextDecoder().decode(bytes);
+            return answer === 'nonsense' ? null : new TextEncoder().encode(`${answer}<${mark}`);
+          },
+          stream: () => ({
+            event(name, data) {
+              if (data === 'error') return 'failed';
+              return data === 'silence' ? '' : `data: ${name ?? '-'}:${data}<${mark}\n\n`;
+            },
+            end: () => `data: end<${mark}\n\n`,
+          }),
+        },
+      };
+    },
+  };
+}
+
+const ENCODER = new TextEncoder();
+
+function bodyOfReads(reads: (string | null | 'broken')[], isLater: boolean): UpstreamBody {
+  const left = reads.map((read): BodyRead => {
+    return read === null || read === 'broken' ? read : ENCODER.encode(read);
+  });
+  return {
+    read() {
+      const next = left.length === 0 ? null : (left.shift() as BodyRead);
+      return isLater ? Promise.resolve(next) : next;
+    },
+    cancel: () => void left.splice(0, left.length, 'broken'),
+  };
+}
+
+interface Answered {
+  readonly status?: number;
+  readonly contentType?: string;
+  readonly reads: (string | null | 'broken')[];
+  readonly isLater?: boolean;
+}
+
+function translating({ status = 200, contentType = 'application/json', reads, isLater = false }: Answered) {
+  const sent: { endpoint: string; body: string }[] = [];
+  const upstream: ModelUpstream = {
+    async send(_target, { endpoint, body }) {
+      sent.push({ endpoint, body: new TextDecoder().decode(body) });
+      return { status, contentType, body: bodyOfReads(reads, isLater) };
+    },
+  };
+  const pairs = [
+    { from: 'responses', to: 'chat/completions', translator: marking('chat') },
+    {
+      from: 'responses',
+      to: 'messages',
+      translator: composedTranslator(marking('chat'), marking('messages')),
+    },
+  ] as const;
+  const secrets = { newId: () => 'id' };
+  return { sent, upstream: createTranslatingUpstream({ upstream, pairs, secrets, clock: { now: () => 0 } }) };
+}
+
+const TARGET = { id: '1', baseUrl: 'https://one.example/v1', model: 'one', apiKey: null };
+function targetOf(provider: string): UpstreamTarget {
+  const wire = wireOf({ ...TARGET, provider, responses: null, apiVersion: null, headers: {} }, 1_000);
+  return wire === null ? TARGET : { ...TARGET, wire };
+}
+
+function callOf(text: string, endpoint: UpstreamCall['endpoint'] = 'responses'): UpstreamCall {
+  const signal = { aborted: false, addEventListener() {}, removeEventListener() {} };
+  return { endpoint, body: ENCODER.encode(text), headers: {}, signal };
+}
+
+async function readAll(body: UpstreamBody): Promise<string> {
+  let text = '';
+  for (;;) {
+    const read = await body.read(1_000);
+    if (read === null) return text;
+    if (typeof read === 'string') return `${text}[${read}]`;
+    text += new TextDecoder().decode(read);
+  }
+}
+
+describe('calls of one wire to targets that speak another', () => {
+  test('a target that speaks the endpoint gets the very call, and its very answer comes back', async () => {
+    const { sent, upstream } = translating({ reads: ['answer', null] });
+    for (const target of [TARGET, targetOf('openai'), targetOf('azure')]) {
+      const { body } = await upstream.send(target, callOf('body'));
+      expect(await readAll(body)).toStartWith('answer');
+    }
+    expect(sent.map(({ endpoint, body }) => `${endpoint} ${body}`)).toEqual(Array(3).fill('responses body'));
+  });
+
+  test('a compatible server and the embedded models get a chat completion, Anthropic two translations', async () => {
+    const { sent, upstream } = translating({ reads: ['answer', null] });
+    await upstream.send(targetOf('vllm'), callOf('body'));
+    await upstream.send({ ...TARGET, baseUrl: null }, callOf('body'));
+    await upstream.send(targetOf('groq'), callOf('body'));
+    const { body } = await upstream.send(targetOf('anthropic'), callOf('body'));
+    expect(sent).toEqual([
+      { endpoint: 'chat/completions', body: 'body>chat one max_tokens 1000' },
+      { endpoint: 'chat/completions', body: 'body>chat one max_tokens 16384' },
+      { endpoint: 'chat/completions', body: 'body>chat one max_completion_tokens 1000' },
+      {
+        endpoint: 'messages',
+        body: 'body>chat one max_tokens 1000>messages one max_tokens 1000',
+      },
+    ]);
+    expect(await readAll(body)).toStartWith('answer<messages<chat');
+  });
+
+  test('what cannot be said on the wire of the target is a 400 that no provider hears of', async () => {
+    const { sent, upstream } = translating({ reads: [null] });
+    const refused = await upstream.send(targetOf('vllm'), callOf('impossible'));
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(await readAll(refused.body))).toEqual({
+      error: { message: 'chat cannot say that', type: 'invalid_request_error', param: 'input', code: null },
+    });
+    const unspoken = await upstream.send(targetOf('anthropic'), callOf('body', 'embeddings'));
+    expect(unspoken.status).toBe(400);
+    expect(await readAll(unspoken.body)).toContain('does not serve /embeddings');
+    expect(sent).toEqual([]);
+  });
+
+  test('errors of the provider come as they are; what is no answer of its wire is broken', async () => {
+    const failing = translating({ status: 429, reads: ['{"error":1}', null] });
+    const { status, body } = await failing.upstream.send(targetOf('vllm'), callOf('body'));
+    expect([status, await readAll(body)]).toEqual([429, '{"error":1}']);
+    const odd = translating({ reads: ['nonsense', null] });
+    expect(await readAll((await odd.upstream.send(targetOf('vllm'), callOf('body'))).body)).toBe('[broken]');
+    const cut = translating({ reads: ['ans', 'broken'] });
+    expect(await readAll((await cut.upstream.send(targetOf('vllm'), callOf('body'))).body)).toBe('[broken]');
+  });
+
+  test('a stream is translated event by event, cut anywhere, whether its bytes are there or come later', async () => {
+    const stream = 'event: a\r\ndata: 1\r\n\r\n: comment\n\ndata: silence\n\ndata: é\ndata: 2\n\n';
+    const expected = 'data: a:1<chat\n\ndata: -:é\n2<chat\n\ndata: end<chat\n\n';
+    for (let at = 0; at <= stream.length; at += 1) {
+      const reads = [stream.slice(0, at), stream.slice(at)].filter((piece) => piece !== '');
+      for (const isLater of [true, false]) {
+        const { upstream } = translating({
+          reads: [...reads, null],
+          isLater,
+          contentType: 'text/event-stream',
+        });
+        const { body } = await upstream.send(targetOf('vllm'), callOf('body'));
+        expect(await readAll(body)).toBe(expected);
+      }
+    }
+  });
+
+  test('an error in a stream breaks it off after what was said before, through both translators too', async () => {
+    for (const provider of ['vllm', 'anthropic']) {
+      const { upstream } = translating({
+        reads: ['data: 1\n\ndata: error\n\ndata: 2\n\n', null],
+        contentType: 'text/event-stream',
+      });
+      const { body } = await upstream.send(targetOf(provider), callOf('body'));
+      const said = await readAll(body);
+      expect(said).toContain('1<');
+      expect(said).toEndWith('[broken]');
+      expect(said).not.toContain('2<');
+    }
+  });
+});

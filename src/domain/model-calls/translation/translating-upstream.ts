@@ -1,0 +1,203 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type {
+  BodyRead,
+  ModelEndpoint,
+  ModelUpstream,
+  UpstreamAnswer,
+  UpstreamBody,
+  UpstreamCall,
+  UpstreamTarget,
+} from '../../../ports/model-upstream.ts';
+import type { Secrets } from '../../../ports/secrets.ts';
+import { speaks } from '../../models/providers.ts';
+import { createEventReader } from './event-reader.ts';
+import type { AnswerTranslation, StreamTranslation, Translator } from './translator.ts';
+
+/** From the endpoint of a call to one that the target speaks. */
+export interface TranslationPair {
+  readonly from: ModelEndpoint;
+  readonly to: ModelEndpoint;
+  readonly translator: Translator;
+}
+
+interface TranslatingParts {
+  readonly upstream: ModelUpstream;
+  readonly pairs: readonly TranslationPair[];
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * Calls of one wire to targets that speak another. A target that speaks the endpoint of the call gets it as it is, and the
+ * answer comes as it is: this costs such a call one comparison. Otherwise both are translated, and whoever called sees
+ * only the wire of the call; what cannot be translated is answered with 400, as a provider would.
+ */
+export function createTranslatingUpstream({
+  upstream,
+  pairs,
+  secrets,
+  clock,
+}: TranslatingParts): ModelUpstream {
+  function pairFor(target: UpstreamTarget, endpoint: ModelEndpoint): TranslationPair | null {
+    return pairs.find(({ from, to }) => from === endpoint && speaks(target, to)) ?? null;
+  }
+
+  return {
+    send(target, call) {
+      if (speaks(target, call.endpoint)) return upstream.send(target, call);
+      const pair = pairFor(target, call.endpoint);
+      return pair === null ? Promise.resolve(unspoken(call)) : sendTranslated(target, call, pair);
+    },
+  };
+
+  async function sendTranslated(
+    target: UpstreamTarget,
+    call: UpstreamCall,
+    { to, translator }: TranslationPair,
+  ): Promise<UpstreamAnswer> {
+    const translated = translator.translateRequest(call.body, bodyTarget(target), {
+      newId: () => secrets.newId().replaceAll('-', ''),
+      nowSeconds: Math.floor(clock.now() / 1_000),
+    });
+    if (translated.outcome === 'refused') return refused(translated.message, translated.param);
+    const { body, answer } = translated;
+    return translatedAnswer(await upstream.send(target, { ...call, endpoint: to, body }), answer);
+  }
+}
+
+/** For targets of which nothing is configured. */
+const DEFAULT_MAX_TOKENS = 16_384;
+
+function bodyTarget({ model, wire }: UpstreamTarget) {
+  return {
+    model,
+    maxTokensName: wire?.maxTokensName ?? ('max_tokens' as const),
+    hasStreamOptions: wire?.hasStreamOptions ?? true,
+    defaultMaxTokens: wire?.maxOutputTokens ?? DEFAULT_MAX_TOKENS,
+  };
+}
+
+function unspoken({ endpoint }: UpstreamCall): UpstreamAnswer {
+  return refused(`The provider of this model does not serve /${endpoint}. Use another model.`, 'model');
+}
+
+function refused(message: string, param: string | null): UpstreamAnswer {
+  const error = { message, type: 'invalid_request_error', param, code: null };
+  const bytes = new TextEncoder().encode(JSON.stringify({ error }));
+  return { status: 400, contentType: 'application/json', body: bodyOf(bytes) };
+}
+
+/** Errors keep the shape of their provider: what reads them knows all of them. */
+function translatedAnswer(answer: UpstreamAnswer, translation: AnswerTranslation): UpstreamAnswer {
+  if (answer.status < 200 || answer.status > 299) return answer;
+  const body =
+    answer.contentType === 'text/event-stream'
+      ? streamedBody(answer.body, translation.stream())
+      : wholeBody(answer.body, translation);
+  return { ...answer, body };
+}
+
+/** One event: the gateway's own bound. */
+const MOST_EVENT_BYTES = 16 * 1024 * 1024;
+
+function streamedBody(body: UpstreamBody, translation: StreamTranslation): UpstreamBody {
+  const reader = createEventReader(MOST_EVENT_BYTES);
+  const encoder = new TextEncoder();
+  let isOver = false;
+  let isFailed = false;
+
+  /** What the bytes that came are for the client; `more` where they are nothing yet. */
+  function translate(chunk: BodyRead): BodyRead | 'more' {
+    if (typeof chunk === 'string') return chunk;
+    const events = chunk === null ? reader.end() : reader.push(chunk);
+    if (events === 'too-large') return broken();
+    let text = '';
+    for (const { name, data } of events) {
+      const said = translation.event(name, data);
+      if (said === 'failed') return text === '' ? broken() : failedAfter(text);
+      text += said;
+    }
+    if (chunk === null) {
+      const last = translation.end();
+      if (last === 'cut-off') return text === '' ? broken() : failedAfter(text);
+      text += last;
+      isOver = true;
+      return text === '' ? null : encoder.encode(text);
+    }
+    return text === '' ? 'more' : encoder.encode(text);
+  }
+
+  function broken(): BodyRead {
+    body.cancel();
+    isFailed = true;
+    return 'broken';
+  }
+
+  /** What was said before the failure still goes to the client. */
+  function failedAfter(text: string): BodyRead {
+    broken();
+    return encoder.encode(text);
+  }
+
+  async function readOn(idleMs: number, first: BodyRead | Promise<BodyRead>): Promise<BodyRead> {
+    for (let next = await first; ; next = await body.read(idleMs)) {
+      const read = translate(next);
+      if (read !== 'more') return read;
+    }
+  }
+
+  return {
+    read(idleMs) {
+      if (isFailed) return 'broken';
+      if (isOver) return null;
+      for (;;) {
+        const next = body.read(idleMs);
+        if (next instanceof Promise) return readOn(idleMs, next);
+        const read = translate(next);
+        if (read !== 'more') return read;
+      }
+    },
+    cancel: () => body.cancel(),
+  };
+}
+
+/** As large as the largest answer that the gateway reads. */
+const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
+
+function wholeBody(body: UpstreamBody, translation: AnswerTranslation): UpstreamBody {
+  let isOver = false;
+  async function gather(idleMs: number): Promise<BodyRead> {
+    const pieces: Uint8Array[] = [];
+    let size = 0;
+    for (;;) {
+      const next = await body.read(idleMs);
+      if (typeof next === 'string') return next;
+      if (next === null) break;
+      pieces.push(next);
+      size += next.length;
+      if (size > MOST_ANSWER_BYTES) return broken();
+    }
+    isOver = true;
+    return translation.whole(Buffer.concat(pieces, size)) ?? 'broken';
+  }
+  function broken(): BodyRead {
+    body.cancel();
+    return 'broken';
+  }
+  return {
+    read: (idleMs) => (isOver ? null : gather(idleMs)),
+    cancel: () => body.cancel(),
+  };
+}
+
+function bodyOf(bytes: Uint8Array<ArrayBuffer>): UpstreamBody {
+  let isRead = false;
+  return {
+    read() {
+      if (isRead) return null;
+      isRead = true;
+      return bytes;
+    },
+    cancel() {},
+  };
+}

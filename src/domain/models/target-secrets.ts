@@ -1,0 +1,94 @@
+import type { Secrets } from '../../ports/secrets.ts';
+import type { AliasName } from './aliases.ts';
+import type { Cipher } from './cipher.ts';
+import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+
+/** A target's key and headers, as its provider gets them. */
+interface TargetSecrets {
+  readonly apiKey: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type SealedTargets =
+  | { readonly outcome: 'sealed'; readonly targets: readonly StoredTarget[] }
+  | { readonly outcome: 'wrong'; readonly problem: string };
+
+/**
+ * Encrypts what is secret of the targets. A target that names a stored one by its id has that one's key and headers
+ * where it gives none, as long as it stays with the same host: a key is never sent to an address that it was not given for.
+ * It keeps the id where address, model and provider are the same; a changed one inherits nothing of what is known of it.
+ */
+export async function sealTargets(
+  { cipher, secrets }: { readonly cipher: Cipher; readonly secrets: Pick<Secrets, 'newId'> },
+  alias: AliasName,
+  wanted: readonly WantedTarget[],
+  stored: readonly StoredTarget[],
+): Promise<SealedTargets> {
+  const targets: StoredTarget[] = [];
+  for (const [at, target] of wanted.entries()) {
+    const { baseUrl, model, weight } = target;
+    const before = target.id == null ? null : (stored.find(({ id }) => id === target.id) ?? 'unknown');
+    if (before === 'unknown' || targets.some(({ id }) => id === target.id)) {
+      return wrong(at, 'the alias has no such target any more: load its targets again');
+    }
+    const kept = await keptSecrets(cipher, target, before);
+    if (typeof kept === 'string') return wrong(at, kept);
+    const { provider, responses, apiVersion } = providerFacts(target);
+    const isSame =
+      before?.baseUrl === baseUrl && before.model === model && (before.provider ?? null) === provider;
+    targets.push({
+      id: isSame ? before.id : secrets.newId(),
+      ...{ alias, baseUrl, model, weight, provider, responses, apiVersion },
+      ...(await sealTargetSecrets(cipher, baseUrl, kept)),
+    });
+  }
+  return { outcome: 'sealed', targets };
+}
+
+/** What is wrong, or the secrets that the target has from now on. */
+async function keptSecrets(
+  cipher: Cipher,
+  { baseUrl, apiKey, headers }: WantedTarget,
+  before: StoredTarget | null,
+): Promise<TargetSecrets | string> {
+  const needsKey = apiKey === null && before?.sealedKey != null;
+  const needsHeaders = headers === undefined && before?.sealedHeaders != null;
+  if (before === null || !(needsKey || needsHeaders)) return { apiKey, headers: headers ?? {} };
+  if (new URL(before.baseUrl).origin !== new URL(baseUrl).origin) {
+    return 'its address has another host now: enter the key and the headers again';
+  }
+  const opened = await openTargetSecrets(cipher, before).catch(() => null);
+  if (opened === null) return 'its stored key cannot be decrypted with MASTER_KEY: enter it again';
+  return { apiKey: apiKey ?? opened.apiKey, headers: headers ?? opened.headers };
+}
+
+/** Rejects with a CipherFailure. */
+export async function openTargetSecrets(
+  cipher: Cipher,
+  { baseUrl, sealedKey, sealedHeaders }: Pick<StoredTarget, 'baseUrl' | 'sealedKey' | 'sealedHeaders'>,
+): Promise<TargetSecrets> {
+  const apiKey = sealedKey === null ? null : await cipher.decrypt(sealedKey, baseUrl);
+  const headers = sealedHeaders === null ? '{}' : await cipher.decrypt(sealedHeaders, headersOf(baseUrl));
+  return { apiKey, headers: JSON.parse(headers) as Readonly<Record<string, string>> };
+}
+
+export async function sealTargetSecrets(
+  cipher: Cipher,
+  baseUrl: string,
+  { apiKey, headers }: TargetSecrets,
+): Promise<Pick<StoredTarget, 'sealedKey' | 'sealedHeaders'>> {
+  const hasHeaders = Object.keys(headers).length > 0;
+  return {
+    sealedKey: apiKey === null ? null : await cipher.encrypt(apiKey, baseUrl),
+    sealedHeaders: hasHeaders ? await cipher.encrypt(JSON.stringify(headers), headersOf(baseUrl)) : null,
+  };
+}
+
+/** A key cannot be put in the place of headers, nor the other way round. */
+function headersOf(baseUrl: string): string {
+  return `headers of ${baseUrl}`;
+}
+
+function wrong(at: number, problem: string): SealedTargets {
+  return { outcome: 'wrong', problem: `target ${at + 1}: ${problem}` };
+}
