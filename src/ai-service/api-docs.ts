@@ -236,7 +236,7 @@ const events: readonly DescribedRoute[] = [
 ];
 
 function describedEvent(path: string, summary: string, example: unknown): DescribedRoute {
-  const answer = { meeting_id: MEETING, repeated: false };
+  const answer = { meeting_id: MEETING, repeated: false, flags: [] };
   return {
     method: 'post',
     path,
@@ -244,10 +244,10 @@ function describedEvent(path: string, summary: string, example: unknown): Descri
     needsToken: true,
     body: { schema: roomEvent, example },
     answers: [
-      { status: 202, means: 'Written down; the work is queued.', schema: eventAnswer, example: answer },
+      { status: 202, means: 'Recorded; the work is queued.', schema: eventAnswer, example: answer },
       { status: 400, means: 'No JSON, or not as it should be.', schema: errorAnswer },
       { status: 413, means: 'The body is larger than 1 MiB.', schema: errorAnswer },
-      { status: 422, means: 'Another route’s event, or a time that is far off.', schema: errorAnswer },
+      { status: 422, means: 'Another route’s event.', schema: errorAnswer },
       { status: 503, means: NOT_ARRIVED, schema: errorAnswer },
     ],
   };

@@ -4,17 +4,20 @@ import { type Occupant, type RoomEventKind, roomNameOf } from '../domain/meeting
 import { type ReceivedEvent, receiveEvent } from '../domain/meetings/rooms.ts';
 import { LONGEST_TRANSCRIPT, postTranscript } from '../domain/meetings/transcript.ts';
 import { envelopeResponse, errorEnvelope } from '../http/error-envelope.ts';
+import { LONGEST_ISO_TIME, readIsoTime } from '../http/iso-time.ts';
 import { ACCEPTED_ENCODINGS, readBody, UNKNOWN_ENCODING } from '../http/read-body.ts';
 import { readJson, TOO_DEEP } from '../http/read-json.ts';
-import type { ServiceApp } from '../http/service-app.ts';
+import type { ServiceApp, ServiceVariables } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
+import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
 
 export interface RoomEventParts {
   readonly database: Database;
   readonly clock: Clock;
+  readonly log: Log;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
 }
@@ -25,8 +28,12 @@ const MOST_TRANSCRIPT_BYTES = 4 * LONGEST_TRANSCRIPT;
 const BODY_TIMEOUT_MS = 10_000;
 
 export const transcriptBody = z.strictObject({ text: z.string().min(1).max(LONGEST_TRANSCRIPT) });
-/** 202 of every event: the meeting that it belongs to, which it may have made. */
-export const eventAnswer = z.strictObject({ meeting_id: z.uuid(), repeated: z.boolean() });
+/** 202 of every event: the meeting that it belongs to, which it may have made, and what was wrong with its times. */
+export const eventAnswer = z.strictObject({
+  meeting_id: z.uuid(),
+  repeated: z.boolean(),
+  flags: z.array(z.enum(['old_timestamp', 'future_timestamp', 'inconsistent_times'])),
+});
 export const transcriptAnswer = z.strictObject({ meeting_id: z.uuid() });
 
 /**
@@ -44,7 +51,11 @@ export function addRoomEvents(app: ServiceApp, parts: RoomEventParts): void {
   app.post('/api/meetings/:id/transcript', (context) => takeTranscript(context, parts));
 }
 
-async function takeEvent(context: Context, parts: RoomEventParts, kind: RoomEventKind): Promise<Response> {
+async function takeEvent(
+  context: Context<ServiceVariables>,
+  parts: RoomEventParts,
+  kind: RoomEventKind,
+): Promise<Response> {
   const body = await jsonOf(context.req.raw, parts.clock, MOST_EVENT_BYTES);
   if (body instanceof Response) return body;
   const read = readEvent(body.value, kind);
@@ -52,11 +63,14 @@ async function takeEvent(context: Context, parts: RoomEventParts, kind: RoomEven
     return refuse(read.outcome === 'wrong-event' ? 422 : 400, read.message, read.param);
   }
   const received = await receiveEvent(parts, read.event);
-  if (received.outcome === 'far-off') return refuse(422, received.message, null);
-  const answer: z.output<typeof eventAnswer> = {
-    meeting_id: received.meetingId,
-    repeated: !received.isNew,
-  };
+  const { meetingId, isNew, timeFlags: flags } = received;
+  if (isNew && flags.length > 0) {
+    parts.log.warn('the times of a room event are implausible: check the clock of the meeting server', {
+      ...{ requestId: context.get('requestId'), meetingId, flags: flags.join(' ') },
+      behindSeconds: Math.round((parts.clock.now() - read.event.happenedAtMs) / 1_000),
+    });
+  }
+  const answer: z.output<typeof eventAnswer> = { meeting_id: meetingId, repeated: !isNew, flags: [...flags] };
   return context.json(answer, 202);
 }
 
@@ -123,19 +137,27 @@ function refuse(status: number, message: string, param: string | null, headers =
 
 const LONGEST_ROOM = 300;
 const MOST_OCCUPANTS = 1_000;
-/** Past this a number of seconds is one of milliseconds. */
+const LONGEST_TEXT = 300;
+/** Past this a number is not one of seconds but of milliseconds. */
 const LARGEST_SECONDS = 100_000_000_000;
+const LATEST_MS = Date.UTC(9999, 11, 31);
 
-const seconds = z.number().nonnegative().max(LARGEST_SECONDS);
-const shortText = z.string().max(300);
+/**
+ * What people can choose (names) and what clocks can spoil (times) is no reason to refuse an event: a refused one is
+ * dropped by its sender, and with it the end of a meeting. Long texts are cut, times that are none are unknown.
+ */
+const text = z.string();
+const eventTime = z.union([z.number(), z.string()]).meta({
+  description: 'Seconds since the epoch (milliseconds where it is larger than 100,000,000,000), or ISO 8601.',
+});
 
 const occupant = z.object({
-  name: shortText.nullish(),
-  email: shortText.nullish(),
-  id: z.union([shortText, z.number()]).nullish(),
-  occupant_jid: shortText.nullish(),
-  joined_at: seconds.nullish(),
-  left_at: seconds.nullish(),
+  name: text.nullish(),
+  email: text.nullish(),
+  id: z.union([text, z.number()]).nullish(),
+  occupant_jid: text.nullish(),
+  joined_at: eventTime.nullish(),
+  left_at: eventTime.nullish(),
   total_dominant_speaker_time: z.number().nonnegative().nullish(),
 });
 
@@ -143,23 +165,29 @@ const occupant = z.object({
 const plainEvent = z.object({
   event: z.enum(['room_created', 'room_destroyed']),
   room: z.string().min(1).max(LONGEST_ROOM),
-  timestamp: z.iso.datetime({ offset: true }),
+  timestamp: z
+    .string()
+    .max(LONGEST_ISO_TIME)
+    .refine((sent) => readIsoTime(sent) !== null, 'it is no ISO 8601 time, such as 2026-11-15T09:00:00Z')
+    .meta({ format: 'date-time', description: 'ISO 8601. A time without a zone is in UTC.' }),
 });
 
 /** What Jitsi's event_sync sends: times are seconds since the epoch, and members it does not know are left alone. */
 const serverEvent = z.object({
   event_name: z.enum(['muc-room-created', 'muc-room-destroyed', 'muc-occupant-joined', 'muc-occupant-left']),
   room_name: z.string().min(1).max(LONGEST_ROOM),
-  room_jid: z.string().max(500).nullish(),
+  room_jid: text.nullish(),
   is_breakout: z.boolean().nullish(),
-  breakout_room_id: shortText.nullish(),
-  created_at: seconds.nullish(),
-  destroyed_at: seconds.nullish(),
-  all_occupants: z.array(occupant).max(MOST_OCCUPANTS).nullish(),
+  breakout_room_id: text.nullish(),
+  created_at: eventTime.nullish(),
+  destroyed_at: eventTime.nullish(),
+  all_occupants: z.array(occupant).nullish(),
   occupant: occupant.nullish(),
 });
 
 export const roomEvent = z.union([plainEvent, serverEvent]);
+
+type SentTime = z.output<typeof eventTime> | null | undefined;
 
 type ReadEvent =
   | { readonly outcome: 'read'; readonly event: ReceivedEvent }
@@ -202,7 +230,7 @@ function fromPlain({ room, timestamp }: z.output<typeof plainEvent>, kind: RoomE
   const event = {
     kind,
     isBreakout: false,
-    happenedAtMs: Date.parse(timestamp),
+    happenedAtMs: readIsoTime(timestamp) ?? 0,
     beganAtMs: null,
     occupants: [],
   };
@@ -213,17 +241,20 @@ function fromServer(body: z.output<typeof serverEvent>, kind: RoomEventKind): Re
   const room = roomNameOf(body.room_name);
   if (room === null) return noName('room_name');
   const [at, began, param] = timesOf(body, kind);
-  if (at == null) return { outcome: 'invalid', message: 'a time in seconds is needed', param };
+  const happenedAtMs = toMs(at);
+  if (happenedAtMs === null) {
+    return { outcome: 'invalid', message: 'it is no time, in seconds since the epoch or as ISO 8601', param };
+  }
   const occupants = kind === 'joined' || kind === 'left' ? [body.occupant ?? {}] : (body.all_occupants ?? []);
   const event: ReceivedEvent = {
     kind,
     isBreakout: body.is_breakout === true,
-    happenedAtMs: toMs(at),
-    beganAtMs: began == null ? null : toMs(began),
-    occupants: occupants.map(occupantOf),
+    happenedAtMs,
+    beganAtMs: toMs(began),
+    occupants: occupants.slice(0, MOST_OCCUPANTS).map(occupantOf),
     room,
-    roomJid: body.room_jid ?? null,
-    breakoutId: body.breakout_room_id ?? null,
+    roomJid: shortened(body.room_jid),
+    breakoutId: shortened(body.breakout_room_id),
   };
   return { outcome: 'read', event };
 }
@@ -231,7 +262,7 @@ function fromServer(body: z.output<typeof serverEvent>, kind: RoomEventKind): Re
 function timesOf(
   { created_at, destroyed_at, occupant: who }: z.output<typeof serverEvent>,
   kind: RoomEventKind,
-): readonly [at: number | null | undefined, began: number | null | undefined, param: string] {
+): readonly [at: SentTime, began: SentTime, param: string] {
   switch (kind) {
     case 'created':
       return [created_at, null, 'created_at'];
@@ -245,23 +276,28 @@ function timesOf(
 }
 
 function occupantOf(sent: z.output<typeof occupant>): Occupant {
-  const text = (value: string | number | null | undefined) => {
-    const cleaned = value == null ? '' : String(value).toWellFormed().replace(/\p{C}/gu, '').trim();
-    return cleaned === '' ? null : cleaned;
-  };
   return {
-    jid: text(sent.occupant_jid),
-    id: text(sent.id),
-    name: text(sent.name),
-    email: text(sent.email),
-    joinedAtMs: sent.joined_at == null ? null : toMs(sent.joined_at),
-    leftAtMs: sent.left_at == null ? null : toMs(sent.left_at),
+    jid: shortened(sent.occupant_jid),
+    id: shortened(sent.id),
+    name: shortened(sent.name),
+    email: shortened(sent.email),
+    joinedAtMs: toMs(sent.joined_at),
+    leftAtMs: toMs(sent.left_at),
     talkMs: sent.total_dominant_speaker_time ?? null,
   };
 }
 
-function toMs(secondsSince: number): number {
-  return Math.round(secondsSince * 1_000);
+function shortened(value: string | number | null | undefined): string | null {
+  const cleaned = value == null ? '' : String(value).toWellFormed().replace(/\p{C}/gu, '').trim();
+  return cleaned === '' ? null : cleaned.slice(0, LONGEST_TEXT).toWellFormed();
+}
+
+/** Null for what is no time. */
+function toMs(sent: SentTime): number | null {
+  if (sent == null) return null;
+  if (typeof sent === 'string') return readIsoTime(sent);
+  const ms = Math.round(sent > LARGEST_SECONDS ? sent : sent * 1_000);
+  return ms < 0 || ms > LATEST_MS ? null : ms;
 }
 
 function noName(param: string): ReadEvent {

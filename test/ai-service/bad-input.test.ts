@@ -52,15 +52,17 @@ describe('what bad input gets', () => {
     }
   });
 
-  test('A-7 events of another name or with mixed up times are 422; bodies past the bound 413, and not sent again', async () => {
+  test('A-7 events of another name are 422, times that are none 400; bodies past the bound 413, and not sent again', async () => {
     for (const [changes, param] of [
       [{ event_name: 'muc-room-renamed' }, 'event_name'],
       [{ event_name: 'muc-room-created' }, 'event_name'],
-      [{ created_at: service.clock.now() / 1_000 + 1, destroyed_at: service.clock.now() / 1_000 }, null],
-      [{ destroyed_at: 0 }, null],
     ] as const) {
       const { status, body } = await post('/api/events/room/destroyed', server(changes));
       expect([status, body.error.type, body.error.param]).toEqual([422, 'invalid_request_error', param]);
+    }
+    for (const destroyed_at of [null, -1, 1e18, 'yesterday', '']) {
+      const { status, body } = await post('/api/events/room/destroyed', server({ destroyed_at }));
+      expect([destroyed_at, status, body.error.param]).toEqual([destroyed_at, 400, 'destroyed_at']);
     }
     const large = server({ more: 'x'.repeat(1024 * 1024) });
     const refused = await post('/api/events/room/destroyed', large);

@@ -160,9 +160,7 @@ describe('A-7 whose room it is', () => {
     const cases = [
       [422, 'events/room/destroyed', created],
       [422, 'events/room/created', { ...server, event_name: 'muc-occupant-left' }],
-      [422, 'events/room/created', plain('room_created', 'bad', now - 8 * 86_400)],
-      [422, 'events/room/created', { ...server, created_at: now + 3_600 }],
-      [400, 'events/room/created', { ...server, created_at: now * 1_000 }],
+      [400, 'events/room/created', { ...server, created_at: now * 1_000_000 }],
       [400, 'events/room/created', { ...created, timestamp: 'yesterday' }],
       [400, 'events/room/created', { ...created, room: '' }],
       [400, 'events/room/created', { ...created, room: 'x'.repeat(301) }],

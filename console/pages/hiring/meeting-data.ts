@@ -10,6 +10,7 @@ export interface Insight {
   readonly attendees: readonly Attendee[];
   readonly summary: Summary | null;
   readonly missing: readonly string[];
+  readonly warnings: readonly string[];
 }
 
 export interface Attendee {
@@ -61,6 +62,7 @@ export function insightOf(value: unknown): Insight | null {
     })),
     summary: summaryOf(insight.summary),
     missing: textsIn(insight.missing),
+    warnings: textsIn(insight.warnings),
   };
 }
 

@@ -109,7 +109,7 @@ function BriefingCard({ briefing: given }: { briefing: unknown }) {
 }
 
 function KnownOf({ insight }: { insight: Insight }) {
-  const { durationSeconds, startedLateSeconds, overrunSeconds, summary, missing } = insight;
+  const { durationSeconds, startedLateSeconds, overrunSeconds, summary, missing, warnings } = insight;
   const late = (seconds: number | null) => (seconds === null || seconds < 60 ? null : lengthWords(seconds));
   return (
     <>
@@ -138,6 +138,7 @@ function KnownOf({ insight }: { insight: Insight }) {
             ]}
           />
         )}
+        {warnings.length > 0 && <Points title="Check these times" points={warnings} />}
         {missing.length > 0 && (
           <details>
             <summary>What is not known, and why</summary>

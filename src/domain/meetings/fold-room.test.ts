@@ -12,7 +12,7 @@ function event(
 ): StoredEvent {
   return {
     ...{ id: BigInt(id), kind, happenedAtMs: minute * MINUTE, isBreakout: false, beganAtMs: null },
-    ...{ occupants: [], meetingId: null, receivedAtMs: minute * MINUTE, ...more },
+    ...{ occupants: [], meetingId: null, timeFlags: [], receivedAtMs: minute * MINUTE, ...more },
   };
 }
 

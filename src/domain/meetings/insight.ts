@@ -1,5 +1,5 @@
 import type { KeptUse, Meeting } from './meeting.ts';
-import type { Occupant, StoredEvent } from './room-events.ts';
+import type { Occupant, StoredEvent, TimeFlag } from './room-events.ts';
 import type { TranscriptSummary } from './transcript-summary.ts';
 
 /** What is known of a meeting. What is not known is null, and `missing` says why: nothing here is a guess. */
@@ -16,6 +16,8 @@ export interface MeetingInsight {
   readonly attendees: readonly Attendee[];
   readonly summary: TranscriptSummary | null;
   readonly missing: readonly string[];
+  /** What was wrong with the reported times. */
+  readonly warnings: readonly string[];
 }
 
 interface InsightSource {
@@ -44,7 +46,21 @@ export function insightOf({ meeting, events, summary }: InsightSource): MeetingI
     attendees,
     summary,
     missing: [...missingOf(meeting, attendees, summary)],
+    warnings: warningsOf(events),
   };
+}
+
+const TIME_WARNINGS: Readonly<Record<TimeFlag, string>> = {
+  old_timestamp: 'The meeting server reported this meeting more than 7 days late.',
+  future_timestamp:
+    'The meeting server reported a time in the future: the time of receipt is used. Check its clock.',
+  inconsistent_times:
+    'The meeting server reported a beginning that does not fit the end: the beginning is not used.',
+};
+
+function warningsOf(events: readonly StoredEvent[]): readonly string[] {
+  const flags = new Set(events.flatMap(({ timeFlags }) => timeFlags));
+  return [...flags].sort().map((flag) => TIME_WARNINGS[flag]);
 }
 
 function durationOf(uses: readonly KeptUse[]): number | null {

@@ -55,6 +55,8 @@ interface Transcript {
 
 /** People drop out and come back, and events come late: whoever is reminded is reminded after this. */
 const REMIND_AFTER_MS = 10 * 60_000;
+/** A meeting that was reported later than this needs no scorecard any more. */
+const REMIND_WITHIN_MS = 7 * 86_400_000;
 
 /**
  * Everything that is made of a meeting, from what is kept of it at this moment. It may run as often as it likes: what
@@ -79,6 +81,7 @@ export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
         if (made !== null) await keepSummary(transaction, meetingId, made);
         const written = await writeInsight(transaction, parts, meeting);
         if (!isInterview(meeting) || meeting.endedAt === null || written.isNoShow === true) return written;
+        if (meeting.endedAt.getTime() < clock.now() - REMIND_WITHIN_MS) return written;
         const remindAtMs = meeting.endedAt.getTime() + REMIND_AFTER_MS;
         if (remindAtMs <= clock.now()) await remindOfScorecard(transaction, parts.remind, meeting, written);
         else

@@ -15,6 +15,9 @@ export interface Occupant {
 
 export type RoomEventKind = 'created' | 'destroyed' | 'joined' | 'left';
 
+/** What was wrong with the times of an event; see event-times.ts. */
+export type TimeFlag = 'old_timestamp' | 'future_timestamp' | 'inconsistent_times';
+
 /** What the meeting server tells of a room, whichever of its two forms it came in. */
 export interface RoomEvent {
   readonly kind: RoomEventKind;
@@ -26,52 +29,69 @@ export interface RoomEvent {
   readonly occupants: readonly Occupant[];
 }
 
+/** The times of an event as they count; event-times.ts works them out. */
+export interface TimedEvent {
+  readonly happenedAtMs: number;
+  readonly beganAtMs: number | null;
+  readonly occupants: readonly Occupant[];
+  readonly timeFlags: readonly TimeFlag[];
+  /** As it was sent, where the time of receipt counts instead. */
+  readonly sentAtMs: number | null;
+}
+
 /** One that was written down. */
 export interface StoredEvent extends RoomEvent {
   readonly id: bigint;
   readonly meetingId: string | null;
   /** By our own clock. */
   readonly receivedAtMs: number;
+  readonly timeFlags: readonly TimeFlag[];
 }
 
 /** A room that is told of more often than this in ten days is not one that people meet in: its newest ones count. */
-const MOST_EVENTS = 20_000;
+export const MOST_EVENTS = 20_000;
 
 /** Null where it was there before. */
 export async function insertEvent(
   statements: Statements,
   room: string,
-  event: RoomEvent & { readonly dedupeKey: string; readonly receivedAt: Date },
+  event: Pick<RoomEvent, 'kind' | 'isBreakout'> &
+    TimedEvent & { readonly dedupeKey: string; readonly receivedAt: Date },
 ): Promise<bigint | null> {
   const { kind, isBreakout, happenedAtMs, beganAtMs, occupants, dedupeKey, receivedAt } = event;
+  const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
   const [row] = await statements.query<{ id: bigint }>(
-    `insert into room_events (room, kind, is_breakout, happened_at, began_at, occupants, dedupe_key, received_at)
-     values ($1, $2, $3, $4, $5, $6::text::jsonb, $7, $8) on conflict (room, dedupe_key) do nothing returning id`,
+    `insert into room_events
+       (room, kind, is_breakout, happened_at, began_at, occupants, dedupe_key, received_at, time_flags, sent_at)
+     values ($1, $2, $3, $4, $5, $6::text::jsonb, $7, $8, $9::text[], $10)
+     on conflict (room, dedupe_key) do nothing returning id`,
     [
       room,
       kind,
       isBreakout,
       new Date(happenedAtMs),
-      beganAtMs === null ? null : new Date(beganAtMs),
+      dateOf(beganAtMs),
       JSON.stringify(occupants),
       dedupeKey,
       receivedAt,
+      [...event.timeFlags],
+      dateOf(event.sentAtMs),
     ],
   );
   return row?.id ?? null;
 }
 
-/** In which meeting an event has ended up. */
-export async function findMeetingOfEvent(
+/** An event as it is stored, with the meeting that it has ended up in. */
+export async function findEvent(
   statements: Statements,
   room: string,
   dedupeKey: string,
-): Promise<string | null> {
-  const [row] = await statements.query<{ meetingId: string | null }>(
-    `select meeting_id as "meetingId" from room_events where room = $1 and dedupe_key = $2`,
+): Promise<StoredEvent | null> {
+  const [row] = await statements.query<EventRow>(
+    `select ${EVENT_COLUMNS} from room_events where room = $1 and dedupe_key = $2`,
     [room, dedupeKey],
   );
-  return row?.meetingId ?? null;
+  return row === undefined ? null : eventOf(row);
 }
 
 export async function readRoomEvents(
@@ -127,10 +147,11 @@ interface EventRow {
   readonly occupants: readonly Occupant[];
   readonly meetingId: string | null;
   readonly receivedAt: Date;
+  readonly timeFlags: readonly TimeFlag[];
 }
 
 const EVENT_COLUMNS = `id, kind, is_breakout as "isBreakout", happened_at as "happenedAt", began_at as "beganAt", occupants,
-  meeting_id as "meetingId", received_at as "receivedAt"`;
+  meeting_id as "meetingId", received_at as "receivedAt", time_flags as "timeFlags"`;
 
 function eventOf({ happenedAt, beganAt, receivedAt, ...rest }: EventRow): StoredEvent {
   return {

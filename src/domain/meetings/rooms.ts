@@ -4,15 +4,18 @@ import type { JobHandler, JobQueue } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { changeInChunks } from '../retention/change-in-chunks.ts';
+import { timesOf } from './event-times.ts';
 import { assignUses, foldRoom, isOwned, LATEST_MS, ORPHAN_MS, type RoomUse } from './fold-room.ts';
 import { type KeptUse, keptUse, MEETING_COLUMNS, MEETING_QUEUE, type Meeting, spanOf } from './meeting.ts';
 import {
   dedupeKeyOf,
-  findMeetingOfEvent,
+  findEvent,
   insertEvent,
-  type Occupant,
+  MOST_EVENTS,
   type RoomEvent,
   readRoomEvents,
+  type StoredEvent,
+  type TimeFlag,
 } from './room-events.ts';
 
 export interface ReceivedEvent extends RoomEvent {
@@ -21,10 +24,11 @@ export interface ReceivedEvent extends RoomEvent {
   readonly breakoutId: string | null;
 }
 
-type Reception =
-  | { readonly outcome: 'received'; readonly meetingId: string; readonly isNew: boolean }
-  /** Its time is so far off that it cannot be one of ours. */
-  | { readonly outcome: 'far-off'; readonly message: string };
+interface Reception {
+  readonly meetingId: string;
+  readonly isNew: boolean;
+  readonly timeFlags: readonly TimeFlag[];
+}
 
 export interface RefoldParts {
   readonly jobQueue: Pick<JobQueue, 'enqueue'>;
@@ -40,10 +44,7 @@ interface LockedRoom {
 }
 
 const DAY_MS = 86_400_000;
-/** A sender that was down delivers what it has stored; one whose clock is wrong must not end a meeting of next year. */
-const OLDEST_MS = 7 * DAY_MS;
-const NEWEST_MS = 10 * 60_000;
-/** Events come up to a week late; what is older than this is as it is. */
+/** What is older than this changes only where an event arrives that is older still. */
 const LOOK_BACK_MS = 10 * DAY_MS;
 /** What happened in rooms that nobody has announced. */
 const KEEP_UNANNOUNCED_MS = 30 * DAY_MS;
@@ -58,29 +59,41 @@ export async function receiveEvent(
   event: ReceivedEvent,
 ): Promise<Reception> {
   const nowMs = parts.clock.now();
-  const isFarOff = (ms: number) => ms < nowMs - OLDEST_MS || ms > nowMs + NEWEST_MS;
-  if (isFarOff(event.happenedAtMs) || isFarOff(event.beganAtMs ?? event.happenedAtMs)) {
-    const message =
-      'The time is more than 7 days ago or more than 10 minutes ahead: check the sender’s clock.';
-    return { outcome: 'far-off', message };
-  }
-  if (event.beganAtMs !== null && event.beganAtMs > event.happenedAtMs) {
-    return { outcome: 'far-off', message: 'What ends must have begun before: the two times are mixed up.' };
-  }
   const { room, roomJid: jid, breakoutId } = event;
+  const times = timesOf(event, nowMs);
+  // By the times as they were sent: the same event again has the same ones.
   const dedupeKey = dedupeKeyOf(event, { jid, breakoutId });
-  const occupants = event.occupants.map((occupant) => withoutFarOff(occupant, isFarOff));
   return await database.transaction(async (transaction) => {
     const locked = await lockRoom(transaction, room);
     const added = await insertEvent(transaction, room, {
       ...event,
-      ...{ occupants, dedupeKey, receivedAt: new Date(nowMs) },
+      ...{ ...times, dedupeKey, receivedAt: new Date(nowMs) },
     });
-    if (added !== null) await refoldRoom(transaction, parts, locked);
-    const meetingId = await findMeetingOfEvent(transaction, room, dedupeKey);
-    if (meetingId === null) throw new Error('an event of a room belongs to no meeting');
-    return { outcome: 'received', meetingId, isNew: added !== null };
+    if (added !== null) {
+      const beginMs = times.beganAtMs ?? times.happenedAtMs;
+      await refoldRoom(transaction, parts, locked, beginMs - DAY_MS);
+    }
+    const stored = await findEvent(transaction, room, dedupeKey);
+    if (stored === null) throw new Error('an event of a room was not stored');
+    const meetingId = stored.meetingId ?? (await meetingOfOneEvent(transaction, parts, locked, stored));
+    return { meetingId, isNew: added !== null, timeFlags: stored.timeFlags };
   });
+}
+
+/** An event that is older than the newest MOST_EVENTS of its room is a meeting of its own. */
+async function meetingOfOneEvent(
+  transaction: Transaction,
+  parts: RefoldParts,
+  locked: LockedRoom,
+  event: StoredEvent,
+): Promise<string> {
+  const id = parts.secrets.newId();
+  await writeMeeting(transaction, parts, locked, {
+    id,
+    row: null,
+    uses: foldRoom([event], parts.clock.now()),
+  });
+  return id;
 }
 
 /**
@@ -95,8 +108,11 @@ export async function refoldRoom(
 ): Promise<void> {
   const { clock, secrets } = parts;
   const nowMs = clock.now();
-  const since = new Date(Math.min(sinceMs, nowMs - LOOK_BACK_MS));
-  const events = await readRoomEvents(transaction, locked.room, since);
+  const wantedSince = new Date(Math.min(sinceMs, nowMs - LOOK_BACK_MS));
+  const events = await readRoomEvents(transaction, locked.room, wantedSince);
+  // Where the oldest events were left out, the meetings of those stay as they are.
+  const oldest = events.length === MOST_EVENTS ? events.at(-1) : undefined;
+  const since = oldest === undefined ? wantedSince : new Date(oldest.happenedAtMs);
   const rows = await transaction.query<Meeting>(
     `select ${MEETING_COLUMNS} from meetings
      where room = $1 and (origin = 'announced' or coalesce(ended_at, started_at, created_at) >= $2)
@@ -170,12 +186,6 @@ export function createMeetingRetentionHandler(parts: MeetingRetentionParts): Job
     await noteNotHeld(parts);
     await dropUnannounced(parts);
   };
-}
-
-/** Of who is in a list beside the event only the time is dropped: what the room did is still true. */
-function withoutFarOff(occupant: Occupant, isFarOff: (ms: number) => boolean): Occupant {
-  const near = (ms: number | null) => (ms === null || isFarOff(ms) ? null : ms);
-  return { ...occupant, joinedAtMs: near(occupant.joinedAtMs), leftAtMs: near(occupant.leftAtMs) };
 }
 
 interface FoldedMeeting {
