@@ -9,7 +9,7 @@ import {
   openApiDocument,
 } from '../http/openapi.ts';
 import type { ServiceApp } from '../http/service-app.ts';
-import { NAMED_WORKERS } from './health.ts';
+import { NAMED_WORKERS, WORKER_STATES } from './health.ts';
 import { GENERATOR_PATH, generatorMetrics, generatorStatus } from './match-generator.ts';
 import {
   aiServicesAnswer,
@@ -23,35 +23,66 @@ import { eventAnswer, roomEvent, transcriptAnswer, transcriptBody } from './room
 
 const dependency = z.strictObject({ status: z.enum(['healthy', 'unhealthy']), latency_ms: z.number() });
 const poolFigures = z.strictObject({ size: z.int(), busy: z.int(), waiting: z.int() });
-const workerState = z.enum(['running', 'failing', 'stopped']);
-const namedWorkers = Object.fromEntries(NAMED_WORKERS.map((name) => [name, workerState]));
+const workerStatus = z.enum(['healthy', 'degraded', 'stopped']);
+const eachWorker = <T extends z.ZodType>(schema: T) =>
+  Object.fromEntries(NAMED_WORKERS.map((name) => [name, schema]));
 const readiness = z.enum(['healthy', 'degraded', 'unhealthy']);
+const waitingForOperator = z.enum(['healthy', 'degraded']);
 
-const readyAnswer = z.union([
-  z.strictObject({
+/** The first documented form, with the components of the second beside it. */
+const readyAnswer = z
+  .strictObject({
     status: readiness,
     components: z.strictObject({
       database: dependency,
       cache: dependency,
       workers: z.strictObject({
-        status: readiness,
-        active: z.int(),
-        idle: z.int(),
+        ...{ status: workerStatus, active: z.int(), idle: z.int() },
+        states: z.strictObject(eachWorker(z.enum(WORKER_STATES))),
       }),
       circuit_breakers: z.record(z.string(), z.enum(['closed', 'open', 'half-open'])),
-      ...namedWorkers,
+      journal: z.strictObject({ status: waitingForOperator, set_aside: z.int() }).optional(),
+      usage: z.strictObject({ status: waitingForOperator, withheld: z.int() }).optional(),
+      ...eachWorker(workerStatus),
     }),
-  }),
-  z.strictObject({
+  })
+  .meta({ title: 'Readiness', description: 'Without `form`: each component with its figures.' });
+
+/** The second documented form. */
+const flatReadyAnswer = z
+  .strictObject({
     status: readiness,
-    components: z.strictObject({ database: z.string(), ...namedWorkers }),
-  }),
-]);
+    components: z.strictObject({ database: z.enum(['healthy', 'unhealthy']), ...eachWorker(workerStatus) }),
+  })
+  .meta({ title: 'Flat readiness', description: 'With `form=flat`: each component as a status string.' });
+
+const readyAnswers = z.union([readyAnswer, flatReadyAnswer]);
 
 const healthAnswer = z.strictObject({ status: z.literal('healthy') });
 const liveAnswer = z.strictObject({ status: z.literal('alive') });
 const databaseAnswer = dependency.extend({ pool: poolFigures });
-const ALL_RUNNING = Object.fromEntries(NAMED_WORKERS.map((name) => [name, 'running']));
+const ALL_HEALTHY = Object.fromEntries(NAMED_WORKERS.map((name) => [name, 'healthy']));
+const READY_EXAMPLES = {
+  components: {
+    status: 'healthy',
+    components: {
+      database: { status: 'healthy', latency_ms: 1 },
+      cache: { status: 'healthy', latency_ms: 1 },
+      workers: {
+        ...{ status: 'healthy', active: 1, idle: 11 },
+        states: {
+          ...Object.fromEntries(NAMED_WORKERS.map((name) => [name, 'running'])),
+          match_score_generator: 'processing',
+        },
+      },
+      circuit_breakers: { 'service-1': 'closed' },
+      journal: { status: 'healthy', set_aside: 0 },
+      usage: { status: 'healthy', withheld: 0 },
+      ...ALL_HEALTHY,
+    },
+  },
+  flat: { status: 'healthy', components: { database: 'healthy', ...ALL_HEALTHY } },
+};
 
 /** A-1 to A-4. */
 const describedHealth: readonly DescribedRoute[] = [
@@ -78,10 +109,10 @@ const describedHealth: readonly DescribedRoute[] = [
     query: z.strictObject({ form: z.enum(['flat']).optional() }),
     answers: [
       {
-        ...{ status: 200, means: 'It can work, degraded perhaps.', schema: readyAnswer },
-        example: { status: 'healthy', components: { database: 'healthy', ...ALL_RUNNING } },
+        ...{ status: 200, means: 'It can work, degraded perhaps.', schema: readyAnswers },
+        examples: READY_EXAMPLES,
       },
-      { status: 503, means: 'There is no database.', schema: readyAnswer },
+      { status: 503, means: 'The database is unavailable.', schema: readyAnswers },
     ],
   },
 ];

@@ -23,6 +23,18 @@ export const NAMED_WORKERS = [
   'document_worker',
 ] as const;
 
+/** What a worker does, in the word of the queue or the generator. */
+export const WORKER_STATES = ['running', 'processing', 'failing', 'stopped'] as const;
+type WorkerState = (typeof WORKER_STATES)[number];
+
+/** The same as a component of readiness. `failing` goes on trying, which is worse than running and better than nothing. */
+const WORKER_STATUS: Readonly<Record<WorkerState, WorkersSummary['status']>> = {
+  running: 'healthy',
+  processing: 'healthy',
+  failing: 'degraded',
+  stopped: 'stopped',
+};
+
 /** A-1 to A-4. None of these routes needs a token, and without one none shows more than states and counts. */
 export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
   const { dependencies, pool, workers, circuitBreakers, internalTokens } = parts;
@@ -42,11 +54,12 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
     const httpStatus = isThere ? 200 : 503;
     // A worker finds out at its next look. Until then it would say that it runs, without a database to take jobs from.
     const stateOf = (name: string) => {
-      const state = workers.stateOf(name);
-      return state === 'running' && !isThere ? 'failing' : state;
+      const state = workers.detailOf(name);
+      return state !== 'stopped' && !isThere ? 'failing' : state;
     };
-    const named = Object.fromEntries(NAMED_WORKERS.map((name) => [name, stateOf(name)]));
-    const summary = { ...workers.summary(), ...(isThere ? {} : { status: 'unhealthy' }) };
+    const workerStates = NAMED_WORKERS.map((name) => [name, stateOf(name)] as const);
+    const named = Object.fromEntries(workerStates.map(([name, state]) => [name, WORKER_STATUS[state]]));
+    const summary = { ...workers.summary(), ...(isThere ? {} : { status: 'degraded' as const }) };
     const breakers = circuitBreakers();
     const isWhole =
       cache.status === 'healthy' &&
@@ -61,7 +74,7 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
     const components = {
       database,
       cache,
-      workers: summary,
+      workers: { ...summary, states: Object.fromEntries(workerStates) },
       circuit_breakers: holdsToken(context.req.raw, internalTokens) ? breakers : withoutHosts(breakers),
       ...waiting('journal', states.journal),
       ...waiting('usage', states.usage),
@@ -100,8 +113,8 @@ interface BoardWorker {
 }
 
 interface WorkersSummary {
-  /** `degraded` where some of them do not work, `unhealthy` where none does. */
-  readonly status: 'healthy' | 'degraded' | 'unhealthy';
+  /** `degraded` where some of them do not work, `stopped` where none runs or tries to. */
+  readonly status: 'healthy' | 'degraded' | 'stopped';
   readonly active: number;
   readonly idle: number;
 }
@@ -117,6 +130,8 @@ export interface WorkerBoard {
   add(name: string, worker: BoardWorker): void;
   /** `stopped` for one that is not here. */
   stateOf(name: string): QueueWorkerStatus['state'];
+  /** The same, and `processing` for one that runs and has work in hand. */
+  detailOf(name: string): WorkerState;
   each(): readonly SeenWorker[];
   summary(): WorkersSummary;
 }
@@ -135,12 +150,17 @@ export function createWorkerBoard(): WorkerBoard {
   return {
     add: (name, worker) => void workers.set(name, worker),
     stateOf: (name) => workers.get(name)?.status().state ?? 'stopped',
+    detailOf(name) {
+      const { state, active } = workers.get(name)?.status() ?? { state: 'stopped', active: 0 };
+      return state === 'running' && active > 0 ? 'processing' : state;
+    },
     each,
     summary() {
       const seen = each();
-      const well = seen.filter(({ isWell }) => isWell).length;
+      const isWhole = seen.length > 0 && seen.every(({ isWell }) => isWell);
       const sum = (which: 'active' | 'idle') => seen.reduce((total, state) => total + state[which], 0);
-      const status = well === 0 ? 'unhealthy' : well < seen.length ? 'degraded' : 'healthy';
+      const isStopped = seen.every(({ state, isWell }) => state === 'stopped' && !isWell);
+      const status = isWhole ? 'healthy' : isStopped ? 'stopped' : 'degraded';
       return { status, active: sum('active'), idle: sum('idle') };
     },
   };

@@ -225,7 +225,7 @@ export const statsAnswer = z.strictObject({
   event_loop_delay_ms: z.strictObject({ p50: delay, p99: delay, max: delay }),
   database_pool: z.strictObject({ size: count, busy: count, waiting: count }),
   workers: z.strictObject({
-    status: z.enum(['healthy', 'degraded', 'unhealthy']),
+    status: z.enum(['healthy', 'degraded', 'stopped']),
     active: count,
     idle: count,
   }),

@@ -19,6 +19,8 @@ export interface DescribedAnswer {
   readonly schema?: z.ZodType;
   readonly contentType?: string;
   readonly example?: unknown;
+  /** By name, where the answer has several forms. */
+  readonly examples?: Readonly<Record<string, unknown>>;
 }
 
 interface DescribedService {
@@ -147,20 +149,29 @@ const UNKNOWN_CALLER: DescribedAnswer = {
   schema: errorAnswer,
 };
 
-function contentOfAnswer({ schema, contentType, example }: DescribedAnswer): Json {
+function contentOfAnswer({ schema, contentType, example, examples }: DescribedAnswer): Json {
   if (schema === undefined) return { [contentType ?? 'text/plain']: { schema: { type: 'string' } } };
   if (schema === errorAnswer) {
     return { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   }
-  return contentOf({ schema, example }, 'output');
+  return contentOf({ schema, example, examples }, 'output');
 }
 
 function contentOf(
-  { schema, example }: { schema: z.ZodType; example?: unknown },
+  {
+    schema,
+    example,
+    examples = {},
+  }: { schema: z.ZodType; example?: unknown; examples?: DescribedAnswer['examples'] | undefined },
   io: 'input' | 'output',
 ): Json {
+  const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return {
-    'application/json': { schema: schemaOf(schema, io), ...(example === undefined ? {} : { example }) },
+    'application/json': {
+      schema: schemaOf(schema, io),
+      ...(example === undefined ? {} : { example }),
+      ...(named.length === 0 ? {} : { examples: Object.fromEntries(named) }),
+    },
   };
 }
 

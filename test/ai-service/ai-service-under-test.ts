@@ -55,7 +55,10 @@ export async function openAiService({
   breakers.known(SERVICE);
   const up = { status: 'up', latencyMs: 1 } as const;
   const board = createWorkerBoard();
-  const state: Record<'database' | 'cache', DependencyState> = { database: up, cache: up };
+  const state: Record<'database' | 'cache', DependencyState> & { journal?: DependencyState } = {
+    database: up,
+    cache: up,
+  };
   const app = createAiService({
     ...{ clock, log, secrets, database, sharedState, generator, breakers, jobQueue },
     modelCalls: { ...letterVectors, breakerState: () => 'closed' },

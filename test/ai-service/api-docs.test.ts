@@ -6,10 +6,15 @@ import { useResource } from '../setup/use-resource.ts';
 import { openAiService } from './ai-service-under-test.ts';
 
 type Schema = Parameters<typeof z.fromJSONSchema>[0];
+interface DescribedContent {
+  readonly schema: Schema;
+  readonly example?: unknown;
+  readonly examples?: Record<string, { value: unknown }>;
+}
 interface Operation {
   readonly security?: readonly unknown[];
   readonly requestBody?: { content: { 'application/json': { schema: Schema; example: unknown } } };
-  readonly responses: Record<string, { content: Record<string, { schema: Schema; example?: unknown }> }>;
+  readonly responses: Record<string, { content: Record<string, DescribedContent> }>;
 }
 interface Document {
   readonly openapi: string;
@@ -74,8 +79,11 @@ describe('A-5 the documents of the AI service', () => {
       expect([200, 202]).toContain(answered.status);
       if (path !== '/metrics') expect(validated(operation, answered.status, answered.body)).toBe(true);
       for (const [status, { content }] of Object.entries(operation.responses)) {
-        const { example } = content['application/json'] ?? {};
-        if (example !== undefined) expect(validated(operation, Number(status), example)).toBe(true);
+        const { example, examples = {} } = content['application/json'] ?? {};
+        const shown = [example, ...Object.values(examples).map(({ value }) => value)];
+        for (const one of shown.filter((value) => value !== undefined)) {
+          expect(validated(operation, Number(status), one)).toBe(true);
+        }
       }
       if (operation.security === undefined) return;
       const unknown = await service.ask(path.replace('{id}', meetingId), { ...asked, token: 'wrong' });
@@ -87,6 +95,22 @@ describe('A-5 the documents of the AI service', () => {
       expect(validated(operation, 400, wrong.body)).toBe(true);
     });
   }
+
+  test('A-2 both forms of readiness are in the document, each with its example, and answer as it says', async () => {
+    const operation = document.paths['/health/ready']?.get;
+    const content = operation?.responses[200]?.content['application/json'];
+    expect(Object.keys(content?.examples ?? {})).toEqual(['components', 'flat']);
+    for (const query of ['', '?form=flat']) {
+      service.state.journal = { status: 'degraded', latencyMs: 1, figures: { set_aside: 2 } };
+      const { status, body } = await service.ask(`/health/ready${query}`);
+      if (operation !== undefined) expect(validated(operation, status, body)).toBe(true);
+      expect(typeof body.components.database).toBe(query === '' ? 'object' : 'string');
+      expect(body.components.document_worker).toBe('stopped');
+    }
+    const flat = content?.examples?.flat?.value as { components: Record<string, string> };
+    const wrong = { ...flat, components: { ...flat.components, email_worker: 'running' } };
+    if (operation !== undefined) expect(validated(operation, 200, wrong)).toBe(false);
+  });
 
   test('A-5 the page needs no token, asks nobody outside, and runs no script but its own', async () => {
     for (const path of DOCS_PATHS) expect((await service.ask(path, { token: 'none' })).status).toBe(200);

@@ -94,7 +94,7 @@ describe('A-8 monitoring', () => {
   test('A-2 readiness tells the truth while each part is broken in turn, and when it is mended', async () => {
     const ready = async () => (await service.ask('/health/ready')).body;
     const { status, components } = await ready();
-    expect(components).toMatchObject({ cv_worker: 'stopped', workers: { status: 'unhealthy', active: 0 } });
+    expect(components).toMatchObject({ cv_worker: 'stopped', workers: { status: 'stopped', active: 0 } });
     expect([status, components.circuit_breakers]).toEqual(['degraded', { [SERVICE]: 'open' }]);
     await service.clock.advance(60_000);
     const entry = await service.breakers.enter(SERVICE);
@@ -109,19 +109,27 @@ describe('A-8 monitoring', () => {
     const workers = async () => {
       const { status: whole, components: shown } = await ready();
       const { cv_worker, match_score_generator, workers: summary } = shown;
-      return [whole, summary.status, cv_worker, match_score_generator];
+      const { states: finer } = summary;
+      return [
+        whole,
+        summary.status,
+        cv_worker,
+        match_score_generator,
+        finer.cv_worker,
+        finer.match_score_generator,
+      ];
     };
     // Resting as an operator wished is no fault; not being able to is one.
-    expect(await workers()).toEqual(['healthy', 'healthy', 'running', 'stopped']);
+    expect(await workers()).toEqual(['healthy', 'healthy', 'healthy', 'stopped', 'processing', 'stopped']);
     states.match_score_generator = 'failing';
-    expect(await workers()).toEqual(['degraded', 'degraded', 'running', 'failing']);
+    expect(await workers()).toEqual(['degraded', 'degraded', 'healthy', 'degraded', 'processing', 'failing']);
     const { text } = await service.ask('/metrics');
     expect(text).toContain('turnpike_worker_up{worker="cv_worker"} 1\n');
     expect(text).toContain('turnpike_worker_up{worker="match_score_generator"} 0\n');
     states.cv_worker = 'stopped';
-    expect(await workers()).toEqual(['degraded', 'unhealthy', 'stopped', 'failing']);
+    expect(await workers()).toEqual(['degraded', 'degraded', 'stopped', 'degraded', 'stopped', 'failing']);
     Object.assign(states, { cv_worker: 'running', match_score_generator: 'running' });
-    expect(await workers()).toEqual(['healthy', 'healthy', 'running', 'running']);
+    expect(await workers()).toEqual(['healthy', 'healthy', 'healthy', 'healthy', 'processing', 'processing']);
 
     service.state.cache = { status: 'down', latencyMs: 1_000 };
     expect((await service.ask('/health/ready')).status).toBe(200);
@@ -129,7 +137,10 @@ describe('A-8 monitoring', () => {
     service.state.database = { status: 'down', latencyMs: 2_000 };
     expect((await service.ask('/health/ready')).status).toBe(503);
     expect((await service.ask('/health/ready?form=flat')).body).toMatchObject({
-      ...{ status: 'unhealthy', components: { database: 'unhealthy', cv_worker: 'failing' } },
+      ...{
+        status: 'unhealthy',
+        components: { database: 'unhealthy', cv_worker: 'degraded', document_worker: 'stopped' },
+      },
     });
     expect((await service.ask('/health/live')).status).toBe(200);
     Object.assign(service.state, { database: { status: 'up', latencyMs: 1 } });

@@ -59,14 +59,22 @@ describe('the AI service of a fresh machine', () => {
       components: {
         database: { status: 'healthy', latency_ms: expect.any(Number) },
         cache: { status: 'healthy', latency_ms: expect.any(Number) },
-        workers: { status: 'healthy', active: expect.any(Number), idle: expect.any(Number) },
+        workers: {
+          ...{ status: 'healthy', active: expect.any(Number), idle: expect.any(Number) },
+          states: {
+            match_score_generator: expect.stringMatching(/^(running|processing)$/),
+            email_worker: expect.stringMatching(/^(running|processing)$/),
+            cv_worker: expect.stringMatching(/^(running|processing)$/),
+            document_worker: expect.stringMatching(/^(running|processing)$/),
+          },
+        },
         circuit_breakers: {},
         journal: { status: 'healthy', set_aside: 0 },
         usage: { status: 'healthy', withheld: 0 },
-        match_score_generator: 'running',
-        email_worker: 'running',
-        cv_worker: 'running',
-        document_worker: 'running',
+        match_score_generator: 'healthy',
+        email_worker: 'healthy',
+        cv_worker: 'healthy',
+        document_worker: 'healthy',
       },
     });
   });
@@ -77,10 +85,10 @@ describe('the AI service of a fresh machine', () => {
       status: 'healthy',
       components: {
         database: 'healthy',
-        match_score_generator: 'running',
-        email_worker: 'running',
-        cv_worker: 'running',
-        document_worker: 'running',
+        match_score_generator: 'healthy',
+        email_worker: 'healthy',
+        cv_worker: 'healthy',
+        document_worker: 'healthy',
       },
     });
   });

@@ -237,14 +237,14 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
       const states = [cv_worker, email_worker, match_score_generator].join(' ');
       return [response.status, status, workers.status, states].join(', ');
     };
-    const well = '200, healthy, healthy, running running running';
+    const well = '200, healthy, healthy, healthy healthy healthy';
     await eventually(async () => (await ready()) === well);
     world.toRedis.cut();
-    await eventually(async () => (await ready()) === well.replace('healthy', 'degraded'));
+    await eventually(async () => (await ready()) === well.replace('200, healthy', '200, degraded'));
     world.toRedis.restore();
     await eventually(async () => (await ready()) === well);
     world.toDatabase.cut();
-    await eventually(async () => (await ready()) === '503, unhealthy, unhealthy, failing failing failing');
+    await eventually(async () => (await ready()) === '503, unhealthy, degraded, degraded degraded degraded');
     // The meeting server sends again what was answered with a 5xx.
     expect(await tellOfRoom()).toBeGreaterThanOrEqual(500);
     world.toDatabase.restore();
