@@ -51,7 +51,7 @@ const USUAL_LIFE_MS = 365 * DAY_MS;
 const LONGEST_LIFE_MS = 5 * 365 * DAY_MS;
 export const MOST_SERVICE_TOKENS = 100;
 /** `lastUsedAt` is written at most this often, so that a busy token costs no write per request. */
-const USE_NOTED_MS = 60_000;
+const USE_NOTED_MS = 4_000;
 
 interface WantedToken {
   readonly companyId: string;

@@ -134,13 +134,15 @@ interface LastUses {
   close(): Promise<void>;
 }
 
-const WRITE_EVERY_MS = 30_000;
+/** With the write itself, `lastUsedAt` is right within five seconds. */
+const WRITE_EVERY_MS = 4_000;
 /** The keys noted between two writes. Those beyond it are left out until the next round, which is harmless. */
 const MOST_USED_KEYS = 10_000;
 
 /**
- * When a key was last used, gathered and written in one statement at most every half a minute. What is lost, by a
- * crash or because another process has the row just now, is said again by the key's next use.
+ * When a key was last used, gathered and written in one statement at most every four seconds, however many calls there
+ * are. What cannot be written, because the database is unavailable or another process has the row locked, is written with
+ * the next round. A crash loses at most one round.
  */
 export function createLastUses({
   database,
@@ -154,6 +156,7 @@ export function createLastUses({
   let usedAtMs = new Map<string, number>();
   let timer: Timer | null = null;
   let writing: Promise<void> = Promise.resolve();
+  let isFailing = false;
   let closed = false;
 
   async function write(): Promise<void> {
@@ -162,20 +165,25 @@ export function createLastUses({
     const uses = usedAtMs;
     usedAtMs = new Map();
     try {
-      await writeLastUses(database, uses);
+      for (const keyId of await writeLastUses(database, uses)) uses.delete(keyId);
+      isFailing = false;
     } catch (error) {
-      log.warn('when keys were last used could not be written', { keys: uses.size, error });
+      if (!isFailing) log.warn('when keys were last used could not be written', { keys: uses.size, error });
+      isFailing = true;
     }
+    for (const [keyId, atMs] of uses) if (!usedAtMs.has(keyId)) noteAt(keyId, atMs);
+  }
+
+  function noteAt(keyId: string, atMs: number): void {
+    if (closed || (usedAtMs.size >= MOST_USED_KEYS && !usedAtMs.has(keyId))) return;
+    usedAtMs.set(keyId, atMs);
+    timer ??= clock.after(WRITE_EVERY_MS, () => {
+      writing = write();
+    });
   }
 
   return {
-    note(keyId) {
-      if (closed || (usedAtMs.size >= MOST_USED_KEYS && !usedAtMs.has(keyId))) return;
-      usedAtMs.set(keyId, clock.now());
-      timer ??= clock.after(WRITE_EVERY_MS, () => {
-        writing = write();
-      });
-    },
+    note: (keyId) => noteAt(keyId, clock.now()),
     async close() {
       closed = true;
       timer?.cancel();
@@ -251,16 +259,20 @@ function putLast<Value>(map: Map<string, Value>, key: string, value: Value, most
 }
 
 /**
- * Rows that another process writes at this moment are skipped, not waited for: two processes with the same keys
- * in another order would otherwise wait for each other.
+ * Returns the keys that were written. Rows that another process writes at this moment are skipped, not waited for: two
+ * processes with the same keys in another order would otherwise wait for each other.
  */
-async function writeLastUses(statements: Statements, usedAtMs: ReadonlyMap<string, number>): Promise<void> {
-  await statements.query(
+async function writeLastUses(
+  statements: Statements,
+  usedAtMs: ReadonlyMap<string, number>,
+): Promise<readonly string[]> {
+  const rows = await statements.query<{ id: string }>(
     `update api_keys set last_used_at = greatest(api_keys.last_used_at, used.at::timestamptz)
      from unnest($1::uuid[], $2::text[]) as used (id, at)
      where api_keys.id = used.id and api_keys.id in (
        select free.id from api_keys free where free.id = any($1::uuid[]) for no key update skip locked
-     )`,
+     ) returning api_keys.id`,
     [[...usedAtMs.keys()], Array.from(usedAtMs.values(), (ms) => new Date(ms).toISOString())],
   );
+  return rows.map(({ id }) => id);
 }
