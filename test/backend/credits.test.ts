@@ -182,6 +182,39 @@ describe('what a company has used', () => {
     }
   });
 
+  test('P-15 usage and failures of a part of a day are exact, and the report names the period', async () => {
+    const { companyId, ask, refusal } = await admin();
+    const at = Date.UTC(2029, 6, 5, 10);
+    await chargeCalls(
+      backend.database,
+      [-1, 0, 4_999, 5_000].flatMap((ms) => [
+        finishedCall(companyId, { startedAtMs: at + ms }),
+        finishedCall(companyId, { startedAtMs: at + ms, outcome: 'FAILED' }),
+      ]),
+    );
+    const part = '(from: "2029-07-05T10:00:00Z", to: "2029-07-05T10:00:05Z", groupBy: DAY)';
+    expect(
+      await ask(`{ usage${part} { from to totals { calls } rows { day totals { calls } } }
+        usageFailures${part} { rows { calls } latest { startedAt } } }`),
+    ).toEqual({
+      usage: {
+        ...{ from: '2029-07-05T10:00:00.000Z', to: '2029-07-05T10:00:05.000Z', totals: { calls: 4 } },
+        rows: [{ day: '2029-07-05', totals: { calls: 4 } }],
+      },
+      usageFailures: {
+        rows: [{ calls: 2 }],
+        latest: [{ startedAt: '2029-07-05T10:00:04.999Z' }, { startedAt: '2029-07-05T10:00:00.000Z' }],
+      },
+    });
+    expect(await ask('{ usage(from: "2029-07-05", to: "2029-07-05") { from to totals { calls } } }')).toEqual(
+      {
+        usage: { from: '2029-07-05T00:00:00.000Z', to: '2029-07-06T00:00:00.000Z', totals: { calls: 8 } },
+      },
+    );
+    const reversed = '{ usage(from: "2029-07-05T10:00:05Z", to: "2029-07-05T10:00:05Z") { from } }';
+    expect((await refusal(reversed)).extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'from' });
+  });
+
   test('P-19 invoices are listed newest first, in the currency’s own digits', async () => {
     const { companyId, ask } = await admin();
     for (const [n, currency] of ['usd', 'jpy', 'kwd'].entries()) {

@@ -257,6 +257,31 @@ describe('G-5 GET /usage', () => {
     expect(body.groups).toEqual([{ model: 'svc/chat-default', day: '2030-01-12', key: key.id, ...ONE }]);
   });
 
+  test('within a day it is exact to the second, and names the period', async () => {
+    for (const at of [
+      '2030-01-15T09:59:59Z',
+      '2030-01-15T10:00:00Z',
+      '2030-01-15T10:00:04Z',
+      '2030-01-15T10:00:05Z',
+    ]) {
+      await call('svc/chat-default', at);
+    }
+    const period = { from: '2030-01-15T10:00:00.000Z', to: '2030-01-15T10:00:05.000Z' };
+    const body = await ask('from=2030-01-15T10:00:00Z&to=2030-01-15T10:00:05Z&group_by=key,day');
+    expect(body).toMatchObject({
+      ...period,
+      totals: TWO,
+      by_model: [TWO],
+      by_day: [{ day: '2030-01-15', ...TWO }],
+    });
+    expect(body.groups).toEqual([{ day: '2030-01-15', key: key.id, ...TWO }]);
+    // It is 12:00: a `from` in the future has no usage, instead of that of the whole day.
+    expect(await ask('from=2030-01-15T12:00:01Z')).toMatchObject({
+      ...{ from: '2030-01-15T12:00:01.000Z', to: '2030-01-15' },
+      ...{ totals: { calls: 0 }, by_model: [], by_day: [] },
+    });
+  });
+
   test('a key’s monthly limit stands with what is left of it, this month', async () => {
     const limited = await mint(2_000n);
     await call('svc/chat-default', '2029-12-31T23:59:59Z', { by: limited });
@@ -315,10 +340,15 @@ describe('G-5 the parameters of GET /usage', () => {
     ['from=2030-01-01&to=2030-01-01', '2030-01-01 2030-01-01'],
     // Moments: midnight ends the day before it.
     ['from=2030-01-01T00:00:00Z&to=2030-02-01T00:00:00Z', '2030-01-01 2030-01-31'],
-    ['from=2030-01-01T22:30:00Z&to=2030-02-01T00:00:00.001Z', '2030-01-01 2030-02-01'],
-    ['from=2030-01-01T00:30:00%2B01:00&to=2030-01-05', '2029-12-31 2030-01-05'],
+    [
+      'from=2030-01-01T22:30:00Z&to=2030-02-01T00:00:00.001Z',
+      '2030-01-01T22:30:00.000Z 2030-02-01T00:00:00.001Z',
+    ],
+    ['from=2030-01-01T00:30:00%2B01:00&to=2030-01-05', '2029-12-31T23:30:00.000Z 2030-01-05'],
     // A forgotten escape makes the + a space.
-    ['from=2030-01-01T00:30:00+01:00&to=2030-01-05', '2029-12-31 2030-01-05'],
+    ['from=2030-01-01T00:30:00+01:00&to=2030-01-05', '2029-12-31T23:30:00.000Z 2030-01-05'],
+    // Later today there is nothing yet, which is an answer.
+    ['from=2030-03-31T11:00:00Z', '2030-03-31T11:00:00.000Z 2030-03-31'],
     ['from=2028-02-29&to=2028-02-29', '2028-02-29 2028-02-29'],
     ['from=2029-02-25&to=2030-03-31', '2029-02-25 2030-03-31'],
   ])('%p is %p', (query, wanted) => {

@@ -12,9 +12,9 @@ export type UsageRow = UsageData['usage']['rows'][number];
 
 const DAY_MS = 86_400_000;
 
-/** Midnight in UTC, so that the same question stays the same all day. */
+/** A day in UTC, so that the same question stays the same all day. */
 export function daysAgo(days: number, nowMs: number): string {
-  return new Date(Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS).toISOString();
+  return new Date(Math.floor(nowMs / DAY_MS) * DAY_MS - days * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** One point for each day, those without a call too. */

@@ -59,9 +59,14 @@ export interface SchemaInputs {}
 /** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
 const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
+/** A DateTime that was given as a day, without a time. Its moment is the day's beginning. */
+export class DayInUtc extends Date {}
+
 export const scalars: Declaration = (builder) => {
   builder.scalarType('DateTime', {
-    description: 'A moment, as ISO 8601 in UTC.',
+    description:
+      'A moment, as ISO 8601 in UTC. As an argument a day such as 2031-12-31 is its first moment; where a period takes ' +
+      'it as `to`, the day is included.',
     serialize: (moment) => moment.toISOString(),
     parseValue: readMoment,
   });
@@ -85,7 +90,8 @@ function readJsonValue(value: unknown): unknown {
 }
 
 function readMoment(value: unknown): Date {
-  const moment = typeof value === 'string' && ISO_DATE.test(value) ? new Date(value) : null;
+  const text = typeof value === 'string' && ISO_DATE.test(value) ? value : null;
+  const moment = text === null ? null : text.includes('T') ? new Date(text) : new DayInUtc(text);
   if (moment === null || Number.isNaN(moment.getTime())) {
     const message = 'A moment as ISO 8601 with its zone is needed, as 2031-12-31T23:00:00Z.';
     throw new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });

@@ -93,7 +93,7 @@ export const LIST_MODELS = {
 export const GET_USAGE = {
   inputSchema: input({
     from: text('The first day, such as 2026-01-31, or a time with its zone; 30 days ago by default.'),
-    to: text('The last day, included; today by default.'),
+    to: text('The last day, included, or a time with its zone, not included; today by default.'),
     group_by: {
       ...listOf({ type: 'string', enum: ['model', 'day', 'key'] }, 'A breakdown by these together.'),
       minItems: 1,
@@ -101,8 +101,8 @@ export const GET_USAGE = {
   }),
   outputSchema: output({
     object: text('usage'),
-    from: text('The first day.'),
-    to: text('The last day.'),
+    from: text('The first day of the period covered, or its first moment.'),
+    to: text('The last day of the period covered, or the moment at which it ends.'),
     totals: anyObject('Calls, failures, tokens and credits of this key.'),
     by_model: listOf(anyObject('The same, of one model.'), 'By model.'),
     by_day: listOf(anyObject('The same, of one day.'), 'By day, in UTC.'),

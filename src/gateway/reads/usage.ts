@@ -1,4 +1,10 @@
 import {
+  MOST_USAGE_DAYS,
+  readUsageRange,
+  type UsageBound,
+  type UsageRange,
+} from '../../domain/calls/usage/usage-range.ts';
+import {
   NO_USAGE,
   type UsageDimension,
   type UsageGroup,
@@ -58,7 +64,7 @@ async function usageBody(
   const month = monthOf(clock.now());
   const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro } = key;
   const by: UsageDimension[][] = [[], ['model'], ['day'], ...(groupBy === null ? [] : [[...groupBy]])];
-  const [{ groups }, level, held, spentMicro, left] = await Promise.all([
+  const [{ groups, range }, level, held, spentMicro, left] = await Promise.all([
     usageReport(database, { companyId, keyId, from, to, by }),
     readLevel(database, companyId),
     heldCredits(companyId),
@@ -68,8 +74,7 @@ async function usageBody(
   const [totals = [], byModel = [], byDay = [], grouped = []] = groups;
   return {
     object: 'usage',
-    from,
-    to,
+    ...range,
     totals: shownRow(totals[0] ?? NO_USAGE),
     by_model: byModel.map((group) => ({ model: group.model, ...shownRow(group) })),
     by_day: byDay.map((group) => ({ day: group.day, ...shownRow(group) })),
@@ -129,10 +134,7 @@ function monthOf(nowMs: number): { readonly firstDay: string; readonly resetsAt:
   return { firstDay: `${now.toISOString().slice(0, 7)}-01`, resetsAt: next.toISOString() };
 }
 
-/** Days are UTC, YYYY-MM-DD, both included. */
-interface UsageParameters {
-  readonly from: string;
-  readonly to: string;
+interface UsageParameters extends UsageRange {
   /** Null where no breakdown besides those by model and by day is wanted. */
   readonly groupBy: readonly UsageDimension[] | null;
 }
@@ -143,9 +145,6 @@ type ReadUsageParameters =
 
 type ParameterName = 'from' | 'to' | 'group_by';
 
-const DAY_MS = 24 * 60 * 60 * 1000;
-const DEFAULT_DAYS = 30;
-const MOST_DAYS = 400;
 const FIRST_YEAR = 2000;
 const LAST_YEAR = 2199;
 const LONGEST_PARAMETER = 64;
@@ -154,8 +153,8 @@ const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d
 const DIMENSIONS: readonly UsageDimension[] = ['model', 'day', 'key'];
 
 /**
- * `from` and `to` are days, both included, or moments: from the day in which the first lies to the one in which the
- * second ends, so that midnight ends the day before it. Without them the last 30 days, today included.
+ * `from` and `to` are days, both included, or moments, exact to the millisecond: `from` is included, `to` is not. Without
+ * them the last 30 days, today included.
  */
 export function readUsageParameters(search: URLSearchParams, nowMs: number): ReadUsageParameters {
   for (const param of ['from', 'to'] as const) {
@@ -163,22 +162,11 @@ export function readUsageParameters(search: URLSearchParams, nowMs: number): Rea
     if (given.length > 1) return invalidParameter(param, `Give ${param} once.`);
     if (given[0] !== undefined && timeOf(given[0]) === null) return invalidParameter(param, notATime(param));
   }
-  const from = timeOf(search.get('from') ?? '');
-  const to = timeOf(search.get('to') ?? '');
-  const lastDayMs = to === null ? dayOf(nowMs) : dayOf(to.isDay ? to.atMs : to.atMs - 1);
-  const firstDayMs = from === null ? lastDayMs - (DEFAULT_DAYS - 1) * DAY_MS : dayOf(from.atMs);
-  if (firstDayMs > lastDayMs) {
-    const param = to === null ? 'from' : 'to';
-    const message =
-      to === null ? 'from lies after today: there is nothing yet.' : 'to lies before from, or ends with it.';
-    return invalidParameter(param, message);
-  }
-  if ((lastDayMs - firstDayMs) / DAY_MS >= MOST_DAYS) {
-    return invalidParameter(
-      'from',
-      `At most ${MOST_DAYS} days at once: ask for a later from or an earlier to.`,
-    );
-  }
+  const read = readUsageRange(
+    { from: timeOf(search.get('from') ?? ''), to: timeOf(search.get('to') ?? '') },
+    nowMs,
+  );
+  if (read.outcome !== 'read') return invalidParameter(...WRONG_RANGE[read.outcome]);
   const groupBy = readGroupBy(search.getAll('group_by'));
   if (groupBy === 'invalid') {
     return invalidParameter(
@@ -186,8 +174,15 @@ export function readUsageParameters(search: URLSearchParams, nowMs: number): Rea
       `group_by is one or more of ${DIMENSIONS.join(', ')}, with commas between.`,
     );
   }
-  return { outcome: 'read', parameters: { from: dayText(firstDayMs), to: dayText(lastDayMs), groupBy } };
+  return { outcome: 'read', parameters: { ...read.range, groupBy } };
 }
+
+const WRONG_RANGE: Readonly<Record<'in-future' | 'reversed' | 'too-long', readonly ['from' | 'to', string]>> =
+  {
+    'in-future': ['from', 'from is in the future: there is no usage yet.'],
+    reversed: ['to', 'to must be after from.'],
+    'too-long': ['from', `At most ${MOST_USAGE_DAYS} days at once: give a later from or an earlier to.`],
+  };
 
 /** Year, month, day and time of an ISO time as it is written in an address. */
 export function matchIsoTime(text: string): RegExpExecArray | null {
@@ -212,7 +207,7 @@ function readGroupBy(given: readonly string[]): readonly UsageDimension[] | null
   return words.every((word) => DIMENSIONS.some((dimension) => dimension === word)) ? known : 'invalid';
 }
 
-function timeOf(text: string): { readonly atMs: number; readonly isDay: boolean } | null {
+function timeOf(text: string): UsageBound | null {
   const match = matchIsoTime(text);
   if (match === null) return null;
   const [whole, year = '', month, day, time] = match;
@@ -222,10 +217,6 @@ function timeOf(text: string): { readonly atMs: number; readonly isDay: boolean 
   if (Number.isNaN(atMidnight) || dayText(atMidnight) !== `${year}-${month}-${day}`) return null;
   const atMs = time === undefined ? atMidnight : Date.parse(whole.toUpperCase());
   return Number.isNaN(atMs) ? null : { atMs, isDay: time === undefined };
-}
-
-function dayOf(atMs: number): number {
-  return Math.floor(atMs / DAY_MS) * DAY_MS;
 }
 
 function dayText(atMs: number): string {

@@ -7,6 +7,7 @@ import {
   type FailuresQuestion,
   latestFailures,
 } from '../../../domain/calls/usage/usage-failures.ts';
+import { spanOf, type UsageRange } from '../../../domain/calls/usage/usage-range.ts';
 import {
   NO_USAGE,
   type UsageDimension,
@@ -16,7 +17,7 @@ import {
 } from '../../../domain/calls/usage/usage-report.ts';
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
-import { usageDays } from '../input.ts';
+import { usagePeriod } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
 import type { Declaration } from '../schema-builder.ts';
 
@@ -24,7 +25,11 @@ declare module '../schema-builder.ts' {
   interface SchemaObjects {
     UsageTotals: UsageTotals;
     UsageRow: UsageGroup;
-    UsageReport: { readonly totals: UsageTotals; readonly rows: readonly UsageGroup[] };
+    UsageReport: {
+      readonly range: UsageRange;
+      readonly totals: UsageTotals;
+      readonly rows: readonly UsageGroup[];
+    };
     UsageFailures: CountedFailures & { readonly question: Omit<FailuresQuestion, 'by'> };
     UsageFailureRow: FailureGroup;
     FailedCall: FailedCall;
@@ -61,6 +66,18 @@ const usageReportObjects: Declaration = (builder) => {
   });
   builder.objectType('UsageReport', {
     fields: (t) => ({
+      from: t.field({
+        type: 'DateTime',
+        description:
+          'The first moment that the report covers: earlier than the one given where calls of a part of a day cannot be ' +
+          'read one by one, because they are past their retention or more than 100,000.',
+        resolve: ({ range }) => new Date(spanOf(range).fromMs),
+      }),
+      to: t.field({
+        type: 'DateTime',
+        description: 'The end of the period covered; the first moment that is not included.',
+        resolve: ({ range }) => new Date(spanOf(range).beforeMs),
+      }),
       totals: t.expose('totals', { type: 'UsageTotals' }),
       rows: t.field({
         type: ['UsageRow'],
@@ -136,8 +153,9 @@ const usage: Declaration = (builder) =>
     t.field({
       type: 'UsageReport',
       description:
-        'What the company’s keys have used: from the day of `from` to the day of `to`, both included, in UTC; the ' +
-        'last 30 days unless told. A call is in it as soon as its answer has ended.',
+        'What the company’s keys have used. `from` and `to` are days in UTC, both included, or moments, exact to the ' +
+        'millisecond, of which `to` is not included; the last 30 days by default. A call is in it as soon as its answer ' +
+        'has ended, and counts when it began.',
       authScopes: { member: true },
       args: {
         from: t.arg({ type: 'DateTime' }),
@@ -147,20 +165,20 @@ const usage: Declaration = (builder) =>
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
         const { database, clock } = context.parts;
-        const range = usageDays(args, clock.now());
         const dimensions: readonly UsageDimension[] = [...new Set(args.groupBy ?? [])];
-        const question = { companyId, keyId: null, ...range };
+        const question = { companyId, keyId: null, ...usagePeriod(args, clock.now()) };
         if (!dimensions.includes('key')) {
           const by = dimensions.length === 0 ? [[]] : [[], dimensions];
-          const [totals = [], rows = []] = (await usageReport(database, { ...question, by })).groups;
-          return { totals: totals[0] ?? NO_USAGE, rows };
+          const { range, groups } = await usageReport(database, { ...question, by });
+          const [totals = [], rows = []] = groups;
+          return { range, totals: totals[0] ?? NO_USAGE, rows };
         }
         // Keys have rows of their own beside the company's, so theirs is a report of its own.
         const [whole, keys] = await Promise.all([
           usageReport(database, { ...question, by: [[]] }),
           usageReport(database, { ...question, by: [dimensions] }),
         ]);
-        return { totals: whole.groups[0]?.[0] ?? NO_USAGE, rows: keys.groups[0] ?? [] };
+        return { range: whole.range, totals: whole.groups[0]?.[0] ?? NO_USAGE, rows: keys.groups[0] ?? [] };
       },
     }),
   );
@@ -170,8 +188,8 @@ const usageFailures: Declaration = (builder) =>
     t.field({
       type: 'UsageFailures',
       description:
-        'Why calls of the company failed or were refused: from the day of `from` to the day of `to`, both included, ' +
-        'in UTC; the last 30 days unless told. Refused calls are in no other total.',
+        'Why calls of the company failed or were refused, in a period as `usage` takes it. Refused calls are in no other ' +
+        'total.',
       authScopes: { member: true },
       args: {
         from: t.arg({ type: 'DateTime' }),
@@ -184,7 +202,7 @@ const usageFailures: Declaration = (builder) =>
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
         const { database, clock } = context.parts;
-        const question = { companyId, ...usageDays(args, clock.now()) };
+        const question = { companyId, ...usagePeriod(args, clock.now()) };
         const by = [...new Set(args.groupBy ?? [])];
         return { question, ...(await countFailures(database, { ...question, by })) };
       },

@@ -3,7 +3,7 @@ import type { Database, DatabaseFailure, Transaction } from '../../../ports/data
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
-import { ALL_KEYS, USAGE_SUMS } from '../usage/usage-report.ts';
+import { ALL_KEYS, COUNTED_CALLS, SUMS_OF_CALLS, USAGE_SUMS } from '../usage/usage-report.ts';
 import {
   type CallPartitionParts,
   hasPartitionsLock,
@@ -121,19 +121,13 @@ async function isThere(transaction: Transaction, partition: string): Promise<boo
   return (await listCallPartitions(transaction)).some(({ name }) => name === partition);
 }
 
-/** As charge_calls counts them by day: no number of absurd reports overflows a sum. */
-const MOST_COUNTED_TOKENS = 2 ** 40;
-
 /** Their sums, beside those of earlier ones, in the grain of usage_days; and how many of their charges the ledger lacks. */
 const keepSums = (gone: string) => `with gone as ${gone},
   summed as (
     insert into retired_usage as present (company_id, key_id, day, alias, ${USAGE_SUMS.join(', ')})
-    select company_id, coalesce(key_id, '${ALL_KEYS}'::uuid), day, alias, count(*), count(*) filter (where outcome = 'FAILED'),
-      coalesce(sum(least(prompt_tokens, ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0),
-      coalesce(sum(least(cached_tokens, ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0),
-      coalesce(sum(least(completion_tokens, ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0), sum(charge_micro)
+    select company_id, coalesce(key_id, '${ALL_KEYS}'::uuid), day, alias, ${SUMS_OF_CALLS}
     from (select *, (started_at at time zone 'utc')::date as day from gone) as dated
-    where outcome <> 'REFUSED' and alias is not null
+    where ${COUNTED_CALLS}
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
     having grouping(key_id) = 1 or key_id is not null
     on conflict (company_id, key_id, day, alias) do update

@@ -1,11 +1,10 @@
 import type { Statements } from '../../../ports/database.ts';
+import { spanOf, type UsageRange } from './usage-range.ts';
 import type { UsageDimension } from './usage-report.ts';
 
-export interface FailuresQuestion {
+/** Calls are counted when they began, exact to the millisecond. */
+export interface FailuresQuestion extends UsageRange {
   readonly companyId: string;
-  /** The first and the last day, both included: YYYY-MM-DD, UTC, of the calls' start. */
-  readonly from: string;
-  readonly to: string;
   /** What the counts are split by, beside outcome, reason and status. */
   readonly by: readonly UsageDimension[];
 }
@@ -54,17 +53,17 @@ const MOST_LATEST = 50;
 const DIMENSIONS = { day: 'day', model: 'alias', key: 'key_id' } as const;
 const NAMES = { day: 'day', model: 'model', key: 'keyId' } as const;
 
-/** By the index that only failed calls are in. Takes company, first day, last day. */
+/** By the index that only failed calls are in. Takes company, first moment, the first moment after the period. */
 const newestFailures = (most: number) => `
     select id, request_id, endpoint, alias, key_id, outcome, reason, http_status, started_at, duration_ms
     from calls
-    where company_id = $1 and outcome <> 'SUCCEEDED' and started_at >= $2::date::timestamp at time zone 'utc'
-      and started_at < ($3::date + 1)::timestamp at time zone 'utc'
+    where company_id = $1 and outcome <> 'SUCCEEDED' and started_at >= $2::timestamptz
+      and started_at < $3::timestamptz
     order by started_at desc limit ${most}`;
 
 export async function countFailures(
   statements: Statements,
-  { companyId, from, to, by }: FailuresQuestion,
+  { companyId, by, ...range }: FailuresQuestion,
   mostLookedAt = MOST_FAILURES_COUNTED,
 ): Promise<CountedFailures> {
   type Seen = { readonly looked: bigint; readonly earliest: Date | null };
@@ -80,7 +79,7 @@ export async function countFailures(
        earliest
      from (select count(*) as looked, min(started_at) as earliest from looked) as seen left join counted on true
      order by calls desc, "lastAt" desc`,
-    [companyId, from, to],
+    [companyId, ...momentsOf(range)],
   );
   const isCut = (rows[0]?.looked ?? 0n) >= BigInt(mostLookedAt);
   const found = rows.filter(({ outcome }) => outcome !== null);
@@ -91,14 +90,19 @@ export async function countFailures(
 /** The newest first. */
 export async function latestFailures(
   statements: Statements,
-  { companyId, from, to }: Omit<FailuresQuestion, 'by'>,
+  { companyId, ...range }: Omit<FailuresQuestion, 'by'>,
 ): Promise<readonly FailedCall[]> {
   return await statements.query<FailedCall>(
     `select id, request_id as "requestId", endpoint, alias as model, key_id as "keyId", outcome, reason,
        http_status as "httpStatus", started_at as "startedAt", duration_ms as "durationMs"
      from (${newestFailures(MOST_LATEST)}) as failed order by started_at desc`,
-    [companyId, from, to],
+    [companyId, ...momentsOf(range)],
   );
+}
+
+function momentsOf(range: UsageRange): readonly string[] {
+  const { fromMs, beforeMs } = spanOf(range);
+  return [new Date(fromMs).toISOString(), new Date(beforeMs).toISOString()];
 }
 
 function splitBy(by: readonly UsageDimension[]): string {

@@ -7,8 +7,10 @@ import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts
 import { addCompany } from '../../accounts/company.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { usageMonthsCheck } from '../../reconciliation/usage-checks.ts';
+import { leastIdAt } from '../partitions/call-partitions.ts';
 import { chargeCalls, type FinishedCall } from '../settlement/finished-call.ts';
 import { addUpUsageMonths } from './usage-months.ts';
+import { spanOf } from './usage-range.ts';
 import {
   NO_USAGE,
   type UsageDimension,
@@ -70,8 +72,9 @@ async function ask(question: Partial<UsageQuestion>) {
 
 const addUp = () => addUpUsageMonths({ database, clock: createManualClock(), log: createSilentLog() });
 
-/** Straight from the rows of the calls, which the report never reads. */
+/** Straight from the rows of the calls, of which the report reads only parts of days. */
 async function counted(keyId: string | null, from: string, to: string, by: readonly UsageDimension[]) {
+  const { fromMs, beforeMs } = spanOf({ from, to });
   const columns = {
     model: 'alias',
     day: "to_char(started_at at time zone 'utc', 'YYYY-MM-DD')",
@@ -85,10 +88,13 @@ async function counted(keyId: string | null, from: string, to: string, by: reado
        coalesce(sum(cached_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "cachedTokens",
        coalesce(sum(completion_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "completionTokens", sum(charge_micro)::bigint as "chargeMicro"
      from calls where company_id = $1 and ($2::uuid is null or key_id = $2)
-       and (started_at at time zone 'utc')::date between $3::date and $4::date
+       and started_at >= $3::timestamptz and started_at < $4::timestamptz
        and ($5 or key_id is not null)
      group by 1, 2, 3 order by 2, 1, 3`,
-    [companyId, keyId, from, to, !by.includes('key') || keyId !== null],
+    [
+      ...[companyId, keyId, new Date(fromMs).toISOString(), new Date(beforeMs).toISOString()],
+      !by.includes('key') || keyId !== null,
+    ],
   );
   return rows.filter((row) => row.calls > 0n);
 }
@@ -116,6 +122,12 @@ describe('G-5 the usage report', () => {
       ['2020-01-10', '2020-01-10'],
       ['2019-12-15', '2020-02-29'],
       ['2020-01-20', '2020-05-05'],
+      // Within a day, from one day into the next, and around whole months.
+      ['2020-01-10T06:00:00.000Z', '2020-01-10T18:30:00.000Z'],
+      ['2020-01-10T12:00:00.000Z', '2020-01-11T12:00:00.000Z'],
+      ['2019-12-15T09:00:00.000Z', '2020-02-05T09:00:00.001Z'],
+      ['2020-01-10T12:00:00.000Z', '2020-01-12'],
+      ['2020-01-10', '2020-01-12T12:00:00.000Z'],
     ] as const) {
       const groups = await ask({ keyId, from, to, by });
       for (const [at, dimensions] of by.entries()) {
@@ -125,6 +137,43 @@ describe('G-5 the usage report', () => {
       }
     }
   }
+
+  test('within a day it is exact to the millisecond: the first moment is in it, the last is not', async () => {
+    const at = Date.UTC(2020, 5, 10, 12);
+    const call = calls.find((one) => one.tokens !== null && one.outcome === 'SUCCEEDED') as FinishedCall;
+    for (const startedAtMs of [at - 1, at, at + 999, at + 1_000]) {
+      await chargeCalls(database, [{ ...call, id: newId(), companyId, keyId: keyA, startedAtMs }]);
+    }
+    const within = async (fromMs: number, beforeMs: number) => {
+      const [from, to] = [new Date(fromMs).toISOString(), new Date(beforeMs).toISOString()];
+      const { range, groups } = await usageReport(database, { ...january, from, to, by: [[], ['day']] });
+      expect(range).toEqual({ from, to });
+      return groups.map((rows) => rows.map((row) => Number(row.calls)));
+    };
+    expect(await within(at, at + 1_000)).toEqual([[2], [2]]);
+    expect(await within(at - 1, at + 1_001)).toEqual([[4], [4]]);
+    expect(await within(at + 1_001, at + 3_600_000)).toEqual([[], []]);
+  });
+
+  test('where the calls of a part of a day are too many or retired, it covers and names the whole day', async () => {
+    const question = {
+      ...january,
+      from: '2020-01-10T11:59:00.000Z',
+      to: '2020-01-12T12:00:00.000Z',
+      by: [[]],
+    };
+    const days = { from: '2020-01-10', to: '2020-01-12' };
+    const ofDays = await usageReport(database, { ...question, ...days });
+    expect(ofDays.range).toEqual(days);
+    expect(await usageReport(database, question, 1)).toEqual(ofDays);
+    await database.query('insert into calls_retirement (before_id, retired_at) values ($1, now())', [
+      leastIdAt(Date.UTC(2020, 0, 10, 12)),
+    ]);
+    expect(await usageReport(database, question)).toEqual(ofDays);
+    const later = { ...question, from: '2020-01-10T12:30:00.000Z' };
+    expect((await usageReport(database, later)).range).toEqual({ from: later.from, to: later.to });
+    await database.query('delete from calls_retirement');
+  });
 
   test('a finished call is in it at once', async () => {
     const [before] = await ask({ keyId: keyB });
