@@ -120,4 +120,25 @@ describe('the commands for keys', () => {
       expect(await type(name, companyId)).toMatchObject({ exitCode: 2 });
     }
   });
+
+  test('G-22 rotate-key of a key that expires asks when the new one does', async () => {
+    await type('mint-key', companyId, 'Short', '--expires', '2031-12-31T23:00Z');
+    const line = (await type('keys', companyId)).lines.find((text) => text.includes('"Short"')) ?? '';
+    const id = line.split(' ')[0] ?? '';
+    const asked = await type('rotate-key', companyId, id);
+    expect(asked).toMatchObject({ exitCode: 1 });
+    expect(asked.lines.join()).toContain('expires at 2031-12-31T23:00:00.000Z: say when the new one does');
+    expect((await type('rotate-key', companyId, id, '--expires', '2001-01-01')).lines.join()).toStartWith(
+      '! --expires: ',
+    );
+    expect(await type('rotate-key', companyId, id, '--expires', '2033-01-01T00:00Z')).toMatchObject({
+      exitCode: 0,
+    });
+    expect(await type('rotate-key', companyId, id, '--expires', 'never')).toMatchObject({ exitCode: 0 });
+    const siblings = (await type('keys', companyId)).lines.filter((text) =>
+      text.includes(`rotated from ${id}`),
+    );
+    expect(siblings.filter((text) => text.includes('expires 2033-01-01T00:00:00.000Z'))).toHaveLength(1);
+    expect(siblings.filter((text) => !text.includes('expires '))).toHaveLength(1);
+  });
 });

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
-import { LONGEST_PAGE, listKeys, revokeKey, rotateKey } from '../domain/keys/key-lifecycle.ts';
+import { findKey, LONGEST_PAGE, listKeys, revokeKey, rotateKey } from '../domain/keys/key-lifecycle.ts';
 import { type KeyToMint, mintKey } from '../domain/keys/mint-key.ts';
 import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, momentIn, type Terminal } from './command.ts';
 
@@ -46,19 +46,31 @@ export const mintKeyCommand: Command = {
 
 export const rotateKeyCommand: Command = {
   name: 'rotate-key',
-  usage: 'COMPANY_ID KEY_ID',
-  summary: 'Mints a key with the settings of another, which stays live, and prints it, once.',
+  usage: 'COMPANY_ID KEY_ID [--expires 2031-12-31T23:00Z|never]',
+  summary:
+    'Mints a key with the settings of another, which stays live, and prints it, once. A key that expires needs --expires.',
   works: 'on-the-database',
-  async run({ terminal, database, secrets, clock }, [companyId, keyId, ...rest]) {
-    if (companyId === undefined || keyId === undefined || rest.length > 0) {
-      return complainOfUsage(terminal, rotateKeyCommand);
+  async run({ terminal, database, secrets, clock }, words) {
+    const wanted = readKeyToRotate(words);
+    if (wanted === null) return complainOfUsage(terminal, rotateKeyCommand);
+    const { companyId, keyId } = wanted;
+    const old = await findKey(database, companyId, keyId);
+    if (old !== null && old.expiresAt !== null && wanted.expiresAt === undefined) {
+      const until = old.expiresAt.toISOString();
+      terminal.complain(
+        `this key expires at ${until}: say when the new one does, with --expires MOMENT or never`,
+      );
+      return EXIT_FAILED;
     }
-    const rotated = await rotateKey({ database, secrets, clock }, { companyId, keyId, createdBy: null });
+    const rotated = await rotateKey({ database, secrets, clock }, { ...wanted, createdBy: null });
     switch (rotated.outcome) {
       case 'rotated':
         printNewKey(terminal, rotated.key, rotated.rawKey);
         terminal.print(`the old one works until: turnpike revoke-key ${companyId} ${keyId}`);
         return EXIT_OK;
+      case 'invalid':
+        terminal.complain(`${OPTION_OF[rotated.field] ?? rotated.field}: ${rotated.message}`);
+        return EXIT_FAILED;
       case 'not-live':
         terminal.complain(`${keyId} is ${rotated.status.toLowerCase()}: mint a new key instead`);
         return EXIT_FAILED;
@@ -130,6 +142,24 @@ function readKeyToMint(words: readonly string[]): KeyToMint | null {
     // An option that there is not, or one without its value.
     return null;
   }
+}
+
+/** Null where it cannot be read; without --expires the expiry is undefined. */
+function readKeyToRotate(words: readonly string[]) {
+  try {
+    const options = { expires: { type: 'string' } } as const;
+    const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
+    const [companyId, keyId, ...rest] = positionals;
+    if (companyId === undefined || keyId === undefined || rest.length > 0) return null;
+    const { expires } = values;
+    return { companyId, keyId, ...(expires === undefined ? {} : { expiresAt: expiryIn(expires) }) };
+  } catch {
+    return null;
+  }
+}
+
+function expiryIn(text: string): Date | null {
+  return text === 'never' ? null : momentIn(text);
 }
 
 function listIn(text: string | undefined): readonly string[] | null {

@@ -7,6 +7,9 @@ const ALL = `id name prefix lastFour scopes models requestsPerMinute tokensPerMi
   lastUsedAt rotatedFromId monthlySpendingLimit maxCallsInFlight createdBy { id email }`;
 const CREATE = `mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey apiKey { ${ALL} } } }`;
 const ROTATE = `mutation($id: ID!) { rotateApiKey(id: $id) { rawKey apiKey { ${ALL} } } }`;
+const ROTATE_UNTIL = `mutation($id: ID!, $expiresAt: DateTime) {
+  rotateApiKey(id: $id, expiresAt: $expiresAt) { apiKey { expiresAt rotatedFromId } } }`;
+const UPDATE = `mutation($id: ID!, $input: UpdateApiKeyInput!) { updateApiKey(id: $id, input: $input) { ${ALL} } }`;
 const REVOKE = 'mutation($id: ID!) { revokeApiKey(id: $id) { id status } }';
 const LIMITS = `mutation($id: ID!, $input: ApiKeyLimitsInput!) { updateApiKeyLimits(id: $id, input: $input) { ${ALL} } }`;
 
@@ -85,6 +88,63 @@ describe('API keys', () => {
     expect(rotateApiKey.apiKey).toMatchObject({ ...same, rotatedFromId: old.id });
     const { apiKeys } = await backend.people.admin.ask<{ apiKeys: Key[] }>('{ apiKeys { id status } }');
     expect(apiKeys.find(({ id }) => id === old.id)?.status).toBe('LIVE');
+  });
+
+  test('G-20 G-22 a rotation takes the expiry of the new key; without one it is that of the old', async () => {
+    const expiresAt = '2031-01-01T00:00:00.000Z';
+    const { apiKey } = await create({ expiresAt });
+    const rotate = async (variables: object) =>
+      (
+        await backend.people.admin.ask<{ rotateApiKey: { apiKey: Key } }>(ROTATE_UNTIL, {
+          id: apiKey.id,
+          ...variables,
+        })
+      ).rotateApiKey.apiKey.expiresAt;
+    expect(await rotate({})).toBe(expiresAt);
+    expect(await rotate({ expiresAt: '2032-06-01T00:00:00Z' })).toBe('2032-06-01T00:00:00.000Z');
+    expect(await rotate({ expiresAt: null })).toBeNull();
+    const past = { id: apiKey.id, expiresAt: '2020-01-01T00:00:00Z' };
+    expect((await backend.people.admin.refusal(ROTATE_UNTIL, past)).extensions).toEqual({
+      code: 'BAD_USER_INPUT',
+      field: 'expiresAt',
+    });
+  });
+
+  test('G-20 G-24 name and expiry of a live key are changed; an expired one is not opened again', async () => {
+    const keys = await createKeyDirectory(backend.parts);
+    const soon = new Date(backend.clock.now() + 60_000).toISOString();
+    const { apiKey, rawKey } = await create({ expiresAt: soon, maxCallsInFlight: 4 });
+    expect((await keys.find(rawKey)).outcome).toBe('live');
+    const change = async (input: object) =>
+      (await backend.people.admin.ask<{ updateApiKey: Key }>(UPDATE, { id: apiKey.id, input })).updateApiKey;
+    const later = new Date(backend.clock.now() + 3_600_000).toISOString();
+    expect(await change({ expiresAt: later, name: 'Renamed' })).toEqual({
+      ...apiKey,
+      ...{ expiresAt: later, name: 'Renamed' },
+    });
+    await backend.clock.advance(60_001);
+    expect((await keys.find(rawKey)).outcome).toBe('live');
+    expect(await change({ requestsPerMinute: 3, maxCallsInFlight: null })).toMatchObject({
+      ...{ requestsPerMinute: 3, maxCallsInFlight: null, expiresAt: later, name: 'Renamed' },
+    });
+    for (const [field, value] of [
+      ['expiresAt', '2001-01-01T00:00:00Z'],
+      ['name', ' '],
+      ['requestsPerMinute', 0],
+    ] as const) {
+      const refused = await backend.people.admin.refusal(UPDATE, {
+        id: apiKey.id,
+        input: { [field]: value },
+      });
+      expect(refused.extensions).toEqual({ code: 'BAD_USER_INPUT', field: `input.${field}` });
+    }
+    // Brought forward, it is expired from that moment on, and for good.
+    await change({ expiresAt: new Date(backend.clock.now() + 1_000).toISOString() });
+    await backend.clock.advance(1_001);
+    expect((await keys.find(rawKey)).outcome).toBe('unknown');
+    const again = await backend.people.admin.refusal(UPDATE, { id: apiKey.id, input: { expiresAt: null } });
+    expect(again.extensions.code).toBe('CONFLICT');
+    await keys.close();
   });
 
   test('G-23 G-24 a revoked key opens nothing from then on, nor has it a sibling', async () => {

@@ -36,15 +36,23 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'I have kept it').click();
 
   const row = page.getByRole('row').filter({ hasText: 'narrow' });
-  await row.getByRole('button', { name: 'Limits' }).click();
+  await row.getByRole('button', { name: 'Edit' }).click();
   await page.getByLabel('Requests a minute').fill('7');
-  await button(page, 'Set the limits').click();
+  expect(await page.getByLabel('Expires').inputValue()).toBe('2040-01-01T10:00');
+  await page.getByLabel('Expires').fill('2020-01-01T10:00');
+  await button(page, 'Save').click();
+  await refused(page, /expires/i);
+  await page.getByLabel('Expires').fill('2041-01-01T10:00');
+  await button(page, 'Save').click();
   await row.getByText('7 requests').waitFor();
+  await row.locator('time[datetime^="2041-01-01"]').waitFor();
   await row.getByRole('button', { name: 'Rotate' }).click();
+  await page.getByLabel('The new key expires').fill('2042-02-02T10:00');
   await inDialog(page, 'Rotate').click();
   expect(await page.getByTestId('raw-key').innerText()).not.toBe(key);
   await button(page, 'I have kept it').click();
   await row.nth(1).waitFor();
+  await row.locator('time[datetime^="2042-02-02"]').waitFor();
   await row.first().getByRole('button', { name: 'Revoke' }).click();
   await inDialog(page, 'Cancel').click();
   expect(await row.getByText('Live').count()).toBe(2);

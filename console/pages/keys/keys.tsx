@@ -8,59 +8,48 @@ import { count, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, useQuery } from '../../session/use-query.ts';
+import { EditKey, ExpiryField, expiryIn, HIGHEST_RATE, RotateKey } from './change-key.tsx';
 
 const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
   requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit } }`);
-const ROTATE = graphql(`mutation($id: ID!) { rotateApiKey(id: $id) { rawKey apiKey { name } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
 const ALIASES = graphql(`{ modelAliases { alias } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { rawKey apiKey { name } }
 }`);
-const SET_LIMITS = graphql(`mutation($id: ID!, $input: ApiKeyLimitsInput!) {
-  updateApiKeyLimits(id: $id, input: $input) { id }
-}`);
 const MOODS: Record<ApiKey['status'], Mood> = { LIVE: 'good', REVOKED: 'bad', EXPIRED: 'warn' };
 const LOOK_EVERY_MS = 10_000;
-const HIGHEST_RATE = 2_000_000_000;
 const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
 const DEFAULT_SCOPES = SCOPES.slice(0, 3);
 export const SAMPLE_ALIAS = 'svc/chat-default';
 
 type ApiKey = RowOf<typeof KEYS>;
-type MintedKey = DataOf<typeof ROTATE>['rotateApiKey'];
+type MintedKey = DataOf<typeof MINT>['createApiKey'];
 
 export function Keys() {
-  const { session } = useConsole();
   const keys = useQuery(KEYS, {}, LOOK_EVERY_MS);
   const change = useChange(keys.reload);
   const [isMinting, setMinting] = useState(false);
   const [minted, setMinted] = useState<MintedKey | null>(null);
-  const [limited, setLimited] = useState<ApiKey | null>(null);
+  const [edited, setEdited] = useState<ApiKey | null>(null);
+  const [rotated, setRotated] = useState<ApiKey | null>(null);
   const show = async (key: MintedKey) => {
     setMinting(false);
+    setRotated(null);
     setMinted(key);
     await keys.reload();
-  };
-  const rotate = async (id: string) => {
-    const { rotateApiKey } = await session.request(ROTATE, { id });
-    await show(rotateApiKey);
   };
   const actions: Column<ApiKey> = {
     name: 'Do',
     show: (key) =>
       key.status === 'LIVE' && (
         <div className="row tight">
-          <button type="button" className="little" onClick={() => setLimited(key)}>
-            Limits
+          <button type="button" className="little" onClick={() => setEdited(key)}>
+            Edit
           </button>
-          <Confirmed
-            name="Rotate"
-            danger={false}
-            title={`Rotate “${key.name}”?`}
-            says="You get a new key with the same settings. The old one works until you revoke it."
-            work={() => rotate(key.id)}
-          />
+          <button type="button" className="little" onClick={() => setRotated(key)}>
+            Rotate
+          </button>
           <Confirmed
             name="Revoke"
             title={`Revoke “${key.name}”?`}
@@ -93,9 +82,8 @@ export function Keys() {
       </Card>
       {isMinting && <MintKey close={() => setMinting(false)} minted={show} />}
       {minted !== null && <ShownOnce minted={minted} close={() => setMinted(null)} />}
-      {limited !== null && (
-        <KeyLimits apiKey={limited} close={() => setLimited(null)} changed={keys.reload} />
-      )}
+      {edited !== null && <EditKey apiKey={edited} close={() => setEdited(null)} changed={keys.reload} />}
+      {rotated !== null && <RotateKey apiKey={rotated} close={() => setRotated(null)} rotated={show} />}
     </Page>
   );
 }
@@ -187,7 +175,7 @@ function MintKey({ close, minted }: MintKeyProps) {
             <Field label="Calls at once" name="inFlight" type="number" min={1} step={1} />
             <Field label="Credits a month" name="monthly" type="number" min={0} step="any" />
           </div>
-          <Field label="Expires" name="expires" type="datetime-local" hint="Empty: never." />
+          <ExpiryField />
         </Form>
       )}
     </Dialog>
@@ -219,78 +207,6 @@ function ShownOnce({ minted, close }: { minted: MintedKey; close(): void }) {
   );
 }
 
-interface KeyLimitsProps {
-  readonly apiKey: ApiKey;
-  close(): void;
-  changed(): Promise<void>;
-}
-
-function KeyLimits({ apiKey, close, changed }: KeyLimitsProps) {
-  const { session } = useConsole();
-  const cancel = (
-    <button type="button" onClick={close}>
-      Cancel
-    </button>
-  );
-  const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit } = apiKey;
-  return (
-    <Dialog title={`Limits of “${apiKey.name}”`} close={close}>
-      <p className="quiet">In force within a second, everywhere.</p>
-      <Form
-        submit="Set the limits"
-        beside={cancel}
-        send={async ({ number }) => {
-          const input = {
-            requestsPerMinute: number('requests'),
-            tokensPerMinute: number('tokens'),
-            maxCallsInFlight: number('inFlight'),
-            monthlySpendingLimit: number('monthly'),
-          };
-          await session.request(SET_LIMITS, { id: apiKey.id, input });
-          await changed();
-          close();
-        }}
-      >
-        <Field
-          label="Requests a minute"
-          name="requests"
-          type="number"
-          min={1}
-          max={HIGHEST_RATE}
-          required
-          defaultValue={requestsPerMinute}
-        />
-        <Field
-          label="Tokens a minute"
-          name="tokens"
-          type="number"
-          min={1}
-          max={HIGHEST_RATE}
-          required
-          defaultValue={tokensPerMinute}
-        />
-        <Field
-          label="Calls at once"
-          hint="Empty: no limit."
-          name="inFlight"
-          type="number"
-          min={1}
-          defaultValue={maxCallsInFlight ?? ''}
-        />
-        <Field
-          label="Credits a month"
-          hint="Empty: no limit."
-          name="monthly"
-          type="number"
-          min={0}
-          step="any"
-          defaultValue={monthlySpendingLimit ?? ''}
-        />
-      </Form>
-    </Dialog>
-  );
-}
-
 /** An empty field is left out and gets the backend's default. */
 function newKeyInput({ text, number, all }: FormValues, names: readonly string[]) {
   const models = all('models');
@@ -299,7 +215,7 @@ function newKeyInput({ text, number, all }: FormValues, names: readonly string[]
     tokensPerMinute: number('tokens'),
     maxCallsInFlight: number('inFlight'),
     monthlySpendingLimit: number('monthly'),
-    expiresAt: text('expires') === '' ? null : new Date(text('expires')).toISOString(),
+    expiresAt: expiryIn(text('expires')),
     models: models.length === names.length ? null : models,
   };
   const filled = Object.entries(given).filter(([, value]) => value !== null);

@@ -7,7 +7,7 @@ import {
 } from '../../domain/calls/usage/usage-range.ts';
 import { isId } from '../../domain/keys/api-key.ts';
 import { badInput, notFound } from './errors.ts';
-import { DayInUtc } from './schema-builder.ts';
+import { isGivenAsDay } from './schema-builder.ts';
 
 /**
  * Every bound on what people type, in one place. A resolver reads each text that came from outside through one of
@@ -127,5 +127,5 @@ export function usagePeriod({ from, to }: Period, nowMs: number): UsageRange {
 }
 
 function boundOf(moment: Date | null | undefined): UsageBound | null {
-  return moment == null ? null : { atMs: moment.getTime(), isDay: moment instanceof DayInUtc };
+  return moment == null ? null : { atMs: moment.getTime(), isDay: isGivenAsDay(moment) };
 }

@@ -59,8 +59,12 @@ export interface SchemaInputs {}
 /** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
 const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
-/** A DateTime that was given as a day, without a time. Its moment is the day's beginning. */
-export class DayInUtc extends Date {}
+/** Arguments that were given as a day, without a time. Their moment is the day's beginning. */
+const givenAsDay = new WeakSet<Date>();
+
+export function isGivenAsDay(moment: Date): boolean {
+  return givenAsDay.has(moment);
+}
 
 export const scalars: Declaration = (builder) => {
   builder.scalarType('DateTime', {
@@ -91,10 +95,11 @@ function readJsonValue(value: unknown): unknown {
 
 function readMoment(value: unknown): Date {
   const text = typeof value === 'string' && ISO_DATE.test(value) ? value : null;
-  const moment = text === null ? null : text.includes('T') ? new Date(text) : new DayInUtc(text);
+  const moment = text === null ? null : new Date(text);
   if (moment === null || Number.isNaN(moment.getTime())) {
     const message = 'A moment as ISO 8601 with its zone is needed, as 2031-12-31T23:00:00Z.';
     throw new GraphQLError(message, { extensions: { code: 'BAD_USER_INPUT' } });
   }
+  if (text?.includes('T') === false) givenAsDay.add(moment);
   return moment;
 }

@@ -22,6 +22,7 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   createApiKey: 'keys:write',
   rotateApiKey: 'keys:write',
   revokeApiKey: 'keys:write',
+  updateApiKey: 'keys:write',
   updateApiKeyLimits: 'keys:write',
   usage: 'usage:read',
   usageFailures: 'usage:read',

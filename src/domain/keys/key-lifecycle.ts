@@ -13,21 +13,28 @@ interface KeyToRotate {
   readonly keyId: string;
   /** The user who rotates it; null on the command line. */
   readonly createdBy: string | null;
+  /** Until when the new key is valid, null for no end; left out, until when the old one is. */
+  readonly expiresAt?: Date | null | undefined;
 }
 
 type RotatedKey =
   | { readonly outcome: 'rotated'; readonly rawKey: string; readonly key: ApiKey }
+  | InvalidSetting
   | { readonly outcome: 'no-such-key' }
   | { readonly outcome: 'not-live'; readonly status: 'REVOKED' | 'EXPIRED' };
 
 /**
- * Mints a sibling with the same settings, the expiry among them (G-22). The old key stays as it is, so that
+ * Mints a sibling with the same settings (G-22); its expiry may be another one, because a key is mostly rotated when it is
+ * about to expire. The old key stays as it is, so that
  * programs can change over one by one; revoking it is a step of its own. Only a live key has a sibling: what was
  * closed on purpose is not opened again by a rotation.
  */
 export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<RotatedKey> {
   if (!isId(old.companyId) || !isId(old.keyId)) return { outcome: 'no-such-key' };
   const { database, secrets, clock } = parts;
+  const { expiresAt } = old;
+  const checked = checkWantedKey({ name: 'sibling', expiresAt }, clock.now());
+  if (checked.outcome === 'invalid') return checked;
   const rawKey = drawRawKey(secrets);
   const { prefix, lastFour } = recognition(rawKey);
   const now = new Date(clock.now());
@@ -35,11 +42,14 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at)
      select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
-       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, expires_at
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,
-    [secrets.newId(), secrets.sha256(rawKey), prefix, lastFour, old.createdBy, old.companyId, old.keyId, now],
+    [
+      ...[secrets.newId(), secrets.sha256(rawKey), prefix, lastFour, old.createdBy, old.companyId, old.keyId],
+      ...[now, expiresAt !== undefined, expiresAt ?? null],
+    ],
   );
   const key = rows[0];
   if (key !== undefined) return { outcome: 'rotated', rawKey, key };
@@ -83,28 +93,39 @@ export async function revokeKey(
   return { outcome: 'revoked', key, announced: await announce(sharedState, clock, hash) };
 }
 
-interface KeyLimitChanges {
+type InvalidSetting = {
+  readonly outcome: 'invalid';
+  readonly field: keyof KeySettings;
+  readonly message: string;
+};
+
+interface KeyChanges {
   readonly companyId: string;
   readonly keyId: string;
-  /** What is left out stays; null takes away a limit that is optional. */
+  /** What is left out stays; null removes a limit or an expiry. */
+  readonly name?: string | undefined;
+  readonly expiresAt?: Date | null | undefined;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
   readonly maxCallsInFlight?: number | null | undefined;
   readonly monthlySpendingLimitMicro?: bigint | null | undefined;
 }
 
-type ChangedKeyLimits =
+type ChangedKey =
   | { readonly outcome: 'changed'; readonly key: ApiKey }
-  | { readonly outcome: 'invalid'; readonly field: keyof KeySettings; readonly message: string }
+  | InvalidSetting
   | { readonly outcome: 'no-such-key' }
   | { readonly outcome: 'not-live' };
 
-/** In force in every gateway within a second: none uses what it has heard of a key for longer. */
-export async function changeKeyLimits(
+/**
+ * In force in every gateway within a second: none uses what it has heard of a key for longer. A key that has expired is not
+ * opened again by a later expiry.
+ */
+export async function changeKey(
   transaction: Transaction,
   clock: Clock,
-  changes: KeyLimitChanges,
-): Promise<ChangedKeyLimits> {
+  changes: KeyChanges,
+): Promise<ChangedKey> {
   const { companyId, keyId } = changes;
   if (!isId(companyId) || !isId(keyId)) return { outcome: 'no-such-key' };
   const rows = await transaction.query<ApiKey>(
@@ -116,6 +137,8 @@ export async function changeKeyLimits(
   if (keyStatus(old, clock.now()) !== 'LIVE') return { outcome: 'not-live' };
   const wanted = {
     ...old,
+    name: changes.name ?? old.name,
+    expiresAt: limitAfter(changes.expiresAt, old.expiresAt),
     requestsPerMinute: changes.requestsPerMinute ?? old.requestsPerMinute,
     tokensPerMinute: changes.tokensPerMinute ?? old.tokensPerMinute,
     maxCallsInFlight: limitAfter(changes.maxCallsInFlight, old.maxCallsInFlight),
@@ -123,12 +146,15 @@ export async function changeKeyLimits(
   };
   const checked = checkWantedKey(wanted, clock.now());
   if (checked.outcome === 'invalid') return checked;
-  const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro } =
+  const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro, ...rest } =
     checked.settings;
   const changed = await transaction.query<ApiKey>(
     `update api_keys set requests_per_minute = $2, tokens_per_minute = $3, max_calls_in_flight = $4,
-       monthly_spending_limit_micro = $5 where id = $1 returning ${KEY_COLUMNS}`,
-    [keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],
+       monthly_spending_limit_micro = $5, name = $6, expires_at = $7 where id = $1 returning ${KEY_COLUMNS}`,
+    [
+      ...[keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],
+      ...[rest.name, rest.expiresAt],
+    ],
   );
   return { outcome: 'changed', key: changed[0] ?? old };
 }

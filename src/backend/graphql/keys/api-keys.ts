@@ -1,7 +1,7 @@
 import { findMembers } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
 import { type ApiKey, type KeyStatus, keyStatus } from '../../../domain/keys/api-key.ts';
-import { changeKeyLimits, listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
+import { changeKey, listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
 import { mintKey } from '../../../domain/keys/mint-key.ts';
 import { ALIAS_NAMES, aliasOf } from '../../../domain/models/aliases.ts';
 import { member } from '../access.ts';
@@ -152,21 +152,30 @@ const rotateApiKey: Declaration = (builder) =>
       type: 'MintedApiKey',
       description: 'A sibling with the same settings; the old key stays live until it is revoked.',
       authScopes: { companyAdmin: true },
-      args: { id: t.arg.id({ required: true }) },
+      args: {
+        id: t.arg.id({ required: true }),
+        expiresAt: t.arg({
+          type: 'DateTime',
+          description:
+            'Until when the new key is valid; null is no end. Left out, it expires when the old key does: give it when you ' +
+            'rotate a key because it is about to expire.',
+        }),
+      },
       async resolve(_root, args, context) {
         const { clock, secrets } = context.parts;
         const { companyId, id: createdBy } = await member(context);
         const keyId = idOf('API key', args.id);
         return await recordedChange(context, async ({ transaction, record }) => {
-          const old = { companyId, keyId, createdBy };
+          const old = { companyId, keyId, createdBy, expiresAt: args.expiresAt };
           const rotated = await rotateKey({ database: transaction, secrets, clock }, old);
           if (rotated.outcome === 'no-such-key') throw notFound('API key');
+          if (rotated.outcome === 'invalid') throw badInput(rotated.field, rotated.message);
           if (rotated.outcome === 'not-live') {
             throw conflict(`This key is ${rotated.status.toLowerCase()}: mint a new one instead.`);
           }
           await holdKeysToCeiling(context, transaction, companyId, { isRotation: true });
           const { id, name } = rotated.key;
-          const details = { name, rotatedFromId: keyId };
+          const details = { name, rotatedFromId: keyId, expiresAt: isoOrNull(rotated.key.expiresAt) };
           await record({ action: 'key.rotated', objectKind: 'api-key', objectId: id, details });
           return { rawKey: rotated.rawKey, apiKey: rotated.key };
         });
@@ -196,9 +205,9 @@ const revokeApiKey: Declaration = (builder) =>
     }),
   );
 
-const updateApiKeyLimits: Declaration = (builder) => {
-  const input = builder.inputType('ApiKeyLimitsInput', {
-    description: 'What is left out stays. Null takes away the two that a key need not have.',
+const updateApiKey: Declaration = (builder) => {
+  const limits = builder.inputType('ApiKeyLimitsInput', {
+    description: 'What is left out stays. Null removes the two that a key need not have.',
     fields: (t) => ({
       requestsPerMinute: t.int(),
       tokensPerMinute: t.int(),
@@ -206,42 +215,82 @@ const updateApiKeyLimits: Declaration = (builder) => {
       maxCallsInFlight: t.int(),
     }),
   });
-  builder.mutationField('updateApiKeyLimits', (t) =>
-    t.field({
+  const input = builder.inputType('UpdateApiKeyInput', {
+    description:
+      'What is left out stays. Null removes an expiry and the two limits that a key need not have.',
+    fields: (t) => ({
+      name: t.string(),
+      requestsPerMinute: t.int(),
+      tokensPerMinute: t.int(),
+      monthlySpendingLimit: t.float({ description: 'In credits.' }),
+      maxCallsInFlight: t.int(),
+      expiresAt: t.field({ type: 'DateTime' }),
+    }),
+  });
+  builder.mutationFields((t) => ({
+    updateApiKey: t.field({
       type: 'ApiKey',
-      description: 'In force within a second everywhere.',
+      description: 'In force within a second everywhere. A key that is revoked or expired cannot be changed.',
       authScopes: { companyAdmin: true },
       args: { id: t.arg.id({ required: true }), input: t.arg({ type: input, required: true }) },
-      async resolve(_root, { id, input: wanted }, context) {
-        const { clock } = context.parts;
-        const { companyId } = await member(context);
-        const keyId = idOf('API key', id);
-        const spending = wanted.monthlySpendingLimit;
-        const changes = {
-          companyId,
-          keyId,
-          requestsPerMinute: wanted.requestsPerMinute ?? undefined,
-          tokensPerMinute: wanted.tokensPerMinute ?? undefined,
-          maxCallsInFlight: wanted.maxCallsInFlight,
-          monthlySpendingLimitMicro:
-            typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
-        };
-        return await recordedChange(context, async ({ transaction, record }) => {
-          const changed = await changeKeyLimits(transaction, clock, changes);
-          if (changed.outcome === 'no-such-key') throw notFound('API key');
-          if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired.');
-          if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
-          const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight } = changed.key;
-          const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
-          const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
-          const object = { objectKind: 'api-key', objectId: keyId };
-          await record({ action: 'key.limits-changed', ...object, details: { name, ...limits } });
-          return changed.key;
-        });
-      },
+      resolve: (_root, args, context) => changeApiKey(context, args, 'key.changed'),
     }),
-  );
+    updateApiKeyLimits: t.field({
+      type: 'ApiKey',
+      description: 'The limits alone; `updateApiKey` changes them too. In force within a second everywhere.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }), input: t.arg({ type: limits, required: true }) },
+      resolve: (_root, args, context) => changeApiKey(context, args, 'key.limits-changed'),
+    }),
+  }));
 };
+
+interface WantedChanges {
+  readonly name?: string | null | undefined;
+  readonly requestsPerMinute?: number | null | undefined;
+  readonly tokensPerMinute?: number | null | undefined;
+  readonly monthlySpendingLimit?: number | null | undefined;
+  readonly maxCallsInFlight?: number | null | undefined;
+  readonly expiresAt?: Date | null | undefined;
+}
+
+async function changeApiKey(
+  context: RequestContext,
+  { id, input: wanted }: { readonly id: string; readonly input: WantedChanges },
+  action: 'key.changed' | 'key.limits-changed',
+): Promise<ApiKey> {
+  const { clock } = context.parts;
+  const { companyId } = await member(context);
+  const keyId = idOf('API key', id);
+  const spending = wanted.monthlySpendingLimit;
+  const changes = {
+    companyId,
+    keyId,
+    name: boundedOrNull('line', 'input.name', wanted.name) ?? undefined,
+    expiresAt: wanted.expiresAt,
+    requestsPerMinute: wanted.requestsPerMinute ?? undefined,
+    tokensPerMinute: wanted.tokensPerMinute ?? undefined,
+    maxCallsInFlight: wanted.maxCallsInFlight,
+    monthlySpendingLimitMicro:
+      typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
+  };
+  return await recordedChange(context, async ({ transaction, record }) => {
+    const changed = await changeKey(transaction, clock, changes);
+    if (changed.outcome === 'no-such-key') throw notFound('API key');
+    if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
+    if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
+    const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;
+    const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
+    const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
+    const details = { name, ...limits, expiresAt: isoOrNull(expiresAt) };
+    await record({ action, objectKind: 'api-key', objectId: keyId, details });
+    return changed.key;
+  });
+}
+
+function isoOrNull(moment: Date | null): string | null {
+  return moment?.toISOString() ?? null;
+}
 
 /** A key's setting as the field that a client filled in. */
 function keyInputField(setting: string): string {
@@ -254,5 +303,5 @@ export const apiKeyDeclarations: readonly Declaration[] = [
   createApiKey,
   rotateApiKey,
   revokeApiKey,
-  updateApiKeyLimits,
+  updateApiKey,
 ];

@@ -1,0 +1,147 @@
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field, Form } from '../../parts/form.tsx';
+import { exact } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { type DataOf, graphql } from '../../session/graphql.ts';
+
+const UPDATE = graphql(
+  `mutation($id: ID!, $input: UpdateApiKeyInput!) { updateApiKey(id: $id, input: $input) { id } }`,
+);
+const ROTATE = graphql(`mutation($id: ID!, $expiresAt: DateTime) {
+  rotateApiKey(id: $id, expiresAt: $expiresAt) { rawKey apiKey { name } }
+}`);
+
+export const HIGHEST_RATE = 2_000_000_000;
+
+interface ChangeProps {
+  readonly apiKey: {
+    readonly id: string;
+    readonly name: string;
+    readonly createdAt: string;
+    readonly expiresAt: string | null;
+    readonly requestsPerMinute: number;
+    readonly tokensPerMinute: number;
+    readonly maxCallsInFlight: number | null;
+    readonly monthlySpendingLimit: number | null;
+  };
+  close(): void;
+}
+
+/** Name, limits and expiry of a live key. */
+export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): Promise<void> }) {
+  const { session } = useConsole();
+  const { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit } = apiKey;
+  return (
+    <Dialog title={`Edit “${apiKey.name}”`} close={close}>
+      <p className="quiet">In force within a second, everywhere.</p>
+      <Form
+        submit="Save"
+        beside={<Cancel close={close} />}
+        send={async ({ number, text }) => {
+          const input = {
+            name: text('name'),
+            requestsPerMinute: number('requests'),
+            tokensPerMinute: number('tokens'),
+            maxCallsInFlight: number('inFlight'),
+            monthlySpendingLimit: number('monthly'),
+            // Seconds are not in the field: an expiry that was not touched is not sent.
+            ...(text('expires') === localTime(apiKey.expiresAt)
+              ? {}
+              : { expiresAt: expiryIn(text('expires')) }),
+          };
+          await session.request(UPDATE, { id: apiKey.id, input });
+          await changed();
+          close();
+        }}
+      >
+        <Field label="Name" name="name" maxLength={200} required defaultValue={apiKey.name} />
+        <div className="columns">
+          <Field
+            label="Requests a minute"
+            {...{ name: 'requests', type: 'number', min: 1, max: HIGHEST_RATE, required: true }}
+            defaultValue={requestsPerMinute}
+          />
+          <Field
+            label="Tokens a minute"
+            {...{ name: 'tokens', type: 'number', min: 1, max: HIGHEST_RATE, required: true }}
+            defaultValue={tokensPerMinute}
+          />
+          <Field
+            label="Calls at once"
+            {...{ hint: 'Empty: no limit.', name: 'inFlight', type: 'number', min: 1 }}
+            defaultValue={maxCallsInFlight ?? ''}
+          />
+          <Field
+            label="Credits a month"
+            {...{ hint: 'Empty: no limit.', name: 'monthly', type: 'number', min: 0, step: 'any' }}
+            defaultValue={monthlySpendingLimit ?? ''}
+          />
+        </div>
+        <ExpiryField value={localTime(apiKey.expiresAt)} />
+      </Form>
+    </Dialog>
+  );
+}
+
+type RotatedKey = DataOf<typeof ROTATE>['rotateApiKey'];
+
+/** A key that expires is mostly rotated because it does: the dialog asks until when the new one is valid. */
+export function RotateKey({
+  apiKey,
+  close,
+  rotated,
+}: ChangeProps & { rotated(key: RotatedKey): Promise<void> }) {
+  const { session } = useConsole();
+  const { expiresAt } = apiKey;
+  return (
+    <Dialog title={`Rotate “${apiKey.name}”?`} close={close}>
+      <p>You get a new key with the same settings. The old one works until you revoke it or it expires.</p>
+      {expiresAt !== null && <p className="quiet">The old key expires on {exact(expiresAt)}.</p>}
+      <Form
+        submit="Rotate"
+        beside={<Cancel close={close} />}
+        send={async ({ text }) => {
+          const chosen = expiresAt === null ? {} : { expiresAt: expiryIn(text('expires')) };
+          const { rotateApiKey } = await session.request(ROTATE, { id: apiKey.id, ...chosen });
+          await rotated(rotateApiKey);
+        }}
+      >
+        {expiresAt !== null && (
+          <ExpiryField label="The new key expires" value={sameSpan(apiKey.createdAt, expiresAt)} />
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+export function ExpiryField({ label = 'Expires', value = '' }) {
+  return (
+    <Field label={label} name="expires" type="datetime-local" hint="Empty: never." defaultValue={value} />
+  );
+}
+
+/** Null for an empty field. */
+export function expiryIn(text: string): string | null {
+  return text === '' ? null : new Date(text).toISOString();
+}
+
+/** As long from now as the old key was valid in all. */
+function sameSpan(createdAt: string, expiresAt: string): string {
+  const spanMs = Date.parse(expiresAt) - Date.parse(createdAt);
+  return localTime(new Date(Date.now() + spanMs).toISOString());
+}
+
+/** As a datetime-local field has it: in the zone of the browser, to the minute. */
+function localTime(moment: string | null): string {
+  if (moment === null) return '';
+  const at = new Date(moment);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function Cancel({ close }: { close(): void }) {
+  return (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+}
