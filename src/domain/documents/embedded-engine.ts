@@ -7,13 +7,16 @@ import { checkCv, checkPosting } from './model/check-answer.ts';
 import { readModelCv, readModelPosting } from './model/extract-answer.ts';
 import { extractPrompt, extractSchema, repairPrompt, speaksToProgram } from './model/extract-prompt.ts';
 import type { DocumentFacts, ParsedCv, ParsedPosting } from './parsed-document.ts';
+import { inPlainLines, judgePlainCv, judgePlainPosting, mayBePlain } from './plain-texts.ts';
 import { readPosting } from './posting/read-posting.ts';
 import { readWeights } from './tagger/weights.ts';
-import { classifyDocument, guessLanguage } from './text/classify.ts';
+import { classifyDocument, guessLanguage, type KindGuess } from './text/classify.ts';
 import { foldedPlace, type LaidOutText, layOut, MOST_CHARACTERS, unfoldColumns } from './text/layout.ts';
 
 const KINDS = { cv: 'cv', jd: 'job_posting' } as const;
 const MARK_BYTES = 12;
+/** Of a kind that the model sees and the embedded engine does not. */
+const ONE_WORD_CONFIDENCE = 0.5;
 const NOTHING_FOUND = 'no value of the answer stands in the document: copy values word for word';
 
 /** The engine of this folder, and its prompt, schema and checks for models, as one thing. */
@@ -35,6 +38,13 @@ export function createDocumentEngine(parts: {
     return { ...read, check: (text: string) => checkPosting(text, read.value) };
   }
 
+  /** Where the model sees something else, the embedded engine reads the text, short and plain ones too. */
+  function factsBeside(kind: ParseKind, text: string, isWanted: boolean): DocumentFacts {
+    if (isWanted) return embedded.describe(text);
+    const { document } = kind === 'cv' ? embedded.parseCv(text, monthOf(clock)) : embedded.parsePosting(text);
+    return document;
+  }
+
   /**
    * What a document is is asked of the model and of the embedded engine: either's word makes it what was wanted, so that
    * a text cannot talk a model into seeing no CV.
@@ -42,15 +52,16 @@ export function createDocumentEngine(parts: {
   function check(kind: ParseKind, text: string, answer: string): CheckedAnswer {
     const claim = claimOf(kind, answer);
     if (claim.outcome === 'unreadable') return { outcome: 'wrong', problems: claim.problems };
-    const facts = embedded.describe(text);
     const wanted = KINDS[kind];
+    const facts = factsBeside(kind, text, claim.kind === wanted);
     if (claim.kind !== wanted && facts.kind !== wanted) {
       const document = { ...facts, kind: claim.kind };
       return { outcome: 'checked', parsed: { document, value: null, evidence: [] }, problems: [] };
     }
     const { value, evidence, warnings } = claim.check(text);
     if (evidence.length === 0) return { outcome: 'wrong', problems: [NOTHING_FOUND, ...claim.problems] };
-    const document = { ...facts, kind: wanted, warnings: [...facts.warnings, ...warnings] };
+    const confidence = facts.kind === wanted ? facts.confidence : ONE_WORD_CONFIDENCE;
+    const document = { ...facts, kind: wanted, confidence, warnings: [...facts.warnings, ...warnings] };
     return { outcome: 'checked', parsed: { document, value, evidence }, problems: claim.problems };
   }
 
@@ -90,32 +101,71 @@ export interface EmbeddedEngine {
 
 export function createEmbeddedEngine(): EmbeddedEngine {
   const weights = readWeights();
+
+  function parsePlainCv(text: string, facts: DocumentFacts, guess: KindGuess, today: Month): ParsedCv {
+    const refused: ParsedCv = { document: refusedAs(facts, 'a CV'), profile: null, evidence: [] };
+    if (!mayBePlain(text, guess)) return refused;
+    const laidOut = layOut(inPlainLines(text));
+    const { profile, evidence } = readProfile(laidOut, weights.cv, today, { isPlain: true });
+    const judged = judgePlainCv(laidOut, profile);
+    if (judged.outcome === 'refused') return refused;
+    return { document: takenAs(facts, 'cv', judged), profile, evidence };
+  }
+
+  function parsePlainPosting(text: string, facts: DocumentFacts, guess: KindGuess): ParsedPosting {
+    const refused: ParsedPosting = { document: refusedAs(facts, 'a posting'), posting: null, evidence: [] };
+    if (!mayBePlain(text, guess)) return refused;
+    const laidOut = layOut(inPlainLines(text));
+    const { language } = facts;
+    const { posting, evidence } = readPosting(laidOut, weights, { whole: text, language, isPlain: true });
+    const judged = judgePlainPosting(laidOut, posting);
+    if (judged.outcome === 'refused') return refused;
+    return { document: takenAs(facts, 'job_posting', judged), posting, evidence };
+  }
+
   return {
     parseCv: (text, today) => {
       const unfolded = unfoldColumns(text);
       const laidOut = layOut(unfolded.text);
-      const document = factsOf(laidOut, text.length);
-      if (document.kind !== 'cv') return { document, profile: null, evidence: [] };
+      const guess = classifyDocument(laidOut);
+      const facts = factsOf(laidOut, guess, text.length);
+      if (guess.kind !== 'cv') return parsePlainCv(text, facts, guess, today);
       const { profile, evidence } = readProfile(laidOut, weights.cv, today);
       const placed = evidence.map((one) => ({ ...one, ...foldedPlace(unfolded, one.start, one.end) }));
-      return { document, profile, evidence: placed };
+      return { document: facts, profile, evidence: placed };
     },
     parsePosting: (text) => {
       const unfolded = unfoldColumns(text);
       const laidOut = layOut(unfolded.text);
-      const document = factsOf(laidOut, text.length);
-      if (document.kind !== 'job_posting') return { document, posting: null, evidence: [] };
-      const { posting, evidence } = readPosting(laidOut, weights, {
-        whole: text,
-        language: document.language,
-      });
+      const guess = classifyDocument(laidOut);
+      const facts = factsOf(laidOut, guess, text.length);
+      if (guess.kind !== 'job_posting') return parsePlainPosting(text, facts, guess);
+      const { posting, evidence } = readPosting(laidOut, weights, { whole: text, language: facts.language });
       const placed = evidence.map((one) =>
         one.path === 'description' ? one : { ...one, ...foldedPlace(unfolded, one.start, one.end) },
       );
-      return { document, posting, evidence: placed };
+      return { document: facts, posting, evidence: placed };
     },
-    describe: (text) => factsOf(layOut(text), text.length),
+    describe: (text) => {
+      const laidOut = layOut(text);
+      return factsOf(laidOut, classifyDocument(laidOut), text.length);
+    },
   };
+}
+
+/** Why there is no record, for whoever is sure that the text is what they said. */
+function refusedAs(document: DocumentFacts, wanted: string): DocumentFacts {
+  const found = { cv: 'it is a CV', job_posting: 'it is a posting', other: 'it looks like something else' };
+  const warning = `the text was not read as ${wanted}: ${found[document.kind]}`;
+  return { ...document, warnings: [...document.warnings, warning] };
+}
+
+function takenAs(
+  document: DocumentFacts,
+  kind: 'cv' | 'job_posting',
+  { confidence, warning }: { readonly confidence: number; readonly warning: string },
+): DocumentFacts {
+  return { ...document, kind, confidence, warnings: [...document.warnings, warning] };
 }
 
 function monthOf(clock: Clock): Month {
@@ -123,8 +173,7 @@ function monthOf(clock: Clock): Month {
   return { year: now.getUTCFullYear(), month: now.getUTCMonth() + 1 };
 }
 
-function factsOf(laidOut: LaidOutText, length: number): DocumentFacts {
-  const { kind, confidence } = classifyDocument(laidOut);
+function factsOf(laidOut: LaidOutText, { kind, confidence }: KindGuess, length: number): DocumentFacts {
   const warnings: string[] = [];
   if (length > MOST_CHARACTERS) warnings.push(`only the first ${MOST_CHARACTERS} characters were read`);
   if (speaksToProgram(laidOut.text))

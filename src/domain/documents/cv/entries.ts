@@ -3,7 +3,7 @@ import type { DateSpan } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Token } from '../text/tokens.ts';
 import { titleHeads, titleModifiers } from '../words/word-lists.ts';
-import { isLabel, type SeenMentions } from './mentions.ts';
+import { isLabel, type SeenMentions, SPAN_WORD } from './mentions.ts';
 
 /** What an entry of a CV is put together from, in the order of the text. */
 export type Anchor =
@@ -232,6 +232,7 @@ function capitalRun(tokens: readonly Token[], from: number, to: number): { from:
   }
   const first = tokens[from];
   if (end === from || first === undefined || !/^\p{Lu}/u.test(first.text)) return null;
+  if (SPAN_WORD.test(first.text)) return null;
   return end - from === 1 && first.text.length < 3 ? null : { from, to: end };
 }
 

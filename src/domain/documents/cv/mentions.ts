@@ -10,6 +10,7 @@ import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
 import { companySuffixes, degreesIn, isSchoolWord, titleHeads } from '../words/word-lists.ts';
+import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
   /** In the order of the text. */
@@ -21,19 +22,23 @@ export interface SeenMentions {
  * All names, titles, companies, schools, degrees, places and skills of a text: what the tagger saw, mended at wrapped
  * lines, and what plain rules see where it was not sure.
  */
-export function mentionsIn(laidOut: LaidOutText, weights: TaggerWeights): SeenMentions {
+export function mentionsIn(laidOut: LaidOutText, weights: TaggerWeights, isPlain = false): SeenMentions {
   const { mentions: tagged, isLikely: isLikelyInEnglish } = tagMentions(laidOut, weights);
-  // The tagger learnt from English alone: elsewhere rules and word lists need no leave of it.
+  // The tagger learnt from long English texts: elsewhere rules and word lists need no leave of it.
   const language = guessLanguage(laidOut.tokens);
-  const isLikely = language === 'en' || language === 'und' ? isLikelyInEnglish : () => true;
-  const joined = joinWrapped(laidOut, tagged)
+  const needsLeave = !isPlain && (language === 'en' || language === 'und');
+  const isLikely = needsLeave ? isLikelyInEnglish : () => true;
+  const wide = joinWrapped(laidOut, tagged)
     .flatMap((mention) => trimmed(laidOut, mention) ?? [])
     .filter((mention) => !isLabel(laidOut, mention) && !isSentence(laidOut, mention))
     .map((mention) => widened(laidOut, mention));
-  const added = byRules(laidOut, joined).filter(
+  const joined = isPlain ? wide.flatMap((mention) => plainParts(laidOut, mention)) : wide;
+  const added = byRules(laidOut, joined, isPlain).filter(
     (mention) => isPossible(isLikely, mention) && !isLabel(laidOut, mention),
   );
-  return { mentions: [...joined, ...added].sort((one, other) => one.from - other.from), isLikely };
+  const seen = [...joined, ...(isPlain ? added.flatMap((one) => trimmed(laidOut, one) ?? []) : added)];
+  const inProse = isPlain ? inSentences(laidOut, seen) : [];
+  return { mentions: [...seen, ...inProse].sort((one, other) => one.from - other.from), isLikely };
 }
 
 /** A school is an employer too, so either will do for the other. */
@@ -70,7 +75,12 @@ const EDGE = /^(?:[^\p{L}\p{N}+#)]|and|or|the|at|with|a|an|to|as|in|for|of|from|
 /** Marks and small words at the edges belong to the sentence, not to the name. */
 function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
   let { from, to } = mention;
-  while (from < to && /^(?:[^\p{L}\p{N}.(]|and|or|the|at|with|a|an|to|as)$/iu.test(tokens[from]?.text ?? ''))
+  while (
+    from < to &&
+    /^(?:[^\p{L}\p{N}.(]|and|or|the|at|with|a|an|to|as|previously|formerly|currently|worked|working|employed)$/iu.test(
+      tokens[from]?.text ?? '',
+    )
+  )
     from++;
   // "Client: Blue Harbour" is Blue Harbour.
   while (from + 2 < to && isLabelWord(tokens[from]?.text ?? '') && tokens[from + 1]?.text === ':') from += 2;
@@ -81,12 +91,15 @@ function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
   return hasLetters ? { ...mention, from, to, start: first.start, end: last.end } : null;
 }
 
+/** "12 Jahre Erfahrung" is no employer. */
+export const SPAN_WORD = /^(?:years?|jahren?|berufserfahrung|erfahrung|experience|previously|formerly)$/i;
 const MOST_TITLE = 8;
 const MOST_NAME = 14;
 
 /** What is too long for a name or a position, begins small, or stands in a bullet without a position's word is prose. */
 function isSentence({ tokens, segments }: LaidOutText, { kind, from, to, segment }: Mention): boolean {
   const isName = kind === 'company' || kind === 'school';
+  if (kind === 'company' && SPAN_WORD.test(tokens[from]?.text ?? '')) return true;
   if (isName)
     return to - from > MOST_NAME || (to - from > 3 && !/^[\p{Lu}\p{N}]/u.test(tokens[from]?.text ?? ''));
   if (kind !== 'title') return false;
@@ -156,11 +169,14 @@ function isLabelWord(text: string): boolean {
   return LABEL_WORDS.test(text);
 }
 
-const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|;)$/i;
+const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|bij|;)$/i;
 const MOST_PART = 9;
+/** Tokens of a line that is no prose. A plain text has all it says in one. */
+const MOST_LINE = 16;
+const MOST_PLAIN_LINE = 40;
 
 /** Parts of short lines that name their kind by a word of it, where nothing else was seen. */
-function byRules(laidOut: LaidOutText, mentions: readonly Mention[]): Mention[] {
+function byRules(laidOut: LaidOutText, mentions: readonly Mention[], isPlain: boolean): Mention[] {
   const { tokens, tokenStarts, sections, segments, headings } = laidOut;
   const kindsIn = new Map<number, Set<MentionKind>>();
   const takenIn = new Map<number, Mention[]>();
@@ -174,13 +190,14 @@ function byRules(laidOut: LaidOutText, mentions: readonly Mention[]): Mention[] 
   for (let segment = 0; segment < segments.length; segment++) {
     const [from, to] = [tokenStarts[segment] ?? 0, tokenStarts[segment + 1] ?? 0];
     const section = sections[segment];
-    if (to - from > 16 || to === from || headings[segment] !== null) continue;
+    if (to - from > (isPlain ? MOST_PLAIN_LINE : MOST_LINE) || to === from || headings[segment] !== null)
+      continue;
     if (section !== 'work' && section !== 'education' && section !== 'top') continue;
     const kinds = kindsIn.get(segment) ?? new Set();
     const taken = takenIn.get(segment) ?? [];
-    for (const part of partsOf(tokens, from, to)) {
+    for (const part of partsOf(tokens, from, to, isPlain)) {
       if (taken.some((one) => one.from < part.to && part.from < one.to)) continue;
-      const kind = kindByWords(tokens.slice(part.from, part.to), section);
+      const kind = kindByWords(tokens.slice(part.from, part.to), section, isPlain && section === 'top');
       const [first, last] = [tokens[part.from], tokens[part.to - 1]];
       if (kind === null || kinds.has(kind) || first === undefined || last === undefined) continue;
       kinds.add(kind);
@@ -190,7 +207,13 @@ function byRules(laidOut: LaidOutText, mentions: readonly Mention[]): Mention[] 
   return added;
 }
 
-function partsOf(tokens: readonly Token[], from: number, to: number): { from: number; to: number }[] {
+function partsOf(
+  tokens: readonly Token[],
+  from: number,
+  to: number,
+  isPlain: boolean,
+): { from: number; to: number }[] {
+  const begins = isPlain ? /^\p{L}/u : /^\p{Lu}/u;
   const parts: { from: number; to: number }[] = [];
   let start = from;
   for (let at = from; at <= to; at++) {
@@ -202,18 +225,21 @@ function partsOf(tokens: readonly Token[], from: number, to: number): { from: nu
       token.kind === 'date' ||
       token.kind === 'email';
     if (!isEdge) continue;
-    if (at > start && at - start <= MOST_PART && /^\p{Lu}/u.test(tokens[start]?.text ?? ''))
+    if (at > start && at - start <= MOST_PART && begins.test(tokens[start]?.text ?? ''))
       parts.push({ from: start, to: at });
     start = at + 1;
   }
   return parts;
 }
 
-function kindByWords(words: readonly Token[], section: SectionKind): MentionKind | null {
+/** `isOpen`: a plain text has no headings, so that any of its lines may be of work or of study. */
+function kindByWords(words: readonly Token[], section: SectionKind, isOpen: boolean): MentionKind | null {
   const namesSchool = words.some(({ lower }) => isSchoolWord(lower));
   if (section !== 'work') {
     if (namesSchool) return 'school';
-    return section === 'education' && degreesIn(words).length > 0 ? 'degree' : null;
+    if (section === 'education' && degreesIn(words).length > 0) return 'degree';
+    if (isOpen && namesDegree(words)) return 'degree';
+    if (!isOpen) return null;
   }
   // A school that stands among jobs is the employer.
   if (words.length > 1 && namesSchool) return 'school';

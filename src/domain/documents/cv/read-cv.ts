@@ -15,9 +15,15 @@ interface ReadProfile {
   readonly evidence: Evidence[];
 }
 
-export function readProfile(laidOut: LaidOutText, weights: TaggerWeights, today: Month): ReadProfile {
+/** `isPlain`: a text of a few lines without headings, in which rules need no leave of the tagger. */
+export function readProfile(
+  laidOut: LaidOutText,
+  weights: TaggerWeights,
+  today: Month,
+  { isPlain = false }: { readonly isPlain?: boolean } = {},
+): ReadProfile {
   const notes = createEvidenceNotes();
-  const seen = mentionsIn(laidOut, weights);
+  const seen = mentionsIn(laidOut, weights, isPlain);
   const { mentions } = seen;
   const basics = readBasics(laidOut, mentions, notes);
   const work = findWork(laidOut, seen).map((found, at) => workOf(found, `work[${at}]`, notes));

@@ -2,14 +2,14 @@ import { type Traced, traced } from '../evidence.ts';
 import type { Mention } from '../tagger/decode.ts';
 import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { companySuffixes, titleHeads } from '../words/word-lists.ts';
+import { companyHeads, companySuffixes, isSchoolWord, titleHeads } from '../words/word-lists.ts';
 
 const TITLE_LABEL =
   /^(?:job title|position(?: title)?|title|role|job|stelle|stellenbezeichnung|poste|intitulé du poste|puesto|posizione|cargo|vaga|functie)\s*[:–-]\s*/i;
 const COMPANY_LABEL =
   /^(?:company(?: name)?|employer|organi[sz]ation|hiring company|client|firma|unternehmen|arbeitgeber|entreprise|société|empresa|azienda|bedrijf)\s*[:–-]\s*/i;
 const SOUGHT =
-  /\b(?:looking for|seeking|hiring|recruiting|searching for|suchen(?: wir)?|recherchons|recherche|buscamos|busca|cerchiamo|cerca|procuramos|zoeken(?: wij| we)?|zoekt)\s+(?:an?|one|eine?n?|une?|una?|um|uma|een|the|our next|several|ab sofort eine?n?)?\s*((?:[\p{L}\d.+#/&-]+\s?){1,7}?)(?=\s*(?:\(|to\b|who\b|with\b|for\b|in\b|at\b|that\b|as\b|,|\.|zur|für|mit|pour|avec|para|con\b|per\b|com\b|voor|met|$))/iu;
+  /\b(?:looking for|seeking|hiring|recruiting|searching for|we need|suchen(?: wir)?|(?:re)?cherchons|(?:re)?cherche|buscamos|busca|necesita|cerchiamo|cercasi|cerca|necesitamos|procuramos|procura-se|precisamos de|precisa-se|zoeken(?: wij| we)?|zoekt|(?:gezocht|gesucht|wanted|needed|vacancy)(?=\s?:))(?:\s+|\s?:\s*)(?:an?|one|eine?n?|une?|una?|um|uma|een|the|our next|several|ab sofort eine?n?)?\s*((?:[\p{L}\d+#/&-]+(?:\.[\p{L}\d]+)*\s?){1,7}?)(?=\s*(?:\(|\d|two\b|three\b|four\b|five\b|full\b|part\b|from\b|to\b|who\b|with\b|for\b|in\b|at\b|that\b|as\b|,|\.|!|zur|für|mit|pour|avec|para|con\b|per\b|com\b|voor|met|$))/iu;
 const GENDERS =
   /\s*[([]?\s*(?:[mwfdxh]\s*[/|]\s*){1,3}[mwfdxha*]\s*[)\]]?\s*$|\s*\((?:all genders|gn|w\/m\/d)\)\s*$/i;
 const TOP = 10;
@@ -34,7 +34,26 @@ export function findTitle(laidOut: LaidOutText): Traced | null {
     const start = sought.index + sought[0].length - sought[1].length;
     return cleaned(text, start, start + sought[1].trimEnd().length, 0.7);
   }
-  return null;
+  return openingTitle(laidOut);
+}
+
+const WANTED_BEHIND =
+  /\s+(?:(?:is |are )?(?:urgently )?(?:needed|wanted|required|sought)|gesucht|recherchée?|gezocht)(?=[\s.,:!]|$).*$/iu;
+const MOST_TITLE_WORDS = 8;
+
+/** "Waiter wanted, weekends" and "Java developer, Berlin. Spring, SQL.": the first clause, if it names a position. */
+function openingTitle({ segments, text }: LaidOutText): Traced | null {
+  const [first] = segments;
+  if (first === undefined) return null;
+  const clause = (first.text.split(/[,;:!(]|\.(?=\s|$)|\s[–—-]\s/)[0] ?? '').replace(WANTED_BEHIND, '');
+  const words = clause.toLowerCase().match(/[\p{L}.+#-]+/gu) ?? [];
+  if (words.length > MOST_TITLE_WORDS || !words.some((word) => isHead(word))) return null;
+  // "Sales manager for our Madrid office": the title ends before the employer speaks.
+  const title = clause.replace(
+    /\s+(?:for|in|at|für|bei|pour|para|per|voor) (?:our|the|unser|das|die|notre|nuestr|nostr|ons).*$/iu,
+    '',
+  );
+  return cleaned(text, first.start, first.start + title.length, 0.5);
 }
 
 /** German and Dutch write titles as one word: Softwareentwickler, Projektleiterin. */
@@ -57,18 +76,26 @@ function cleaned(text: string, start: number, end: number, confidence: number): 
     /\s*[([](?:remote|hybrid|full[ -]?time|part[ -]?time|on-?site|contract|all levels)[^)\]]*[)\]]\s*$/i,
     '',
   );
-  value = value.replace(GENDERS, '').replace(/[\s,;:–-]+$/, '');
+  value = value
+    .replace(WANTED_BEHIND, '')
+    .replace(GENDERS, '')
+    .replace(/[\s,;:–-]+$|(?<=\p{L}{3})\.$/u, '');
   return value.length < 2 ? null : traced(text, start, start + value.length, confidence);
 }
 
 const IS_LOOKING =
-  /(?:^|[.!\n]\s*)((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5}?)\s(?:is (?:looking|hiring|seeking|searching|a |an |the |one of)|are (?:looking|hiring|seeking)|sucht|recherche|busca|cerca|zoekt|ist (?:ein|eine|der|die|das)|est (?:un|une|le|la)|es (?:una?|la|el)|è (?:una?|la|il))/u;
+  /(?:^|[.!\n]\s*)((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5}?)\s(?:is (?:looking|hiring|seeking|searching|a (?!plus|must|bonus)|an (?!advantage|asset)|the |one of)|are (?:looking|hiring|seeking)|sucht|recherche|busca|cerca|zoekt|ist (?:ein|eine|der|die|das)|est (?:un|une|le|la)|es (?:una?|la|el)|è (?:una?|la|il))/u;
 const ABOUT = /^(?:about|über|à propos de|sobre|chi è|over)\s+((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5})$/u;
 const AT_COMPANY = /\s(?:at|@|bei|chez|bij)\s+((?:\p{Lu}[\p{L}\d&.'-]*\s?){1,5})$/u;
 const NO_COMPANY =
-  /^(?:we|our|this|the (?:role|team|job|position|company|candidate|successful)|you|it|us|role|job|position|company|team|he|she|wir|nous|uns)\b/i;
+  /^(?:we|our|this|the (?:role|team|job|position|company|candidate|successful)|you|it|us|role|job|position|company|team|he|she|wir|nous|uns|se|cercasi|cherche|hiring|wanted|seeking|looking)\b/i;
 
-export function findOrganisation(laidOut: LaidOutText, mentions: readonly Mention[]): Traced | null {
+/** `isPlain`: a text of a few lines, in which a tagged name must also have the word of a firm or a school. */
+export function findOrganisation(
+  laidOut: LaidOutText,
+  mentions: readonly Mention[],
+  isPlain = false,
+): Traced | null {
   const { segments, text } = laidOut;
   const accept = (start: number, raw: string, confidence: number): Traced | null => {
     const value = raw.replace(/[\s,.;:]+$/, '');
@@ -115,7 +142,13 @@ export function findOrganisation(laidOut: LaidOutText, mentions: readonly Mentio
     if (from < suffixed && first !== undefined && last !== undefined)
       return accept(first.start, text.slice(first.start, last.end), 0.7);
   }
-  const mention = mentions.find(({ kind, segment }) => kind === 'company' && segment < TOP);
+  const isNamed = ({ from, to }: Mention) =>
+    laidOut.tokens
+      .slice(from, to)
+      .some(({ lower }) => companySuffixes.has(lower) || companyHeads.has(lower) || isSchoolWord(lower));
+  const mention = mentions.find(
+    (one) => one.kind === 'company' && one.segment < TOP && (!isPlain || isNamed(one)),
+  );
   return mention === undefined ? null : accept(mention.start, text.slice(mention.start, mention.end), 0.5);
 }
 

@@ -9,23 +9,29 @@ import { type Found, isTaken, type TextRange } from '../text/tokens.ts';
 import { canonicalSkill, degreesIn } from '../words/word-lists.ts';
 import { findEmploymentType, findExperience, findRemote, findSalary } from './employment-terms.ts';
 import { findOrganisation, findPostingDates, findTitle } from './headline.ts';
-import { itemsOf, sortItems } from './requirements.ts';
+import { itemsOf, sortItems, sortPlainItems } from './requirements.ts';
 
 const MOST_PLACES = 10;
 const MOST_LOOKED_AT = 200;
+/** A posting of more items says what it asks for by headings and words. */
+const MOST_PLAIN_ITEMS = 8;
 
 export function readPosting(
   laidOut: LaidOutText,
   weights: EngineWeights,
-  { whole, language }: { whole: string; language: string },
+  { whole, language, isPlain = false }: { whole: string; language: string; isPlain?: boolean },
 ): { posting: Posting; evidence: Evidence[] } {
   const notes = createEvidenceNotes();
   const { text } = laidOut;
   const { mentions } = mentionsIn(laidOut, weights.cv);
   // The tagger for postings learnt from English sentences; elsewhere the word list alone speaks.
   const phrases = language === 'en' ? findPhrases(laidOut, weights.posting) : [];
-  const sorted = sortItems(itemsOf(laidOut));
-  const organisation = notes.note('hiringOrganization.name', findOrganisation(laidOut, mentions));
+  const title = findTitle(laidOut);
+  const items = itemsOf(laidOut);
+  const sorted = sortItems(items);
+  const isShort = isPlain || (sorted.must.length === 0 && items.length <= MOST_PLAIN_ITEMS);
+  const { must, nice, tasks, benefits } = isShort ? sortPlainItems(laidOut, items, title) : sorted;
+  const organisation = notes.note('hiringOrganization.name', findOrganisation(laidOut, mentions, isPlain));
   const salary = findSalary(text);
   const type = findEmploymentType(text);
   const remote = findRemote(text);
@@ -38,20 +44,20 @@ export function readPosting(
   };
   const monthsOfExperience = found('experienceRequirements.monthsOfExperience', months);
   const posting: Posting = {
-    title: notes.note('title', findTitle(laidOut)),
+    title: notes.note('title', title),
     description: notes.note('description', descriptionOf(whole)),
     hiringOrganization: organisation === null ? null : { name: organisation },
     jobLocation: locationsOf(laidOut, notes),
     jobLocationType: found('jobLocationType', remote),
     employmentType: found('employmentType', type),
     baseSalary: found('baseSalary', salary),
-    must_have: listOf('must_have', sorted.must, notes),
-    nice_to_have: listOf('nice_to_have', sorted.nice, notes),
+    must_have: listOf('must_have', must, notes),
+    nice_to_have: listOf('nice_to_have', nice, notes),
     skills: skillsOf(laidOut, phrases, mentions, organisation, notes),
-    responsibilities: listOf('responsibilities', sorted.tasks, notes),
+    responsibilities: listOf('responsibilities', tasks, notes),
     experienceRequirements: monthsOfExperience === null ? null : { monthsOfExperience },
     educationRequirements: listOf('educationRequirements', degreesOf(laidOut), notes),
-    jobBenefits: listOf('jobBenefits', sorted.benefits, notes),
+    jobBenefits: listOf('jobBenefits', benefits, notes),
     datePosted: notes.note('datePosted', posted),
     validThrough: notes.note('validThrough', until),
   };
@@ -118,7 +124,9 @@ function skillsOf(
   const others = mentions
     .filter(({ kind }) => kind === 'company' || kind === 'place')
     .sort((one, other) => one.start - other.start);
-  const known = skills.map(({ start, end, value }) => ({ ...traced(text, start, end, 0.85), ...value }));
+  const known = skills
+    .filter(({ start, end }) => !isCall(text, start, end))
+    .map(({ start, end, value }) => ({ ...traced(text, start, end, 0.85), ...value }));
   const seen = phrases.filter(
     ({ kind, value, start, end }) =>
       kind === 'knowledge' && value.split(' ').length <= MOST_WORDS && !isTaken(known, start, end),
@@ -135,6 +143,15 @@ function skillsOf(
     name: notes.note(`skills[${at}].name`, one) ?? one.value,
     canonical,
   }));
+}
+
+/** "Hiring: React engineer" and "we are hiring" ask for somebody; hiring is what a recruiter knows. */
+function isCall(text: string, start: number, end: number): boolean {
+  if (!/^(?:hiring|recruiting)$/i.test(text.slice(start, end))) return false;
+  return (
+    /^\s*:/.test(text.slice(end, end + 2)) ||
+    /(?:\bare|['’]re|\bnow|^)\s*$/i.test(text.slice(Math.max(0, start - 6), start))
+  );
 }
 
 function placesOfName(text: string, name: string | null): TextRange[] {

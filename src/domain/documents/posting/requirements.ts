@@ -48,7 +48,7 @@ export function itemsOf({ segments, text }: LaidOutText): PostingItem[] {
 
 /** A line without a bullet of its own goes on with the one above, unless an empty line stands between. */
 function continues(text: string, last: Piece, segment: Segment): boolean {
-  if (segment.isBulleted || segment.beginsBlock) return false;
+  if (segment.isBulleted || segment.beginsBlock || YEARS.test(segment.text)) return false;
   if (last.isBulleted || !segment.beginsLine) return true;
   return /^[\p{Ll}\d(&,]/u.test(segment.text) || /[,;–&]$/.test(text.slice(last.start, last.end));
 }
@@ -61,7 +61,7 @@ function sentencesOf(text: string, { start, end, section }: Piece): PostingItem[
   const items: PostingItem[] = [];
   let from = start;
   const whole = text.slice(start, end);
-  for (const match of whole.matchAll(/(?<=[\p{Ll}\d)]{2}[.!?;])\s+(?=[\p{Lu}\d])/gu)) {
+  for (const match of whole.matchAll(/(?<=(?:[\p{Ll}\d)]{2}|\p{Lu}{2}|[+#])[.!?;])\s+(?=[\p{Lu}\d])/gu)) {
     items.push({ ...traced(text, from, start + match.index, 0.6), section });
     from = start + match.index + match[0].length;
   }
@@ -73,6 +73,13 @@ const NICE =
   /\b(?:nice to have|a plus|is a bonus|bonus|preferred|preferably|ideally|desirable|desired|an advantage|advantageous|would be (?:great|good|nice|helpful)|beneficial|good to have|not required but|von vorteil|wünschenswert|idealerweise|gerne auch|serait un plus|un atout|idéalement|apprécié\w*|deseable|se valorará|valorable|un plus|preferibil\w*|gradit\w*|desejável|diferencial|is een pré|een pluspunt|bij voorkeur)\b/i;
 const MUST =
   /\b(?:must(?: have)?|required|requires?|mandatory|essential|minimum|at least|you (?:have|bring|possess|need)|proven|strong (?:knowledge|experience|background|understanding)|solid (?:knowledge|experience)|proficien(?:t|cy) (?:in|with)|experience (?:in|with|as)|knowledge of|degree in|zwingend|erforderlich|voraussetzung|mindestens|erfahrung (?:in|mit)|kenntnisse|exigé|indispensable|requis|imprescindible|necesari\w*|richiest\w*|obrigatóri\w*|vereist|minimaal)\b/i;
+
+/** "3 years", "5+ Jahre": asked for wherever a posting of a few lines says it. */
+const YEARS =
+  /^(?:at least )?\d{1,2}\s?\+?(?:\s?[-–]\s?\d{1,2})?\s?(?:years?|yrs|jahre|ans|años|anni|anos|jaar)\b/i;
+/** What a few lines say of a person is asked for, unless it is called welcome. */
+const PLAIN_MUST =
+  /\b(?:with (?:own|a |an |valid|good|strong|excellent|some|experience)|own (?:car|van|tools|vehicle)|licen[cs]e|certificate|certified|registration|registered with|fluent|skills|mit (?:erfahrung|führerschein)|führerschein|ausbildung|fließend|avec|permis|diplôme|courant|con experiencia|carn[eé]|título|con esperienza|patente|diploma|com experiência|carta de condução|met ervaring|rijbewijs|must|needed|necessary|notwendig|nécessaire)\b/i;
 
 interface SortedItems {
   readonly must: readonly PostingItem[];
@@ -102,6 +109,53 @@ export function sortItems(items: readonly PostingItem[]): SortedItems {
       sorted.must.push(one);
   }
   return sorted;
+}
+
+/**
+ * A posting of a few lines has no headings: what asks for something, and what names a skill, is a must-have. A sentence
+ * that says both ("SQL required, AWS a plus") is cut at its commas. The line of the title is none by itself.
+ */
+export function sortPlainItems(
+  { skills, text }: LaidOutText,
+  items: readonly PostingItem[],
+  title: Traced | null,
+): SortedItems {
+  const parts = items.flatMap((one) =>
+    NICE.test(one.value) && one.value.includes(',') ? clausesOf(text, one) : [one],
+  );
+  const sorted = sortItems(parts);
+  const done = new Set<PostingItem>([...sorted.must, ...sorted.nice, ...sorted.tasks, ...sorted.benefits]);
+  const hasTitle = (one: PostingItem) => title !== null && one.start <= title.start && title.end <= one.end;
+  const asks = (one: PostingItem) =>
+    PLAIN_MUST.test(one.value) ||
+    YEARS.test(one.value) ||
+    (!hasTitle(one) && skills.some(({ start, end }) => one.start <= start && end <= one.end));
+  const isLeft = (one: PostingItem) => !done.has(one) && one.section !== 'apply' && asks(one);
+  const must = parts
+    .filter((one) => sorted.must.includes(one) || isLeft(one))
+    .filter((one) => !isTitleLine(one, title));
+  return { ...sorted, must };
+}
+
+const WANTED_WORDS =
+  /\b(?:needed|wanted|required|sought|hiring|seeking|looking for|we|need|an?|urgently|gesucht|gezocht)\b/gi;
+
+/** "Class 2 driver required." says no more than its title. */
+function isTitleLine(one: PostingItem, title: Traced | null): boolean {
+  if (title === null || one.start > title.start || title.end > one.end) return false;
+  const rest = one.value.replace(title.value, '').replace(WANTED_WORDS, '');
+  return !/[\p{L}\d]{2}/u.test(rest);
+}
+
+function clausesOf(text: string, { start, end, section, confidence }: PostingItem): PostingItem[] {
+  const clauses: PostingItem[] = [];
+  let from = start;
+  for (const match of text.slice(start, end).matchAll(/[,;]\s+|$/g)) {
+    const to = start + match.index;
+    if (to > from) clauses.push({ ...traced(text, from, to, confidence), section });
+    from = to + match[0].length;
+  }
+  return clauses;
 }
 
 /** Headings of postings in seven languages, by words that decide; the first that fits is taken. */
@@ -137,6 +191,9 @@ const HEADINGS: readonly (readonly [RegExp, PostingSection])[] = [
 ];
 
 const LONGEST_HEADING = 70;
+/** Labels that have their list on the same line, however short it is. */
+const ASKED_LABEL =
+  /^(?:must.haves?|essential|required(?: skills)?|requirements?|nice.to.haves?|desirable|good to have|preferred|skills|qualifications|anforderungen|voraussetzungen|requisitos|requisiti|profil)$/i;
 
 /** A short line without a full stop, ended by a colon, in capitals, or standing alone with a deciding word. */
 export function postingHeading(
@@ -145,13 +202,14 @@ export function postingHeading(
 ): { section: PostingSection; length: number } | null {
   const { text } = segment;
   const inline = /^([^:.;,]{3,50}):\s+(?=\S)/.exec(text);
-  if (inline !== null && text.length > LONGEST_HEADING) {
+  if (inline !== null && (text.length > LONGEST_HEADING || ASKED_LABEL.test(inline[1] ?? ''))) {
     const section = sectionOf(inline[1] ?? '');
     return section === null || (inline[1] ?? '').split(' ').length > 5
       ? null
       : { section, length: inline[0].length };
   }
-  if (text.length > LONGEST_HEADING || segment.isBulleted || /[.;,]$/.test(text)) return null;
+  if (text.length > LONGEST_HEADING || segment.isBulleted || /[.;,]$/.test(text) || next === undefined)
+    return null;
   const words = text.split(/\s+/).length;
   if (words > 9) return null;
   const section = sectionOf(text);

@@ -7,41 +7,50 @@ import type { LaidOutText } from './layout.ts';
 import type { SectionKind } from './sections.ts';
 import type { Token } from './tokens.ts';
 
-interface KindGuess {
+export interface KindGuess {
   readonly kind: DocumentKindGuess;
   /** 0 to 1. */
   readonly confidence: number;
+  /** Whether the text has the form of another document: a letter, an invoice, a contract, a program, a recipe. */
+  readonly hasAnotherForm: boolean;
 }
 
 const LEAST_CV = 3.4;
 /** "We are hiring, full-time" stands in newspapers too: two signs are not enough, three are. */
 const LEAST_POSTING = 4;
+/** A text of fewer words has too few signs to be known by them. */
+const LEAST_WORDS = 12;
 /** Who lists three spans of time tells of a life; a posting must be ahead by so much then. */
 const LEAD_OVER_SPANS = 1;
 /** Whoever sends a letter and a CV in one file has sent a CV: its sections tell. */
 const SECTIONS_OVER_FORM = 2;
 
 /**
- * CV, posting or neither, by what each kind says and how it is laid out. Points alone do not make either: a CV also has a
- * person to reach or a section of its own, a posting speaks of work, and neither has the form of a letter or an invoice.
+ * CV, posting or neither, by what each kind says and how it is laid out, whatever the text was sent as. Points alone do
+ * not make either: a CV also has a person to reach or a section of its own, a posting speaks of work, and neither has the
+ * form of a letter or an invoice. Short and plain texts come out as neither: `../plain-texts.ts` judges those by the kind
+ * they were sent as and by what was read.
  */
 export function classifyDocument(laidOut: LaidOutText): KindGuess {
   const words = laidOut.tokens.filter(({ kind }) => kind === 'word').length;
-  if (words < 12) return { kind: 'other', confidence: 0.9 };
+  const isForm = hasAnotherForm(laidOut);
+  const other = (confidence: number): KindGuess => ({ kind: 'other', confidence, hasAnotherForm: isForm });
+  if (words < LEAST_WORDS) return other(0.9);
   const headings = new Set(laidOut.headings.flatMap((heading) => (heading === null ? [] : [heading.kind])));
   const postingSections = postingSectionsOf(laidOut);
-  if (hasAnotherForm(laidOut)) {
+  if (isForm) {
     const ofCv = CV_SECTIONS.filter((kind) => headings.has(kind)).length;
-    if (Math.max(ofCv, postingSections) < SECTIONS_OVER_FORM) return { kind: 'other', confidence: 0.8 };
+    if (Math.max(ofCv, postingSections) < SECTIONS_OVER_FORM) return other(0.8);
   }
   const ranges = laidOut.dates.filter(({ isRange }) => isRange).length;
   const cv = cvPoints(laidOut, headings, ranges);
   const posting = postingPoints(laidOut, postingSections);
   const isAhead = posting > cv + (ranges >= 3 ? LEAD_OVER_SPANS : 0);
   const short = isAhead ? LEAST_POSTING - posting : LEAST_CV - cv;
-  if (short > 0) return { kind: 'other', confidence: rounded(0.5 + short / 8) };
+  if (short > 0) return other(rounded(0.5 + short / 8));
   const lead = Math.abs(cv - posting);
-  return { kind: isAhead ? 'job_posting' : 'cv', confidence: rounded(0.5 + Math.min(0.49, lead / 12)) };
+  const confidence = rounded(0.5 + Math.min(0.49, lead / 12));
+  return { kind: isAhead ? 'job_posting' : 'cv', confidence, hasAnotherForm: isForm };
 }
 
 const CV_SECTIONS = ['work', 'education', 'skills', 'languages', 'projects'] as const;
@@ -83,7 +92,8 @@ const LONGEST_TITLE = 60;
 /** German and Dutch write titles in one word: Lagerleiter, Bäckereifachverkäufer. */
 const longHeads = [...titleHeads].filter((head) => head.length >= 6);
 
-function namesPosition(line: string): boolean {
+/** Whether a short line names a position. */
+export function namesPosition(line: string): boolean {
   if (line.length > LONGEST_TITLE) return false;
   return hasTitleHead(line) || wordsOf(line).some((word) => longHeads.some((head) => word.endsWith(head)));
 }
@@ -100,11 +110,16 @@ const NEAR_NAME = 300;
 const NAME =
   /^\p{Lu}[\p{L}.'’-]*(?: (?:v[ao]n|de[rnl]?|d[aiou]s?|la|le|el|bin|al|\p{Lu}[\p{L}.'’-]*)){1,4}$/u;
 
+/** Two to five words in capitals, none of which is the word of a position. */
+export function looksLikeName(text: string): boolean {
+  return NAME.test(text) && !hasTitleHead(text);
+}
+
 /** A name alone on the first line and how to reach them right below: so CVs without any heading begin. */
 function opensWithPerson({ segments, headings, emails, phones }: LaidOutText): boolean {
   const [first] = segments;
   if (first === undefined || headings[0] !== null) return false;
-  if (!NAME.test(first.text) || hasTitleHead(first.text)) return false;
+  if (!looksLikeName(first.text)) return false;
   return [...emails, ...phones].some(({ start }) => start < first.end + NEAR_NAME);
 }
 
