@@ -1,19 +1,18 @@
 import { useState } from 'react';
 import { Dialog } from '../parts/dialog.tsx';
-import { Area, Field, Form } from '../parts/form.tsx';
+import { Field, Form } from '../parts/form.tsx';
 import { List } from '../parts/list.tsx';
 import { Card, Page, Tag } from '../parts/page.tsx';
 import { count, exact } from '../parts/words.tsx';
 import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
+import { TargetForm } from './alias-targets.tsx';
 
 const ALIASES = graphql(`{ modelAliases { alias kind prices { id prompt cached completion inForceFrom }
-  targets { id baseUrl model weight hasKey } } }`);
+  targets { id provider baseUrl model weight hasKey responses apiVersion headerNames } } }`);
 const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
   setAliasPrice(alias: $alias, price: $price, from: $from) { id } }`);
-const SET_TARGETS = graphql(`mutation($alias: String!, $targets: [AliasTargetInput!]!) {
-  setAliasTargets(alias: $alias, targets: $targets) { alias } }`);
 
 type Alias = RowOf<typeof ALIASES>;
 
@@ -53,16 +52,24 @@ export function Models() {
         />
       </Card>
       {priced !== null && <PriceForm alias={priced} close={() => setPriced(null)} changed={result.reload} />}
-      {aimed !== null && <TargetForm alias={aimed} close={() => setAimed(null)} changed={result.reload} />}
+      {aimed !== null && (
+        <TargetForm
+          alias={aimed.alias}
+          targets={aimed.targets ?? []}
+          close={() => setAimed(null)}
+          changed={result.reload}
+        />
+      )}
     </Page>
   );
 }
 
 function Targets({ targets }: { targets: NonNullable<Alias['targets']> }) {
   if (targets.length === 0) return <span className="quiet">the embedded models</span>;
-  return targets.map(({ id, baseUrl, model, weight, hasKey }) => (
+  return targets.map(({ id, provider, baseUrl, model, weight, hasKey }) => (
     <div key={id} className="small">
-      <code>{model}</code> at {baseUrl}, weight {count(weight)}, {hasKey ? 'with a key' : 'without a key'}
+      <code>{model}</code> of {provider} at {baseUrl}, weight {count(weight)},{' '}
+      {hasKey ? 'with a key' : 'without a key'}
     </div>
   ));
 }
@@ -136,45 +143,6 @@ function PriceForm({ alias, close, changed }: AliasFormProps) {
           required
         />
         <Field label="From" name="from" type="datetime-local" hint="Empty: now." />
-      </Form>
-    </Dialog>
-  );
-}
-
-/** One target a line: address, model, weight, key. A key is never shown again, so all of them are written anew. */
-function TargetForm({ alias, close, changed }: AliasFormProps) {
-  const { session } = useConsole();
-  const shown = (alias.targets ?? [])
-    .map(({ baseUrl, model, weight }) => `${baseUrl} ${model} ${weight}`)
-    .join('\n');
-  const cancel = (
-    <button type="button" onClick={close}>
-      Cancel
-    </button>
-  );
-  return (
-    <Dialog title={`Targets of ${alias.alias}`} close={close}>
-      <p className="quiet">
-        One a line: address, model, weight, key. Keys are never shown again: write each anew. No line: the
-        embedded models.
-      </p>
-      <Form
-        submit="Set the targets"
-        beside={cancel}
-        send={async ({ text }) => {
-          const lines = text('targets')
-            .split('\n')
-            .filter((line) => line.trim() !== '');
-          const targets = lines.map((line) => {
-            const [baseUrl = '', model = '', weight = '1', apiKey] = line.trim().split(/\s+/);
-            return { baseUrl, model, weight: Number(weight), ...(apiKey === undefined ? {} : { apiKey }) };
-          });
-          await session.request(SET_TARGETS, { alias: alias.alias, targets });
-          await changed();
-          close();
-        }}
-      >
-        <Area label="Targets" name="targets" rows={5} defaultValue={shown} spellCheck={false} />
       </Form>
     </Dialog>
   );

@@ -4,6 +4,7 @@ import type { MissedEventsParts } from '../domain/payments/missed-events.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
+import type { ModelUpstream } from '../ports/model-upstream.ts';
 import type { PaymentProvider } from '../ports/payment-provider.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { SharedState } from '../ports/shared-state.ts';
@@ -25,6 +26,8 @@ export interface OpenedSystem {
   readonly aliasPrefix: string;
   /** For providers' keys. Rejects where this process was not given the MASTER_KEY of the services. */
   cipher(): Promise<Cipher>;
+  /** For test calls. Left out where no provider can be called. */
+  providers?(): Promise<ModelUpstream & { close(): void }>;
   /** Where this process was given one. */
   paymentProvider?(): Promise<PaymentProvider>;
   /** Where this process was given a payment provider: what applies its events, with what that needs. */

@@ -17,13 +17,7 @@ import {
   voidInvoiceCommand,
 } from './invoice-commands.ts';
 import { keysCommand, mintKeyCommand, revokeKeyCommand, rotateKeyCommand } from './key-commands.ts';
-import {
-  aliasesCommand,
-  pricesCommand,
-  resealKeysCommand,
-  setAliasCommand,
-  setPriceCommand,
-} from './model-commands.ts';
+import { aliasesCommand, pricesCommand, resealKeysCommand, setPriceCommand } from './model-commands.ts';
 import {
   createWebhookEndpointCommand,
   deactivateStaleSubscriptionsCommand,
@@ -39,6 +33,7 @@ import {
   revokeServiceTokenCommand,
   serviceTokensCommand,
 } from './service-token-commands.ts';
+import { providersCommand, setAliasCommand } from './set-alias-command.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';
 
@@ -60,6 +55,7 @@ export const COMMANDS: readonly Command[] = [
   createServiceTokenCommand,
   revokeServiceTokenCommand,
   aliasesCommand,
+  providersCommand,
   setAliasCommand,
   resealKeysCommand,
   pricesCommand,

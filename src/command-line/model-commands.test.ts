@@ -7,9 +7,12 @@ import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { createCipher } from '../domain/models/cipher.ts';
+import { PROVIDER_PRESETS } from '../domain/models/providers.ts';
 import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
+import type { ModelUpstream, UpstreamTarget } from '../ports/model-upstream.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import { aliasesCommand, resealKeysCommand, setAliasCommand } from './model-commands.ts';
+import { aliasesCommand, resealKeysCommand } from './model-commands.ts';
+import { providersCommand, setAliasCommand } from './set-alias-command.ts';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();
@@ -22,10 +25,21 @@ const database = useMemoryDatabase();
 
 describe('models and targets', () => {
   let folder: string;
+  let sent: { readonly target: UpstreamTarget; readonly endpoint: string }[] = [];
+  let status = 200;
+  const provider: ModelUpstream = {
+    async send(target, { endpoint }) {
+      sent.push({ target, endpoint });
+      const left = [new TextEncoder().encode('{"choices":[],"data":[],"error":{"message":"wrong key"}}')];
+      return { status, contentType: '', body: { read: () => left.shift() ?? null, cancel() {} } };
+    },
+  };
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'turnpike-keys-'));
     await database.query('delete from model_targets');
+    sent = [];
+    status = 200;
   });
   afterEach(() => rm(folder, { recursive: true }));
 
@@ -48,6 +62,7 @@ describe('models and targets', () => {
         accessTokens: never,
         migrate: never,
         jobQueue: {} as never,
+        providers: async () => ({ ...provider, close() {} }),
       },
       words,
     );
@@ -69,6 +84,67 @@ describe('models and targets', () => {
       const { targets } = await readCatalogue(database);
       expect(targets).toMatchObject([{ alias: 'chat-default', baseUrl: URL, model: 'new', weight: 2.5 }]);
       expect(await cipher.decrypt(targets[0]?.sealedKey ?? new Uint8Array(), URL)).toBe('sk-secret');
+    });
+
+    test('by a provider: one test call is made, its address is the preset’s, and then it is saved', async () => {
+      const path = await fileWith('sk-secret');
+      const words = [
+        '--provider',
+        'anthropic',
+        '--model',
+        'claude',
+        '--key-file',
+        path,
+        '--header',
+        'x-a=b=c',
+      ];
+      const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...words);
+      expect(lines).toEqual([
+        'Test call to https://api.anthropic.com/v1: claude answered. (0 ms)',
+        `${ALIAS} is changed`,
+      ]);
+      expect(exitCode).toBe(EXIT_OK);
+      expect(sent).toMatchObject([
+        { target: { apiKey: 'sk-secret', wire: { keyHeader: 'x-api-key', headers: { 'x-a': 'b=c' } } } },
+      ]);
+      const { targets } = await readCatalogue(database);
+      expect(targets).toMatchObject([{ provider: 'anthropic', baseUrl: 'https://api.anthropic.com/v1' }]);
+    });
+
+    test('a test call that fails is told and nothing is saved, unless that is wanted', async () => {
+      status = 401;
+      const words = [ALIAS, '--provider', 'vllm', '--model', 'm', '--responses', 'on'];
+      const failed = await typed(setAliasCommand, ...words);
+      expect(failed.exitCode).toBe(EXIT_FAILED);
+      expect(failed.lines[0]).toContain('status 401. wrong key Check the key.');
+      expect(failed.lines[1]).toContain('Nothing was saved');
+      expect((await readCatalogue(database)).targets).toEqual([]);
+      const saved = await typed(setAliasCommand, ...words, '--no-test');
+      expect(saved).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
+      expect(sent).toHaveLength(1);
+      expect((await readCatalogue(database)).targets).toMatchObject([{ provider: 'vllm', responses: true }]);
+    });
+
+    test.each([
+      [['--provider', 'acme', '--model', 'm'], 'There is no provider acme. Use one of openai, anthropic,'],
+      [['--provider', 'azure', '--model', 'm'], 'Azure OpenAI has no address of its own'],
+      [['--provider', 'openai', '--model', 'm'], 'OpenAI needs a key'],
+      [['--provider', 'ollama', '--model', 'm', '--header', 'x'], '--header is written NAME=VALUE'],
+      [['--provider', 'ollama', '--model', 'm', '--responses', 'yes'], '--responses is on or off'],
+    ])('%j is a mistake that it explains', async (words, problem) => {
+      const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...words);
+      expect(exitCode).toBe(EXIT_USAGE);
+      expect(lines[0]).toContain(problem);
+      expect(sent).toEqual([]);
+    });
+
+    test('providers lists the presets, as JSON too', async () => {
+      const { lines } = await typed(providersCommand);
+      expect(lines[0]).toBe('openai      OpenAI, https://api.openai.com/v1');
+      expect(lines.join('\n')).toContain('anthropic   Anthropic, https://api.anthropic.com/v1');
+      const { lines: json } = await typed(providersCommand, '--json');
+      expect(JSON.parse(json.join('\n'))).toEqual(PROVIDER_PRESETS);
+      expect((await typed(providersCommand, 'x')).exitCode).toBe(EXIT_USAGE);
     });
 
     test('adds a target, and gives an alias back to the embedded models', async () => {
@@ -125,8 +201,8 @@ describe('models and targets', () => {
       'acme/chat-premium (chat)',
       '  no targets: served by the embedded models',
       'acme/chat-default (chat)',
-      '  https://one.example/v1 one, weight 1, with a key',
-      '  https://one.example/v1 two, weight 3, no key',
+      '  openai: https://one.example/v1 one, weight 1, with a key',
+      '  openai: https://one.example/v1 two, weight 3, no key',
       'acme/chat-cheap (chat)',
     ]);
     expect(lines).toHaveLength(13);

@@ -116,6 +116,8 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   postWithheldUsage: ['superAdmin'],
   dropWithheldUsage: ['superAdmin'],
   setAliasTargets: ['superAdmin'],
+  testAliasTarget: ['superAdmin'],
+  providerPresets: ['superAdmin'],
   setAliasPrice: ['superAdmin'],
   adjustCredits: ['superAdmin'],
   setCompanyBilling: ['superAdmin'],

@@ -70,6 +70,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
       pastDueGraceMs: 0,
     }),
     consoleUrl: 'https://console.example',
+    providers: { send: () => Promise.reject(new Error('no provider is called in this test')) },
     draftPosting: async (text) => (text.includes('TIG') ? { mustHave: ['TIG'] } : {}),
     cipher: createCipher({ masterKeys: ['a master key of sufficient length'], secrets }),
     heldCredits: createHeldCredits({ sharedState: changes.sharedState ?? sharedState, log }),

@@ -81,8 +81,21 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   test('A-15 a breaker opens before the eyes of an operator, who resets it', async () => {
     await open('/models', 'Models');
     await row('svc/chat-cheap').getByRole('button', { name: 'Targets' }).click();
-    await page.getByRole('dialog').getByLabel('Targets').fill(`http://${host}/v1 some-model 1`);
-    await page.getByRole('dialog').getByRole('button', { name: 'Set the targets' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Add a target' }).click();
+    await dialog.getByLabel('Address').fill(`http://${host}/v1`);
+    await dialog.getByLabel('Model').fill('some-model');
+    await dialog.getByLabel('Key').fill('sk-of-the-console');
+    await dialog.getByRole('button', { name: 'Test Target 1' }).click();
+    await dialog.getByText(/^Failed: The provider answered with status 5/).waitFor();
+    await keepPicture(page, 'targets of an alias');
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    await row('svc/chat-cheap').getByText(host).waitFor();
+    // A changed weight keeps the key.
+    await row('svc/chat-cheap').getByRole('button', { name: 'Targets' }).click();
+    await dialog.getByLabel('Weight').fill('3');
+    await dialog.getByRole('button', { name: 'Save the targets' }).click();
+    await row('svc/chat-cheap').getByText('weight 3, with a key').waitFor();
     await row('svc/chat-cheap').getByText(host).waitFor();
     await open('/breakers', 'Breakers');
     await row(host).getByText('Closed').waitFor();

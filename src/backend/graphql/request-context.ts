@@ -14,6 +14,7 @@ import type { Database } from '../../ports/database.ts';
 import type { JobQueue, QueueDepth } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { CapturedMail } from '../../ports/mail.ts';
+import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
@@ -47,6 +48,8 @@ export interface GraphqlParts {
   readonly approveHost: ApproveHost | null;
   /** What companies use of their ceilings on calls and documents. */
   readonly counters: CompanyCounters;
+  /** For test calls to targets. */
+  readonly providers: ModelUpstream;
   /** Seals providers' keys. */
   readonly cipher: Cipher;
   readonly heldCredits: HeldCredits;

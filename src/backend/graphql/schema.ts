@@ -23,6 +23,7 @@ import { matchDeclarations } from './hiring/matches.ts';
 import { meetingDeclarations } from './hiring/meetings.ts';
 import { talentDeclarations } from './hiring/talents.ts';
 import { apiKeyDeclarations } from './keys/api-keys.ts';
+import { aliasTargetDeclarations } from './models/alias-targets.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
 import { aiOperationDeclarations } from './operations/ai-operations.ts';
 import { capturedMailDeclarations } from './operations/captured-mails.ts';
@@ -62,6 +63,7 @@ const declarations: readonly Declaration[] = [
   ...talentDeclarations,
   ...apiKeyDeclarations,
   ...modelAliasDeclarations,
+  ...aliasTargetDeclarations,
   ...aiOperationDeclarations,
   ...capturedMailDeclarations,
   ...circuitBreakerDeclarations,

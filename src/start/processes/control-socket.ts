@@ -134,6 +134,7 @@ export function openedSystem(
       const { provider, paymentEvents } = openPayments(parts, jobQueue, null);
       return { database, provider, paymentEvents, clock, log: parts.log };
     },
+    providers: async () => (await import('../wiring/open-models.ts')).openProviders(parts),
     cipher: async () => createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
   };
 }

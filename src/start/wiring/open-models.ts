@@ -165,6 +165,14 @@ export function openApproveHost({
   return allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy });
 }
 
+/** Providers over HTTP alone: for a process that only tests them. */
+export function openProviders(parts: Parts): ModelUpstream & { close(): void } {
+  const { secrets, clock } = parts;
+  const http = openHttp(parts);
+  const translating = createTranslatingUpstream({ upstream: http, pairs: TRANSLATION_PAIRS, secrets, clock });
+  return { ...translating, close: http.close };
+}
+
 /** Providers over HTTP, and the embedded models, which are loaded when somebody first asks for them. */
 function openUpstream(opening: Opening): ModelUpstream {
   const { clock, log, secrets } = opening;
@@ -187,7 +195,7 @@ function openUpstream(opening: Opening): ModelUpstream {
 }
 
 /** Through a proxy it is the runtime's fetch, and a direct connection to the provider proves nothing. */
-function openHttp({ configuration, clock, log }: Opening) {
+function openHttp({ configuration, clock, log }: Parts) {
   const { client, privateNetworks: allowed, ...timeouts } = configuration.upstream;
   const parts = { clock, log, ...timeouts };
   if (client === 'sockets' && !configuration.hasHttpProxy) {

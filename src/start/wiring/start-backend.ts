@@ -20,7 +20,7 @@ import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { consoleUrl, gatewayUrl } from '../settings/addresses.ts';
 import { accepted } from '../settings/secrets.ts';
 import { mailOutbox, openMailFolder } from './open-mail.ts';
-import { catalogueParts, openApproveHost, openEngine } from './open-models.ts';
+import { catalogueParts, openApproveHost, openEngine, openProviders } from './open-models.ts';
 import type { Payments } from './open-payments.ts';
 import { checksOf, openServer, withMetrics } from './open-server.ts';
 
@@ -77,6 +77,7 @@ async function openBackendParts(
     paymentEvents,
     consoleUrl: consoleUrl(configuration),
     heldCredits: createHeldCredits({ sharedState, log }),
+    providers: openBackendProviders(opening),
     cipher: catalogueParts(opening).cipher,
     approveHost: openApproveHost(opening),
     clientAddress: createClientAddress(configuration.trustedProxies),
@@ -85,6 +86,12 @@ async function openBackendParts(
     ...openOidc(opening),
     console: { build: buildConsole(log), gatewayUrl: gatewayUrl(configuration) },
   };
+}
+
+function openBackendProviders(opening: Opening) {
+  const providers = openProviders(opening);
+  opening.whenClosing('test calls to providers', async () => providers.close());
+  return providers;
 }
 
 /** Sign-in by an OpenID provider, where one is set up. */

@@ -2,16 +2,9 @@ import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.t
 import { ALIAS_NAMES, type AliasName, aliasOf, nameOfAlias } from '../../../domain/models/aliases.ts';
 import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
-import {
-  MOST_TARGETS,
-  readCatalogue,
-  setAliasTargets as setTargets,
-  TOO_MANY_TARGETS,
-} from '../../../domain/models/targets.ts';
-import type { ApproveHost } from '../../../ports/outgoing-addresses.ts';
-import { freshCode } from '../access.ts';
+import { readCatalogue } from '../../../domain/models/targets.ts';
 import { badInput, notFound } from '../errors.ts';
-import { bounded, boundedOrNull } from '../input.ts';
+import { bounded } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -20,7 +13,6 @@ import type { Declaration } from '../schema-builder.ts';
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     ModelAlias: { readonly alias: string; readonly name: AliasName; readonly kind: string };
-    AliasTarget: StoredTarget;
     AliasPrice: AliasPrice;
   }
 }
@@ -64,15 +56,6 @@ const modelAliasObjects: Declaration = (builder) => {
       }),
     }),
   });
-  builder.objectType('AliasTarget', {
-    fields: (t) => ({
-      id: t.exposeID('id'),
-      baseUrl: t.exposeString('baseUrl'),
-      model: t.exposeString('model'),
-      weight: t.exposeFloat('weight'),
-      hasKey: t.boolean({ resolve: ({ sealedKey }) => sealedKey !== null }),
-    }),
-  });
 };
 
 async function loadPrices(names: AliasName[], { parts }: RequestContext): Promise<AliasPrice[][]> {
@@ -96,69 +79,6 @@ const modelAliases: Declaration = (builder) =>
         ALIAS_NAMES.map(({ name, kind }) => ({ name, kind, alias: aliasOf(parts.aliasPrefix, name) })),
     }),
   );
-
-const setAliasTargets: Declaration = (builder) => {
-  const input = builder.inputType('AliasTargetInput', {
-    fields: (t) => ({
-      baseUrl: t.string({ required: true }),
-      model: t.string({ required: true }),
-      apiKey: t.string({ description: 'The provider’s key; kept encrypted and never shown again.' }),
-      weight: t.float({ description: 'Its share of the calls; 1 unless told.' }),
-    }),
-  });
-  builder.mutationField('setAliasTargets', (t) =>
-    t.field({
-      type: 'ModelAlias',
-      description:
-        'From now on the alias has exactly these targets; with none, the embedded models serve it.',
-      authScopes: { superAdmin: true },
-      args: {
-        alias: t.arg.string({ required: true }),
-        targets: t.arg({ type: [input], required: true }),
-      },
-      async resolve(_root, args, context) {
-        await freshCode(context);
-        const { secrets, cipher, aliasPrefix: prefix } = context.parts;
-        const alias = bounded('line', 'alias', args.alias);
-        if (args.targets.length > MOST_TARGETS) throw badInput('targets', TOO_MANY_TARGETS);
-        const targets = args.targets.map((target, at) => ({
-          baseUrl: bounded('technical', `targets.${at}.baseUrl`, target.baseUrl),
-          model: bounded('technical', `targets.${at}.model`, target.model),
-          apiKey: boundedOrNull('technical', `targets.${at}.apiKey`, target.apiKey),
-          weight: target.weight ?? 1,
-        }));
-        await refuseInside(context.parts.approveHost, targets);
-        return await recordedChange(context, async ({ database, sharedState, record }) => {
-          const parts = { database, sharedState, secrets, cipher, prefix };
-          const changed = await setTargets(parts, alias, targets);
-          if (changed.outcome === 'unknown-alias') throw notFound('model alias');
-          if (changed.outcome === 'wrong-target') throw badInput('targets', changed.problem);
-          const shown = targets.map(({ baseUrl, model }) =>
-            `${new URL(baseUrl).host} ${model}`.slice(0, 200),
-          );
-          const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
-          await record({ action: 'alias.targets-set', ...object, details: { targets: shown } });
-          return declared(prefix, alias);
-        });
-      },
-    }),
-  );
-};
-
-/** At once, so that the person who mistyped a name hears of it; every call checks again. */
-async function refuseInside(
-  approveHost: ApproveHost | null,
-  targets: readonly { baseUrl: string }[],
-): Promise<void> {
-  if (approveHost === null) return;
-  for (const [at, { baseUrl }] of targets.entries()) {
-    const hostname = URL.parse(baseUrl)?.hostname ?? '';
-    // What is no address is refused with the other rules of targets.
-    if (hostname === '') continue;
-    const approval = await approveHost(hostname);
-    if (approval.outcome !== 'approved') throw badInput(`targets.${at}.baseUrl`, approval.problem);
-  }
-}
 
 const setAliasPrice: Declaration = (builder) => {
   const input = builder.inputType('AliasPriceInput', {
@@ -202,15 +122,8 @@ const setAliasPrice: Declaration = (builder) => {
   );
 };
 
-function declared(prefix: string, alias: string): { name: AliasName; kind: string; alias: string } {
-  const found = ALIAS_NAMES.find(({ name }) => aliasOf(prefix, name) === alias);
-  if (found === undefined) throw notFound('model alias');
-  return { ...found, alias };
-}
-
 export const modelAliasDeclarations: readonly Declaration[] = [
   modelAliasObjects,
   modelAliases,
-  setAliasTargets,
   setAliasPrice,
 ];

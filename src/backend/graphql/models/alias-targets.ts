@@ -1,0 +1,271 @@
+import { type TargetTest, testTarget } from '../../../domain/model-calls/test-target.ts';
+import {
+  ALIAS_NAMES,
+  type AliasKind,
+  type AliasName,
+  aliasOf,
+  DEFAULT_BOUNDS,
+} from '../../../domain/models/aliases.ts';
+import {
+  DEFAULT_PROVIDER,
+  PROVIDER_NAMES,
+  PROVIDER_PRESETS,
+  type ProviderPreset,
+  providerPreset,
+  wireOf,
+} from '../../../domain/models/providers.ts';
+import type { StoredTarget, WantedTarget } from '../../../domain/models/target.ts';
+import { openTargetSecrets, sealTargets } from '../../../domain/models/target-secrets.ts';
+import {
+  checkTargets,
+  MOST_TARGETS,
+  readCatalogue,
+  setAliasTargets as setTargets,
+  TOO_MANY_TARGETS,
+} from '../../../domain/models/targets.ts';
+import type { UpstreamTarget } from '../../../ports/model-upstream.ts';
+import type { ApproveHost } from '../../../ports/outgoing-addresses.ts';
+import { freshCode } from '../access.ts';
+import { badInput, notFound } from '../errors.ts';
+import { bounded, boundedOrNull } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { GraphqlParts } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    AliasTarget: StoredTarget;
+    AliasTargetTest: TargetTest;
+    ProviderPreset: ProviderPreset;
+  }
+}
+
+const objects: Declaration = (builder) => {
+  builder.objectType('AliasTarget', {
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      baseUrl: t.exposeString('baseUrl'),
+      model: t.exposeString('model'),
+      provider: t.exposeString('provider', { description: 'The preset of its provider.' }),
+      weight: t.exposeFloat('weight'),
+      responses: t.boolean({
+        description: 'Whether Responses API calls reach it as they are; others are translated.',
+        resolve: ({ provider, responses }) =>
+          responses ?? providerPreset(provider)?.endpoints.includes('responses') ?? false,
+      }),
+      apiVersion: t.exposeString('apiVersion', { nullable: true }),
+      headerNames: t.stringList({
+        description: 'The names of its extra headers; their values are never shown.',
+        async resolve({ baseUrl, sealedKey, sealedHeaders }, _args, { parts }) {
+          const stored = { baseUrl, sealedKey: sealedKey && null, sealedHeaders };
+          const opened = await openTargetSecrets(parts.cipher, stored).catch(() => null);
+          return Object.keys(opened?.headers ?? {});
+        },
+      }),
+      hasKey: t.boolean({ resolve: ({ sealedKey }) => sealedKey !== null }),
+    }),
+  });
+  builder.objectType('AliasTargetTest', {
+    fields: (t) => ({
+      ok: t.exposeBoolean('ok'),
+      status: t.exposeInt('status', { nullable: true, description: 'The provider’s HTTP status.' }),
+      latencyMs: t.int({ resolve: ({ latencyMs }) => Math.round(latencyMs) }),
+      message: t.exposeString('message', { description: 'What happened and what to do.' }),
+    }),
+  });
+};
+
+const presets: Declaration = (builder) => {
+  builder.objectType('ProviderPreset', {
+    description: 'A kind of provider that a target may have.',
+    fields: (t) => ({
+      name: t.exposeString('name'),
+      title: t.exposeString('title'),
+      baseUrl: t.exposeString('baseUrl', { nullable: true }),
+      needsKey: t.exposeBoolean('needsKey'),
+      note: t.exposeString('note'),
+    }),
+  });
+  builder.queryField('providerPresets', (t) =>
+    t.field({
+      type: ['ProviderPreset'],
+      description: 'The kinds of providers, in the order to offer them.',
+      authScopes: { superAdmin: true },
+      resolve: () => [...PROVIDER_PRESETS],
+    }),
+  );
+};
+
+const changes: Declaration = (builder) => {
+  const input = builder.inputType('AliasTargetInput', {
+    fields: (t) => ({
+      id: t.id({
+        description: 'Of a target that the alias has: its key and headers stay where none are given here.',
+      }),
+      provider: t.string({ description: 'The preset of its provider; openai where left out.' }),
+      baseUrl: t.string({ description: 'Left out: the address of the provider’s preset.' }),
+      model: t.string({ required: true }),
+      apiKey: t.string({ description: 'The provider’s key; stored encrypted and never shown again.' }),
+      weight: t.float({ description: 'Its share of the calls; 1 where left out.' }),
+      responses: t.boolean({
+        description: 'Whether it speaks the Responses API; as the preset says where left out.',
+      }),
+      apiVersion: t.string({ description: 'Azure’s, such as 2024-10-21.' }),
+      headers: t.field({
+        type: 'JSON',
+        description: 'An object of names and values, at most 16, sent with every call. Stored encrypted.',
+      }),
+    }),
+  });
+  builder.mutationField('setAliasTargets', (t) =>
+    t.field({
+      type: 'ModelAlias',
+      description:
+        'From now on the alias has exactly these targets; with none, the embedded models serve it.',
+      authScopes: { superAdmin: true },
+      args: {
+        alias: t.arg.string({ required: true }),
+        targets: t.arg({ type: [input], required: true }),
+      },
+      async resolve(_root, args, context) {
+        await freshCode(context);
+        const { secrets, cipher, aliasPrefix: prefix } = context.parts;
+        const alias = bounded('line', 'alias', args.alias);
+        if (args.targets.length > MOST_TARGETS) throw badInput('targets', TOO_MANY_TARGETS);
+        const targets = args.targets.map((target, at) => wantedTarget(target, `targets.${at}`));
+        for (const [at, target] of targets.entries()) {
+          await refuseInside(context.parts.approveHost, target, `targets.${at}.baseUrl`);
+        }
+        return await recordedChange(context, async ({ database, sharedState, record }) => {
+          const parts = { database, sharedState, secrets, cipher, prefix };
+          const changed = await setTargets(parts, alias, targets);
+          if (changed.outcome === 'unknown-alias') throw notFound('model alias');
+          if (changed.outcome === 'wrong-target') throw badInput('targets', changed.problem);
+          const shown = targets.map(({ baseUrl, model }) =>
+            `${new URL(baseUrl).host} ${model}`.slice(0, 200),
+          );
+          const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
+          await record({ action: 'alias.targets-set', ...object, details: { targets: shown } });
+          return declared(prefix, alias);
+        });
+      },
+    }),
+  );
+  builder.mutationField('testAliasTarget', (t) =>
+    t.field({
+      type: 'AliasTargetTest',
+      description:
+        'Makes one small call to a target without saving it. The provider bills a few tokens; no company is charged.',
+      authScopes: { superAdmin: true },
+      args: {
+        input: t.arg({ type: input, required: true }),
+        alias: t.arg.string({
+          description:
+            'The alias of a target that is named by its id, and the kind of call; a chat without it.',
+        }),
+      },
+      async resolve(_root, args, context) {
+        await freshCode(context);
+        const { parts } = context;
+        const wanted = wantedTarget(args.input, 'input');
+        await refuseInside(parts.approveHost, wanted, 'input.baseUrl');
+        const alias = boundedOrNull('line', 'alias', args.alias);
+        const opened = await openWanted(parts, wanted, alias);
+        if (opened.outcome === 'wrong') throw badInput('input', opened.problem);
+        return await testTarget(
+          { upstream: parts.providers, clock: parts.clock },
+          opened.target,
+          opened.kind,
+        );
+      },
+    }),
+  );
+};
+
+interface TargetInput {
+  readonly id?: string | number | null | undefined;
+  readonly provider?: string | null | undefined;
+  readonly baseUrl?: string | null | undefined;
+  readonly model: string;
+  readonly apiKey?: string | null | undefined;
+  readonly weight?: number | null | undefined;
+  readonly responses?: boolean | null | undefined;
+  readonly apiVersion?: string | null | undefined;
+  readonly headers?: unknown;
+}
+
+function wantedTarget(given: TargetInput, path: string): WantedTarget {
+  const provider = boundedOrNull('line', `${path}.provider`, given.provider) ?? DEFAULT_PROVIDER;
+  const preset = providerPreset(provider);
+  if (preset === null) throw badInput(`${path}.provider`, `use one of ${PROVIDER_NAMES}`);
+  const baseUrl = boundedOrNull('technical', `${path}.baseUrl`, given.baseUrl) ?? preset.baseUrl;
+  if (baseUrl === null) throw badInput(`${path}.baseUrl`, `${preset.title} needs an address`);
+  return {
+    id: given.id == null ? null : String(given.id),
+    provider,
+    baseUrl,
+    model: bounded('technical', `${path}.model`, given.model),
+    apiKey: boundedOrNull('technical', `${path}.apiKey`, given.apiKey),
+    weight: given.weight ?? 1,
+    responses: given.responses ?? null,
+    apiVersion: boundedOrNull('line', `${path}.apiVersion`, given.apiVersion),
+    headers: headersIn(given.headers, `${path}.headers`),
+  };
+}
+
+function headersIn(given: unknown, path: string): Readonly<Record<string, string>> | undefined {
+  if (given === undefined || given === null) return undefined;
+  const isObject = typeof given === 'object' && !Array.isArray(given);
+  if (!isObject || Object.values(given).some((value) => typeof value !== 'string')) {
+    throw badInput(path, 'write an object of names and texts, such as {"x-team": "a"}');
+  }
+  return { ...(given as Readonly<Record<string, string>>) };
+}
+
+/** At once, so that the person who mistyped a name learns of it; every call checks again. */
+async function refuseInside(
+  approveHost: ApproveHost | null,
+  { baseUrl }: Pick<WantedTarget, 'baseUrl'>,
+  path: string,
+): Promise<void> {
+  if (approveHost === null) return;
+  const hostname = URL.parse(baseUrl)?.hostname ?? '';
+  // What is no address is refused with the other rules of targets.
+  if (hostname === '') return;
+  const approval = await approveHost(hostname);
+  if (approval.outcome !== 'approved') throw badInput(path, approval.problem);
+}
+
+/** The target as a call would meet it, with the stored key of the one that it names. */
+async function openWanted(
+  { database, cipher, secrets, aliasPrefix }: GraphqlParts,
+  wanted: WantedTarget,
+  alias: string | null,
+): Promise<
+  { outcome: 'opened'; target: UpstreamTarget; kind: AliasKind } | { outcome: 'wrong'; problem: string }
+> {
+  const checked = checkTargets([wanted]);
+  if (checked.outcome === 'wrong') return checked;
+  const found = alias === null ? null : declared(aliasPrefix, alias);
+  const { targets } = await readCatalogue(database);
+  const name = found?.name ?? 'chat-default';
+  const own = targets.filter((target) => target.alias === name);
+  const sealed = await sealTargets({ cipher, secrets }, name, checked.targets, own);
+  if (sealed.outcome === 'wrong') return sealed;
+  const [target] = sealed.targets;
+  if (target === undefined) return { outcome: 'wrong', problem: 'give a target' };
+  const kind = found?.kind ?? 'chat';
+  const { apiKey, headers } = await openTargetSecrets(cipher, target);
+  const wire = wireOf({ ...target, headers }, DEFAULT_BOUNDS[kind].maxOutputTokens);
+  const { id, baseUrl, model } = target;
+  const opened = { id, baseUrl, model, apiKey, ...(wire === null ? {} : { wire }) };
+  return { outcome: 'opened', kind, target: opened };
+}
+
+function declared(prefix: string, alias: string): { name: AliasName; kind: AliasKind; alias: string } {
+  const found = ALIAS_NAMES.find(({ name }) => aliasOf(prefix, name) === alias);
+  if (found === undefined) throw notFound('model alias');
+  return { ...found, alias };
+}
+
+export const aliasTargetDeclarations: readonly Declaration[] = [objects, presets, changes];
