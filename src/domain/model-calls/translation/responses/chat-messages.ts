@@ -1,0 +1,299 @@
+import { type BodyProblems, isObject, type JsonObject, readMember, readNeeded } from './body-reading.ts';
+import { type CalledTool, type ChatTools, LOCAL_SHELL, TOOL_SEARCH, type ToolNames } from './chat-tools.ts';
+
+export interface InputParts {
+  readonly problems: BodyProblems;
+  readonly names: ToolNames;
+  readonly tools: ChatTools;
+  /** The stored item of that id; null where it is not there, or nothing is stored. */
+  readonly storedItem: (id: string) => JsonObject | null;
+}
+
+/** The messages of a chat that say what the instructions and items of a response say. */
+export interface ChatMessages {
+  instruct(text: string): void;
+  /** `param` is the path of the list. */
+  add(items: readonly unknown[], param: string): void;
+  list(): readonly JsonObject[];
+}
+
+/** A message, and what must follow it at once: the results of its tool calls. */
+interface Entry {
+  readonly role: 'system' | 'user' | 'assistant';
+  content: string | readonly JsonObject[];
+  readonly calls: JsonObject[];
+  readonly results: JsonObject[];
+  /** Images and files out of tool results. A tool message has text alone, so they follow in a message of the user. */
+  readonly attachments: JsonObject[];
+}
+
+/**
+ * Items are finer than messages: the text of a turn and each of its tool calls are items of their own, results may come
+ * anywhere later, and developer messages may be many. A chat has one message for a turn, with its results directly
+ * behind it, and servers want one system message at the beginning: those that begin the input become one.
+ *
+ * Reasoning is left out: chat completions have no way to send it back.
+ */
+export function createChatMessages(parts: InputParts): ChatMessages {
+  const { problems, names, tools } = parts;
+  const entries: Entry[] = [];
+  const callers = new Map<string, Entry>();
+
+  function addEntry(role: Entry['role'], content: Entry['content']): Entry {
+    const entry: Entry = { role, content, calls: [], results: [], attachments: [] };
+    entries.push(entry);
+    return entry;
+  }
+
+  function addSystem(text: string): void {
+    const first = entries[0];
+    if (entries.length === 1 && first?.role === 'system') first.content = `${first.content}\n\n${text}`;
+    else addEntry('system', text);
+  }
+
+  function addMessage(item: JsonObject, param: string): void {
+    const { role } = item;
+    if (role === 'user') {
+      addEntry('user', readUserContent(problems, item.content, `${param}.content`));
+      return;
+    }
+    const text = readTexts(problems, item.content, `${param}.content`);
+    if (role === 'system' || role === 'developer') addSystem(text.join('\n\n'));
+    else if (role === 'assistant') addAssistantText(text.join(''));
+    else problems.add(`'${param}.role' must be user, assistant, system or developer.`, `${param}.role`);
+  }
+
+  function addAssistantText(text: string): void {
+    const last = entries.at(-1);
+    const isSameTurn = last?.role === 'assistant' && last.calls.length > 0 && last.results.length === 0;
+    if (isSameTurn) last.content = `${last.content}${text}`;
+    else addEntry('assistant', text);
+  }
+
+  function addCall(item: JsonObject, param: string, tool: CalledTool, written: string): void {
+    const id = readNeeded(problems, item.call_id ?? item.id, 'string', `${param}.call_id`) ?? '';
+    const last = entries.at(-1);
+    const isSameTurn = last?.role === 'assistant' && last.results.length === 0;
+    const entry = isSameTurn ? last : addEntry('assistant', '');
+    const name = names.chatNameOf(tool);
+    entry.calls.push({
+      id,
+      type: 'function',
+      function: { name, arguments: written === '' ? '{}' : written },
+    });
+    callers.set(id, entry);
+  }
+
+  function addResult(item: JsonObject, param: string): void {
+    const id = readNeeded(problems, item.call_id ?? item.id, 'string', `${param}.call_id`) ?? '';
+    const caller = callers.get(id);
+    if (caller === undefined) {
+      problems.add(`'${param}' is the output of a tool call that is not in the input before it.`, param);
+      return;
+    }
+    const { text, attachments } = readToolOutput(problems, item.output, `${param}.output`);
+    caller.results.push({ role: 'tool', tool_call_id: id, content: text });
+    if (attachments.length === 0) return;
+    caller.attachments.push({ type: 'text', text: `Output of the tool call ${id}:` }, ...attachments);
+  }
+
+  function addReference(item: JsonObject, param: string): void {
+    const id = readNeeded(problems, item.id, 'string', `${param}.id`);
+    const found = id === null ? null : parts.storedItem(id);
+    if (found !== null && found.type !== 'item_reference') addItem(found, param);
+    // A reference to reasoning is left out as reasoning itself is.
+    else if (id?.startsWith('rs_') !== true) {
+      problems.add(
+        `The item that '${param}' refers to is not stored. Send the item itself, as clients do with 'store': false.`,
+        param,
+      );
+    }
+  }
+
+  const readers: Readonly<Record<string, (item: JsonObject, param: string) => void>> = {
+    message: addMessage,
+    reasoning: () => {},
+    function_call(item, param) {
+      const written = readNeeded(problems, item.arguments, 'string', `${param}.arguments`) ?? '';
+      addCall(item, param, calledTool(problems, 'function', item, param), written);
+    },
+    custom_tool_call(item, param) {
+      const input = readNeeded(problems, item.input, 'string', `${param}.input`);
+      addCall(item, param, calledTool(problems, 'custom', item, param), JSON.stringify({ input }));
+    },
+    local_shell_call(item, param) {
+      const action = readNeeded(problems, item.action, 'object', `${param}.action`) ?? {};
+      addCall(item, param, LOCAL_SHELL, JSON.stringify({ ...action, type: undefined }));
+    },
+    tool_search_call(item, param) {
+      addCall(item, param, TOOL_SEARCH, JSON.stringify(item.arguments ?? {}));
+    },
+    function_call_output: addResult,
+    custom_tool_call_output: addResult,
+    local_shell_call_output: addResult,
+    tool_search_output(item, param) {
+      const output = JSON.stringify(addTools(item, param));
+      addResult({ ...item, output }, param);
+    },
+    additional_tools: addTools,
+    item_reference: addReference,
+  };
+
+  function addTools(item: JsonObject, param: string): readonly unknown[] {
+    const loaded = readNeeded(problems, item.tools, 'array', `${param}.tools`) ?? [];
+    tools.add(loaded, `${param}.tools`);
+    return loaded;
+  }
+
+  function addItem(value: unknown, param: string): void {
+    const item = readNeeded(problems, value, 'object', param);
+    if (item === null) return;
+    const type = item.type ?? (item.role === undefined ? 'item_reference' : 'message');
+    const read = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined;
+    if (read === undefined) refuseItem(problems, type, param);
+    else read(item, param);
+  }
+
+  return {
+    instruct: addSystem,
+    add(items, param) {
+      for (const [at, item] of items.entries()) addItem(item, `${param}[${at}]`);
+    },
+    list: () => entries.flatMap(messagesOf),
+  };
+}
+
+function messagesOf({ role, content, calls, results, attachments }: Entry): readonly JsonObject[] {
+  const message =
+    calls.length === 0
+      ? { role, content }
+      : { role, content: content === '' ? null : content, tool_calls: calls };
+  return [message, ...results, ...(attachments.length === 0 ? [] : [{ role: 'user', content: attachments }])];
+}
+
+function calledTool(
+  problems: BodyProblems,
+  kind: CalledTool['kind'],
+  item: JsonObject,
+  param: string,
+): CalledTool {
+  const name = readNeeded(problems, item.name, 'string', `${param}.name`) ?? '';
+  return { kind, name, namespace: readMember(problems, item.namespace, 'string', `${param}.namespace`) };
+}
+
+/** Of system, developer and assistant messages, which are text alone. */
+function readTexts(problems: BodyProblems, content: unknown, param: string): readonly string[] {
+  if (typeof content === 'string') return [content];
+  const list = readNeeded(problems, content, 'array', param) ?? [];
+  return list.map((part, at) => {
+    const path = `${param}[${at}]`;
+    const { type, text, refusal } = isObject(part) ? part : ({} as JsonObject);
+    if (type === 'input_text' || type === 'output_text') {
+      return readNeeded(problems, text, 'string', `${path}.text`) ?? '';
+    }
+    if (type === 'refusal') return readNeeded(problems, refusal, 'string', `${path}.refusal`) ?? '';
+    refusePart(problems, type, path, 'a message of this role');
+    return '';
+  });
+}
+
+function readUserContent(problems: BodyProblems, content: unknown, param: string): Entry['content'] {
+  if (typeof content === 'string') return content;
+  const parts = readParts(problems, content, param);
+  const [only] = parts;
+  return parts.length === 1 && only?.type === 'text' ? String(only.text) : parts;
+}
+
+interface ToolOutput {
+  readonly text: string;
+  readonly attachments: readonly JsonObject[];
+}
+
+const OUTPUT_FOLLOWS = 'The content of this output follows in the next message of the user.';
+
+function readToolOutput(problems: BodyProblems, output: unknown, param: string): ToolOutput {
+  if (typeof output === 'string') return { text: output, attachments: [] };
+  const parts = readParts(problems, output, param);
+  const attachments = parts.filter(({ type }) => type !== 'text');
+  const texts = parts.flatMap(({ type, text }) => (type === 'text' ? [String(text)] : []));
+  if (attachments.length > 0) texts.push(OUTPUT_FOLLOWS);
+  return { text: texts.join('\n'), attachments };
+}
+
+function readParts(problems: BodyProblems, content: unknown, param: string): readonly JsonObject[] {
+  const list = readNeeded(problems, content, 'array', param) ?? [];
+  const parts = list.map((part, at) => readPart(problems, part, `${param}[${at}]`));
+  return parts.filter((part) => part !== null);
+}
+
+/** Null where the part is a problem. */
+function readPart(problems: BodyProblems, part: unknown, param: string): JsonObject | null {
+  const found = isObject(part) ? part : ({} as JsonObject);
+  switch (found.type) {
+    case 'input_text':
+    case 'output_text': {
+      const text = readNeeded(problems, found.text, 'string', `${param}.text`);
+      return text === null ? null : { type: 'text', text };
+    }
+    case 'input_image':
+      return readImage(problems, found, param);
+    case 'input_file':
+      return readFile(problems, found, param);
+    case 'input_audio': {
+      const audio = readNeeded(problems, found.input_audio, 'object', `${param}.input_audio`);
+      return audio === null ? null : { type: 'input_audio', input_audio: audio };
+    }
+    default:
+      refusePart(problems, found.type, param, 'the input');
+      return null;
+  }
+}
+
+function readImage(problems: BodyProblems, image: JsonObject, param: string): JsonObject | null {
+  if (typeof image.file_id === 'string') return refuseFileId(problems, `${param}.file_id`);
+  const url = readNeeded(problems, image.image_url, 'string', `${param}.image_url`);
+  const detail = readMember(problems, image.detail, 'string', `${param}.detail`);
+  if (url === null) return null;
+  // Chat completions do not know 'original', which is the most that a model can see.
+  const known = detail === 'original' ? 'high' : detail;
+  return { type: 'image_url', image_url: { url, ...(known === null ? {} : { detail: known }) } };
+}
+
+function readFile(problems: BodyProblems, file: JsonObject, param: string): JsonObject | null {
+  if (typeof file.file_id === 'string') return refuseFileId(problems, `${param}.file_id`);
+  if (typeof file.file_url === 'string') {
+    problems.add(
+      `This model is served over chat completions, which do not take files by their address. Send the content in '${param}.file_data'.`,
+      `${param}.file_url`,
+    );
+    return null;
+  }
+  const data = readNeeded(problems, file.file_data, 'string', `${param}.file_data`);
+  const filename = readMember(problems, file.filename, 'string', `${param}.filename`);
+  if (data === null) return null;
+  return { type: 'file', file: { ...(filename === null ? {} : { filename }), file_data: data } };
+}
+
+function refuseFileId(problems: BodyProblems, param: string): null {
+  problems.add(
+    'This model is served over chat completions, where uploaded files are not available. Send the content itself.',
+    param,
+  );
+  return null;
+}
+
+function refusePart(problems: BodyProblems, type: unknown, param: string, where: string): void {
+  const what = typeof type === 'string' ? `content of type '${type.slice(0, 60)}'` : 'content without a type';
+  problems.add(
+    `This model is served over chat completions, which do not have ${what} in ${where}.`,
+    `${param}.type`,
+  );
+}
+
+function refuseItem(problems: BodyProblems, type: unknown, param: string): void {
+  const what = typeof type === 'string' ? `items of type '${type.slice(0, 60)}'` : 'an item without a type';
+  problems.add(
+    `This model is served over chat completions, which do not have ${what}. Leave the item out.`,
+    `${param}.type`,
+  );
+}

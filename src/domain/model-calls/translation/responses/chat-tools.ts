@@ -1,0 +1,221 @@
+import { type BodyProblems, isObject, type JsonObject, readMember, readNeeded } from './body-reading.ts';
+
+/** What a call of a tool is in the Responses API. On chat completions all of them are functions. */
+export interface CalledTool {
+  readonly kind: 'function' | 'custom' | 'local_shell' | 'tool_search';
+  readonly name: string;
+  /** Null for a tool that is in no namespace. */
+  readonly namespace: string | null;
+}
+
+/** The functions of a request, and which tool each of them is. */
+export interface ToolNames {
+  /** The function that stands for the tool; the same for the same name and namespace. */
+  chatNameOf(tool: CalledTool): string;
+  /** A name that was never given is a function of that name: models make names up. */
+  toolOf(chatName: string): CalledTool;
+}
+
+/** What OpenAI allows for the name of a function. */
+const MOST_NAME_CHARACTERS = 64;
+
+export function createToolNames(): ToolNames {
+  const chatNames = new Map<string, string>();
+  const tools = new Map<string, CalledTool>();
+
+  function freeName(wanted: string): string {
+    const short = wanted.length <= MOST_NAME_CHARACTERS ? wanted : shortened(wanted);
+    let name = short;
+    for (let next = 2; tools.has(name); next += 1)
+      name = `${short.slice(0, MOST_NAME_CHARACTERS - 6)}_${next}`;
+    return name;
+  }
+
+  return {
+    chatNameOf(tool) {
+      const key = `${tool.namespace ?? ''}\0${tool.name}`;
+      const known = chatNames.get(key);
+      if (known !== undefined) return known;
+      const wanted = tool.namespace === null ? tool.name : `${tool.namespace}__${tool.name}`;
+      const name = tool.namespace === null && !tools.has(wanted) ? wanted : freeName(wanted);
+      chatNames.set(key, name);
+      tools.set(name, tool);
+      return name;
+    },
+    toolOf: (chatName) => tools.get(chatName) ?? { kind: 'function', name: chatName, namespace: null },
+  };
+}
+
+/** The tools of a request as functions, in their order and each once. */
+export interface ChatTools {
+  /** `param` is the path of the list. */
+  add(tools: readonly unknown[], param: string): void;
+  /** Only these, by their names on chat completions. */
+  keepOnly(chatNames: ReadonlySet<string>): void;
+  list(): readonly JsonObject[];
+}
+
+export function createChatTools(problems: BodyProblems, names: ToolNames): ChatTools {
+  let functions = new Map<string, JsonObject>();
+
+  function addFunction(tool: CalledTool, description: unknown, parameters: unknown, strict: unknown): void {
+    const name = names.chatNameOf(tool);
+    if (functions.has(name)) return;
+    functions.set(name, {
+      type: 'function',
+      function: {
+        name,
+        ...(typeof description === 'string' && description !== '' ? { description } : {}),
+        parameters: isObject(parameters) ? parameters : NO_PARAMETERS,
+        // False is the default of chat completions, and servers that do not know it reject it.
+        ...(strict === true ? { strict } : {}),
+      },
+    });
+  }
+
+  function addTool(tool: unknown, param: string, namespace: string | null): void {
+    const found = readNeeded(problems, tool, 'object', param);
+    if (found === null) return;
+    switch (found.type) {
+      case 'function': {
+        const name = readName(problems, found, param);
+        readMember(problems, found.parameters, 'object', `${param}.parameters`);
+        addFunction({ kind: 'function', name, namespace }, found.description, found.parameters, found.strict);
+        return;
+      }
+      case 'custom': {
+        const name = readName(problems, found, param);
+        addFunction({ kind: 'custom', name, namespace }, describeCustom(found), CUSTOM_PARAMETERS, false);
+        return;
+      }
+      case 'namespace': {
+        const name = readName(problems, found, param);
+        const tools = readNeeded(problems, found.tools, 'array', `${param}.tools`) ?? [];
+        if (namespace !== null) problems.add('A namespace must not be in a namespace.', `${param}.type`);
+        else for (const [at, inner] of tools.entries()) addTool(inner, `${param}.tools[${at}]`, name);
+        return;
+      }
+      case 'local_shell':
+        addFunction(LOCAL_SHELL, LOCAL_SHELL_DESCRIPTION, LOCAL_SHELL_PARAMETERS, false);
+        return;
+      case 'tool_search':
+        if (found.execution !== 'client') break;
+        addFunction(TOOL_SEARCH, found.description, found.parameters, false);
+        return;
+      case 'web_search':
+        // Codex lists it in every request, limited to the provider's index: the model answers without it.
+        if (found.external_web_access === false) return;
+        break;
+    }
+    refuseTool(problems, found.type, `${param}.type`);
+  }
+
+  return {
+    add(tools, param) {
+      for (const [at, tool] of tools.entries()) addTool(tool, `${param}[${at}]`, null);
+    },
+    keepOnly(chatNames) {
+      functions = new Map([...functions].filter(([name]) => chatNames.has(name)));
+    },
+    list: () => [...functions.values()],
+  };
+}
+
+/**
+ * What chat completions get for `tool_choice`; undefined where nothing is sent. Allowed tools become the only tools of
+ * the request, which works with servers that do not know `allowed_tools`.
+ */
+export function readToolChoice(
+  problems: BodyProblems,
+  names: ToolNames,
+  tools: ChatTools,
+  choice: unknown,
+): unknown {
+  if (choice === undefined || choice === null || choice === 'auto') return undefined;
+  if (choice === 'none') return tools.list().length === 0 ? undefined : 'none';
+  if (choice === 'required') return required(problems, tools, 'tool_choice');
+  if (!isObject(choice)) {
+    problems.add("'tool_choice' must be none, auto, required or an object.", 'tool_choice');
+    return undefined;
+  }
+  if (choice.type === 'allowed_tools') {
+    const allowed = readNeeded(problems, choice.tools, 'array', 'tool_choice.tools') ?? [];
+    const chosen = allowed.map((tool, at) => chosenName(problems, names, tool, `tool_choice.tools[${at}]`));
+    tools.keepOnly(new Set(chosen));
+    return choice.mode === 'required' ? required(problems, tools, 'tool_choice.tools') : undefined;
+  }
+  const name = chosenName(problems, names, choice, 'tool_choice');
+  const isOffered = tools.list().some((tool) => isObject(tool.function) && tool.function.name === name);
+  if (!isOffered) problems.add("'tool_choice' names a tool that is not in 'tools'.", 'tool_choice');
+  return { type: 'function', function: { name } };
+}
+
+function required(problems: BodyProblems, tools: ChatTools, param: string): 'required' {
+  if (tools.list().length === 0) {
+    problems.add("'tool_choice' requires a tool call, and the request offers no tool.", param);
+  }
+  return 'required';
+}
+
+function chosenName(problems: BodyProblems, names: ToolNames, choice: unknown, param: string): string {
+  const type = isObject(choice) ? choice.type : undefined;
+  if (type === 'local_shell') return names.chatNameOf(LOCAL_SHELL);
+  if (!isObject(choice) || (type !== 'function' && type !== 'custom')) {
+    refuseTool(problems, type, `${param}.type`);
+    return '';
+  }
+  const namespace = typeof choice.namespace === 'string' ? choice.namespace : null;
+  return names.chatNameOf({ kind: type, name: readName(problems, choice, param), namespace });
+}
+
+function readName(problems: BodyProblems, holder: JsonObject, param: string): string {
+  const name = readNeeded(problems, holder.name, 'string', `${param}.name`);
+  if (name === '') problems.add(`'${param}.name' must not be empty.`, `${param}.name`);
+  return name ?? '';
+}
+
+function refuseTool(problems: BodyProblems, type: unknown, param: string): void {
+  const what = typeof type === 'string' ? `tools of type '${type.slice(0, 60)}'` : 'a tool without a type';
+  problems.add(
+    `This model is served over chat completions, which do not have ${what}. Use tools of type function or custom.`,
+    param,
+  );
+}
+
+export const LOCAL_SHELL: CalledTool = { kind: 'local_shell', name: 'local_shell', namespace: null };
+export const TOOL_SEARCH: CalledTool = { kind: 'tool_search', name: 'tool_search', namespace: null };
+
+const NO_PARAMETERS = { type: 'object', properties: {} };
+const CUSTOM_PARAMETERS = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The input of the tool, as plain text.' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+const LOCAL_SHELL_DESCRIPTION = 'Runs a command on the local machine and returns its output.';
+const LOCAL_SHELL_PARAMETERS = {
+  type: 'object',
+  properties: {
+    command: { type: 'array', items: { type: 'string' }, description: 'The program and its arguments.' },
+    working_directory: { type: 'string' },
+    timeout_ms: { type: 'integer' },
+    env: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+  required: ['command'],
+};
+
+function describeCustom({ description, format }: JsonObject): string {
+  const lines = typeof description === 'string' && description !== '' ? [description] : [];
+  if (isObject(format) && format.type === 'grammar' && typeof format.definition === 'string') {
+    const syntax = typeof format.syntax === 'string' ? `${format.syntax} ` : '';
+    lines.push(`The input must match this ${syntax}grammar:\n${format.definition}`);
+  }
+  return lines.join('\n\n');
+}
+
+/** With a checksum in the place of what is cut off, so that two long names do not become one. */
+function shortened(name: string): string {
+  let sum = 0x811c9dc5;
+  for (let at = 0; at < name.length; at += 1) sum = Math.imul(sum ^ name.charCodeAt(at), 0x01000193);
+  return `${name.slice(0, MOST_NAME_CHARACTERS - 9)}_${(sum >>> 0).toString(16).padStart(8, '0')}`;
+}

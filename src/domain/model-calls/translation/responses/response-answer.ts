@@ -1,0 +1,236 @@
+import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
+import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
+import { isObject, type JsonObject, parseJson } from './body-reading.ts';
+import type { ToolNames } from './chat-tools.ts';
+import { type CallPiece, createOutputBuilder, type OutputBuilder } from './response-output.ts';
+
+/** What of the request its answer needs. */
+export interface AnsweredRequest {
+  /** Members of the request that every response repeats. */
+  readonly echo: JsonObject;
+  readonly names: ToolNames;
+  /** Whether the client wants reasoning as a summary. */
+  readonly hasSummary: boolean;
+}
+
+/** The most text that is put together for one answer; a provider that writes on and on is broken off there. */
+const MOST_CHARACTERS = 32 * 1024 * 1024;
+/** What an item or a piece of a call costs besides its text, so that empty ones are bounded too. */
+const PIECE_CHARACTERS = 64;
+
+/** A chat's answer as a response: whole, or as a stream of its events. */
+export function createResponseAnswer(request: AnsweredRequest, stamps: TranslationStamps): AnswerTranslation {
+  return {
+    whole(bytes) {
+      const chat = parseJson(new TextDecoder().decode(bytes));
+      const choice = isObject(chat) && Array.isArray(chat.choices) ? chat.choices[0] : undefined;
+      if (!isObject(chat) || !isObject(choice) || !isObject(choice.message)) return null;
+      const draft = createDraft(request, stamps, () => {});
+      const message = { ...choice.message, tool_calls: withIndexes(choice.message.tool_calls) };
+      if (draft.take({ ...chat, choices: [{ ...choice, delta: message }] }) === 'failed') return null;
+      return new TextEncoder().encode(JSON.stringify(draft.finish()));
+    },
+    stream: () => createResponseStream(request, stamps),
+  };
+}
+
+function createResponseStream(request: AnsweredRequest, stamps: TranslationStamps): StreamTranslation {
+  let written = '';
+  let count = 0;
+  let isDone = false;
+  function emit(type: string, fields: JsonObject): void {
+    written += `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: count, ...fields })}\n\n`;
+    count += 1;
+  }
+  function take(): string {
+    const events = written;
+    written = '';
+    return events;
+  }
+  const draft = createDraft(request, stamps, emit);
+  return {
+    event(name, data) {
+      if (data.trim() === '[DONE]') {
+        isDone = true;
+        return '';
+      }
+      const chunk = parseJson(data);
+      if (name === 'error' || !isObject(chunk) || chunk.error) return 'failed';
+      if (count === 0) {
+        emit('response.created', { response: draft.response() });
+        emit('response.in_progress', { response: draft.response() });
+      }
+      return draft.take(chunk) === 'failed' ? 'failed' : take();
+    },
+    end() {
+      if (count === 0 || !(isDone || draft.isFinished())) return 'cut-off';
+      const response = draft.finish();
+      emit(response.status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response });
+      return take();
+    },
+  };
+}
+
+interface Draft {
+  take(chunk: JsonObject): 'taken' | 'failed';
+  /** The model has said why it ended. */
+  isFinished(): boolean;
+  /** As it is while the answer runs. */
+  response(): JsonObject;
+  finish(): JsonObject;
+}
+
+function createDraft(
+  { echo, names, hasSummary }: AnsweredRequest,
+  { newId, nowSeconds }: TranslationStamps,
+  emit: (type: string, fields: JsonObject) => void,
+): Draft {
+  const random = newId();
+  const output = createOutputBuilder({ names, random, newId, hasSummary, emit });
+  let finishReason: string | null = null;
+  let usage: JsonObject | null = null;
+  let serviceTier: string | null = null;
+  let characters = 0;
+
+  const response = (status: string, items: readonly JsonObject[], incomplete: JsonObject | null) => ({
+    id: `resp_${random}`,
+    object: 'response',
+    created_at: nowSeconds,
+    status,
+    background: false,
+    error: null,
+    incomplete_details: incomplete,
+    output: items,
+    usage,
+    ...echo,
+    ...(serviceTier === null ? {} : { service_tier: serviceTier }),
+  });
+
+  function takeChoice(choice: JsonObject): 'taken' | 'failed' {
+    const delta = isObject(choice.delta) ? choice.delta : {};
+    characters += takeTexts(output, delta, choice.logprobs);
+    for (const call of Array.isArray(delta.tool_calls) ? delta.tool_calls : []) {
+      const piece = pieceOf(call);
+      if (piece === null || !output.call(piece)) return 'failed';
+      characters += PIECE_CHARACTERS + (piece.written?.length ?? 0);
+    }
+    if (characters > MOST_CHARACTERS) return 'failed';
+    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') {
+      finishReason ??= choice.finish_reason;
+      output.close(incompleteDetails(finishReason) !== null);
+    }
+    return 'taken';
+  }
+
+  return {
+    take(chunk) {
+      usage = usageOf(chunk) ?? usage;
+      if (typeof chunk.service_tier === 'string') serviceTier = chunk.service_tier;
+      for (const choice of Array.isArray(chunk.choices) ? chunk.choices : []) {
+        const isFirst = isObject(choice) && (choice.index ?? 0) === 0;
+        if (isFirst && takeChoice(choice) === 'failed') return 'failed';
+      }
+      return 'taken';
+    },
+    isFinished: () => finishReason !== null,
+    response: () => response('in_progress', [], null),
+    finish() {
+      const incomplete = incompleteDetails(finishReason);
+      output.close(incomplete !== null);
+      return response(incomplete === null ? 'completed' : 'incomplete', output.items(), incomplete);
+    },
+  };
+}
+
+/** Returns how much it was. */
+function takeTexts(output: OutputBuilder, delta: JsonObject, logprobs: unknown): number {
+  let characters = 0;
+  const write = (text: unknown, to: (text: string) => void) => {
+    if (typeof text !== 'string' || text === '') return;
+    characters += PIECE_CHARACTERS + text.length;
+    to(text);
+  };
+  const content = isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : [];
+  const ofText = content.filter(isObject);
+  write(delta.reasoning_content ?? delta.reasoning, output.reasoning);
+  if (Array.isArray(delta.content)) {
+    for (const part of delta.content.filter(isObject)) {
+      // Mistral's reasoning models write their thinking into the content.
+      if (part.type === 'thinking') for (const text of textsIn(part.thinking)) write(text, output.reasoning);
+      else if (part.type === 'text') write(part.text, (text) => output.text(text, []));
+    }
+  } else {
+    write(delta.content, (text) => output.text(text, ofText));
+  }
+  write(delta.refusal, output.refusal);
+  for (const annotation of Array.isArray(delta.annotations) ? delta.annotations : []) {
+    const cited = isObject(annotation) ? annotation.url_citation : undefined;
+    if (!isObject(cited)) continue;
+    characters += PIECE_CHARACTERS;
+    output.annotation({ ...cited, type: 'url_citation' });
+  }
+  return characters;
+}
+
+function textsIn(parts: unknown): readonly unknown[] {
+  if (!Array.isArray(parts)) return [parts];
+  return parts.map((part) => (isObject(part) ? part.text : part));
+}
+
+/** Null where it is no call of a function. */
+function pieceOf(call: unknown): CallPiece | null {
+  if (!isObject(call)) return null;
+  const { name, arguments: written } = isObject(call.function) ? call.function : ({} as JsonObject);
+  return {
+    index: typeof call.index === 'number' ? call.index : null,
+    id: typeof call.id === 'string' ? call.id : null,
+    name: typeof name === 'string' ? name : null,
+    // Ollama's own format has an object where chat completions have text.
+    written: isObject(written) ? JSON.stringify(written) : typeof written === 'string' ? written : null,
+  };
+}
+
+function withIndexes(calls: unknown): unknown {
+  if (!Array.isArray(calls)) return undefined;
+  return calls.map((call, index) => (isObject(call) ? { ...call, index } : call));
+}
+
+function incompleteDetails(finishReason: string | null): JsonObject | null {
+  if (finishReason === 'length') return { reason: 'max_output_tokens' };
+  if (finishReason === 'content_filter') return { reason: 'content_filter' };
+  return null;
+}
+
+/** At the top of a chunk, in Groq's own member, or in a choice, as Moonshot has it. */
+function usageOf(chunk: JsonObject): JsonObject | null {
+  const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+  for (const place of [chunk, chunk.x_groq, ...choices]) {
+    const block = isObject(place) ? place.usage : undefined;
+    const usage = isObject(block) ? responseUsage(block) : null;
+    if (usage !== null) return usage;
+  }
+  return null;
+}
+
+/** Null where a count is missing or is none, so that nothing is charged for what cannot be believed. */
+function responseUsage(block: JsonObject): JsonObject | null {
+  const promptTokens = reportedTokens(block.prompt_tokens ?? 0);
+  const completionTokens = reportedTokens(block.completion_tokens ?? 0);
+  const ofPrompt = isObject(block.prompt_tokens_details) ? block.prompt_tokens_details : {};
+  const ofCompletion = isObject(block.completion_tokens_details) ? block.completion_tokens_details : {};
+  // Where OpenAI puts it, then DeepSeek, then Moonshot.
+  const cached = ofPrompt.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens ?? 0;
+  const cachedTokens = reportedTokens(cached);
+  const isMissing = (block.prompt_tokens ?? null) === null && (block.completion_tokens ?? null) === null;
+  if (isMissing || promptTokens === null || completionTokens === null || cachedTokens === null) return null;
+  return {
+    input_tokens: promptTokens,
+    input_tokens_details: {
+      cached_tokens: Math.min(cachedTokens, promptTokens),
+      cache_write_tokens: reportedTokens(ofPrompt.cache_write_tokens) ?? 0,
+    },
+    output_tokens: completionTokens,
+    output_tokens_details: { reasoning_tokens: reportedTokens(ofCompletion.reasoning_tokens) ?? 0 },
+    total_tokens: promptTokens + completionTokens,
+  };
+}
