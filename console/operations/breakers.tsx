@@ -7,7 +7,7 @@ import { graphql, type RowOf } from '../session/graphql.ts';
 import { useChange, useQuery } from '../session/use-query.ts';
 
 const BREAKERS = graphql(`{ circuitBreakers { service state failuresInARow aliases lastErrorReason lastErrorAt
-  nextTryAt } }`);
+  nextTryAt cooling { alias model status until } } }`);
 const RESET = graphql(`mutation($service: String!) { resetCircuitBreaker(service: $service) { state } }`);
 const LOOK_EVERY_MS = 2_000;
 const MOODS: Record<Breaker['state'], Mood> = { CLOSED: 'good', OPEN: 'bad', HALF_OPEN: 'warn' };
@@ -66,6 +66,7 @@ export function Breakers() {
                 ),
             },
             { name: 'Next try', show: (breaker) => <NextTry {...breaker} /> },
+            { name: 'Cooling', show: ({ cooling }) => <CoolingTargets cooling={cooling} /> },
             {
               name: 'Do',
               show: ({ service, state }) =>
@@ -91,6 +92,25 @@ function Aliases({ aliases }: { aliases: readonly string[] }) {
   return aliases.map((alias) => (
     <div key={alias}>
       <code>{alias}</code>
+    </div>
+  ));
+}
+
+const COOLS_BY: Readonly<Record<number, string>> = {
+  401: 'key refused',
+  402: 'account unpaid',
+  403: 'access refused',
+  407: 'proxy refused',
+  429: 'rate limit',
+};
+
+/** Targets that are tried last; the others of the service are called as usual. */
+function CoolingTargets({ cooling }: Pick<Breaker, 'cooling'>) {
+  if (cooling.length === 0) return <Nil />;
+  return cooling.map(({ alias, model, status, until }) => (
+    <div key={`${alias} ${model}`}>
+      <code>{alias}</code> ({model}): {status} {COOLS_BY[status] ?? 'refused'},{' '}
+      {duration(secondsUntil(until))} left
     </div>
   ));
 }

@@ -13,6 +13,7 @@ import { NAMED_WORKERS, WORKER_STATES } from './health.ts';
 import { GENERATOR_PATH, generatorMetrics, generatorStatus } from './match-generator.ts';
 import {
   aiServicesAnswer,
+  coolingTarget,
   entryQuery,
   logEntries,
   operationsAnswer,
@@ -41,6 +42,11 @@ const readyAnswer = z
         states: z.strictObject(eachWorker(z.enum(WORKER_STATES))),
       }),
       circuit_breakers: z.record(z.string(), z.enum(['closed', 'open', 'half-open'])),
+      model_targets: z.strictObject({
+        status: z.enum(['healthy', 'degraded']),
+        cooling: z.int(),
+        targets: z.array(coolingTarget).optional(),
+      }),
       journal: z.strictObject({ status: waitingForOperator, set_aside: z.int() }).optional(),
       usage: z.strictObject({ status: waitingForOperator, withheld: z.int() }).optional(),
       ...eachWorker(workerStatus),
@@ -76,6 +82,7 @@ const READY_EXAMPLES = {
         },
       },
       circuit_breakers: { 'service-1': 'closed' },
+      model_targets: { status: 'healthy', cooling: 0 },
       journal: { status: 'healthy', set_aside: 0 },
       usage: { status: 'healthy', withheld: 0 },
       ...ALL_HEALTHY,
@@ -177,6 +184,7 @@ const describedMonitoring: readonly DescribedRoute[] = [
         {
           ...{ service: 'api.provider.example', state: 'open', failures_in_a_row: 0 },
           ...{ aliases: ['svc/chat-default'], last_error: { reason: '503', at: AT }, next_try_at: AT },
+          cooling: [],
         },
       ],
     }),

@@ -1,4 +1,6 @@
+import { MATCH_GENERATOR_BREAKER, serviceOf } from '../domain/breakers/breaker.ts';
 import type { Generator } from '../domain/matching/generator/generator.ts';
+import type { CoolingTarget } from '../domain/models/model-directory.ts';
 import { holdsToken } from '../http/client-identity.ts';
 import type { DependencyChecks, DependencyState } from '../http/health.ts';
 import type { ServiceApp } from '../http/service-app.ts';
@@ -11,6 +13,8 @@ export interface AiHealthParts {
   readonly workers: WorkerBoard;
   /** One for each external AI service, by its host. */
   readonly circuitBreakers: () => Readonly<Record<string, string>>;
+  /** Model targets that are tried last, because their provider limits their rate or refuses their key. */
+  readonly coolingTargets?: () => readonly CoolingTarget[];
   /** Whoever has one of these is shown the hosts. */
   readonly internalTokens: readonly string[];
 }
@@ -37,7 +41,7 @@ const WORKER_STATUS: Readonly<Record<WorkerState, WorkersSummary['status']>> = {
 
 /** A-1 to A-4. None of these routes needs a token, and without one none shows more than states and counts. */
 export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
-  const { dependencies, pool, workers, circuitBreakers, internalTokens } = parts;
+  const { dependencies, pool, workers, circuitBreakers, coolingTargets, internalTokens } = parts;
   app.get('/health', (context) => context.json({ status: 'healthy' }));
   app.get('/health/live', (context) => context.json({ status: 'alive' }));
 
@@ -61,21 +65,29 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
     const named = Object.fromEntries(workerStates.map(([name, state]) => [name, WORKER_STATUS[state]]));
     const summary = { ...workers.summary(), ...(isThere ? {} : { status: 'degraded' as const }) };
     const breakers = circuitBreakers();
+    const cooling = coolingTargets?.() ?? [];
     const isWhole =
       cache.status === 'healthy' &&
       states.journal?.status !== 'degraded' &&
       states.usage?.status !== 'degraded' &&
       summary.status === 'healthy' &&
-      Object.values(breakers).every((state) => state === 'closed');
+      Object.values(breakers).every((state) => state === 'closed') &&
+      cooling.length === 0;
     const status = readiness(database.status, isWhole);
     if (context.req.query('form') === 'flat') {
       return context.json({ status, components: { database: database.status, ...named } }, httpStatus);
     }
+    const isInternal = holdsToken(context.req.raw, internalTokens);
     const components = {
       database,
       cache,
       workers: { ...summary, states: Object.fromEntries(workerStates) },
-      circuit_breakers: holdsToken(context.req.raw, internalTokens) ? breakers : withoutHosts(breakers),
+      circuit_breakers: isInternal ? breakers : withoutHosts(breakers),
+      model_targets: {
+        status: cooling.length === 0 ? 'healthy' : 'degraded',
+        cooling: cooling.length,
+        ...(isInternal ? { targets: cooling.map(shownCooling) } : {}),
+      },
       ...waiting('journal', states.journal),
       ...waiting('usage', states.usage),
       ...named,
@@ -86,8 +98,18 @@ export function addHealth(app: ServiceApp, parts: AiHealthParts): void {
 
 /** Who the providers are is a trade secret: others see `service-1`, `service-2`, in the order of the hosts. */
 function withoutHosts(breakers: Readonly<Record<string, string>>): Record<string, string> {
-  const hosts = Object.keys(breakers).sort();
-  return Object.fromEntries(hosts.map((host, at) => [`service-${at + 1}`, breakers[host] ?? '']));
+  const { [MATCH_GENERATOR_BREAKER]: generator, ...services } = breakers;
+  const hosts = Object.keys(services).sort();
+  return {
+    ...Object.fromEntries(hosts.map((host, at) => [`service-${at + 1}`, services[host] ?? ''])),
+    ...(generator === undefined ? {} : { [MATCH_GENERATOR_BREAKER]: generator }),
+  };
+}
+
+/** What cools a target, for operators. */
+export function shownCooling({ alias, target, reason, untilMs }: CoolingTarget) {
+  const until = new Date(untilMs).toISOString();
+  return { alias, service: serviceOf(target) ?? '', model: target.model, status: Number(reason), until };
 }
 
 /** What could not be charged and waits for an operator; absent where it is not known. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { serviceOf } from '../domain/breakers/breaker.ts';
+import { MATCH_GENERATOR_BREAKER, serviceOf } from '../domain/breakers/breaker.ts';
 import type { Breakers } from '../domain/breakers/breakers.ts';
 import { countOperations, countOutcomes } from '../domain/calls/usage/ai-operations.ts';
 import { findEntries, lastFailures, MAX_ENTRIES } from '../domain/logs/log-queries.ts';
@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
 import type { QueueDepth } from '../ports/job-queue.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
-import type { WorkerBoard } from './health.ts';
+import { shownCooling, type WorkerBoard } from './health.ts';
 import { type MatchGeneratorParts, metricsOfGenerator } from './match-generator.ts';
 
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
@@ -56,7 +56,7 @@ interface MonitoringStatsParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly breakers: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
-  readonly models: Pick<ModelDirectory, 'all'>;
+  readonly models: Pick<ModelDirectory, 'all' | 'cooling'>;
   readonly workers: WorkerBoard;
   readonly processFigures: () => ProcessFigures;
   readonly queueDepths: () => Promise<readonly QueueDepth[]>;
@@ -129,11 +129,14 @@ async function operationsOf(
 async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof aiServicesAnswer>> {
   const { database, clock, breakers, models } = parts;
   const failures = await lastFailures(database, new Date(clock.now() - FAILURES_OF_MS));
+  const cooling = models.cooling().map(shownCooling);
   const services = Object.entries(breakers.states()).map(([service, state]) => {
     const served = models
       .all()
-      .flatMap(({ alias, targets }) =>
-        targets.filter((target) => serviceOf(target) === service).map(({ id }) => ({ alias, id })),
+      .flatMap(({ alias, kind, targets }) =>
+        targets
+          .filter((target) => servesBreaker(service, kind, serviceOf(target)))
+          .map(({ id }) => ({ alias, id })),
       );
     const trouble = breakers.troubleOf(service);
     // Processes tell each other of a breaker that opens or closes. What failed elsewhere without that is in the log.
@@ -149,9 +152,16 @@ async function servicesOf(parts: MonitoringStatsParts): Promise<z.output<typeof 
       aliases: [...new Set(served.map(({ alias }) => alias))].sort(),
       last_error: last === undefined ? null : { reason: last.reason, at: new Date(last.atMs).toISOString() },
       next_try_at: trouble?.nextTryAtMs == null ? null : new Date(trouble.nextTryAtMs).toISOString(),
+      cooling: cooling.filter((target) => target.service === service),
     };
   });
   return { services: services.toSorted((a, b) => (a.service < b.service ? -1 : 1)) };
+}
+
+/** The generator's breaker is over every provider that answers for it. */
+function servesBreaker(name: string, kind: string, service: string | null): boolean {
+  if (name !== MATCH_GENERATOR_BREAKER) return service === name;
+  return kind !== 'chat' && service !== null;
 }
 
 export type AiMetricsParts = MonitoringStatsParts &
@@ -167,7 +177,8 @@ export function addMetrics(app: ServiceApp, parts: AiMetricsParts): void {
 async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
   const { database, breakers, processFigures, queueDepths } = parts;
   const circuitBreakers = breakers.states();
-  const own = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });
+  const [figures, pool, coolingTargets] = [processFigures(), database.pool(), parts.models.cooling()];
+  const own = processMetrics({ figures, pool, circuitBreakers, coolingTargets });
   const [queues, generator, operations] = [
     await queueDepths(),
     await metricsOfGenerator(parts),
@@ -254,6 +265,15 @@ export const operationsAnswer = z.strictObject({
   ),
 });
 
+/** A target that is tried last, because its provider limits its rate or refuses its key. */
+export const coolingTarget = z.strictObject({
+  alias: z.string(),
+  service: z.string(),
+  model: z.string(),
+  status: z.int(),
+  until: z.iso.datetime(),
+});
+
 export const aiServicesAnswer = z.strictObject({
   services: z.array(
     z.strictObject({
@@ -263,6 +283,7 @@ export const aiServicesAnswer = z.strictObject({
       aliases: z.array(z.string()),
       last_error: z.strictObject({ reason: z.string(), at: z.iso.datetime() }).nullable(),
       next_try_at: z.iso.datetime().nullable(),
+      cooling: z.array(coolingTarget),
     }),
   ),
 });

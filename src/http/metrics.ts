@@ -64,12 +64,15 @@ interface ProcessMetricsParts {
   readonly pool: PoolStatus;
   /** Null where a process calls no AI service. */
   readonly circuitBreakers: Readonly<Record<string, string>> | null;
+  /** Targets that are tried last, because their provider limits their rate or refuses their key. */
+  readonly coolingTargets?: readonly { readonly alias: string; readonly reason: string }[];
 }
 
 const BREAKER_STATES: Readonly<Record<string, number>> = { closed: 0, 'half-open': 1, open: 2 };
 
 /** What every service tells of its process, in the names that dashboards know. */
-export function processMetrics({ figures, pool, circuitBreakers }: ProcessMetricsParts): readonly Metric[] {
+export function processMetrics(parts: ProcessMetricsParts): readonly Metric[] {
+  const { figures, pool, circuitBreakers, coolingTargets = [] } = parts;
   const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
     return { name, help, type: 'gauge', samples };
   };
@@ -111,7 +114,21 @@ export function processMetrics({ figures, pool, circuitBreakers }: ProcessMetric
         return { labels: { service }, value: BREAKER_STATES[state] ?? Number.NaN };
       }),
     ),
+    gauge(
+      'turnpike_cooling_targets',
+      'Model targets that are tried last, by the alias and the status that their provider answered with.',
+      countedBy(coolingTargets),
+    ),
   ];
+}
+
+function countedBy(coolingTargets: NonNullable<ProcessMetricsParts['coolingTargets']>): Metric['samples'] {
+  const groups = Map.groupBy(coolingTargets, ({ alias, reason }) => `${alias} ${reason}`);
+  return [...groups.values()].flatMap(([first, ...more]) => {
+    if (first === undefined) return [];
+    const { alias, reason } = first;
+    return { labels: { alias, status: reason }, value: 1 + more.length };
+  });
 }
 
 function escapedText(text: string, isLabel: boolean): string {

@@ -67,6 +67,8 @@ export interface UpstreamAnswer {
   readonly status: number;
   /** Lower-case, without its parameters; empty where there was none. */
   readonly contentType: string;
+  /** When to retry, as the upstream says it, from now; null or left out where it says nothing. */
+  readonly retryAfterMs?: number | null;
   readonly body: UpstreamBody;
 }
 

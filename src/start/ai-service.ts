@@ -16,8 +16,8 @@ await run('ai-service', (configuration) =>
     const jobs = await openJobs(opening);
     const payments = openPayments(opening, jobs.queue, null);
     const { server, workers } = await startAiService(opening, modelParts, jobs, payments);
-    const { breakers } = modelParts;
-    reportProcess(opening, { services: ['ai-service'], breakers, workers, jobRates: jobs.rates });
+    const { breakers, models } = modelParts;
+    reportProcess(opening, { services: ['ai-service'], breakers, models, workers, jobRates: jobs.rates });
     drainTogether(opening, [server]);
     return `AI service ${server.url}`;
   }),

@@ -39,8 +39,9 @@ async function openInTwo(opening: ServiceOpening): Promise<readonly string[]> {
       opensGateway.then(({ url }) => url),
     ),
   ]);
-  const breakers = gateway.modelParts === null ? {} : { breakers: gateway.modelParts.breakers };
-  if (gateway.servers.length > 0) reportProcess(opening, { services: ['gateway'], ...breakers });
+  const { modelParts } = gateway;
+  const reported = modelParts === null ? {} : { breakers: modelParts.breakers, models: modelParts.models };
+  if (gateway.servers.length > 0) reportProcess(opening, { services: ['gateway'], ...reported });
   drainTogether(opening, gateway.servers, [gateway.stop, platform.stop]);
   return [`gateway ${gateway.url}/llm/v1`, ...platform.places];
 }

@@ -25,7 +25,8 @@ async function openGateway(opening: ServiceOpening): Promise<string | null> {
   }
   const modelParts = await openModelParts(opening);
   const server = await startGateway(opening, modelParts, { reusePort: isOneOfSeveral });
-  reportProcess(opening, { services: ['gateway'], breakers: modelParts.breakers });
+  const { breakers, models } = modelParts;
+  reportProcess(opening, { services: ['gateway'], breakers, models });
   drainTogether(opening, [server]);
   if (isOneOfSeveral) {
     obeyParent(opening, server);

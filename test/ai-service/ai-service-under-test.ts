@@ -62,7 +62,7 @@ export async function openAiService({
   const app = createAiService({
     ...{ clock, log, secrets, database, sharedState, generator, breakers, jobQueue },
     modelCalls: { ...letterVectors, breakerState: () => 'closed' },
-    models: { all: () => [alias] },
+    models: { all: () => [alias], cooling: () => [] },
     workers: board,
     maxBodyBytes: 4_000_000,
     answerTimeoutMs: null,

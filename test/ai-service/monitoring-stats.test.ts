@@ -63,7 +63,7 @@ describe('A-8 monitoring', () => {
     expect((await service.ask('/monitoring/ai-services')).body.services).toEqual([
       {
         ...{ service: SERVICE, state: 'closed', failures_in_a_row: 0, aliases: ['svc/chat-default'] },
-        ...{ last_error: null, next_try_at: null },
+        ...{ last_error: null, next_try_at: null, cooling: [] },
       },
     ]);
     for (let failure = 0; failure < 5; failure += 1) {

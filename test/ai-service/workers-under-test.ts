@@ -81,7 +81,7 @@ export async function openWorkers(options: WorkerOptions = {}) {
   const breakers = await createBreakers({ sharedState, clock, log });
   const standings = await createBillingStatuses({ database, sharedState, clock, log });
   const parser = createTextParser({
-    models: { order: () => alias.targets, noteFailure() {}, noteSuccess() {} },
+    models: { order: () => alias.targets, noteFailure() {}, noteSuccess() {}, cool() {} },
     upstream: {
       async send(_target, call): Promise<UpstreamAnswer> {
         scripted.asked += 1;

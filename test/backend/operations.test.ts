@@ -115,6 +115,35 @@ describe('what runs now', () => {
     });
   });
 
+  test('A-15 providers that are no longer configured are not listed; targets that cool are, for as long as they do', async () => {
+    const closed = { state: 'closed', failuresInARow: 0, lastError: null, nextTryAtMs: null } as const;
+    const cools = (model: string, forMs: number) => {
+      return { alias: 'svc/chat-default', model, reason: '429', untilMs: backend.clock.now() + forMs };
+    };
+    await tell(['gateway'], {
+      ...REPORT,
+      breakers: {
+        'gone.example': { ...closed, state: 'open', nextTryAtMs: backend.clock.now() + 60_000 },
+        [HOST]: { ...closed, cooling: [cools('m', 5_000), cools('n', -1)] },
+        match_score_generator: closed,
+      },
+    });
+    await tell(['ai-service'], {
+      ...REPORT,
+      breakers: { [HOST]: { ...closed, cooling: [cools('m', 9_000)] } },
+    });
+    const LOOK = '{ circuitBreakers { service cooling { alias model status until } } }';
+    const until9 = new Date(backend.clock.now() + 9_000).toISOString();
+    const cooling = [{ alias: 'svc/chat-default', model: 'm', status: 429, until: until9 }];
+    expect(await ask(LOOK)).toEqual({
+      circuitBreakers: [
+        { service: 'match_score_generator', cooling: [] },
+        { service: HOST, cooling },
+      ],
+    });
+    await backend.database.query('delete from service_processes');
+  });
+
   describe('queues', () => {
     type Letters = {
       deadLetters: { nodes: { id: string; error: string; data: object }[]; pageInfo: { endCursor: string } };

@@ -32,11 +32,12 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   let page: Page;
   let isBroken = true;
   let isAbsurd = false;
+  let refusal = 400;
   const provider = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch: () =>
-      isAbsurd ? Response.json(ABSURD_ANSWER) : new Response('{}', { status: isBroken ? 503 : 400 }),
+      isAbsurd ? Response.json(ABSURD_ANSWER) : new Response('{}', { status: isBroken ? 503 : refusal }),
   });
   const host = `127.0.0.1:${provider.port}`;
 
@@ -112,6 +113,14 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(host).getByText('Closed').waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await call()).toBe(400);
+    refusal = 401;
+    expect(await call()).toBe(503);
+    await row(host)
+      .getByText(/^svc\/chat-cheap \(some-model\): 401 key refused, \d+ s left$/)
+      .waitFor();
+    await row(host).getByText('Closed').waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    refusal = 400;
   }, 60_000);
 
   test('usage that no call can have is posted or dropped, with a reason', async () => {

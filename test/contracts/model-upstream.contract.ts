@@ -79,6 +79,21 @@ function callsContract(create: CreateUpstream): void {
       expect(await send()).toMatchObject({ status: 429, contentType: 'application/json' });
     });
 
+    test.each([
+      ['retry-after: 7', 7_000],
+      ['Retry-After: 0.25', 250],
+      ['retry-after: 7\r\nretry-after-ms: 1500', 1_500],
+      ['retry-after-ms: soon\r\nretry-after: 3', 3_000],
+      ['retry-after: 999999999', 86_400_000],
+      ['retry-after: Thu, 01 Jan 1970 00:00:00 GMT', 0],
+      ['retry-after: later', null],
+      ['x-none: 1', null],
+    ])('when to retry, where it says so: %s', async (header, waitMs) => {
+      const head = `HTTP/1.1 429 No\r\n${header}\r\ncontent-length: 0\r\n\r\n`;
+      const { send } = setUp((socket) => socket.write(head));
+      expect((await send()).retryAfterMs ?? null).toBe(waitMs);
+    });
+
     test('an empty body where there is none', async () => {
       const { send } = setUp((socket) => socket.write('HTTP/1.1 204 No\r\n\r\n'));
       const { status, contentType, body } = await send();

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post, refusalOf } from './gateway-under-test.ts';
-import { chatAnswer, startScriptedUpstream } from './scripted-upstream.ts';
+import { chatAnswer, openStream, startScriptedUpstream } from './scripted-upstream.ts';
 
 let rawKey: string;
 const gateway = useResource(() => openGateway({ breakerFailures: 5 }));
@@ -38,6 +39,80 @@ describe('a provider that keeps failing', () => {
     expect([gateway.upstream.received.length, second.received.length]).toEqual([before, 6]);
     second.close();
   });
+
+  test.each([401, 402, 403, 429])(
+    'A-14 A-15 %p is about one model and one key: other aliases of that host are called as before',
+    async (status) => {
+      const shared = startScriptedUpstream();
+      await gateway.aimAt('svc/chat-default', shared);
+      await gateway.aimAt('svc/extract-default', shared);
+      shared.answer(() => Response.json({ error: { message: 'no' } }, { status }));
+      for (const _ of [1, 2, 3, 4, 5, 6]) expect((await call()).ok).toBe(false);
+      expect(shared.received.length).toBe(6);
+      expect(gateway.models.cooling()).toMatchObject([{ alias: 'svc/chat-default', reason: String(status) }]);
+      shared.answer(() => Response.json(chatAnswer()));
+      const other = post(`${gateway.url}/chat/completions`, rawKey, {
+        model: 'svc/extract-default',
+        messages: [],
+      });
+      expect((await other).status).toBe(200);
+      // The target that cools is tried as well, where there is no other.
+      expect((await call()).status).toBe(200);
+      shared.close();
+    },
+  );
+
+  test('A-14 clients that leave count for nothing', async () => {
+    const slow = startScriptedUpstream();
+    await gateway.aimAt('svc/chat-default', slow);
+    slow.answer(async ({ closed }) => {
+      await closed;
+      return new Response('late', { status: 500 });
+    });
+    for (let calls = 1; calls <= 6; calls += 1) {
+      const leaving = new AbortController();
+      const body = { model: 'svc/chat-default', messages: [] };
+      const left = post(`${gateway.url}/chat/completions`, rawKey, body, { signal: leaving.signal });
+      await until(() => slow.received.length === calls);
+      leaving.abort();
+      await left.catch(() => {});
+      await slow.received.at(-1)?.closed;
+    }
+    slow.answer(() => Response.json(chatAnswer()));
+    expect((await call()).status).toBe(200);
+    slow.close();
+  });
+
+  test.each([
+    ['whole', { 'content-type': 'application/json' }, false],
+    ['streamed', { 'content-type': 'text/event-stream' }, true],
+  ])(
+    'A-14 answers that break off before anything of them can pass count as network failures: %s',
+    async (_, headers, stream) => {
+      const broken = startScriptedUpstream();
+      await gateway.aimAt('svc/chat-default', broken);
+      broken.answer(() => {
+        const script = openStream();
+        // Half of something: the status leaves, and nothing can be passed on.
+        script.send(stream ? ':' : '{');
+        setTimeout(script.fail, 5);
+        return new Response(script.response.body, { headers });
+      });
+      const body = { model: 'svc/chat-default', messages: [], stream };
+      const ask = () => post(`${gateway.url}/chat/completions`, rawKey, body);
+      for (const _ of [1, 2, 3, 4, 5]) {
+        const answer = await ask();
+        await answer.text();
+        // The status of a stream is there before it breaks.
+        expect(answer.status).toBe(stream ? 200 : 503);
+      }
+      expect(broken.received.length).toBe(5);
+      const refused = await refusalOf(ask());
+      expect([refused.status, broken.received.length]).toEqual([503, 5]);
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+      broken.close();
+    },
+  );
 
   test('A-14 a request that the provider finds wrong says nothing about the provider', async () => {
     const strict = startScriptedUpstream();

@@ -77,7 +77,7 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
     breakers,
     platformCalls,
     secrets: createSystemSecrets(),
-    models: { order: (alias) => alias.targets, noteFailure() {}, noteSuccess() {} },
+    models: { order: (alias) => alias.targets, noteFailure() {}, noteSuccess() {}, cool() {} },
     upstream: {
       send: (target, call) => {
         sent.push(target.id);
@@ -127,13 +127,48 @@ describe('G-28 matching’s model calls', () => {
     for (const _ of FIVE_FAILURES) {
       expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'failed' });
     }
-    expect(breakers.states()).toEqual({ 'models.example': 'open' });
+    expect(breakers.states()).toEqual({ 'models.example': 'open', match_score_generator: 'open' });
     expect(calls.breakerState()).toBe('open');
     expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'rejected-by-breaker' });
     expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'rejected-by-breaker' });
     expect(sent).toHaveLength(5);
     expect(ended.ends.every(({ tokens }) => tokens === null)).toBe(true);
     expect(ended.released).toBe(7);
+  });
+
+  test.each([400, 401, 403, 404, 429])(
+    'A-14 five calculations in a row that fail open the generator’s breaker, with %p too, and not the provider’s',
+    async (status) => {
+      const { calls, sent, breakers, clock } = await open(PROVIDER, async (_target, number) =>
+        number <= 5 ? json({}, status) : vectors(2),
+      );
+      for (const _ of FIVE_FAILURES) {
+        expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'failed' });
+      }
+      expect(breakers.states()).toEqual({ 'models.example': 'closed', match_score_generator: 'open' });
+      expect(calls.breakerState()).toBe('open');
+      expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'rejected-by-breaker' });
+      expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'rejected-by-breaker' });
+      expect(sent).toHaveLength(5);
+      await clock.advance(60_000);
+      expect(calls.breakerState()).toBe('half-open');
+      expect((await calls.embed(EMBED)).outcome).toBe('embedded');
+      expect(calls.breakerState()).toBe('closed');
+    },
+  );
+
+  test('A-14 a calculation that we end ourselves counts for nothing', async () => {
+    const ended = new AbortController();
+    const { calls, breakers } = await open(PROVIDER, (_target, _number, own) => {
+      return new Promise((_resolve, reject) =>
+        own.addEventListener('abort', () => reject(new Error('ended'))),
+      );
+    });
+    const embedding = calls.embed({ ...EMBED, signal: ended.signal });
+    await Bun.sleep(0);
+    ended.abort();
+    expect((await embedding).outcome).toBe('unavailable');
+    expect(breakers.failuresInARow('match_score_generator')).toBe(0);
   });
 
   test('A-12 answers that are none are failures of the answer, not of the walk', async () => {
@@ -172,12 +207,15 @@ describe('G-28 matching’s model calls', () => {
   test('G-36 a request that is at fault is put to no other target, and does not count against the first', async () => {
     for (const status of [400, 413, 415, 422]) {
       const { calls, sent, breakers } = await open([PROVIDER, SECOND], async () => json({}, status));
-      for (const _ of FIVE_FAILURES) {
+      for (const _ of [1, 2]) {
         expect(await calls.embed(EMBED)).toEqual({ outcome: 'unavailable', reason: 'failed' });
         expect(await calls.answer(ASK)).toEqual({ outcome: 'unavailable', reason: 'failed' });
       }
-      expect(sent).toEqual(Array(10).fill('p'));
-      expect(breakers.states()).toEqual({ 'models.example': 'closed' });
+      expect(sent).toEqual(Array(4).fill('p'));
+      expect([breakers.failuresInARow('models.example'), breakers.states()['second.example']]).toEqual([
+        0,
+        undefined,
+      ]);
       expect(ended.ends.at(-1)).toMatchObject({ tokens: null, targetId: 'p', reason: String(status) });
     }
   });

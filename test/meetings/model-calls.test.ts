@@ -22,7 +22,7 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
   const seen = { asked: [] as string[], released: 0, endpoint: '' };
   const targets = [hasProvider ? TARGET : { ...TARGET, baseUrl: null }, ...(hasSecond ? [SECOND] : [])];
   const model = createMeetingModel({
-    models: { order: () => targets, noteFailure() {}, noteSuccess() {} },
+    models: { order: () => targets, noteFailure() {}, noteSuccess() {}, cool() {} },
     upstream: {
       async send({ id }) {
         seen.asked.push(id);

@@ -10,6 +10,7 @@ import {
   mediaType,
   ourHeaders,
   upstreamFailure,
+  waitIn,
 } from './provider-calls.ts';
 import { streamBody, wholeBody } from './stream-body.ts';
 
@@ -103,9 +104,11 @@ function answerOf(response: Response, clock: Clock, abort: () => void): Upstream
   const declared = Number(headers.get('content-length') ?? Number.NaN);
   // A short one whose length is declared is quicker to have at once.
   const isShort = declared <= SHORT_BYTES || body === null;
+  const [retryAfter, retryAfterMs] = [headers.get('retry-after'), headers.get('retry-after-ms')];
   return {
     status,
     contentType,
+    retryAfterMs: waitIn(retryAfter, retryAfterMs, clock),
     body: isShort ? wholeBody(() => response.bytes(), clock, abort) : streamBody(body, clock),
   };
 }

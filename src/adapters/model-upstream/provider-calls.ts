@@ -1,3 +1,4 @@
+import type { Clock } from '../../ports/clock.ts';
 import type {
   ModelEndpoint,
   ModelUpstream,
@@ -54,6 +55,31 @@ export function mediaType(header: string | null): string {
   if (header === null) return '';
   const parameters = header.indexOf(';');
   return (parameters < 0 ? header : header.slice(0, parameters)).trim().toLowerCase();
+}
+
+/** A day: a longer wait is a mistake of the provider, or its monthly quota. */
+const LONGEST_WAIT_MS = 86_400_000;
+
+/**
+ * What a provider says about when to retry: `retry-after-ms` (OpenAI, Azure), else `retry-after` in seconds or as a date.
+ * Null where it says nothing that can be read.
+ */
+export function waitIn(
+  retryAfter: string | null,
+  retryAfterMs: string | null,
+  clock: Pick<Clock, 'now'>,
+): number | null {
+  const exact = DECIMAL.test(retryAfterMs ?? '') ? Number(retryAfterMs) : null;
+  const waitMs = exact ?? (retryAfter === null ? null : waitOf(retryAfter, clock));
+  return waitMs === null ? null : Math.min(Math.max(0, Math.ceil(waitMs)), LONGEST_WAIT_MS);
+}
+
+const DECIMAL = /^\d{1,12}(\.\d{1,9})?$/;
+
+function waitOf(retryAfter: string, clock: Pick<Clock, 'now'>): number | null {
+  if (DECIMAL.test(retryAfter)) return Number(retryAfter) * 1_000;
+  const atMs = Date.parse(retryAfter);
+  return Number.isNaN(atMs) ? null : atMs - clock.now();
 }
 
 const SENTENCES: Record<UpstreamFailure['reason'], string> = {

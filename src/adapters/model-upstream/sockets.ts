@@ -16,6 +16,7 @@ import {
   mediaType,
   ourHeaders,
   upstreamFailure,
+  waitIn,
 } from './provider-calls.ts';
 import type { AnswerHead } from './sockets/answer-head.ts';
 import { createDeadlines } from './sockets/deadlines.ts';
@@ -117,15 +118,15 @@ export function createSocketUpstream({
     return head;
   }
 
-  function toAnswer(
-    { status, contentType, contentEncoding }: AnswerHead,
-    body: UpstreamBody,
-  ): UpstreamAnswer {
-    return {
+  function toAnswer(head: AnswerHead, body: UpstreamBody): UpstreamAnswer {
+    const { status, contentType, contentEncoding, retryAfter, retryAfterMs } = head;
+    const answer = {
       status,
       contentType: mediaType(contentType),
       body: contentEncoding === '' ? body : inflatedBody(body, contentEncoding, clock),
     };
+    if (retryAfter === null && retryAfterMs === null) return answer;
+    return { ...answer, retryAfterMs: waitIn(retryAfter, retryAfterMs, clock) };
   }
 
   function begin(

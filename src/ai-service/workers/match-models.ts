@@ -1,4 +1,4 @@
-import { serviceOf } from '../../domain/breakers/breaker.ts';
+import { type CallResult, MATCH_GENERATOR_BREAKER, serviceOf } from '../../domain/breakers/breaker.ts';
 import type { Breakers } from '../../domain/breakers/breakers.ts';
 import type {
   AnswerCall,
@@ -10,6 +10,7 @@ import type {
   Unavailable,
 } from '../../domain/matching/generator/model-calls.ts';
 import {
+  ABORTED,
   type AskedModel,
   type AskModelParts,
   askModel,
@@ -36,6 +37,9 @@ interface MatchModelParts extends AskModelParts {
  * Model calls of matching, as calls of the company whose talents and jobs they are about (G-28): its credit is checked
  * before, the call and its charge are written after. Refused for credits, the embedded embeddings work on unpaid, and
  * no reasons are worded. Nothing here rejects: matching does without.
+ *
+ * The generator has a breaker of its own over the providers': five calls in a row that came to nothing, for whatever
+ * reason, open it, as the documents say. A provider's own counts only what is the provider's fault.
  */
 export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCalls {
   const { database, platformCalls, secrets, clock, log, aliases } = parts;
@@ -73,13 +77,33 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     }
   }
 
+  /** Only where a provider may be called: the embedded models need no breaker. */
+  async function guarded<Asked extends AskedModel | EmbeddedTexts>(
+    { targets }: Alias,
+    mayAsk: boolean,
+    ask: () => Promise<Asked>,
+  ): Promise<Asked | typeof REJECTED> {
+    if (!mayAsk || !targets.some((target) => serviceOf(target) !== null)) return await ask();
+    const entry = await parts.breakers.enter(MATCH_GENERATOR_BREAKER);
+    if (entry.outcome === 'rejected') return REJECTED;
+    let result: CallResult = 'ignored';
+    try {
+      const asked = await ask();
+      result = resultOf(asked);
+      return asked;
+    } finally {
+      entry.report(result);
+    }
+  }
+
   async function embed({ companyId, texts, signal, keep }: EmbedCall): Promise<Embedded> {
     const { embed: alias } = aliases();
     if (alias === null || alias.targets.length === 0) return unavailable('no-provider');
     const bodyBytes = texts.reduce((sum, text) => sum + text.length, 0);
     const wanted = { companyId, alias, endpoint: 'embeddings', bodyBytes, keep };
     return await paidCall<Vectors>(wanted, async ({ mayAsk }) => {
-      const asked = await embedTexts(parts, alias, texts, { uses: mayAsk ? 'all' : 'embedded', signal });
+      const uses = mayAsk ? 'all' : 'embedded';
+      const asked = await guarded(alias, mayAsk, () => embedTexts(parts, alias, texts, { uses, signal }));
       if (asked.outcome === 'failed') {
         return !mayAsk && asked.reason === NOT_TRIED ? WITHOUT_CREDITS : failed(asked);
       }
@@ -100,7 +124,8 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     const wanted = { companyId, alias, endpoint: 'match-reasons', bodyBytes, keep };
     return await paidCall<Words>(wanted, async ({ mayAsk }) => {
       if (!mayAsk) return WITHOUT_CREDITS;
-      const asked = await askModel(parts, alias, jsonQuestion('match_reasons', question), signal);
+      const words = jsonQuestion('match_reasons', question);
+      const asked = await guarded(alias, mayAsk, () => askModel(parts, alias, words, signal));
       if (asked.outcome === 'failed') return failed(asked);
       const { tokens, targetId, content: text } = asked;
       const usage = { tokens, targetId, reason: null, answeredAtMs: clock.now() };
@@ -117,6 +142,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
       const own = [one, other]
         .flatMap((alias) => alias?.targets ?? [])
         .map((target) => states[serviceOf(target) ?? '']);
+      if (own.some((state) => state !== undefined)) own.push(states[MATCH_GENERATOR_BREAKER]);
       if (own.includes('open')) return 'open';
       return own.includes('half-open') ? 'half-open' : 'closed';
     },
@@ -130,6 +156,14 @@ interface Worked<Result> {
   readonly result: Result | Unavailable;
   /** What is written down of the call; null where no model was called. */
   readonly usage: CallUsage | null;
+}
+
+const REJECTED = { outcome: 'failed', reason: NOT_TRIED, targetId: null } as const;
+
+/** A provider whose breaker is open was not called, and a call that was ended by us says nothing. */
+function resultOf(asked: AskedModel | EmbeddedTexts): CallResult {
+  if (asked.outcome !== 'failed') return 'success';
+  return asked.reason === NOT_TRIED || asked.reason === ABORTED ? 'ignored' : { failure: asked.reason };
 }
 
 const NOTHING_USED: CallUsage = { tokens: null, targetId: null, reason: null, answeredAtMs: null };

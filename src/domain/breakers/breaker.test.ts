@@ -57,6 +57,42 @@ describe('A-14 a breaker', () => {
   });
 });
 
+describe('A-14 an answer that breaks off after its status', () => {
+  async function enterClosed(breaker: ReturnType<typeof createBreaker>) {
+    const entry = await breaker.enter();
+    if (entry.outcome !== 'enter') throw new Error('it is not closed');
+    return entry;
+  }
+
+  test('A-14 is a failure like any other: five of them in a row open the breaker', async () => {
+    const { breaker } = openBreaker();
+    for (const failures of [1, 2, 3, 4]) {
+      const entry = await enterClosed(breaker);
+      entry.report('success');
+      entry.report({ failure: 'network' });
+      entry.report({ failure: 'network' });
+      expect(breaker.failuresInARow()).toBe(failures);
+    }
+    (await enterClosed(breaker)).report({ failure: '503' });
+    expect(breaker.state()).toBe('open');
+  });
+
+  test('A-14 takes back its own success only, and not one of another call since', async () => {
+    const { breaker } = openBreaker();
+    for (const _ of [1, 2, 3, 4]) (await enterClosed(breaker)).report('failure');
+    const [broken, whole] = [await enterClosed(breaker), await enterClosed(breaker)];
+    broken.report('success');
+    whole.report('success');
+    broken.report('failure');
+    expect([breaker.state(), breaker.failuresInARow()]).toEqual(['closed', 1]);
+    const later = await enterClosed(breaker);
+    later.report('success');
+    later.report('ignored');
+    later.report('failure');
+    expect(breaker.failuresInARow()).toBe(0);
+  });
+});
+
 describe('A-14 of two views of a service', () => {
   test('A-14 the later one holds, and in one epoch the open one', () => {
     const { breaker, nowMs } = openBreaker();

@@ -4,7 +4,8 @@ import type { Clock, Timer } from '../../ports/clock.ts';
  * One external AI service as this process sees it.
  *
  *   closed     Every call enters. A success sets the count of failures to 0, a failure adds one; with the last of
- *              `failures` in a row it becomes open.
+ *              `failures` in a row it becomes open. Failures and successes of other processes are counted with ours. An
+ *              answer that began and then broke off is a failure: its success is taken back.
  *   open       Every call is rejected at once. After `cooldownMs` it is half-open: by time, whether or not anybody
  *              calls, and so it is reported.
  *   half-open  The first call is the test, all others are rejected at once. Its success closes, its failure opens
@@ -35,7 +36,10 @@ export interface LastError {
 export type Entry =
   | {
       readonly outcome: 'enter';
-      /** To be called when the call has ended, however it ended. Only the first report counts. */
+      /**
+       * To be called when the call has ended, however it ended. Only the first report counts, with one exception: a
+       * success may be followed by one failure, where the answer broke off after its status.
+       */
       report(result: CallResult): void;
     }
   | { readonly outcome: 'rejected'; readonly retryAfterMs: number };
@@ -61,6 +65,8 @@ export interface BreakerParts {
   claimTrial(epoch: number): Promise<'granted' | 'taken'>;
   /** Gives the test back, for the next call to be it. */
   releaseTrial(epoch: number): void;
+  /** Passes a counted result on to the other processes. A success only where they have failures counted. */
+  shareResult?(result: 'success' | 'failure', epoch: number): void;
   /** Runs after a change that was decided here, not after one that was adopted. */
   onChange(cause: 'failures' | 'trial-failed' | 'trial-timed-out' | 'trial-succeeded'): void;
 }
@@ -75,6 +81,8 @@ export interface Breaker {
   lastError(): LastError | null;
   /** Takes over the last error of another process, if it is the later one. */
   noteError(error: LastError): void;
+  /** Counts a result of another process. It never opens the breaker: the process that saw the last failure does. */
+  countElsewhere(result: 'success' | 'failure', epoch: number): void;
   /** Takes over what another process knows, if it is news. */
   adopt(view: BreakerView): 'adopted' | 'known' | 'outdated';
   close(): void;
@@ -83,9 +91,14 @@ export interface Breaker {
 /** When to come back where a test is under way, and when a process asks again for one that another process has. */
 const TRIAL_PAUSE_MS = 500;
 
-export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange }: BreakerParts): Breaker {
+export function createBreaker(parts: BreakerParts): Breaker {
+  const { clock, rules, claimTrial, releaseTrial, shareResult, onChange } = parts;
   let view: BreakerView = { state: 'closed', epoch: 0, untilMs: 0 };
   let inARow = 0;
+  /** Whether other processes have failures counted since the last success. */
+  let isShared = false;
+  /** Successes of this epoch, so that one which is taken back knows whether there was another one since. */
+  let successes = 0;
   let lastError: LastError | null = null;
   /** Set by a timer too, so that a wall clock set back by an hour does not keep a service shut for an hour. */
   let isCooled = false;
@@ -102,8 +115,8 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     trial?.cancel();
     cooling = trial = null;
     view = next;
-    inARow = askAgainAtMs = 0;
-    isCooled = false;
+    inARow = askAgainAtMs = successes = 0;
+    isCooled = isShared = false;
     if (next.state === 'closed') return;
     const leftMs = Math.max(0, next.untilMs - clock.now());
     cooling = clock.after(leftMs, () => {
@@ -120,12 +133,24 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     onChange(cause);
   }
 
-  function noteResult(result: CallResult): void {
-    if (result === 'success') inARow = 0;
-    if (result === 'success' || result === 'ignored') return;
+  function noteSuccess(): void {
+    inARow = 0;
+    successes += 1;
+    if (!isShared) return;
+    isShared = false;
+    shareResult?.('success', view.epoch);
+  }
+
+  /** `before`: failures in a row that an answer had ended by its status, before it broke off. */
+  function noteFailure(result: 'failure' | NamedFailure, before = 0): void {
     failed(reasonOf(result));
-    inARow += 1;
-    if (inARow >= rules.failures) open('failures');
+    inARow += before + 1;
+    if (inARow >= rules.failures) {
+      open('failures');
+      return;
+    }
+    isShared = true;
+    shareResult?.('failure', view.epoch);
   }
 
   function noteTrial(result: CallResult): void {
@@ -142,7 +167,7 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     }
   }
 
-  function entered(note: (result: CallResult) => void): Entry {
+  function enteredAsTrial(): Entry {
     const { epoch } = view;
     let isReported = false;
     return {
@@ -150,7 +175,30 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
       report(result) {
         if (isReported) return;
         isReported = true;
-        if (view.epoch === epoch) note(result);
+        if (view.epoch === epoch) noteTrial(result);
+      },
+    };
+  }
+
+  function entered(): Entry {
+    const { epoch } = view;
+    let reported: 'nothing' | 'success' | 'end' = 'nothing';
+    let before = 0;
+    let success = 0;
+    return {
+      outcome: 'enter',
+      report(result) {
+        if (reported === 'end' || view.epoch !== epoch) return;
+        const isFirst = reported === 'nothing';
+        reported = isFirst && result === 'success' ? 'success' : 'end';
+        if (result === 'ignored') return;
+        if (result !== 'success') {
+          noteFailure(result, !isFirst && success === successes ? before : 0);
+        } else if (isFirst) {
+          before = inARow;
+          noteSuccess();
+          success = successes;
+        }
       },
     };
   }
@@ -168,7 +216,7 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     });
     const claimed = await claimTrial(epoch);
     if (view.epoch !== epoch) return enter();
-    if (claimed === 'granted') return entered(noteTrial);
+    if (claimed === 'granted') return enteredAsTrial();
     trial?.cancel();
     trial = null;
     askAgainAtMs = clock.now() + TRIAL_PAUSE_MS;
@@ -176,7 +224,7 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
   }
 
   function enter(): Entry | Promise<Entry> {
-    if (view.state === 'closed') return entered(noteResult);
+    if (view.state === 'closed') return entered();
     if (!isHalfOpen()) return rejected(view.untilMs - clock.now());
     if (trial !== null || isAskedTooSoon()) return rejected(TRIAL_PAUSE_MS);
     return enterAsTrial();
@@ -197,6 +245,11 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     noteError(error) {
       if (lastError === null || error.atMs > lastError.atMs) lastError = error;
     },
+    countElsewhere(result, epoch) {
+      if (view.state !== 'closed' || view.epoch !== epoch) return;
+      isShared = result === 'failure';
+      inARow = isShared ? Math.max(inARow, Math.min(inARow + 1, rules.failures - 1)) : 0;
+    },
     adopt(other) {
       if (other.epoch === view.epoch && other.state === view.state) return 'known';
       const isNews = other.epoch > view.epoch || (other.epoch === view.epoch && other.state === 'open');
@@ -211,6 +264,9 @@ export function createBreaker({ clock, rules, claimTrial, releaseTrial, onChange
     },
   };
 }
+
+/** Of the match score generator's model calls: it counts every call that failed, whatever the provider's breaker counts. */
+export const MATCH_GENERATOR_BREAKER = 'match_score_generator';
 
 /**
  * The name of a model target's breaker: its provider's host. Null for the embedded models, which need none. A target of

@@ -48,6 +48,82 @@ describe('A-14 processes that share state', () => {
     expect(states()).toEqual(['closed', 'closed']);
   });
 
+  test('A-14 failures in a row are counted over all processes, and so is the success that ends them', async () => {
+    const opened = await openBreakers({ processId: 'one' });
+    const { clock, breakers: one } = opened;
+    const two = await createBreakers({ ...opened.parts, processId: 'two' });
+    one.known(MODEL);
+    two.known(MODEL);
+    await clock.advance(0);
+    const counts = () => [one.failuresInARow(MODEL), two.failuresInARow(MODEL)];
+    for (const breakers of [one, two, one, two]) {
+      await call(breakers, MODEL, { failure: '503' });
+      await clock.advance(0);
+    }
+    expect(counts()).toEqual([4, 4]);
+    await call(two, MODEL, 'success');
+    await clock.advance(0);
+    expect(counts()).toEqual([0, 0]);
+    for (const breakers of [one, two, one, two, one]) {
+      await call(breakers, MODEL, { failure: '503' });
+      await clock.advance(0);
+    }
+    expect([one.states()[MODEL], two.states()[MODEL]]).toEqual(['open', 'open']);
+  });
+
+  test('A-14 what one process counts alone never opens the breaker in another', async () => {
+    const opened = await openBreakers({ processId: 'one' });
+    const { clock, breakers: one } = opened;
+    const two = await createBreakers({ ...opened.parts, processId: 'two', failures: 3 });
+    two.known(MODEL);
+    await call(one, MODEL, ...FIVE_FAILURES.slice(1));
+    await clock.advance(0);
+    expect([two.states()[MODEL], two.failuresInARow(MODEL)]).toEqual(['closed', 2]);
+  });
+
+  test('A-14 at most 20 failures a second are passed on, and a success without one before it never', async () => {
+    const { clock, breakers, sharedState } = await openBreakers({ processId: 'one', failures: 1_000 });
+    const published: string[] = [];
+    await sharedState.subscribe(
+      'breakers',
+      (text) => void published.push(text),
+      () => {},
+    );
+    await call(breakers, MODEL, 'success', 'success');
+    await call(
+      breakers,
+      MODEL,
+      ...Array.from({ length: 100 }, () => 'failure' as const),
+      'success',
+      'success',
+    );
+    await clock.advance(0);
+    const results = published.map((text) => JSON.parse(text).result);
+    expect(results).toEqual([...Array.from({ length: 20 }, () => 'failure'), 'success']);
+  });
+
+  test('A-15 only services that are configured are shown: others go, also where another process tells of them', async () => {
+    const configured = new Set([MODEL, 'second.example']);
+    const opened = await openBreakers({ services: () => configured });
+    const { clock, breakers, parts } = opened;
+    const elsewhere = await createBreakers({ ...parts, services: () => [MODEL, 'old.example'] });
+    expect(breakers.states()).toEqual({ [MODEL]: 'closed', 'second.example': 'closed' });
+    await call(elsewhere, 'old.example', ...FIVE_FAILURES);
+    await call(breakers, MODEL, ...FIVE_FAILURES);
+    await clock.advance(0);
+    expect(breakers.states()).toEqual({ [MODEL]: 'open', 'second.example': 'closed' });
+    configured.delete(MODEL);
+    await clock.advance(1_000);
+    expect([breakers.states(), breakers.troubleOf(MODEL)]).toEqual([{ 'second.example': 'closed' }, null]);
+    // It is configured again, and still known to be open.
+    configured.add(MODEL);
+    breakers.states();
+    await clock.advance(0);
+    expect(breakers.states()[MODEL]).toBe('open');
+    await Promise.all([breakers.close(), elsewhere.close()]);
+    expect(clock.pendingTimers()).toBe(0);
+  });
+
   test('A-15 all know the last error and the next try of what one of them opened, also who comes later', async () => {
     const { one, two, clock, parts } = await twoProcesses();
     const beganAtMs = clock.now();

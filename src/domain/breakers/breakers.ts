@@ -20,6 +20,10 @@ export interface BreakersParts {
   readonly cooldownMs?: number;
   /** No shorter than the calls themselves may take, or a slow service never passes its test. */
   readonly trialTimeoutMs?: number;
+  /** The names that are configured now: all of them are shown, and no other. Left out, every name that was called is. */
+  readonly services?: () => Iterable<string>;
+  /** Of this process, by which it knows its own messages. Left out, failures in a row are counted by each process alone. */
+  readonly processId?: string;
 }
 
 export interface Breakers {
@@ -70,6 +74,8 @@ const REFRESH_MS = 500;
 const VIEW_TTL_MS = 24 * 3_600_000;
 /** Services are configured by operators, and there are 192 targets at most. */
 const MAX_SERVICES = 1_000;
+/** Failures of a service that are passed on to other processes in a second; the rest are counted by this one alone. */
+const SHARED_FAILURES_PER_SECOND = 20;
 
 /** The topic on which every change is published, and the key under which the last one of a service is stored. */
 const BREAKERS_TOPIC = 'breakers';
@@ -84,14 +90,17 @@ interface Service {
   refreshing: Timer | null;
   /** What was decided here and has not reached shared state yet. */
   isUntold: boolean;
+  /** The second in which failures were last passed on, and how many of them. */
+  sharing: { second: number; failures: number };
 }
 
 /**
  * A breaker for each external AI service, in agreement with all other processes. Resolves when it hears of theirs.
  *
- * Failures are counted by each process for itself; an opening and a closing are everybody's: they are published, and
- * kept for whoever comes later or missed the message. A closed breaker takes no step to shared state; one that is not
- * closed is compared with what is kept every half second. While shared state is away each process goes by its own
+ * Failures in a row are counted over all processes, whichever made the call: each publishes its failures, and the
+ * success that ends them. An opening and a closing are published too, and stored for processes that start later or
+ * missed the message. A success without a failure before it takes no step to shared state; a breaker that is not closed
+ * is compared with what is stored every half second. While shared state is away each process goes by its own
  * view and makes its own tests. That fails open, on purpose: a lost cache must not shut a service that works.
  */
 export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
@@ -115,6 +124,36 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     }
   }
 
+  /** Null where nothing is known of what is configured. */
+  const configured = () => (parts.services === undefined ? null : new Set(parts.services()));
+
+  function share(name: string, service: Service, result: 'success' | 'failure', epoch: number): void {
+    const from = parts.processId;
+    if (from === undefined) return;
+    if (result === 'failure') {
+      const second = Math.floor(clock.now() / 1_000);
+      if (service.sharing.second !== second) service.sharing = { second, failures: 0 };
+      service.sharing.failures += 1;
+      if (service.sharing.failures > SHARED_FAILURES_PER_SECOND) return;
+    }
+    void step(() =>
+      sharedState.publish(BREAKERS_TOPIC, JSON.stringify({ counted: name, result, epoch, from })),
+    );
+  }
+
+  function drop(name: string): void {
+    end(services.get(name));
+    services.delete(name);
+  }
+
+  /** Brings what is shown in line with what is configured. */
+  function review(): void {
+    const names = configured();
+    if (names === null) return;
+    for (const name of services.keys()) if (!names.has(name)) drop(name);
+    for (const name of names) if (!services.has(name)) add(name);
+  }
+
   function add(name: string): Service {
     if (name === '' || name.length > LONGEST_NAME) {
       throw new Error(`the name of an AI service must have 1 to ${LONGEST_NAME} characters`);
@@ -128,6 +167,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
         return (await step(claim)) === false ? 'taken' : 'granted';
       },
       releaseTrial: (epoch) => void step(() => sharedState.delete(trialKey(name, epoch))),
+      shareResult: (result, epoch) => share(name, service, result, epoch),
       onChange(cause) {
         service.isUntold = true;
         const state = breaker.view().state;
@@ -136,7 +176,8 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
         compareSoon(name, service, 0);
       },
     });
-    const service: Service = { breaker, refreshing: null, isUntold: false };
+    const sharing = { second: 0, failures: 0 };
+    const service: Service = { breaker, refreshing: null, isUntold: false, sharing };
     services.set(name, service);
     compareSoon(name, service, 0);
     return service;
@@ -148,6 +189,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     service.refreshing = null;
     if (isClosed || services.get(name) !== service) return;
     if (delayMs === 0) return void compare(name, service);
+    if (configured()?.has(name) === false) return void drop(name);
     service.refreshing = clock.after(delayMs, () => void compare(name, service));
   }
 
@@ -170,8 +212,9 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   }
 
   function hear(told: ToldView): void {
-    const service = services.get(told.name) ?? (services.size < MAX_SERVICES ? add(told.name) : null);
-    if (service === null) return;
+    const isKnown = services.has(told.name) || configured()?.has(told.name) !== false;
+    if (!isKnown || (!services.has(told.name) && services.size >= MAX_SERVICES)) return;
+    const service = services.get(told.name) ?? add(told.name);
     // By how long the cool-down still takes, not by what the teller's clock said: clocks of machines differ.
     const untilMs = Math.max(0, clock.now() + told.view.untilMs - told.toldAtMs);
     const news = service.breaker.adopt({ ...told.view, untilMs });
@@ -183,8 +226,12 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   const subscription = await sharedState.subscribe(
     BREAKERS_TOPIC,
     (text) => {
+      if (isClosed) return;
       const told = readToldView(text);
-      if (told !== null && !isClosed) hear(told);
+      if (told !== null) return hear(told);
+      const counted = readCounted(text);
+      if (counted === null || counted.from === parts.processId) return;
+      services.get(counted.counted)?.breaker.countElsewhere(counted.result, counted.epoch);
     },
     () => {
       for (const [name, service] of services) compareSoon(name, service, 0);
@@ -193,7 +240,10 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
 
   return {
     enter: (name) => (services.get(name) ?? add(name)).breaker.enter(),
-    states: () => Object.fromEntries([...services].map(([name, { breaker }]) => [name, breaker.state()])),
+    states() {
+      review();
+      return Object.fromEntries([...services].map(([name, { breaker }]) => [name, breaker.state()]));
+    },
     failuresInARow: (name) => services.get(name)?.breaker.failuresInARow() ?? 0,
     troubleOf(name) {
       const breaker = services.get(name)?.breaker;
@@ -202,10 +252,7 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
       return { lastError: breaker.lastError(), nextTryAtMs: state === 'open' ? untilMs : null };
     },
     known: (name) => void (services.get(name) ?? add(name)),
-    forget(name) {
-      end(services.get(name));
-      services.delete(name);
-    },
+    forget: drop,
     async close() {
       isClosed = true;
       for (const service of services.values()) end(service);
@@ -274,18 +321,33 @@ async function readStoredView(sharedState: Pick<SharedState, 'get'>, name: strin
   return stored === null ? null : readToldView(stored);
 }
 
+/** A result that another process has counted. Versions before this one do not know it, and pass over it. */
+const countedResult = z.object({
+  counted: z.string().min(1).max(LONGEST_NAME),
+  result: z.enum(['success', 'failure']),
+  epoch: z.int().nonnegative(),
+  from: z.string().max(LONGEST_NAME),
+});
+
+function readCounted(text: string): z.output<typeof countedResult> | null {
+  return countedResult.safeParse(parsedJson(text)).data ?? null;
+}
+
 /** Null for what is not a view: another version of this program may write to the same place. */
 function readToldView(text: string): ToldView | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const read = toldView.safeParse(value);
+  const read = toldView.safeParse(parsedJson(text));
   if (!read.success) return null;
   const { name, toldAtMs, state, epoch, untilMs, lastError } = read.data;
   return { name, toldAtMs, view: { state, epoch, untilMs }, lastError: lastError ?? null };
+}
+
+/** Undefined where it is not JSON. */
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function end(service: Service | undefined): void {

@@ -39,7 +39,7 @@ function open(script: Script, targets = [target('one')], rejected: readonly stri
   const asked: string[] = [];
   const reported: string[] = [];
   const parser = createTextParser({
-    models: { order: () => targets, noteFailure() {}, noteSuccess() {} },
+    models: { order: () => targets, noteFailure() {}, noteSuccess() {}, cool() {} },
     upstream: {
       async send({ id }): Promise<UpstreamAnswer> {
         asked.push(id);

@@ -38,6 +38,8 @@ export type AskedModel =
 
 /** The reason where no target was tried. */
 export const NOT_TRIED = 'breaker-open';
+/** The reason where the caller ended the call. */
+export const ABORTED = 'aborted';
 
 /** An answer to a question in JSON is a tenth of the largest document. */
 const MOST_ANSWER_BYTES = 4 * 1024 * 1024;
@@ -95,7 +97,7 @@ export function failureIn(tried: Exclude<Tried<unknown>, { outcome: 'answered' }
     case 'not-tried':
       return { reason: NOT_TRIED, targetId: null };
     case 'aborted':
-      return { reason: 'aborted', targetId: tried.targetId };
+      return { reason: ABORTED, targetId: tried.targetId };
   }
 }
 

@@ -39,6 +39,7 @@ function open(result: TargetResult, whole: Whole | null, ids: readonly string[])
       order: ({ targets }: Alias) => targets,
       noteSuccess: (id: string) => void seen.target.push(`${id} success`),
       noteFailure: (id: string) => void seen.target.push(`${id} failure`),
+      cool: (id: string, reason: string) => void seen.target.push(`${id} cools by ${reason}`),
     },
     breakers: {
       enter: () => ({
@@ -116,6 +117,7 @@ const ALL = ['one', 'two'];
 const NEXT = { asked: ALL, askedAlone: ['one'], outcome: 'answered', outcomeAlone: 'failed' } as const;
 const STOP = { asked: ['one'], askedAlone: ['one'] } as const;
 const FAILED = ['one failure', 'two success'];
+const COOLED = ['one cools by', 'two success'];
 
 const ROWS: readonly Row[] = [
   {
@@ -127,10 +129,11 @@ const ROWS: readonly Row[] = [
     ...{ outcome: 'request-refused', outcomeAlone: 'request-refused' },
     ...{ breaker: 'ignored', target: ['one success'] },
   },
-  { results: [401, 402, 407], ...NEXT, breaker: 'status', target: FAILED },
-  { results: [408, 425, 429], ...NEXT, breaker: 'status', target: FAILED },
-  { results: [403, 404, 409, 418, 451], ...NEXT, breaker: 'ignored', target: FAILED },
-  { results: [301, 307, 500, 502, 503, 504, 529, 599], ...NEXT, breaker: 'status', target: FAILED },
+  { results: [401, 402, 403, 407, 429], ...NEXT, breaker: 'ignored', target: COOLED },
+  { results: [408], ...NEXT, breaker: 'time-out', target: FAILED },
+  { results: [301, 307], ...NEXT, breaker: 'ignored', target: FAILED },
+  { results: [404, 409, 418, 425, 451], ...NEXT, breaker: 'ignored', target: FAILED },
+  { results: [500, 502, 503, 504, 529, 599], ...NEXT, breaker: 'status', target: FAILED },
   { results: ['connect'], ...NEXT, breaker: 'network', target: FAILED },
   { results: ['broken'], ...NEXT, breaker: 'network', target: FAILED },
   { results: ['first-byte-time-out'], ...NEXT, breaker: 'time-out', target: FAILED },
@@ -157,7 +160,8 @@ describe('A-14 G-36 what the result of a try means, for every model call', () =>
     const two = open(result, whole, ALL);
     expect((await two.run()).outcome).toBe(row.outcome);
     expect(two.seen.asked).toEqual([...row.asked]);
-    expect(two.seen.target).toEqual([...row.target]);
+    const cooled = (seen: string) => (seen === 'one cools by' ? `one cools by ${result}` : seen);
+    expect(two.seen.target).toEqual(row.target.map(cooled));
     expect(two.seen.breaker[0]).toEqual(
       row.breaker === 'success' || row.breaker === 'ignored'
         ? row.breaker
@@ -165,7 +169,7 @@ describe('A-14 G-36 what the result of a try means, for every model call', () =>
     );
     // Every failed target has its line.
     expect(two.entries.map(({ message }) => message)).toEqual(
-      row.target.includes('one failure') ? ['a model target failed'] : [],
+      row.target === FAILED || row.target === COOLED ? ['a model target failed'] : [],
     );
 
     const alone = open(result, whole, ['one']);

@@ -11,8 +11,8 @@ import type { CallResult } from '../breakers/breaker.ts';
  *   unreadable           the answer came whole and is none: not JSON, not of this endpoint, too large
  *   aborted              the caller left, or our process shuts down
  *
- * The three about the rest of an answer concern only callers that read it whole before they take it. The gateway takes
- * an answer at its status, so that a stream passes at once; what breaks off after that counts for nothing here.
+ * The three about the rest of an answer concern callers that read it whole before they take it. The gateway takes an
+ * answer at its status, so that a stream passes at once, and reports what breaks off after that by itself.
  */
 export type TargetResult = number | FailureName;
 
@@ -33,22 +33,26 @@ export interface FailureRule {
   readonly action: 'take' | 'stop' | 'next';
   /** What the provider's breaker counts. The last three are failures, by the name its last error has. */
   readonly breaker: 'success' | 'ignored' | 'network' | 'time-out' | 'status';
-  /** What the model directory counts for the target: after failures in a row it is tried last for a while. */
-  readonly target: 'success' | 'failure' | 'unchanged';
+  /**
+   * What the model directory counts for the target: after failures in a row it is tried last for a while, and after one
+   * answer that cools it at once (`target-cooling.ts`), by itself and with no other target of its provider.
+   */
+  readonly target: 'success' | 'failure' | 'cools' | 'unchanged';
 }
 
 interface FailureRow extends FailureRule {
   /** Exact statuses and names go before a class of statuses; `other` is whatever no row names. */
-  readonly on: readonly (TargetResult | '2xx' | '4xx' | 'other')[];
+  readonly on: readonly (TargetResult | '2xx' | '3xx' | '4xx' | 'other')[];
 }
 
 /**
  * The one failure policy of all model calls: the gateway's, the parser's, the matcher's and the meeting summaries'.
  *
- * A failure for the breaker is what the next call would most likely meet too. A 400 is about what we sent, a 403 may be
- * about its content and a 404 about one model of many: they say nothing about the service, so they neither count nor
- * end a count, and as the test of a half-open breaker they leave the test to the next call. What an answer is worth is
- * not looked at: a model that answers in prose where JSON was requested is there.
+ * A failure for the breaker is what every other call of that provider would most likely meet too: a 5xx, a time-out, a
+ * broken connection. A 400 is about what the client sent, a 429 or a 401 about one model and one key, a 404 about one
+ * model of many: they say nothing about the service, so they neither count nor end a count, and as the test of a
+ * half-open breaker they leave the test to the next call. What an answer is worth is not looked at: a model that answers
+ * in prose where JSON was requested is there.
  */
 export const FAILURE_POLICY: readonly FailureRow[] = [
   { on: ['2xx'], action: 'take', breaker: 'success', target: 'success' },
@@ -56,16 +60,18 @@ export const FAILURE_POLICY: readonly FailureRow[] = [
   // The request is at fault: every target would say the same, and the caller can do something about it.
   { on: [400, 413, 415, 422], action: 'stop', breaker: 'ignored', target: 'success' },
 
-  // Our key, our account or our proxy: every call is refused until an operator acts, and readiness shows it.
-  { on: [401, 402, 407], action: 'next', breaker: 'status', target: 'failure' },
+  // Our key, account or proxy, until an operator acts; or the rate limit of this model and key. Readiness shows it.
+  { on: [401, 402, 403, 407, 429], action: 'next', breaker: 'ignored', target: 'cools' },
 
-  // The service's own time-out, and requests to slow down.
-  { on: [408, 425, 429], action: 'next', breaker: 'status', target: 'failure' },
+  // The service's own time-out.
+  { on: [408], action: 'next', breaker: 'time-out', target: 'failure' },
 
-  // 403, 404, 409 and the like: of this target or this content, so another target may well answer.
+  // A wrong base address: no such service redirects.
+  { on: ['3xx'], action: 'next', breaker: 'ignored', target: 'failure' },
+
+  // 404, 409 and the like: of this target or this content, so another target may well answer.
   { on: ['4xx'], action: 'next', breaker: 'ignored', target: 'failure' },
 
-  // 5xx, and redirects, which no such service sends.
   { on: ['other'], action: 'next', breaker: 'status', target: 'failure' },
 
   { on: ['connect'], action: 'next', breaker: 'network', target: 'failure' },
@@ -112,8 +118,9 @@ const OTHER = RULES.get('other') as FailureRule;
 const NETWORK = { failure: 'network' } as const;
 const TIME_OUT = { failure: 'time-out' } as const;
 
-function statusClass(result: TargetResult): '2xx' | '4xx' | 'other' {
+function statusClass(result: TargetResult): '2xx' | '3xx' | '4xx' | 'other' {
   if (typeof result !== 'number') return 'other';
   if (result >= 200 && result < 300) return '2xx';
+  if (result >= 300 && result < 400) return '3xx';
   return result >= 400 && result < 500 ? '4xx' : 'other';
 }

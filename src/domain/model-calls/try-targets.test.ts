@@ -18,10 +18,16 @@ const KIND: CallKind<ModelRequest, UpstreamAnswer> = {
   whole: null,
 };
 
-/** Everybody breaks, unless a status is given; `resting`: milliseconds by the host of an open breaker. */
+/** Everybody breaks, unless a status is given; `waits`: what each says about when to retry; `resting`: milliseconds by the host of an open breaker. */
 function open(
   targets: readonly AliasTarget[],
-  { status = null as number | null, resting = {} as Record<string, number>, bytes = [0, 0, 0] } = {},
+  {
+    status = null as number | null,
+    lastStatus = null as number | null,
+    waits = [] as (number | null)[],
+    resting = {} as Record<string, number>,
+    bytes = [0, 0, 0],
+  } = {},
 ) {
   const { log, entries } = createRecordingLog();
   const caller = new AbortController();
@@ -36,7 +42,7 @@ function open(
         draws.push(draw);
         return alias.targets.toReversed();
       },
-      ...{ noteSuccess() {}, noteFailure() {} },
+      ...{ noteSuccess() {}, noteFailure() {}, cool() {} },
     },
     breakers: {
       enter(service: string) {
@@ -49,7 +55,10 @@ function open(
       async send(_target: unknown, { body }: { readonly body: Uint8Array }): Promise<UpstreamAnswer> {
         asked.push(new TextDecoder().decode(body));
         if (status === null) throw new Error('cut');
-        return { status, contentType: '', body: bodyOf(new Response('')) };
+        const retryAfterMs = waits[asked.length - 1] ?? null;
+        const isLast = asked.length === targets.length;
+        const own = isLast && lastStatus !== null ? lastStatus : status;
+        return { status: own, contentType: '', retryAfterMs, body: bodyOf(new Response('')) };
       },
     },
   };
@@ -95,12 +104,24 @@ describe('trying the targets of a model', () => {
     expect(await open([]).run()).toEqual({ outcome: 'not-tried', retryAfterMs: null });
   });
 
+  test('G-36 every target at its rate limit is one outcome, with the longest wait that any of them named', async () => {
+    const three = [target('one'), target('two'), target('three')];
+    const all = open(three, { status: 429, waits: [3_000, 20_000, null] });
+    expect(await all.run()).toMatchObject({ outcome: 'failed', isRateLimited: true, retryAfterMs: 20_000 });
+    const mixed = open(three, { status: 429, lastStatus: 500, waits: [3_000] });
+    expect(await mixed.run()).toMatchObject({ isRateLimited: false, retryAfterMs: 3_000 });
+    const passedOver = open(three, { status: 429, resting: { 'one.example': 5 } });
+    expect(await passedOver.run()).toMatchObject({ isRateLimited: false, retryAfterMs: null });
+  });
+
   test('a target that broke off is not asked again, though it is the only one', async () => {
     const { run, asked, entries } = open([OWN, target('one')]);
     expect(await run({ uses: 'providers' })).toEqual({
       outcome: 'failed',
       targetId: 'one',
       reason: 'broken',
+      isRateLimited: false,
+      retryAfterMs: null,
     });
     expect(asked).toEqual(['one-model']);
     expect(entries).toMatchObject([

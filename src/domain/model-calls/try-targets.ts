@@ -16,7 +16,7 @@ import { createCallAbort } from './call-abort.ts';
 import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
 
 export interface TryTargetsParts {
-  readonly models: Pick<ModelDirectory, 'order' | 'noteFailure' | 'noteSuccess'>;
+  readonly models: Pick<ModelDirectory, 'order' | 'noteFailure' | 'noteSuccess' | 'cool'>;
   readonly upstream: ModelUpstream;
   /** One for each provider: a provider that keeps failing is not called for a while. */
   readonly breakers: Pick<Breakers, 'enter'>;
@@ -58,14 +58,31 @@ interface WholeAnswer<Answer> {
 }
 
 export type Tried<Answer> =
-  | { readonly outcome: 'answered'; readonly target: AliasTarget; readonly answer: Answer }
+  | {
+      readonly outcome: 'answered';
+      readonly target: AliasTarget;
+      readonly answer: Answer;
+      /** For a caller that took the answer unread, where it breaks off later. Null for the embedded models. */
+      readonly noteBroken: NoteBroken | null;
+    }
   /** The request is at fault. The body is unread where the kind takes answers unread. */
   | { readonly outcome: 'request-refused'; readonly target: AliasTarget; readonly answer: UpstreamAnswer }
-  /** Every target that was asked has failed; these are the last one's. */
-  | { readonly outcome: 'failed'; readonly targetId: string; readonly reason: string }
+  /** Every target that was asked has failed; id and reason are the last one's. */
+  | {
+      readonly outcome: 'failed';
+      readonly targetId: string;
+      readonly reason: string;
+      /** Every target of the model was asked, and each answered 429. */
+      readonly isRateLimited: boolean;
+      /** The longest wait that a failed target named; null where none did. */
+      readonly retryAfterMs: number | null;
+    }
   /** No target was asked: the breakers of all are open, or there is none (null). */
   | { readonly outcome: 'not-tried'; readonly retryAfterMs: number | null }
   | { readonly outcome: 'aborted'; readonly targetId: string | null };
+
+/** The provider's breaker counts it as a failure: the connection broke, or nothing came in time. */
+export type NoteBroken = (result: 'broken-off' | 'late') => void;
 
 /**
  * Tries the targets of a model one after the other until one answers, by the table in failure-policy.ts. A target whose
@@ -79,7 +96,8 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
 ): Promise<Tried<Answer>> {
   const { whole } = kind;
   const targets = targetsFor(parts, kind, request.alias);
-  let failed: Extract<Tried<Answer>, { outcome: 'failed' }> | null = null;
+  let failed: FailedTry | null = null;
+  /** Until the first of the open breakers is tried again. */
   let retryAfterMs: number | null = null;
   for (const target of targets) {
     if (signal.aborted) return { outcome: 'aborted', targetId: failed?.targetId ?? null };
@@ -111,9 +129,16 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
     }
     const rule = ruleFor(result);
     entry?.report(breakerResult(rule, result));
-    noteTarget(parts, rule, target);
-    // An answer that is not to be read is taken as it is.
-    if (rule.action === 'take') return { outcome: 'answered', target, answer: read ?? (answer as Answer) };
+    noteTarget(parts, rule, target, result, answer);
+    if (rule.action === 'take') {
+      // An answer that is not to be read is taken as it is.
+      return {
+        outcome: 'answered',
+        target,
+        answer: read ?? (answer as Answer),
+        noteBroken: whole === null ? brokenReport(entry) : null,
+      };
+    }
     const reason = reasonFor(result);
     kind.onFailure?.(request, reason);
     if (result === 'aborted') return { outcome: 'aborted', targetId: target.id };
@@ -125,9 +150,38 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
     const alias = request.alias.alias;
     const more = { ...problemIn(error), ...kind.logFields?.(request) };
     parts.log.warn('a model target failed', { alias, targetId: target.id, reason, ...more });
-    failed = { outcome: 'failed', targetId: target.id, reason };
+    failed = failedWith(failed, target, result, answer);
   }
-  return failed ?? { outcome: 'not-tried', retryAfterMs };
+  if (failed === null) return { outcome: 'not-tried', retryAfterMs };
+  // A target whose breaker is open was not asked: then not every one has answered 429.
+  return retryAfterMs === null ? failed : { ...failed, isRateLimited: false };
+}
+
+type FailedTry = Extract<Tried<unknown>, { outcome: 'failed' }>;
+
+/** Together with those that failed before it. */
+function failedWith(
+  before: FailedTry | null,
+  { id: targetId }: AliasTarget,
+  result: TargetResult,
+  answer: UpstreamAnswer | null,
+): FailedTry {
+  return {
+    outcome: 'failed',
+    targetId,
+    reason: reasonFor(result),
+    isRateLimited: result === 429 && before?.isRateLimited !== false,
+    retryAfterMs: longerOf(before?.retryAfterMs ?? null, answer?.retryAfterMs ?? null),
+  };
+}
+
+function longerOf(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
+}
+
+function brokenReport(entry: Entry | null): NoteBroken | null {
+  if (entry === null || entry.outcome !== 'enter') return null;
+  return (result) => entry.report(breakerResult(ruleFor(result), result));
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
@@ -154,9 +208,16 @@ function entered({ breakers }: TryTargetsParts, target: AliasTarget): Entry | nu
   return service === null ? null : breakers.enter(service);
 }
 
-function noteTarget({ models }: TryTargetsParts, rule: FailureRule, { id }: AliasTarget): void {
+function noteTarget(
+  { models }: TryTargetsParts,
+  rule: FailureRule,
+  { id }: AliasTarget,
+  result: TargetResult,
+  answer: UpstreamAnswer | null,
+): void {
   if (rule.target === 'success') models.noteSuccess(id);
   else if (rule.target === 'failure') models.noteFailure(id);
+  else if (rule.target === 'cools') models.cool(id, String(result), answer?.retryAfterMs ?? null);
 }
 
 /** `answer`: of a try that failed after its status. */

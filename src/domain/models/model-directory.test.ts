@@ -39,7 +39,9 @@ const THREE = [target('a'), target('b'), target('c')];
 
 function restOf(targets: readonly AliasTarget[]) {
   const clock = createManualClock();
-  const rest = createTargetRest({ clock });
+  const coolUntil = new Map<string, number>();
+  const cooling = { isEmpty: () => coolUntil.size === 0, untilMs: (id: string) => coolUntil.get(id) ?? 0 };
+  const rest = createTargetRest({ clock, cooling });
   rest.keepOnly(new Set(targets.map(({ id }) => id)));
   const ids = (draw: number) =>
     rest
@@ -49,7 +51,8 @@ function restOf(targets: readonly AliasTarget[]) {
   const fail = (id: string, times: number) => {
     for (let time = 0; time < times; time += 1) rest.noteFailure(id);
   };
-  return { clock, rest, ids, fail };
+  const cool = (id: string, forMs: number) => void coolUntil.set(id, clock.now() + forMs);
+  return { clock, rest, ids, fail, cool };
 }
 
 describe('the directory', () => {
@@ -343,6 +346,18 @@ describe('resting', () => {
     const { ids, fail } = restOf(THREE);
     for (const id of ['a', 'b', 'c']) fail(id, 5);
     expect(ids(0.4)).toBe('bac');
+  });
+
+  test('G-15 targets that cool come last, the one that is free first before the others', async () => {
+    const { clock, ids, fail, cool } = restOf([...THREE, target('d')]);
+    cool('a', 30_000);
+    cool('b', 5_000);
+    fail('c', 5);
+    expect(ids(0)).toBe('dbca');
+    await clock.advance(5_000);
+    expect([ids(0), ids(0.6)]).toEqual(['bdca', 'dbca']);
+    await clock.advance(25_000);
+    expect(ids(0)).toBe('abcd');
   });
 
   test('what is known of a target goes with it', () => {

@@ -8,6 +8,7 @@ import type { Cipher } from './cipher.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
 import { wireOf } from './providers.ts';
 import type { StoredTarget } from './target.ts';
+import { type Cooling, createTargetCooling, type TargetCooling } from './target-cooling.ts';
 import { openTargetSecrets } from './target-secrets.ts';
 import { MODELS_TOPIC, readCatalogue, readVersion } from './targets.ts';
 
@@ -33,7 +34,16 @@ export interface ModelDirectory {
   order(alias: Alias, draw: number): readonly AliasTarget[];
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
+  /** A target was limited or refused by its provider, with this status: it is tried last for a while. */
+  cool(targetId: string, reason: string, waitMs: number | null): void;
+  /** Every target that cools now, as all processes see it. */
+  cooling(): readonly CoolingTarget[];
   close(): Promise<void>;
+}
+
+export interface CoolingTarget extends Cooling {
+  readonly alias: string;
+  readonly target: AliasTarget;
 }
 
 /** A change reaches every process within a second (G-15), also where the message about it was lost. */
@@ -47,7 +57,8 @@ const POLL_MS = 500;
  */
 export async function createModelDirectory(parts: ModelDirectoryParts): Promise<ModelDirectory> {
   const { database, sharedState, clock, log } = parts;
-  const rest = createTargetRest({ clock });
+  const cooling = await createTargetCooling({ clock, log, sharedState });
+  const rest = createTargetRest({ clock, cooling });
   let catalogue: OpenedCatalogue = new Map();
   let aliases: readonly Alias[] = [];
   let version: bigint | null = null;
@@ -66,7 +77,9 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
       version === null ? null : catalogue,
     );
     aliases = [...catalogue.values()];
-    rest.keepOnly(new Set(aliases.flatMap(({ targets }) => targets.map(({ id }) => id))));
+    const targetIds = new Set(aliases.flatMap(({ targets }) => targets.map(({ id }) => id)));
+    rest.keepOnly(targetIds);
+    cooling.keepOnly(targetIds);
     version = stored.version;
   }
 
@@ -99,7 +112,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
   try {
     await reload();
   } catch (error) {
-    await subscription.close();
+    await Promise.all([subscription.close(), cooling.close()]);
     throw error;
   }
   timer = clock.after(POLL_MS, () => void poll());
@@ -109,19 +122,30 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
     all: () => aliases,
     order: (alias, draw) => rest.order(alias.targets, draw),
     noteFailure: rest.noteFailure,
-    noteSuccess: rest.noteSuccess,
+    noteSuccess(targetId) {
+      rest.noteSuccess(targetId);
+      cooling.noteSuccess(targetId);
+    },
+    cool: cooling.cool,
+    cooling: () =>
+      aliases.flatMap(({ alias, targets }) =>
+        targets.flatMap((target) => {
+          const found = cooling.of(target.id);
+          return found === null ? [] : { alias, target, ...found };
+        }),
+      ),
     async close() {
       isClosed = true;
       timer?.cancel();
-      await subscription.close();
+      await Promise.all([subscription.close(), cooling.close()]);
     },
   };
 }
 
 /**
  * Which targets are tried last for a while, as this process has seen them: one that fails 5 times in a row rests
- * for 10 s, and for 10 s more with every failure after that, until it answers once. A resting target is still
- * tried when all others have failed: resting saves time, it never refuses a call.
+ * for 10 s, and for 10 s more with every failure after that, until it answers once. So does one that cools. Such a
+ * target is still tried when all others have failed: resting saves time, it never refuses a call.
  */
 const FAILURES_BEFORE_REST = 5;
 const REST_MS = 10_000;
@@ -136,11 +160,19 @@ interface TargetRest {
   noteSuccess(targetId: string): void;
   /** Forgets all targets but these, which bounds what is remembered by the catalogue's 192 targets. */
   keepOnly(targetIds: ReadonlySet<string>): void;
-  /** `draw` is from 0 up to 1. The first by weight, then the rest in their order; those that rest come last. */
+  /**
+   * `draw` is from 0 up to 1. The first by weight, then the rest in their order; those that rest come last, the one that
+   * is free first before the others.
+   */
   order(targets: readonly AliasTarget[], draw: number): readonly AliasTarget[];
 }
 
-export function createTargetRest({ clock }: { clock: Pick<Clock, 'now'> }): TargetRest {
+interface TargetRestParts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly cooling: Pick<TargetCooling, 'isEmpty' | 'untilMs'>;
+}
+
+export function createTargetRest({ clock, cooling }: TargetRestParts): TargetRest {
   const failing = new Map<string, Failing>();
   let known: ReadonlySet<string> = new Set();
 
@@ -160,10 +192,11 @@ export function createTargetRest({ clock }: { clock: Pick<Clock, 'now'> }): Targ
     },
     order(targets, draw) {
       if (targets.length < 2) return targets;
-      if (failing.size === 0) return drawnFirst(targets, draw);
+      if (failing.size === 0 && cooling.isEmpty()) return drawnFirst(targets, draw);
       const now = clock.now();
-      const rests = ({ id }: AliasTarget) => (failing.get(id)?.restsUntil ?? 0) > now;
-      const resting = targets.filter(rests);
+      const freeAt = ({ id }: AliasTarget) => Math.max(failing.get(id)?.restsUntil ?? 0, cooling.untilMs(id));
+      const rests = (target: AliasTarget) => freeAt(target) > now;
+      const resting = targets.filter(rests).sort((one, other) => freeAt(one) - freeAt(other));
       if (resting.length === 0 || resting.length === targets.length) return drawnFirst(targets, draw);
       return [
         ...drawnFirst(

@@ -25,6 +25,17 @@ export interface BreakerReport {
   /** In a word, as 503 or time-out. */
   readonly lastError: { readonly reason: string; readonly atMs: number } | null;
   readonly nextTryAtMs: number | null;
+  /** Its targets that cool; versions before this one do not report them. */
+  readonly cooling?: readonly CoolingReport[];
+}
+
+/** A target that is tried last, because its provider limits its rate or refuses its key. */
+export interface CoolingReport {
+  readonly alias: string;
+  readonly model: string;
+  /** The status, as 429. */
+  readonly reason: string;
+  readonly untilMs: number;
 }
 
 /** How a process is, in its own words. */

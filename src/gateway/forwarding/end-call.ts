@@ -5,6 +5,7 @@ import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallAbort } from '../../domain/model-calls/call-abort.ts';
 import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
+import type { NoteBroken } from '../../domain/model-calls/try-targets.ts';
 import type { Connection } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
@@ -75,6 +76,8 @@ export interface Answering {
   readonly context: ModelCallContext;
   readonly target: { readonly id: string };
   readonly answer: UpstreamAnswer;
+  /** Only for what no client can cause: a whole answer that breaks off, or a stream before its first event. */
+  readonly noteBroken: NoteBroken | null;
   readonly end: EndCall;
   readonly firstByteMs: number;
   readonly upstreamAbort: CallAbort;

@@ -78,14 +78,14 @@ async function answerForwarded(
     case 'not-tried':
       return await refuseAfterUpstream(end, unavailable(tried), null, context);
     case 'answered': {
-      const { target, answer } = tried;
+      const { target, answer, noteBroken } = tried;
       const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());
       if (context.clientSignal.aborted) {
         answer.body.cancel();
         await end(failure('client-left', 499, target.id, firstByteMs));
         return refusalResponse({ name: 'unavailable' }, context.headers);
       }
-      const answering = { parts, call, context, target, answer, end, firstByteMs, upstreamAbort };
+      const answering = { parts, call, context, target, answer, noteBroken, end, firstByteMs, upstreamAbort };
       const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
       if (!isStream) return await answerWhole(answering);
       // From here on the stream decides whether the upstream is read on.
@@ -163,6 +163,9 @@ async function answerWhole(answering: Answering): Promise<Response> {
   if (gathered.outcome !== 'whole') {
     upstreamAbort.abort();
     const left = context.clientSignal.aborted;
+    if (!left && gathered.outcome !== 'too-large') {
+      answering.noteBroken?.(gathered.outcome === 'idle' ? 'late' : 'broken-off');
+    }
     const reason = left ? 'client-left' : `upstream-${gathered.outcome}`;
     await end(failure(reason, left ? 499 : 503, target.id, firstByteMs));
     return refusalResponse({ name: 'unavailable' }, context.headers);

@@ -18,6 +18,13 @@ const DRAINED_WITHOUT_USAGE = 'drained-without-usage';
 
 const BROKEN_MESSAGE = 'The model broke the answer off. What came before is incomplete; try again.';
 
+/** What the breaker counts, by the reason. */
+const BREAKS = {
+  'upstream-idle': 'late',
+  'upstream-broken': 'broken-off',
+  'upstream-cut-off': 'broken-off',
+} as const;
+
 /**
  * A stream, event by event: each passes when it is whole, and [DONE] waits for the call's commit. It is read only
  * as fast as the client reads. How it may end:
@@ -32,6 +39,7 @@ export function answerStream(answering: Answering): Response {
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   let isDone = false;
   let isEnding = false;
+  let hasPassed = false;
   let pending: BodyRead | Promise<BodyRead> | undefined;
   let leaving: Promise<void> | null = null;
 
@@ -58,6 +66,7 @@ export function answerStream(answering: Answering): Response {
 
   function pass(controller: ReadableStreamDefaultController, bytes: Uint8Array): void {
     gathering?.push(bytes);
+    hasPassed = true;
     controller.enqueue(bytes);
   }
 
@@ -118,8 +127,13 @@ export function answerStream(answering: Answering): Response {
     return answer.body.read(Math.min(leftMs, isDone ? DONE_GRACE_MS : parts.idleTimeoutMs));
   }
 
+  /**
+   * The breaker counts a stream that broke before anything of it passed. Later the client may be the cause: an upstream
+   * that is held back by a slow reader gives up.
+   */
   async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
     isEnding = true;
+    if (!hasPassed && reason in BREAKS) answering.noteBroken?.(BREAKS[reason as keyof typeof BREAKS]);
     abortUpstream();
     await end({ ...failure(reason, answer.status, target.id, firstByteMs), estimatedTokens: lost() });
     controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable', message: BROKEN_MESSAGE })));

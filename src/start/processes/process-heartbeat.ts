@@ -1,7 +1,9 @@
 import { hostname } from 'node:os';
 import manifest from '../../../package.json' with { type: 'json' };
 import type { WorkerBoard } from '../../ai-service/health.ts';
+import { serviceOf } from '../../domain/breakers/breaker.ts';
 import type { Breakers } from '../../domain/breakers/breakers.ts';
+import type { CoolingTarget, ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { JobRates } from '../../domain/processes/job-rates.ts';
 import {
   type BreakerReport,
@@ -17,6 +19,7 @@ import type { ServiceOpening } from './start-service.ts';
 export interface HeartbeatParts {
   readonly services: readonly ServiceName[];
   readonly breakers?: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
+  readonly models?: Pick<ModelDirectory, 'cooling'>;
   readonly workers?: { readonly board: WorkerBoard; readonly names: readonly string[] };
   readonly jobRates?: JobRates;
 }
@@ -24,7 +27,7 @@ export interface HeartbeatParts {
 /** Lists this process among those that operators see, until it closes. */
 export function reportProcess(
   opening: ServiceOpening,
-  { services, breakers, workers, jobRates }: HeartbeatParts,
+  { services, breakers, models, workers, jobRates }: HeartbeatParts,
 ): void {
   const { clock, log, secrets, database, processFigures: figures } = opening;
   const checks = checksOf(opening);
@@ -46,7 +49,7 @@ export function reportProcess(
         residentBytes: memory.residentBytes,
         eventLoopDelayMs: eventLoopDelayMs.p99,
         workers: summary === undefined ? null : { active: summary.active, idle: summary.idle },
-        breakers: breakers === undefined ? {} : breakerReports(breakers),
+        breakers: breakers === undefined ? {} : breakerReports(breakers, models?.cooling() ?? []),
         jobRates: jobRates?.read() ?? {},
       };
     },
@@ -64,11 +67,18 @@ function workerParts({ board, names }: NonNullable<HeartbeatParts['workers']>): 
   return names.map((name) => ({ name, status: board.stateOf(name), latencyMs: null }));
 }
 
-function breakerReports(breakers: NonNullable<HeartbeatParts['breakers']>): Record<string, BreakerReport> {
+function breakerReports(
+  breakers: NonNullable<HeartbeatParts['breakers']>,
+  coolingTargets: readonly CoolingTarget[],
+): Record<string, BreakerReport> {
   return Object.fromEntries(
     Object.entries(breakers.states()).map(([name, state]) => {
       const { lastError, nextTryAtMs } = breakers.troubleOf(name) ?? { lastError: null, nextTryAtMs: null };
-      return [name, { state, failuresInARow: breakers.failuresInARow(name), lastError, nextTryAtMs }];
+      const cooling = coolingTargets
+        .filter(({ target }) => serviceOf(target) === name)
+        .map(({ alias, target: { model }, reason, untilMs }) => ({ alias, model, reason, untilMs }));
+      const failuresInARow = breakers.failuresInARow(name);
+      return [name, { state, failuresInARow, lastError, nextTryAtMs, cooling }];
     }),
   );
 }

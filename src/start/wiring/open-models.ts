@@ -4,7 +4,7 @@ import { createSocketUpstream } from '../../adapters/model-upstream/sockets.ts';
 import { createApproveHost } from '../../adapters/outgoing-addresses/approve-host.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createRequestThread } from '../../adapters/worker-thread/request-thread.ts';
-import { serviceOf } from '../../domain/breakers/breaker.ts';
+import { MATCH_GENERATOR_BREAKER, serviceOf } from '../../domain/breakers/breaker.ts';
 import { type Breakers, createBreakers } from '../../domain/breakers/breakers.ts';
 import { type BillingStatuses, createBillingStatuses } from '../../domain/credits/holds/billing-status.ts';
 import { type CreditHolds, createCreditHolds } from '../../domain/credits/holds/holds.ts';
@@ -21,6 +21,7 @@ import { createTextParser, type TextParser } from '../../domain/documents/parse-
 import { createLimits, type Limits } from '../../domain/limits/limits.ts';
 import { TRANSLATION_PAIRS } from '../../domain/model-calls/translation/pairs.ts';
 import { createTranslatingUpstream } from '../../domain/model-calls/translation/translating-upstream.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
@@ -60,12 +61,10 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
     log,
     ...configuration.breakers,
     trialTimeoutMs,
+    processId: secrets.newId(),
+    services: () => breakerNames(models.all()),
   });
   opening.whenClosing('breakers', breakers.close);
-  for (const target of models.all().flatMap(({ targets }) => targets)) {
-    const service = serviceOf(target);
-    if (service !== null) breakers.known(service);
-  }
   const documentReader = createDocumentReader({ clock, log, processes: READING_PROCESSES });
   opening.whenClosing('document reader', documentReader.close);
   const reader = createFairReader({ reader: documentReader, clock, places: READING_PROCESSES });
@@ -97,6 +96,20 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
     reader,
     parser: createTextParser({ ...asking, engine, countTokens: openTokenCount(opening) }),
   };
+}
+
+/** The providers that are configured, and the match score generator where one of them answers for it. */
+function breakerNames(aliases: readonly Alias[]): Set<string> {
+  const names = new Set<string>();
+  for (const { kind, targets } of aliases) {
+    for (const target of targets) {
+      const service = serviceOf(target);
+      if (service === null) continue;
+      names.add(service);
+      if (kind !== 'chat') names.add(MATCH_GENERATOR_BREAKER);
+    }
+  }
+  return names;
 }
 
 /** One company has two of them at most. */

@@ -31,7 +31,8 @@ export async function openPlatform(
   const payments = openPayments(opening, jobs.queue, sandbox?.url ?? null);
   const backend = await startBackend(opening, jobs.queue, payments);
   const { server: ai, workers } = await startAiService(opening, modelParts, jobs, payments);
-  reportProcess(opening, { services, breakers: modelParts.breakers, workers, jobRates: jobs.rates });
+  const { breakers, models } = modelParts;
+  reportProcess(opening, { services, breakers, models, workers, jobRates: jobs.rates });
   if (configuration.postgres === null) openCommandsForOthers(opening, jobs.queue);
   const addresses = {
     gateway: gatewayUrl,

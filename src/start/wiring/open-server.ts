@@ -85,7 +85,7 @@ export function openServer(
  */
 export function withMetrics(
   opening: Pick<ServiceOpening, 'ownSecrets' | 'database' | 'processFigures'>,
-  modelParts: Pick<ModelParts, 'breakers'> | null,
+  modelParts: Pick<ModelParts, 'breakers' | 'models'> | null,
   fetch: ListenOptions['fetch'],
   own: () => Promise<readonly Metric[]> = async () => [],
 ): ListenOptions['fetch'] {
@@ -97,7 +97,9 @@ export function withMetrics(
     access,
     async collect() {
       const circuitBreakers = modelParts?.breakers.states() ?? null;
-      const ofProcess = processMetrics({ figures: processFigures(), pool: database.pool(), circuitBreakers });
+      const coolingTargets = modelParts?.models.cooling() ?? [];
+      const pool = database.pool();
+      const ofProcess = processMetrics({ figures: processFigures(), pool, circuitBreakers, coolingTargets });
       return [...ofProcess, ...(await own())];
     },
   });

@@ -55,6 +55,7 @@ export async function startAiService(
     pool: () => database.pool(),
     workers: board,
     circuitBreakers: breakers.states,
+    coolingTargets: models.cooling,
     internalTokens: accepted(ownSecrets, 'internalToken'),
     metricsAccess: metricsAccess(ownSecrets),
   });

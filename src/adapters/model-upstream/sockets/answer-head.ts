@@ -8,6 +8,9 @@ export interface AnswerHead {
   /** As sent, several of a name joined by a comma; empty where there is none. */
   readonly contentType: string;
   readonly contentEncoding: string;
+  /** Of `retry-after` and of `retry-after-ms`, as sent; the last one of a name. */
+  readonly retryAfter: string | null;
+  readonly retryAfterMs: string | null;
   readonly framing: Framing;
   /** Another call may be sent on this connection after this answer. */
   readonly keepsAlive: boolean;
@@ -24,6 +27,8 @@ export interface HeadFields {
   isHttp10: boolean;
   contentType: string;
   contentEncoding: string;
+  retryAfter: string | null;
+  retryAfterMs: string | null;
   contentLength: number | null;
   transferEncoding: string | null;
   isClose: boolean;
@@ -34,6 +39,7 @@ export interface HeadFields {
 export function noFields(): HeadFields {
   return {
     ...{ status: 0, isHttp10: false, contentType: '', contentEncoding: '' },
+    ...{ retryAfter: null, retryAfterMs: null },
     ...{ contentLength: null, transferEncoding: null },
     ...{ isClose: false, isKeepAlive: false, keepAliveSeconds: null },
   };
@@ -88,13 +94,18 @@ export function readHeaderLine(
       if (isName(line, start, CONNECTION)) readConnection(valueAt(line, colon, end), fields);
       else if (isName(line, start, KEEP_ALIVE)) readKeepAlive(valueAt(line, colon, end), fields);
       return null;
+    case 11:
+      if (isName(line, start, RETRY_AFTER)) fields.retryAfter = valueAt(line, colon, end);
+      return null;
     case 12:
       if (isName(line, start, CONTENT_TYPE)) {
         fields.contentType = joined(fields.contentType, valueAt(line, colon, end));
       }
       return null;
     case 14:
-      return isName(line, start, CONTENT_LENGTH) ? readLength(line, colon, end, fields) : null;
+      if (isName(line, start, CONTENT_LENGTH)) return readLength(line, colon, end, fields);
+      if (isName(line, start, RETRY_AFTER_MS)) fields.retryAfterMs = valueAt(line, colon, end);
+      return null;
     case 16:
       if (isName(line, start, CONTENT_ENCODING)) {
         fields.contentEncoding = joined(fields.contentEncoding, valueAt(line, colon, end));
@@ -124,6 +135,8 @@ export function finishHead(fields: HeadFields): AnswerHead | string {
     status,
     contentType: fields.contentType,
     contentEncoding: fields.contentEncoding,
+    retryAfter: fields.retryAfter,
+    retryAfterMs: fields.retryAfterMs,
     framing,
     keepsAlive: mayKeep && !fields.isClose && framing !== 'until-close',
     keepAliveSeconds: fields.keepAliveSeconds,
@@ -143,6 +156,8 @@ const KEEP_ALIVE = encoder.encode('keep-alive');
 const CONTENT_TYPE = encoder.encode('content-type');
 const CONTENT_LENGTH = encoder.encode('content-length');
 const CONTENT_ENCODING = encoder.encode('content-encoding');
+const RETRY_AFTER = encoder.encode('retry-after');
+const RETRY_AFTER_MS = encoder.encode('retry-after-ms');
 const TRANSFER_ENCODING = encoder.encode('transfer-encoding');
 
 function startsWith(line: Uint8Array, start: number, text: Uint8Array): boolean {

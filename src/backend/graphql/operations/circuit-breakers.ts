@@ -1,10 +1,14 @@
-import { type BreakerState, serviceOf } from '../../../domain/breakers/breaker.ts';
+import { type BreakerState, MATCH_GENERATOR_BREAKER, serviceOf } from '../../../domain/breakers/breaker.ts';
 import { readToldService, resetToldService, type ToldService } from '../../../domain/breakers/breakers.ts';
 import { lastFailures, type TargetFailure } from '../../../domain/logs/log-queries.ts';
 import { aliasOf } from '../../../domain/models/aliases.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
 import { readCatalogue } from '../../../domain/models/targets.ts';
-import { type BreakerReport, listProcesses } from '../../../domain/processes/service-processes.ts';
+import {
+  type BreakerReport,
+  type CoolingReport,
+  listProcesses,
+} from '../../../domain/processes/service-processes.ts';
 import { conflict, notFound } from '../errors.ts';
 import { bounded } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -14,6 +18,7 @@ import type { Declaration } from '../schema-builder.ts';
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     CircuitBreaker: AiService;
+    CoolingTarget: CoolingReport;
   }
   interface SchemaScalars {
     BreakerState: AiService['state'];
@@ -25,6 +30,7 @@ interface AiService extends ToldService {
   readonly service: string;
   readonly failuresInARow: number;
   readonly aliases: readonly string[];
+  readonly cooling: readonly CoolingReport[];
 }
 
 const circuitBreakerObjects: Declaration = (builder) => {
@@ -34,6 +40,16 @@ const circuitBreakerObjects: Declaration = (builder) => {
       OPEN: { value: 'open', description: 'It failed too often in a row: calls take another way at once.' },
       HALF_OPEN: { value: 'half-open', description: 'The next call is the one test.' },
     } as const,
+  });
+  builder.objectType('CoolingTarget', {
+    description:
+      'A target that is tried last for a while: its provider limits the rate of that model and key, or refuses the key.',
+    fields: (t) => ({
+      alias: t.exposeString('alias'),
+      model: t.exposeString('model', { description: 'The provider’s name of it.' }),
+      status: t.int({ resolve: ({ reason }) => Number(reason), description: 'As 429 or 401.' }),
+      until: t.field({ type: 'DateTime', resolve: ({ untilMs }) => new Date(untilMs) }),
+    }),
   });
   builder.objectType('CircuitBreaker', {
     description: 'An external AI service, by its host, and whether it is called.',
@@ -56,6 +72,7 @@ const circuitBreakerObjects: Declaration = (builder) => {
         description: 'When the one test may be made; null while it is closed.',
         resolve: ({ nextTryAtMs }) => (nextTryAtMs === null ? null : new Date(nextTryAtMs)),
       }),
+      cooling: t.field({ type: ['CoolingTarget'], resolve: ({ cooling }) => [...cooling] }),
     }),
   });
 };
@@ -102,8 +119,9 @@ const FAILURES_OF_MS = 24 * 3_600_000;
 const WORST_FIRST: readonly BreakerState[] = ['open', 'half-open', 'closed'];
 
 /**
- * Every service that a target names or a process knows. Whether it is called stands in shared state, where all agree;
- * while that is away the word of the processes counts, which is seconds old.
+ * Every service that a target names, and the match score generator where a process reports its breaker. Whether it is
+ * called is in shared state, where all agree; while that is unavailable the reports of the processes count, which are
+ * seconds old.
  */
 async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
   const { database, clock, log, aliasPrefix } = parts;
@@ -116,7 +134,9 @@ async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
   const live = processes.filter(({ isStale }) => !isStale);
   const names = new Set([
     ...targets.flatMap((target) => serviceOf(target) ?? []),
-    ...live.flatMap(({ report }) => Object.keys(report.breakers)),
+    ...live.flatMap(({ report }) =>
+      MATCH_GENERATOR_BREAKER in report.breakers ? MATCH_GENERATOR_BREAKER : [],
+    ),
   ]);
   return await Promise.all(
     [...names].sort().map(async (service) => {
@@ -125,7 +145,7 @@ async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
         return null;
       });
       const reports = live.flatMap(({ report }) => report.breakers[service] ?? []);
-      const own = targets.filter((target) => serviceOf(target) === service);
+      const own = targets.filter((target) => isOf(service, target));
       const state = told?.state ?? worstOf(reports);
       return {
         service,
@@ -134,9 +154,28 @@ async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
         aliases: [...new Set(own.map(({ alias }) => aliasOf(aliasPrefix, alias)))].sort(),
         lastError: lastOf(told, reports, loggedFailures(own, failures)),
         nextTryAtMs: state === 'closed' ? null : (told?.nextTryAtMs ?? firstTryOf(reports)),
+        cooling: longestOf(reports, nowMs),
       };
     }),
   );
+}
+
+function isOf(service: string, target: StoredTarget): boolean {
+  if (service !== MATCH_GENERATOR_BREAKER) return serviceOf(target) === service;
+  return GENERATOR_ALIASES.includes(target.alias);
+}
+
+const GENERATOR_ALIASES: readonly string[] = ['embed-default', 'extract-default'];
+
+/** Each target once, by the process that has it cool longest. */
+function longestOf(reports: readonly BreakerReport[], nowMs: number): readonly CoolingReport[] {
+  const longest = new Map<string, CoolingReport>();
+  for (const cooling of reports.flatMap((report) => report.cooling ?? [])) {
+    const name = `${cooling.alias} ${cooling.model}`;
+    const known = longest.get(name);
+    if (cooling.untilMs > Math.max(nowMs, known?.untilMs ?? 0)) longest.set(name, cooling);
+  }
+  return [...longest.values()].sort((one, other) => (one.alias < other.alias ? -1 : 1));
 }
 
 function worstOf(reports: readonly BreakerReport[]): BreakerState {
