@@ -40,6 +40,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly secrets: Secrets;
+  /** Deployments that this machine knows of: the demo's, and the one of the settings. */
+  deployments?(): readonly Readonly<Record<'backend' | 'gateway' | 'ai', string>>[];
 }
 
 /**

@@ -8,7 +8,7 @@ import {
 import { ceilingsCommand, setCeilingsCommand } from './ceiling-commands.ts';
 import type { Command } from './command.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
-import { migrateCommand, queueCommand, redriveCommand, verifyDeployment } from './deployment-commands.ts';
+import { migrateCommand, queueCommand, redriveCommand } from './deployment-commands.ts';
 import {
   invoiceMonthCommand,
   invoicesCommand,
@@ -35,6 +35,7 @@ import {
 } from './service-token-commands.ts';
 import { providersCommand, setAliasCommand } from './set-alias-command.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
+import { verifyDeployment } from './verify-deployment.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';
 
 /** Everything an operator can type after `turnpike`, besides `help` and `settings`. */

@@ -7,6 +7,7 @@ import { askThroughSocket, openedSystem } from './processes/control-socket.ts';
 import { isDataFolderHeld } from './processes/data-folder.ts';
 import { type Closing, closeAll, run } from './processes/lifecycle.ts';
 import type { Configuration } from './settings/configuration.ts';
+import { knownDeployments } from './settings/known-deployments.ts';
 import { settingsPage } from './settings/settings.ts';
 import { openJobs } from './wiring/background-jobs.ts';
 import { connect } from './wiring/connect.ts';
@@ -34,7 +35,10 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
     return EXIT_USAGE;
   }
   if (command.works === 'alone') {
-    const context = { terminal, clock: createSystemClock(), secrets: createSystemSecrets() };
+    const context = {
+      ...{ terminal, deployments: knownDeployments },
+      ...{ clock: createSystemClock(), secrets: createSystemSecrets() },
+    };
     return await command.run(context, words);
   }
   let exitCode = 1;

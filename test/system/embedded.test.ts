@@ -36,9 +36,12 @@ describe('the backend of a fresh machine', () => {
     expect(await get(`${running.demo.backend_url}/healthz`)).toMatchObject({ status: 200, text: 'ok' });
   });
 
-  test('P-6 turnpike verify-deployment passes against it, the bin too', async () => {
+  test('P-6 turnpike verify-deployment passes against every service of it, the bin too', async () => {
     const { exitCode, output } = await turnpike('verify-deployment', running.demo.backend_url);
     expect(output).toContain(`${running.demo.backend_url}/health is up after 1 of 20 attempts`);
+    expect(output).toMatch(/\nok +gateway +call without a key: /);
+    expect(output).toMatch(/\nok +AI service +readiness: /);
+    expect(output).not.toMatch(/^(?:skipped|warn|fail)/m);
     expect(exitCode).toBe(0);
     const bin = Bun.spawn(['node', 'bin/turnpike.mjs', 'verify-deployment', running.demo.backend_url]);
     expect(await bin.exited).toBe(0);

@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { verifyDeployment } from '../../src/command-line/verify-deployment.ts';
 import { type Forwarder, startForwarder, through } from '../doubles/forwarder.ts';
 import { until } from '../doubles/until.ts';
 import { describeServers } from '../setup/use-redis.ts';
@@ -40,6 +43,19 @@ describeServers('when a dependency is away', () => {
     return body.status === 'ok' && (await readiness()).status === 200;
   };
 
+  /** P-6, without its pauses: the exit code, and what is wrong. */
+  async function verified() {
+    const { backend_url: backend, gateway_url: gateway, ai_url: ai } = system.demo();
+    const complained: string[] = [];
+    const terminal = { print: () => {}, complain: (line: string) => void complained.push(line) };
+    const clock = { ...createSystemClock(), sleep: async () => {} };
+    const deployments = () => [{ backend, gateway, ai }];
+    const command = verifyDeployment();
+    if (command.works !== 'alone') throw new Error('it needs no database');
+    const context = { terminal, clock, secrets: createSystemSecrets(), deployments };
+    return { exitCode: await command.run(context, [backend]), wrong: complained.join('\n') };
+  }
+
   /** By both services: each looks for itself, a moment apart. */
   const isSeenToBeDown = async () =>
     (await backend()).body.database.status === 'down' && (await readiness()).status === 503;
@@ -52,6 +68,7 @@ describeServers('when a dependency is away', () => {
       body: { status: 'degraded', database: { status: 'up' }, cache: { status: 'down' } },
     });
     expect(await readiness()).toMatchObject({ status: 200, body: { status: 'degraded' } });
+    expect(await verified()).toMatchObject({ exitCode: 1, wrong: expect.stringContaining('Down: cache.') });
     toRedis.restore();
     await until(isWell);
   });
@@ -67,6 +84,9 @@ describeServers('when a dependency is away', () => {
     expect((await fetch(`${system.demo().ai_url}/health/live`)).status).toBe(200);
     expect((await fetch(`${system.demo().ai_url}/health`)).status).toBe(200);
     expect((await fetch(`${system.demo().backend_url}/healthz`)).status).toBe(200);
+    const { exitCode, wrong } = await verified();
+    expect([exitCode, wrong]).toEqual([1, expect.stringMatching(/^backend, health: Down: database/)]);
+    expect(wrong).toContain('AI service, readiness: Not well: database unavailable');
     toDatabase.restore();
     await until(isWell);
   });
