@@ -1,9 +1,11 @@
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { jwtVerify } from 'jose';
 import { isWellFormed } from '../../src/domain/keys/api-key.ts';
 import { useSystem } from '../setup/use-system.ts';
+import { docBlocks } from './doc-examples.ts';
+import { type DocWorld, openDocWorld, runBlock, unusedExceptions } from './run-doc-examples.ts';
 import { startProcess } from './running-system.ts';
 
 const running = useSystem();
@@ -187,5 +189,28 @@ describe('the command line beside the running process', () => {
         'stop it, or name another folder\n',
     );
     expect((await get(`${running.demo.backend_url}/health`)).json().status).toBe('ok');
+  });
+});
+
+/** Commands of operators change keys, aliases and super admins, so the documents are run last. */
+describe('every example of the documents runs', () => {
+  let world: DocWorld;
+  beforeAll(async () => {
+    world = await openDocWorld(running.system.dataDir, running.demo);
+  });
+  afterAll(async () => {
+    await world.close();
+  });
+
+  test.each(docBlocks().map((block) => [block.place, block] as const))(
+    '%s',
+    async (_, block) => {
+      expect(await runBlock(world, block)).toEqual([]);
+    },
+    30_000,
+  );
+
+  test('and nothing is listed as not run that is not there', () => {
+    expect(unusedExceptions(docBlocks())).toEqual([]);
   });
 });
