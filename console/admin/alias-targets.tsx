@@ -137,8 +137,6 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
   const { stored, number } = row;
   const [provider, setProvider] = useState(stored?.provider ?? 'openai');
   const preset = presets.find(({ name }) => name === provider);
-  const isAzure = provider === 'azure';
-  const headerNames = stored?.headerNames ?? [];
   const keyHint = stored?.hasKey
     ? 'A key is stored and stays unless you enter another one.'
     : preset?.needsKey
@@ -186,6 +184,21 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
         placeholder={stored?.hasKey ? '••••••••' : ''}
         hint={keyHint}
       />
+      <MoreFields row={row} isAzure={provider === 'azure'} />
+      <div className="row">
+        <TestButton title={title} alias={alias} row={row} />
+        <button type="button" className="little" onClick={remove} aria-label={`Remove ${title}`}>
+          Remove
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+function MoreFields({ row: { stored, number }, isAzure }: { row: Row; isAzure: boolean }) {
+  const headerNames = stored?.headerNames ?? [];
+  return (
+    <>
       {isAzure && (
         <Field
           label="API version"
@@ -205,13 +218,7 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
         placeholder="x-team: a"
         spellCheck={false}
       />
-      <div className="row">
-        <TestButton title={title} alias={alias} row={row} />
-        <button type="button" className="little" onClick={remove} aria-label={`Remove ${title}`}>
-          Remove
-        </button>
-      </div>
-    </fieldset>
+    </>
   );
 }
 

@@ -36,6 +36,7 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
   ['docs/operations.md', 'for name in', 'needs a container engine'],
   ['docs/operations.md', 'docker', 'needs a container engine'],
   ['docs/operations.md', 'turnpike serve', 'starts the executable; test/deployment builds and starts it'],
+  ['docs/providers.md', 'turnpike set-alias', 'calls a provider with a key; src/command-line tests run it'],
   ['docs/quality.md', 'matches/jobs', 'the layout of a folder'],
   ['docs/scaling.md', 'kill -USR2', 'needs systemd; test/system/signals.test.ts sends the signal'],
   ['docs/scaling.md', 'max_connections', 'a formula'],
