@@ -1,0 +1,249 @@
+import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
+import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
+import { type ChatUsage, usageInChat } from './chat-usage.ts';
+import {
+  definedMembers,
+  encodeJson,
+  inputAsArguments,
+  isObject,
+  type JsonObject,
+  parseObject,
+  serverSentEvent,
+} from './members.ts';
+
+/** An answer of Anthropic's Messages, as chat completions write it. `model` is the name that the client used. */
+export function answerInChat(model: string, stamps: TranslationStamps): AnswerTranslation {
+  return {
+    whole: (bytes) => wholeCompletion(bytes, model, stamps),
+    stream: () => createChunkStream(model, stamps),
+  };
+}
+
+function wholeCompletion(
+  bytes: Uint8Array,
+  model: string,
+  stamps: TranslationStamps,
+): Uint8Array<ArrayBuffer> | null {
+  const answer = parseObject(bytes);
+  if (answer === null || answer.type !== 'message' || !Array.isArray(answer.content)) return null;
+  const blocks = answer.content.filter(isObject);
+  const text = joined(blocks, 'text', 'text');
+  const thinking = joined(blocks, 'thinking', 'thinking');
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
+  const signed = blocks.flatMap((block) => signedThinking(block));
+  const message = {
+    role: 'assistant',
+    content: text === '' ? null : text,
+    refusal: null,
+    ...definedMembers({ reasoning_content: thinking === '' ? null : thinking }),
+    ...(signed.length === 0 ? {} : { thinking_blocks: signed }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+  const choice = { index: 0, message, logprobs: null, finish_reason: finishReason(answer.stop_reason) };
+  return encodeJson({
+    ...head(model, stamps, 'chat.completion'),
+    choices: [choice],
+    ...definedMembers({ usage: usageOf(countsIn(answer.usage, NO_COUNTS)) }),
+  });
+}
+
+function head(model: string, { newId, nowSeconds }: TranslationStamps, object: string): JsonObject {
+  return { id: `chatcmpl-${newId()}`, object, created: nowSeconds, model };
+}
+
+function joined(blocks: readonly JsonObject[], type: string, member: string): string {
+  return blocks.map((block) => (block.type === type ? stringOf(block[member]) : '')).join('');
+}
+
+const stringOf = (value: unknown) => (typeof value === 'string' ? value : '');
+
+function toolCall({ id, name, input }: JsonObject): JsonObject {
+  const made = { name: stringOf(name), arguments: inputAsArguments(isObject(input) ? input : {}) };
+  return { id: stringOf(id), type: 'function', function: made };
+}
+
+/** Thinking as a client sends it back (`thinking_blocks`): with the signature, without which it is refused. */
+function signedThinking({ type, thinking, signature, data }: JsonObject): JsonObject[] {
+  if (type === 'redacted_thinking') return [{ type, data: stringOf(data) }];
+  if (type !== 'thinking' || stringOf(signature) === '') return [];
+  return [{ type, thinking: stringOf(thinking), signature }];
+}
+
+/**
+ * Every event is written as it comes. A chunk of usage follows `message_stop`, and `[DONE]` the end of the stream. Blocks
+ * of kinds that the request could not have led to, and events that are new, are passed over, as Anthropic asks of clients.
+ */
+function createChunkStream(model: string, stamps: TranslationStamps): StreamTranslation {
+  const frame = head(model, stamps, 'chat.completion.chunk');
+  const blocks = new Map<unknown, StreamedBlock>();
+  let calls = 0;
+  let counts: Counts = NO_COUNTS;
+  let hasFinished = false;
+  let isComplete = false;
+
+  const chunk = (delta: JsonObject, finish: string | null = null) =>
+    serverSentEvent(null, {
+      ...frame,
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+    });
+  const callChunk = (piece: JsonObject) => chunk({ tool_calls: [piece] });
+
+  function event(name: string | null, data: string): string | 'failed' {
+    const read = parseObject(data);
+    if (read === null || name === 'error') return 'failed';
+    switch (read.type) {
+      case 'error':
+        return 'failed';
+      case 'message_start':
+        return messageStart(read.message);
+      case 'content_block_start':
+        return blockStart(read);
+      case 'content_block_delta':
+        return blockDelta(blocks.get(read.index), read.delta);
+      case 'content_block_stop':
+        return blockStop(read.index);
+      case 'message_delta':
+        return messageDelta(read);
+      case 'message_stop':
+        return messageStop();
+      default:
+        return typeof read.type === 'string' ? '' : 'failed';
+    }
+  }
+
+  function messageStart(message: unknown): string | 'failed' {
+    if (!isObject(message)) return 'failed';
+    counts = countsIn(message.usage, counts);
+    return chunk({ role: 'assistant', content: '' });
+  }
+
+  function blockStart({ index, content_block: start }: JsonObject): string | 'failed' {
+    if (!isObject(start)) return 'failed';
+    const block: StreamedBlock = { start, call: -1, text: stringOf(start.thinking), signature: '' };
+    blocks.set(index, block);
+    if (start.type === 'text') return textChunk('content', stringOf(start.text));
+    if (start.type === 'thinking') return textChunk('reasoning_content', block.text);
+    if (start.type !== 'tool_use') return '';
+    block.call = calls;
+    calls += 1;
+    const made = { name: stringOf(start.name), arguments: '' };
+    return callChunk({ index: block.call, id: stringOf(start.id), type: 'function', function: made });
+  }
+
+  function textChunk(member: string, text: string): string {
+    return text === '' ? '' : chunk({ [member]: text });
+  }
+
+  function blockDelta(block: StreamedBlock | undefined, delta: unknown): string | 'failed' {
+    if (block === undefined || !isObject(delta)) return 'failed';
+    switch (delta.type) {
+      case 'text_delta':
+        return textChunk('content', stringOf(delta.text));
+      case 'thinking_delta':
+        block.text += stringOf(delta.thinking);
+        return textChunk('reasoning_content', stringOf(delta.thinking));
+      case 'signature_delta':
+        block.signature += stringOf(delta.signature);
+        return '';
+      case 'input_json_delta':
+        return block.call === -1 ? '' : argumentsChunk(block, stringOf(delta.partial_json));
+      default:
+        return '';
+    }
+  }
+
+  function argumentsChunk(block: StreamedBlock, text: string): string {
+    block.text += text;
+    return text === '' ? '' : callChunk({ index: block.call, function: { arguments: text } });
+  }
+
+  function blockStop(index: unknown): string | 'failed' {
+    const block = blocks.get(index);
+    if (block === undefined) return 'failed';
+    blocks.delete(index);
+    // A call without arguments comes without a delta; clients parse what they have gathered.
+    if (block.call !== -1 && block.text === '') {
+      const { input } = block.start;
+      return argumentsChunk(block, inputAsArguments(isObject(input) ? input : {}));
+    }
+    const { text: thinking, signature } = block;
+    const signed = signedThinking({ ...block.start, thinking, signature });
+    return signed.length === 0 ? '' : chunk({ thinking_blocks: signed });
+  }
+
+  function messageDelta({ delta, usage }: JsonObject): string {
+    counts = countsIn(usage, counts);
+    if (!isObject(delta) || typeof delta.stop_reason !== 'string' || hasFinished) return '';
+    hasFinished = true;
+    return chunk({}, finishReason(delta.stop_reason));
+  }
+
+  function messageStop(): string {
+    isComplete = true;
+    const usage = usageOf(counts);
+    return usage === null ? '' : serverSentEvent(null, { ...frame, choices: [], usage });
+  }
+
+  return {
+    event,
+    end: () => (isComplete && hasFinished ? 'data: [DONE]\n\n' : 'cut-off'),
+  };
+}
+
+interface StreamedBlock {
+  readonly start: JsonObject;
+  /** Its number among the tool calls; -1 where it is none. */
+  call: number;
+  /** Arguments or thinking so far. */
+  text: string;
+  signature: string;
+}
+
+const FINISH_REASONS: Readonly<Record<string, string>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+};
+
+function finishReason(stopReason: unknown): string {
+  return FINISH_REASONS[stringOf(stopReason)] ?? 'stop';
+}
+
+/** What has been reported so far: a stream reports the input at its start and the output at its end, or all at the end. */
+interface Counts {
+  readonly input: number | null;
+  readonly cacheRead: number | null;
+  readonly cacheWrite: number | null;
+  readonly output: number | null;
+  readonly thinking: number | null;
+}
+
+const NO_COUNTS: Counts = { input: null, cacheRead: null, cacheWrite: null, output: null, thinking: null };
+
+function countsIn(usage: unknown, before: Counts): Counts {
+  if (!isObject(usage)) return before;
+  const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {};
+  return {
+    input: reportedTokens(usage.input_tokens) ?? before.input,
+    cacheRead: reportedTokens(usage.cache_read_input_tokens) ?? before.cacheRead,
+    cacheWrite: reportedTokens(usage.cache_creation_input_tokens) ?? before.cacheWrite,
+    output: reportedTokens(usage.output_tokens) ?? before.output,
+    thinking: reportedTokens(details.thinking_tokens) ?? before.thinking,
+  };
+}
+
+/** Null where neither input nor output was reported: usage is not made up. */
+function usageOf({ input, cacheRead, cacheWrite, output, thinking }: Counts): JsonObject | null {
+  if (input === null && output === null) return null;
+  const cached = cacheRead ?? 0;
+  const written = cacheWrite ?? 0;
+  const usage: ChatUsage = {
+    prompt: (input ?? 0) + cached + written,
+    cached,
+    cacheWrite: written,
+    completion: output ?? 0,
+    reasoning: thinking,
+  };
+  return usageInChat(usage);
+}

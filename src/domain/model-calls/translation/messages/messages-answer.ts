@@ -1,0 +1,282 @@
+import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
+import { type ChatUsage, readChatUsage } from './chat-usage.ts';
+import {
+  argumentsAsInput,
+  encodeJson,
+  isObject,
+  type JsonObject,
+  parseObject,
+  serverSentEvent,
+} from './members.ts';
+
+/** What the answer repeats of the request. */
+export interface MessagesAsked {
+  /** As the client named it. */
+  readonly model: string;
+  readonly stopSequences: readonly string[];
+  readonly showsThinking: boolean;
+}
+
+/** An answer of chat completions, as Anthropic's Messages writes it. */
+export function answerInMessages(asked: MessagesAsked, stamps: TranslationStamps): AnswerTranslation {
+  return {
+    whole: (bytes) => wholeMessage(bytes, asked, stamps),
+    stream: () => createMessageStream(asked, stamps),
+  };
+}
+
+function wholeMessage(
+  bytes: Uint8Array,
+  asked: MessagesAsked,
+  stamps: TranslationStamps,
+): Uint8Array<ArrayBuffer> | null {
+  const answer = parseObject(bytes);
+  const choice = Array.isArray(answer?.choices) ? (answer.choices[0] as unknown) : null;
+  if (answer === null || !isObject(choice) || !isObject(choice.message)) return null;
+  const { message } = choice;
+  const thinking = asked.showsThinking ? reasoningIn(message) : '';
+  const calls = toolCallsIn(message);
+  const text = `${textIn(message.content)}${stringOf(message.refusal)}`;
+  const content = [
+    ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }]),
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...calls.map((call) => ({
+      ...{ type: 'tool_use', id: call.id || toolId(stamps), name: call.name },
+      input: argumentsAsInput(call.text),
+    })),
+  ];
+  const ending = endingOf(choice, asked, calls.length > 0, stringOf(message.refusal) !== '');
+  const usage = usageInMessages(readChatUsage(answer));
+  return encodeJson({ ...messageHead(asked, stamps), content, ...ending, usage });
+}
+
+function messageHead({ model }: MessagesAsked, { newId }: TranslationStamps): JsonObject {
+  return { id: `msg_${newId()}`, type: 'message', role: 'assistant', model };
+}
+
+interface OpenBlock {
+  readonly kind: 'thinking' | 'text' | 'tool';
+  /** The target's number of a tool call; -1 for one that nothing is added to any more. */
+  call: number;
+  readonly id: string;
+  name: string;
+  text: string;
+  index: number | null;
+}
+
+/**
+ * Blocks are written one after the other, each closed before the next begins. A tool call is written while it comes in;
+ * where the next call begins before the first one's arguments are whole JSON, the two may still alternate, so the next
+ * one waits for the end. What the message ends with (its stop reason and its usage) is written at the end of the
+ * stream, because chat completions send usage last.
+ */
+function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): StreamTranslation {
+  const blocks: OpenBlock[] = [];
+  let hasStarted = false;
+  let open: OpenBlock | null = null;
+  let written = 0;
+  let finish: JsonObject | null = null;
+  let hasRefused = false;
+  let usage: ChatUsage | null = null;
+
+  function event(name: string | null, data: string): string | 'failed' {
+    if (name === 'error') return 'failed';
+    if (data.startsWith('[DONE]')) return '';
+    const chunk = parseObject(data);
+    if (chunk === null || chunk.error || !Array.isArray(chunk.choices)) return 'failed';
+    usage = readChatUsage(chunk) ?? usage;
+    const start = startEvents();
+    const choice: unknown = chunk.choices[0];
+    if (!isObject(choice)) return start;
+    const delta = isObject(choice.delta) ? deltaEvents(choice.delta) : '';
+    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') finish = choice;
+    return start + delta;
+  }
+
+  function startEvents(): string {
+    if (hasStarted) return '';
+    hasStarted = true;
+    const ending = { stop_reason: null, stop_sequence: null, usage: usageInMessages(null) };
+    const message = { ...messageHead(asked, stamps), content: [], ...ending };
+    return serverSentEvent('message_start', { type: 'message_start', message });
+  }
+
+  function deltaEvents(delta: JsonObject): string {
+    const refusal = stringOf(delta.refusal);
+    if (refusal !== '') hasRefused = true;
+    return [
+      asked.showsThinking ? addText('thinking', reasoningIn(delta)) : '',
+      addText('text', textIn(delta.content)),
+      addText('text', refusal),
+      ...toolCallsIn(delta).map(addToCall),
+    ].join('');
+  }
+
+  function addText(kind: 'thinking' | 'text', text: string): string {
+    if (text === '') return '';
+    const last = blocks.at(-1);
+    return last?.kind === kind ? extend(last, text) : begin({ kind, call: -1, id: '', name: '' }, text);
+  }
+
+  function addToCall(piece: ToolCall): string {
+    const known = blocks.find((block) => block.kind === 'tool' && block.call === piece.index);
+    // A server that numbers every call 0 tells them apart by their ids.
+    const isOther = known !== undefined && piece.id !== '' && known.id !== piece.id && piece.name !== '';
+    if (known !== undefined && !isOther) {
+      known.name ||= piece.name;
+      return extend(known, piece.text);
+    }
+    if (known !== undefined) known.call = -1;
+    const { index: call, name } = piece;
+    return begin({ kind: 'tool', call, id: piece.id || toolId(stamps), name }, piece.text);
+  }
+
+  function begin(parts: Pick<OpenBlock, 'kind' | 'call' | 'id' | 'name'>, text: string): string {
+    const block: OpenBlock = { ...parts, text: '', index: null };
+    const opening = canOpen(block) ? closeOpen() + start(block) : '';
+    blocks.push(block);
+    return opening + extend(block, text);
+  }
+
+  function canOpen({ kind, name }: OpenBlock): boolean {
+    if (kind === 'tool' && name === '') return false;
+    if (blocks.some(({ index }) => index === null)) return false;
+    return open === null || open.kind !== 'tool' || parseObject(open.text) !== null;
+  }
+
+  function extend(block: OpenBlock, text: string): string {
+    block.text += text;
+    return block === open && text !== '' ? deltaOf(block, text) : '';
+  }
+
+  function start(block: OpenBlock): string {
+    block.index = written;
+    written += 1;
+    open = block;
+    const content = {
+      thinking: { type: 'thinking', thinking: '', signature: '' },
+      text: { type: 'text', text: '' },
+      tool: { type: 'tool_use', id: block.id, name: block.name, input: {} },
+    }[block.kind];
+    const data = { type: 'content_block_start', index: block.index, content_block: content };
+    return serverSentEvent('content_block_start', data);
+  }
+
+  function closeOpen(): string {
+    if (open === null) return '';
+    const { index } = open;
+    open = null;
+    return serverSentEvent('content_block_stop', { type: 'content_block_stop', index });
+  }
+
+  function waitingEvents(): string {
+    const waiting = blocks.filter(({ index }) => index === null);
+    return waiting
+      .map((block) => start(block) + (block.text === '' ? '' : deltaOf(block, block.text)) + closeOpen())
+      .join('');
+  }
+
+  function end(): string | 'cut-off' {
+    if (finish === null) return 'cut-off';
+    const hasCalls = blocks.some(({ kind }) => kind === 'tool');
+    const delta = endingOf(finish, asked, hasCalls, hasRefused);
+    const last = { type: 'message_delta', delta, usage: usageInMessages(usage) };
+    return [
+      closeOpen(),
+      waitingEvents(),
+      serverSentEvent('message_delta', last),
+      serverSentEvent('message_stop', { type: 'message_stop' }),
+    ].join('');
+  }
+
+  return { event, end };
+}
+
+function deltaOf({ kind, index }: OpenBlock, text: string): string {
+  const delta = {
+    thinking: { type: 'thinking_delta', thinking: text },
+    text: { type: 'text_delta', text },
+    tool: { type: 'input_json_delta', partial_json: text },
+  }[kind];
+  return serverSentEvent('content_block_delta', { type: 'content_block_delta', index, delta });
+}
+
+const toolId = ({ newId }: TranslationStamps) => `toolu_${newId()}`;
+
+const stringOf = (value: unknown) => (typeof value === 'string' ? value : '');
+
+/** A string, or parts as some servers send them; what they thought is among the parts of Mistral's. */
+function textIn(content: unknown): string {
+  if (!Array.isArray(content)) return stringOf(content);
+  return content.map((part) => (isObject(part) && part.type === 'text' ? stringOf(part.text) : '')).join('');
+}
+
+/** Servers have two names for it. */
+function reasoningIn(message: JsonObject): string {
+  return stringOf(message.reasoning_content) || stringOf(message.reasoning) || thoughtsIn(message.content);
+}
+
+function thoughtsIn(content: unknown): string {
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part) => (isObject(part) && part.type === 'thinking' ? textIn(part.thinking) : ''))
+    .join('');
+}
+
+interface ToolCall {
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+function toolCallsIn({ tool_calls: calls }: JsonObject): readonly ToolCall[] {
+  if (!Array.isArray(calls)) return [];
+  return calls.filter(isObject).map((call, at) => {
+    const made = isObject(call.function) ? call.function : {};
+    // Some servers send the arguments as an object.
+    const text = isObject(made.arguments) ? JSON.stringify(made.arguments) : stringOf(made.arguments);
+    const index = typeof call.index === 'number' ? call.index : at;
+    return { index, id: stringOf(call.id), name: stringOf(made.name), text };
+  });
+}
+
+const STOP_REASONS: Readonly<Record<string, string>> = {
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+};
+
+/** Some servers add which stop sequence it was; where none does, a stop sequence and the end of a turn are one. */
+function endingOf(
+  choice: JsonObject,
+  { stopSequences }: MessagesAsked,
+  hasCalls: boolean,
+  hasRefused: boolean,
+): JsonObject {
+  const named = choice.stop_reason;
+  const sequence = typeof named === 'string' && stopSequences.includes(named) ? named : null;
+  const reason =
+    STOP_REASONS[stringOf(choice.finish_reason)] ?? (sequence === null ? 'end_turn' : 'stop_sequence');
+  return { stop_reason: finalReason(reason, hasCalls, hasRefused), stop_sequence: sequence };
+}
+
+/** Some servers end calls of tools with `stop`, and `tool_calls` without a call is an end without one. */
+function finalReason(reason: string, hasCalls: boolean, hasRefused: boolean): string {
+  if (reason === 'end_turn' && hasRefused) return 'refusal';
+  if (reason === 'end_turn' && hasCalls) return 'tool_use';
+  return reason === 'tool_use' && !hasCalls ? 'end_turn' : reason;
+}
+
+/** Anthropic counts the three kinds of input side by side; in chat completions the prompt is their sum. */
+function usageInMessages(usage: ChatUsage | null): JsonObject {
+  const { prompt = 0, cached = 0, cacheWrite = 0, completion = 0, reasoning = null } = usage ?? {};
+  return {
+    input_tokens: prompt - cached - cacheWrite,
+    cache_creation_input_tokens: cacheWrite,
+    cache_read_input_tokens: cached,
+    output_tokens: completion,
+    ...(reasoning === null ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+  };
+}

@@ -1,0 +1,240 @@
+import type { TranslationTarget, Translator } from '../translator.ts';
+import { chatContent, chatTurns } from './chat-turns.ts';
+import {
+  definedMembers,
+  isMissing,
+  type JsonObject,
+  optional,
+  readArray,
+  readBoolean,
+  readName,
+  readNumber,
+  readObject,
+  readPositiveInteger,
+  readString,
+  readStrings,
+  refuse,
+  refuseOthers,
+  shown,
+  translateBody,
+} from './members.ts';
+import { answerInMessages } from './messages-answer.ts';
+import { type Effort, effortOfBudget, takesReasoningEffort } from './model-names.ts';
+
+/**
+ * A client of Anthropic's Messages in front of a target that speaks chat completions. docs/messages.md lists member by
+ * member what becomes of a request; decisions/0043 says why.
+ */
+export const messagesToChat: Translator = {
+  translateRequest: (bytes, to, stamps) =>
+    translateBody(bytes, (request) => {
+      const model = readName(request.model, 'model');
+      const stopSequences = optional(request.stop_sequences, 'stop_sequences', readStrings) ?? [];
+      const thinking = readThinking(request.thinking);
+      const answered = { model, stopSequences, showsThinking: thinking.isShown };
+      return { body: chatBody(request, to, thinking), answer: answerInMessages(answered, stamps) };
+    }),
+};
+
+/**
+ * `cache_control`, `diagnostics` and `service_tier` say how Anthropic serves a call, not what the answer is: they are left
+ * out. So are `context_management` and `speed` where they change nothing here.
+ */
+const MEMBERS = new Set([
+  ...[
+    'model',
+    'messages',
+    'system',
+    'max_tokens',
+    'stop_sequences',
+    'stream',
+    'temperature',
+    'top_p',
+    'top_k',
+  ],
+  ...['tools', 'tool_choice', 'metadata', 'thinking', 'output_config', 'output_format'],
+  ...['cache_control', 'diagnostics', 'service_tier', 'context_management', 'speed'],
+]);
+
+function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking): JsonObject {
+  refuseOthers(request, '', MEMBERS);
+  refuseContextEdits(request.context_management);
+  if (!isMissing(request.speed) && request.speed !== 'standard') {
+    refuse('speed', "'speed' must be 'standard' for this model.");
+  }
+  const outputConfig = optional(request.output_config, 'output_config', readObject) ?? {};
+  refuseOthers(outputConfig, 'output_config', new Set(['effort', 'format']));
+  const effort = readEffort(outputConfig.effort) ?? thinking.effort;
+  const stream = optional(request.stream, 'stream', readBoolean) === true;
+  const stop = optional(request.stop_sequences, 'stop_sequences', readStrings) ?? [];
+  return definedMembers({
+    model: to.model,
+    messages: [...systemMessage(request.system), ...chatTurns(request.messages, to.model)],
+    [to.maxTokensName]: readPositiveInteger(request.max_tokens, 'max_tokens'),
+    temperature: optional(request.temperature, 'temperature', readNumber),
+    top_p: optional(request.top_p, 'top_p', readNumber),
+    top_k: optional(request.top_k, 'top_k', readPositiveInteger),
+    stop: stop.length === 0 ? null : stop,
+    ...readTools(request),
+    response_format: readFormat(outputConfig.format, request.output_format),
+    reasoning_effort: takesReasoningEffort(to.model) ? effort : null,
+    user: readUser(request.metadata),
+    stream: stream ? true : null,
+    stream_options: stream && to.hasStreamOptions ? { include_usage: true } : null,
+  });
+}
+
+function systemMessage(system: unknown): JsonObject[] {
+  if (isMissing(system)) return [];
+  const content = chatContent(system, 'system', 'text');
+  return content === null ? [] : [{ role: 'system', content }];
+}
+
+const TOOL_MEMBERS = new Set([
+  ...['type', 'name', 'description', 'input_schema'],
+  // How Anthropic caches, loads and streams a definition, hints for its use, and a guarantee that each provider gives for
+  // other schemas: a target that has the plain definition can do without them.
+  ...[
+    'cache_control',
+    'defer_loading',
+    'eager_input_streaming',
+    'input_examples',
+    'strict',
+    'allowed_callers',
+  ],
+]);
+
+function readTools(request: JsonObject): JsonObject {
+  const tools = (optional(request.tools, 'tools', readArray) ?? []).map((tool, at) =>
+    readTool(tool, `tools[${at}]`),
+  );
+  const choice = optional(request.tool_choice, 'tool_choice', readObject);
+  if (choice === null) return tools.length === 0 ? {} : { tools };
+  const isSingle = optional(
+    choice.disable_parallel_tool_use,
+    'tool_choice.disable_parallel_tool_use',
+    readBoolean,
+  );
+  refuseOthers(choice, 'tool_choice', new Set(['type', 'name', 'disable_parallel_tool_use']));
+  const chosen = readChoice(choice);
+  // The target refuses a choice between no tools. None is what remains of these two.
+  if (tools.length === 0) {
+    if (chosen === 'auto' || chosen === 'none') return {};
+    return refuse('tool_choice', "'tool_choice' names tools, but 'tools' is empty.");
+  }
+  return { tools, tool_choice: chosen, ...(isSingle === true ? { parallel_tool_calls: false } : {}) };
+}
+
+function readTool(value: unknown, path: string): JsonObject {
+  const tool = readObject(value, path);
+  const type = optional(tool.type, `${path}.type`, readString) ?? 'custom';
+  if (type !== 'custom') {
+    const wanted = 'Send tools with a name, a description and an input_schema.';
+    return refuse(
+      `${path}.type`,
+      `The tool '${shown(type)}' is Anthropic's, and this model does not have it. ${wanted}`,
+    );
+  }
+  refuseOthers(tool, path, TOOL_MEMBERS);
+  return {
+    type: 'function',
+    function: definedMembers({
+      name: readName(tool.name, `${path}.name`),
+      description: optional(tool.description, `${path}.description`, readString),
+      parameters: readObject(tool.input_schema, `${path}.input_schema`),
+    }),
+  };
+}
+
+function readChoice(choice: JsonObject): unknown {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+      return choice.type;
+    case 'any':
+      return 'required';
+    case 'tool':
+      return { type: 'function', function: { name: readName(choice.name, 'tool_choice.name') } };
+    default:
+      return refuse('tool_choice.type', "'tool_choice.type' must be 'auto', 'any', 'tool' or 'none'.");
+  }
+}
+
+interface Thinking {
+  readonly effort: Effort | null;
+  /** Whether the client expects to see what the model thought. */
+  readonly isShown: boolean;
+}
+
+function readThinking(value: unknown): Thinking {
+  const thinking = optional(value, 'thinking', readObject);
+  if (thinking === null) return { effort: null, isShown: false };
+  refuseOthers(thinking, 'thinking', new Set(['type', 'budget_tokens', 'display']));
+  const isShown = thinking.display !== 'omitted';
+  switch (thinking.type) {
+    case 'disabled':
+      return { effort: null, isShown: false };
+    case 'adaptive':
+    case 'between_tools':
+      return { effort: null, isShown };
+    case 'enabled': {
+      const budget = readPositiveInteger(thinking.budget_tokens, 'thinking.budget_tokens');
+      return { effort: effortOfBudget(budget), isShown };
+    }
+    default:
+      return refuse('thinking.type', "'thinking.type' must be 'enabled', 'adaptive' or 'disabled'.");
+  }
+}
+
+const EFFORTS: Readonly<Record<string, Effort>> = {
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'high',
+  max: 'high',
+};
+
+function readEffort(value: unknown): Effort | null {
+  const effort = optional(value, 'output_config.effort', readString);
+  if (effort === null) return null;
+  if (Object.hasOwn(EFFORTS, effort)) return EFFORTS[effort] as Effort;
+  const known = Object.keys(EFFORTS).join(', ');
+  return refuse('output_config.effort', `'output_config.effort' must be one of ${known}.`);
+}
+
+/** `output_format` is the name that it had as a beta. */
+function readFormat(current: unknown, beta: unknown): JsonObject | null {
+  const path = isMissing(current) ? 'output_format' : 'output_config.format';
+  const format = optional(current ?? beta, path, readObject);
+  if (format === null) return null;
+  if (format.type !== 'json_schema') return refuse(`${path}.type`, `'${path}.type' must be 'json_schema'.`);
+  const schema = readObject(format.schema, `${path}.schema`);
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
+}
+
+/** The most that OpenAI takes for `user`. Claude Code sends a longer one, of device and session. */
+const LONGEST_USER = 64;
+
+function readUser(value: unknown): string | null {
+  const metadata = optional(value, 'metadata', readObject);
+  const user = metadata === null ? null : optional(metadata.user_id, 'metadata.user_id', readString);
+  return user === null || user === '' || user.length > LONGEST_USER ? null : user;
+}
+
+/** Edits that clear old parts of a conversation save tokens, so it is sent whole. Others would change the answer. */
+function refuseContextEdits(value: unknown): void {
+  const management = optional(value, 'context_management', readObject);
+  if (management === null) return;
+  refuseOthers(management, 'context_management', new Set(['edits']));
+  const edits = optional(management.edits, 'context_management.edits', readArray) ?? [];
+  edits.forEach((edit, at) => {
+    const path = `context_management.edits[${at}]`;
+    const type = readString(readObject(edit, path).type, `${path}.type`);
+    if (!type.startsWith('clear_')) {
+      refuse(
+        `${path}.type`,
+        `The edit '${shown(type)}' is Anthropic's, and this model does not have it. Remove it.`,
+      );
+    }
+  });
+}

@@ -1,0 +1,46 @@
+import { isObject, type JsonObject, refuse } from './members.ts';
+
+/**
+ * A JSON schema as Anthropic takes it for structured output. It wants every object closed and has no bounds on values; its
+ * own libraries close objects and move the bounds into the description, for the model to read. The same is done here. An
+ * object of names that are not known beforehand would lose them, and is refused.
+ */
+export function schemaForMessages(schema: JsonObject): JsonObject {
+  const kept: JsonObject = {};
+  const moved: string[] = [];
+  for (const [name, value] of Object.entries(schema)) {
+    if (BOUNDS.has(name)) moved.push(`${name}: ${JSON.stringify(value)}`);
+    else kept[name] = translatedKeyword(name, value);
+  }
+  if (schema.type === 'object' || isObject(schema.properties)) {
+    if (!isObject(schema.properties) || isObject(schema.additionalProperties)) refuse(SCHEMA, OPEN_OBJECT);
+    kept.additionalProperties = false;
+  }
+  if (moved.length === 0) return kept;
+  const described = typeof schema.description === 'string' ? `${schema.description}\n\n` : '';
+  return { ...kept, description: `${described}{${moved.join(', ')}}` };
+}
+
+const SCHEMA = 'response_format.json_schema.schema';
+const OPEN_OBJECT = `Every object in '${SCHEMA}' must list its properties for this model: it writes no others.`;
+
+const BOUNDS = new Set([
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties'],
+]);
+
+/** Keywords that hold schemas by name, and those that hold one or a list. */
+const NAMED = new Set(['properties', '$defs', 'definitions']);
+const NESTED = new Set(['items', 'anyOf', 'allOf', 'oneOf', 'prefixItems']);
+
+function translatedKeyword(name: string, value: unknown): unknown {
+  if (NAMED.has(name) && isObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, translatedSchema(inner)]));
+  }
+  if (!NESTED.has(name)) return value;
+  return Array.isArray(value) ? value.map(translatedSchema) : translatedSchema(value);
+}
+
+function translatedSchema(schema: unknown): unknown {
+  return isObject(schema) ? schemaForMessages(schema) : schema;
+}
