@@ -70,6 +70,8 @@ export interface UpstreamAnswer {
   /** When to retry, as the upstream says it, from now; null or left out where it says nothing. */
   readonly retryAfterMs?: number | null;
   readonly body: UpstreamBody;
+  /** Written by us in the provider's place, which was not called. */
+  readonly isOurs?: true;
 }
 
 /** The body of an answer, not compressed. A reader that does not read to the end cancels it. */

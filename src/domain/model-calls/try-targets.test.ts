@@ -25,10 +25,12 @@ function open(
     status = null as number | null,
     lastStatus = null as number | null,
     waits = [] as (number | null)[],
+    isOurs = false,
     resting = {} as Record<string, number>,
     bytes = [0, 0, 0],
   } = {},
 ) {
+  const noted: unknown[] = [];
   const { log, entries } = createRecordingLog();
   const caller = new AbortController();
   const asked: string[] = [];
@@ -42,30 +44,33 @@ function open(
         draws.push(draw);
         return alias.targets.toReversed();
       },
-      ...{ noteSuccess() {}, noteFailure() {}, cool() {} },
+      cool() {},
+      noteSuccess: () => void noted.push('success'),
+      noteFailure: () => void noted.push('failure'),
     },
     breakers: {
       enter(service: string) {
         const retryAfterMs = resting[service];
         if (retryAfterMs !== undefined) return { outcome: 'rejected' as const, retryAfterMs };
-        return { outcome: 'enter' as const, report() {} };
+        return { outcome: 'enter' as const, report: (result: unknown) => void noted.push(result) };
       },
     },
     upstream: {
       async send(_target: unknown, { body }: { readonly body: Uint8Array }): Promise<UpstreamAnswer> {
         asked.push(new TextDecoder().decode(body));
         if (status === null) throw new Error('cut');
+        const mark = isOurs ? { isOurs } : {};
         const retryAfterMs = waits[asked.length - 1] ?? null;
         const isLast = asked.length === targets.length;
         const own = isLast && lastStatus !== null ? lastStatus : status;
-        return { status: own, contentType: '', retryAfterMs, body: bodyOf(new Response('')) };
+        return { status: own, contentType: '', retryAfterMs, body: bodyOf(new Response('')), ...mark };
       },
     },
   };
   const alias: Alias = { alias: 'svc/a', kind: 'chat', targets, prices: [], ...DEFAULT_BOUNDS.chat };
   const run = (kind: Partial<typeof KIND> = {}) =>
     tryTargets(parts, { ...KIND, ...kind }, { alias, endpoint: 'embeddings' }, caller.signal);
-  return { run, asked, draws, entries, caller };
+  return { run, asked, draws, entries, caller, noted };
 }
 
 describe('trying the targets of a model', () => {
@@ -127,6 +132,17 @@ describe('trying the targets of a model', () => {
     expect(entries).toMatchObject([
       { message: 'a model target failed', context: { alias: 'svc/a', targetId: 'one', reason: 'broken' } },
     ]);
+  });
+
+  test('an answer of ours in the place of a provider counts neither for its breaker nor for its target', async () => {
+    const provider = open([target('one')], { status: 200 });
+    await provider.run();
+    expect(provider.noted).toEqual(['success', 'success']);
+    for (const status of [200, 400]) {
+      const ours = open([target('one')], { status, isOurs: true });
+      await ours.run();
+      expect(ours.noted).toEqual(['ignored']);
+    }
   });
 
   test('a caller that has left asks nobody', async () => {

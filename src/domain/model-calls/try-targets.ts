@@ -127,7 +127,7 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
     } finally {
       deadline?.cancel();
     }
-    const rule = ruleFor(result);
+    const rule = ruleOf(result, answer);
     entry?.report(breakerResult(rule, result));
     noteTarget(parts, rule, target, result, answer);
     if (rule.action === 'take') {
@@ -200,6 +200,12 @@ function targetsFor<Request extends ModelRequest, Answer>(
 function randomFraction(secrets: Pick<Secrets, 'randomBytes'>): number {
   const [a = 0, b = 0, c = 0] = secrets.randomBytes(3);
   return ((a << 16) | (b << 8) | c) / 2 ** 24;
+}
+
+/** An answer that no provider gave says nothing about one. */
+function ruleOf(result: TargetResult, answer: UpstreamAnswer | null): FailureRule {
+  const rule = ruleFor(result);
+  return answer?.isOurs === true ? { ...rule, breaker: 'ignored', target: 'unchanged' } : rule;
 }
 
 /** Null for the embedded models, which need no breaker. A closed one answers at once, without a promise. */

@@ -74,6 +74,7 @@ function translating({ status = 200, contentType = 'application/json', reads, is
   };
   const pairs = [
     { from: 'responses', to: 'chat/completions', translator: marking('chat') },
+    { from: 'messages', to: 'chat/completions', translator: marking('chat') },
     {
       from: 'responses',
       to: 'messages',
@@ -144,6 +145,20 @@ describe('calls of one wire to targets that speak another', () => {
     expect(unspoken.status).toBe(400);
     expect(await readAll(unspoken.body)).toContain('does not serve /embeddings');
     expect(sent).toEqual([]);
+  });
+
+  test('tokens are counted by a target that can, and estimated for one that gets Messages translated', async () => {
+    const { sent, upstream } = translating({ reads: ['{"input_tokens":7}', null] });
+    const asked = JSON.stringify({ model: 'one', messages: [{ role: 'user', content: 'Hi' }] });
+    const counted = await upstream.send(targetOf('anthropic'), callOf(asked, 'messages/count_tokens'));
+    expect(await readAll(counted.body)).toBe('{"input_tokens":7}');
+    expect(sent).toHaveLength(1);
+    const estimated = await upstream.send(targetOf('vllm'), callOf(asked, 'messages/count_tokens'));
+    expect([estimated.status, estimated.isOurs]).toEqual([200, true]);
+    expect(await readAll(estimated.body)).toMatch(/^\{"input_tokens":\d+\}$/);
+    const refused = await upstream.send(targetOf('vllm'), callOf('{"model":"one"}', 'messages/count_tokens'));
+    expect([refused.status, refused.isOurs]).toEqual([400, true]);
+    expect(sent).toHaveLength(1);
   });
 
   test('errors of the provider come as they are; what is no answer of its wire is broken', async () => {

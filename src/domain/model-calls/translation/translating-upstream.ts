@@ -11,6 +11,7 @@ import type {
 import type { Secrets } from '../../../ports/secrets.ts';
 import { speaks } from '../../models/providers.ts';
 import { createEventReader } from './event-reader.ts';
+import { estimateInputTokens } from './messages/count-tokens.ts';
 import type { AnswerTranslation, StreamTranslation, Translator } from './translator.ts';
 
 /** From the endpoint of a call to one that the target speaks. */
@@ -45,6 +46,9 @@ export function createTranslatingUpstream({
   return {
     send(target, call) {
       if (speaks(target, call.endpoint)) return upstream.send(target, call);
+      if (call.endpoint === 'messages/count_tokens' && pairFor(target, 'messages') !== null) {
+        return Promise.resolve(countedHere(target, call));
+      }
       const pair = pairFor(target, call.endpoint);
       return pair === null ? Promise.resolve(unspoken(call)) : sendTranslated(target, call, pair);
     },
@@ -77,14 +81,23 @@ function bodyTarget({ model, wire }: UpstreamTarget) {
   };
 }
 
+/** Free and at once: the target has nothing that counts tokens. */
+function countedHere(target: UpstreamTarget, { body }: UpstreamCall): UpstreamAnswer {
+  const counted = estimateInputTokens(body, bodyTarget(target));
+  return counted.outcome === 'refused' ? refused(counted.message, counted.param) : ours(200, counted.body);
+}
+
 function unspoken({ endpoint }: UpstreamCall): UpstreamAnswer {
   return refused(`The provider of this model does not serve /${endpoint}. Use another model.`, 'model');
 }
 
 function refused(message: string, param: string | null): UpstreamAnswer {
   const error = { message, type: 'invalid_request_error', param, code: null };
-  const bytes = new TextEncoder().encode(JSON.stringify({ error }));
-  return { status: 400, contentType: 'application/json', body: bodyOf(bytes) };
+  return ours(400, new TextEncoder().encode(JSON.stringify({ error })));
+}
+
+function ours(status: number, bytes: Uint8Array<ArrayBuffer>): UpstreamAnswer {
+  return { status, contentType: 'application/json', body: bodyOf(bytes), isOurs: true };
 }
 
 /** Errors keep the shape of their provider: what reads them knows all of them. */

@@ -1,0 +1,46 @@
+import { estimateUsage } from '../../../limits/claims.ts';
+import type { TranslationStamps, TranslationTarget } from '../translator.ts';
+import { encodeJson, isObject, type JsonObject, parseObject } from './members.ts';
+import { messagesToChat } from './messages-to-chat.ts';
+
+export type CountedTokens =
+  | { readonly outcome: 'counted'; readonly body: Uint8Array<ArrayBuffer> }
+  | { readonly outcome: 'refused'; readonly message: string; readonly param: string | null };
+
+/** Anthropic counts at most about this for an image. */
+const TOKENS_OF_IMAGE = 1_600;
+/** For each started piece of a PDF: a page has some 50 KB in base64, and about as many tokens as two images. */
+const TOKENS_OF_PAGE = 3_000;
+const PAGE_CHARACTERS = 50_000;
+
+/**
+ * `count_tokens` in the place of a target that cannot count: the estimate by which the gateway limits tokens a minute, of
+ * what the target would get, with images and files counted by piece instead of by their bytes. Not a measurement:
+ * docs/messages.md says how far it may be off.
+ */
+export function estimateInputTokens(bytes: Uint8Array, to: TranslationTarget): CountedTokens {
+  const request = parseObject(bytes);
+  const body = request === null ? bytes : encodeJson({ ...request, max_tokens: 1 });
+  const translated = messagesToChat.translateRequest(body, to, NO_STAMPS);
+  if (translated.outcome === 'refused') return translated;
+  const { messages, tools, response_format } = parseObject(translated.body) as JsonObject;
+  let tokensOfPieces = 0;
+  const text = JSON.stringify({ messages, tools, response_format }, (_name, value: unknown) => {
+    const tokens = tokensOfPiece(value);
+    tokensOfPieces += tokens ?? 0;
+    return tokens === null ? value : undefined;
+  });
+  const { promptTokens } = estimateUsage(new TextEncoder().encode(text).length, 0, 1);
+  return { outcome: 'counted', body: encodeJson({ input_tokens: promptTokens + tokensOfPieces }) };
+}
+
+/** Nothing is answered. */
+const NO_STAMPS: TranslationStamps = { newId: () => '', nowSeconds: 0 };
+
+/** Null for what is text. */
+function tokensOfPiece(part: unknown): number | null {
+  if (!isObject(part)) return null;
+  if (part.type === 'image_url' && isObject(part.image_url)) return TOKENS_OF_IMAGE;
+  if (part.type !== 'file' || !isObject(part.file)) return null;
+  return Math.ceil(String(part.file.file_data).length / PAGE_CHARACTERS) * TOKENS_OF_PAGE;
+}
