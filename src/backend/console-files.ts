@@ -33,7 +33,8 @@ export interface ConsoleParts {
 
 const ASSETS = '/assets/';
 /** What machines call: a wrong address below them stays a 404 in the envelope. */
-const NOT_PAGES = /^\/(?:graphql|health|healthz|payments|session|assets)(?:\/|$)/;
+const NOT_PAGES =
+  /^\/(?:graphql|health|healthz|payments|session|assets|docs|openapi\.json|operations|metrics)(?:\/|$)/;
 const KINDS = new Map([
   ['js', 'text/javascript; charset=utf-8'],
   ['css', 'text/css; charset=utf-8'],

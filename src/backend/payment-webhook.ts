@@ -21,7 +21,7 @@ export interface PaymentWebhookParts {
 export const WEBHOOK_PATH = '/payments/webhook';
 const MAX_BYTES = 1024 * 1024;
 const BODY_TIMEOUT_MS = 15_000;
-const SIGNATURE_HEADER = 'stripe-signature';
+export const SIGNATURE_HEADER = 'stripe-signature';
 
 /**
  * Where the payment provider tells what happened. The bytes are taken as they are, and nothing of them is read before

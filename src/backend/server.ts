@@ -1,7 +1,9 @@
 import { type AttemptsParts, createAttempts } from '../domain/accounts/attempt-limits.ts';
 import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
 import type { SocketService } from '../http/listen.ts';
+import type { DocsFiles } from '../http/openapi.ts';
 import { createServiceApp, type ServiceApp, type ServiceAppParts } from '../http/service-app.ts';
+import { addApiDocs } from './api-docs.ts';
 import { addBrowserSession } from './browser-session.ts';
 import { addConsoleFiles, type ConsoleParts } from './console-files.ts';
 import { countAnswers } from './graphql/answer-size.ts';
@@ -9,6 +11,7 @@ import { addGraphql, type EndpointParts } from './graphql/endpoint.ts';
 import { createSchema } from './graphql/schema.ts';
 import { createLiveLogs, type LiveLogsParts } from './live-logs/live-logs.ts';
 import { addOidcSession, type OidcSessionParts } from './oidc-session.ts';
+import { addOperations, type OperationsParts } from './operations-summary.ts';
 import { addPaymentWebhook } from './payment-webhook.ts';
 import { createRequestLimits, type RequestLimitsParts } from './request-limits.ts';
 
@@ -16,18 +19,23 @@ export interface BackendParts
   extends ServiceAppParts,
     Omit<EndpointParts, 'attempts' | 'requestLimits'>,
     Pick<RequestLimitsParts, 'requestsPerMinute'>,
+    Pick<OperationsParts, 'internalTokens'>,
     Pick<LiveLogsParts, 'maxSockets' | 'maxSocketsOfAddress'> {
   readonly dependencies: DependencyChecks;
   /** This process's own counters, for while shared state is away. */
   readonly ownState: AttemptsParts['ownState'];
   /** Left out where people sign in with a password only. */
   readonly oidc?: Pick<OidcSessionParts, 'oidc' | 'rules'> & { readonly name: string };
+  /** Left out where there is no documentation to serve. */
+  readonly docsFiles?: DocsFiles;
   /** Left out where there are no pages to serve. */
   readonly console?: Omit<ConsoleParts, 'consoleUrl' | 'signUpMode' | 'oidcName'>;
 }
 
 export interface Backend {
   readonly fetch: ServiceApp['fetch'];
+  /** All that it serves: the documents are compared with it. */
+  readonly routes: ServiceApp['routes'];
   readonly sockets: SocketService;
 }
 
@@ -38,6 +46,8 @@ export function createBackend(parts: BackendParts): Backend {
   const requestLimits = createRequestLimits(parts);
   const graphqlParts = { ...parts, attempts: createAttempts(parts), requestLimits };
   addServiceHealth(app, parts.dependencies);
+  addOperations(app, parts);
+  if (parts.docsFiles !== undefined) addApiDocs(app, parts.docsFiles);
   addPaymentWebhook(app, graphqlParts);
   addGraphql(app, schema, graphqlParts);
   if (parts.oidc !== undefined) addOidcSession(app, { ...graphqlParts, ...parts.oidc });
@@ -46,5 +56,5 @@ export function createBackend(parts: BackendParts): Backend {
     const { consoleUrl, signUpMode, oidc } = parts;
     addConsoleFiles(app, { ...parts.console, consoleUrl, signUpMode, oidcName: oidc?.name ?? null });
   }
-  return { fetch: app.fetch, sockets: createLiveLogs(schema, graphqlParts) };
+  return { fetch: app.fetch, routes: app.routes, sockets: createLiveLogs(schema, graphqlParts) };
 }

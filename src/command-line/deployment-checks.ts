@@ -74,6 +74,7 @@ function backendChecks(base: string): readonly Check[] {
       const isRefused = answer.response.status === 400 && answer.text.startsWith('Webhook Error:');
       return isRefused ? ok('It answers 400, "Webhook Error:".') : unexpected(answer);
     }),
+    docsCheck('backend', base),
   ];
 }
 

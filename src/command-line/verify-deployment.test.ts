@@ -78,6 +78,8 @@ const WELL: Routes = {
   [`${B}/assets/a.js`]: () => new Response('1'),
   [`${B}/assets/b.css`]: () => new Response('a{}'),
   [`${B}/payments/webhook`]: () => new Response('Webhook Error: no signature', { status: 400 }),
+  [`${B}/docs`]: () => html('<html>'),
+  [`${B}/openapi.json`]: () => json({ paths: {} }),
   [`${G}/health`]: () => json({ status: 'ok', database: up, cache: up }),
   [`${G}/llm/v1/models`]: refused,
   [`${G}/docs`]: () => html('<html>'),
@@ -103,7 +105,7 @@ describe('P-6 turnpike verify-deployment', () => {
     const { exitCode, asked, printed, complained } = await verify(B, { answer: deployment() });
     expect([exitCode, complained]).toEqual([0, []]);
     expect(printed[0]).toBe(`${B}/health is up after 1 of 20 attempts, status ok`);
-    expect(printed.at(-1)).toBe('12 checks passed');
+    expect(printed.at(-1)).toBe('13 checks passed');
     const urls = new Set(asked.map(({ url }) => url));
     for (const url of Object.keys(WELL)) {
       if (url !== `${A}/health/live`) expect([url, urls.has(url)]).toEqual([url, true]);
@@ -200,7 +202,7 @@ describe('P-6 turnpike verify-deployment', () => {
     for (const [changes, said] of cases) {
       const { exitCode, complained, tookMs } = await verify(B, { answer: deployment(changes) });
       expect([said, exitCode, complained.join('\n')]).toEqual([said, 1, expect.stringContaining(said)]);
-      expect(complained.at(-1)).toBe('1 of 12 checks failed');
+      expect(complained.at(-1)).toBe('1 of 13 checks failed');
       expect(tookMs).toBeLessThanOrEqual(10_000);
     }
   });
@@ -240,7 +242,7 @@ describe('P-6 turnpike verify-deployment', () => {
       ...{ answer: deployment(), known: false },
       words: ['--gateway', `${G}/llm/v1`, '--backend', B],
     });
-    expect(named.printed.at(-1)).toBe('12 checks passed');
+    expect(named.printed.at(-1)).toBe('13 checks passed');
     for (const words of [['--ai', 'nonsense'], ['http://x'], ['--no-such']]) {
       expect((await verify(B, { answer: deployment(), words })).exitCode).toBe(2);
     }

@@ -8,6 +8,8 @@ export interface DescribedRoute {
   readonly summary: string;
   readonly needsToken: boolean;
   readonly query?: z.ZodObject;
+  /** Header fields that the route reads, besides the token. */
+  readonly headers?: z.ZodObject;
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
   readonly answers: readonly DescribedAnswer[];
 }
@@ -120,19 +122,21 @@ export function createDocs({ title, document, files }: DocsParts): (path: string
   };
 }
 
-function operationOf({ method, path, summary, needsToken, query, body, answers }: DescribedRoute): Json {
+function operationOf(route: DescribedRoute): Json {
+  const { method, path, summary, needsToken, query, headers, body, answers } = route;
   const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
     return { name, in: 'path', required: true, schema: { type: 'string' } };
   });
-  const asked = Object.entries(query?.shape ?? {}).map(([name, schema]) => {
-    const required = !(schema as z.ZodType).safeParse(undefined).success;
-    return { name, in: 'query', required, schema: schemaOf(schema as z.ZodType, 'input') };
-  });
+  const parameters = (place: 'query' | 'header', described: z.ZodObject | undefined) =>
+    Object.entries(described?.shape ?? {}).map(([name, schema]) => {
+      const required = !(schema as z.ZodType).safeParse(undefined).success;
+      return { name, in: place, required, schema: schemaOf(schema as z.ZodType, 'input') };
+    });
   return {
     operationId: `${method} ${path}`.replace(/[^A-Za-z0-9]+/g, '_'),
     summary,
     ...(needsToken ? { security: [{ token: [] }] } : {}),
-    parameters: [...named, ...asked],
+    parameters: [...named, ...parameters('query', query), ...parameters('header', headers)],
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body, 'input') } }),
     responses: Object.fromEntries(
       (needsToken ? [...answers, UNKNOWN_CALLER] : answers).map((answer) => [

@@ -14,6 +14,7 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
   const CASES = [
     { name: 'gateway', heading: 'Turnpike gateway', route: '/llm/v1/mcp' },
     { name: 'ai', heading: 'Turnpike AI service', route: '/monitoring/stats' },
+    { name: 'backend', heading: 'Turnpike backend', route: '/operations' },
   ] as const;
   for (const { name, heading, route } of CASES) {
     test(`A-5 the ${name}’s /docs works in a browser, asks nobody outside, and has no complaint`, async () => {

@@ -55,6 +55,24 @@ export async function listPaymentEvents(
   );
 }
 
+/** Events that are not at an end, by status; failed ones need an operator. */
+export interface UnfinishedEvents {
+  readonly received: number;
+  readonly deferred: number;
+  readonly failed: number;
+  readonly oldestReceivedAt: Date | null;
+}
+
+export async function countUnfinishedEvents(statements: Statements): Promise<UnfinishedEvents> {
+  const [row] = await statements.query<UnfinishedEvents>(
+    `select (count(*) filter (where status = 'RECEIVED'))::integer as received,
+       (count(*) filter (where status = 'DEFERRED'))::integer as deferred,
+       (count(*) filter (where status = 'FAILED'))::integer as failed, min(received_at) as "oldestReceivedAt"
+     from provider_events where status in ('RECEIVED', 'DEFERRED', 'FAILED')`,
+  );
+  return row ?? { received: 0, deferred: 0, failed: 0, oldestReceivedAt: null };
+}
+
 export async function findPaymentEvent(statements: Statements, id: string): Promise<PaymentEvent | null> {
   const rows = await statements.query<PaymentEvent>(
     `select ${PAYMENT_EVENT_COLUMNS} from provider_events where id = $1`,

@@ -3,7 +3,8 @@ import type { Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 
 /** What runs in a process. */
-export type ServiceName = 'gateway' | 'backend' | 'ai-service';
+export const SERVICE_NAMES = ['gateway', 'backend', 'ai-service'] as const;
+export type ServiceName = (typeof SERVICE_NAMES)[number];
 
 export interface ReadinessPart {
   /** As database, cache or cv_worker. */

@@ -22,7 +22,7 @@ import { accepted } from '../settings/secrets.ts';
 import { mailOutbox, openMailFolder } from './open-mail.ts';
 import { catalogueParts, openApproveHost, openEngine, openProviders } from './open-models.ts';
 import type { Payments } from './open-payments.ts';
-import { checksOf, openServer, withMetrics } from './open-server.ts';
+import { checksOf, docsFiles, openServer, withMetrics } from './open-server.ts';
 
 export async function startBackend(
   opening: ServiceOpening,
@@ -84,6 +84,8 @@ async function openBackendParts(
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     signUpMode: configuration.signUpMode,
     ...openOidc(opening),
+    docsFiles: docsFiles(),
+    internalTokens: ownSecrets.internalToken === null ? [] : accepted(ownSecrets, 'internalToken'),
     console: { build: buildConsole(log), gatewayUrl: gatewayUrl(configuration) },
   };
 }
