@@ -49,6 +49,7 @@ const CALLS: readonly RefusalName[] = [
   'tooLarge',
   'tooSlow',
 ];
+const MODEL_CALLS = ['idempotencyConflict', 'providerRateLimited'] as const;
 
 /** One entry for each status; where several refusals share it, each is named by the envelope's `code`. */
 function refused(names: readonly RefusalName[]): readonly DescribedAnswer[] {
@@ -71,10 +72,7 @@ function call(
   example: unknown,
   answer: DescribedAnswer,
 ): DescribedRoute {
-  const answers = [
-    answer,
-    ...refused([...CALLS, ...(path.startsWith('/parse') ? [] : (['idempotencyConflict'] as const))]),
-  ];
+  const answers = [answer, ...refused([...CALLS, ...(path.startsWith('/parse') ? [] : MODEL_CALLS)])];
   return {
     method: 'post',
     path: `${BASE_PATH}${path}`,

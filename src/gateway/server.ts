@@ -10,6 +10,7 @@ import { type AdmitParts, admit } from './admission/admit.ts';
 import { replay } from './admission/idempotency.ts';
 import { refusalResponse, refusalStatus } from './admission/refusals.ts';
 import { BASE_PATH, MCP_PATH } from './admission/routes.ts';
+import { unknownRoute } from './admission/unknown-routes.ts';
 import { beginTrace, type CallMeters } from './call-telemetry.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay } from './forwarding/end-call.ts';
 import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
@@ -53,6 +54,10 @@ export function createGateway(parts: GatewayParts): Gateway {
   const requestIdOf = createRequestIds(secrets);
   const app = createServiceApp({ ...parts, answerTimeoutMs: null });
   addServiceHealth(app, parts.dependencies);
+  // Most of them are clients whose base address lacks /llm/v1.
+  app.notFound(({ req }) =>
+    refusalResponse({ name: 'notFound', message: unknownRoute(req.method, req.path) }, {}),
+  );
   const answer = createAnswer(parts, { ...parts, bodyBounds });
   const answerMcp = openMcp(parts, bodyBounds);
   const consoleOrigin = createConsoleOrigin(parts.consoleOrigin);

@@ -115,6 +115,65 @@ describe('G-18 the official openai client, with only its address and key changed
     expect(Number(headers.get('retry-after-ms'))).toBeGreaterThan(50_000);
   });
 
+  const failureOf = async (work: Promise<unknown>) =>
+    (await work.then(() => null).catch((error: unknown) => error)) as InstanceType<typeof OpenAI.APIError>;
+
+  test('G-36 G-41 a provider’s rate limit is its RateLimitError, with our code and the wait; it retries by itself', async () => {
+    let tries = 0;
+    gateway.upstream.answer(() => {
+      tries += 1;
+      const headers = { 'retry-after': '30', 'retry-after-ms': '1' };
+      return tries === 2 ? Response.json(chatAnswer()) : Response.json({}, { status: 429, headers });
+    });
+    expect((await client.chat.completions.create(question)).choices[0]?.message.content).toBe('Hello.');
+    const error = await failureOf(client.chat.completions.create(question, { maxRetries: 0 }));
+    expect(error).toBeInstanceOf(OpenAI.RateLimitError);
+    expect(error).toMatchObject({ status: 429, code: 'PROVIDER_RATE_LIMITED', type: 'rate_limit_error' });
+    expect(error.headers?.get('retry-after-ms')).toBe('1');
+  });
+
+  test.each(['context_length_exceeded', 'content_filter'])(
+    'G-36 its BadRequestError has the code %s',
+    async (code) => {
+      const message = 'provider-model-x cannot serve it';
+      gateway.upstream.answer(() =>
+        Response.json({ error: { message, param: 'messages', code } }, { status: 400 }),
+      );
+      const error = await failureOf(client.chat.completions.create(question));
+      expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+      expect(error).toMatchObject({ code, param: 'messages' });
+      expect(error.message).toContain('svc/chat-default cannot serve it');
+    },
+  );
+
+  test('G-10 routes of the wire that are not offered say so by name, and a wrong base address what to set', async () => {
+    const images = await failureOf(client.images.generate({ prompt: 'a cat' }));
+    expect(images).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(images.message).toContain('does not support the Images API (/images)');
+    const moderation = await failureOf(client.moderations.create({ input: 'x' }));
+    expect(moderation.message).toContain('does not support the Moderations API (/moderations)');
+    expect((await failureOf(client.batches.list())).message).toContain('the Batch API (/batches)');
+    expect((await failureOf(client.files.list())).message).toContain('the Files API (/files)');
+    const baseURL = gateway.url.replace('/llm/v1', '/v1');
+    const astray = new OpenAI({ baseURL, apiKey: 'x' });
+    const error = await failureOf(astray.chat.completions.create(question));
+    expect(error).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(error.message).toContain('set the base address of your client to end with /llm/v1');
+  });
+
+  test('G-36 G-38 an error of the request within a stream throws with its code', async () => {
+    const error = { message: 'prompt is too long', type: 'invalid_request_error' };
+    gateway.upstream.answer(() => streamOf(`data: ${JSON.stringify({ error })}\n\n`));
+    const stream = await client.chat.completions.create({ ...question, stream: true });
+    const reading = (async () => {
+      for await (const _ of stream);
+    })();
+    expect(await failureOf(reading)).toMatchObject({
+      code: 'context_length_exceeded',
+      type: 'invalid_request_error',
+    });
+  });
+
   test('G-38 a stream that breaks throws in it, with the code', async () => {
     gateway.upstream.answer(() => streamOf(chunk('half'), 'data: {"error":{"message":"x"}}\n\n'));
     const stream = await client.chat.completions.create({ ...question, stream: true });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, post } from './gateway-under-test.ts';
-import { chatAnswer, startScriptedUpstream } from './scripted-upstream.ts';
+import { chatAnswer, chunk, startScriptedUpstream, streamOf } from './scripted-upstream.ts';
 
 const body = { model: 'svc/chat-default', messages: [] };
 
@@ -43,7 +43,7 @@ describe('G-36 what an upstream says', () => {
   });
 
   test('G-36 any other refusal of it is ours: 503, without its words', async () => {
-    for (const status of [301, 401, 402, 403, 404, 408, 409, 429, 500, 502, 529]) {
+    for (const status of [301, 401, 402, 403, 404, 408, 409, 500, 502, 529]) {
       gateway.upstream.answer(() =>
         Response.json({ error: { message: 'secret provider words' } }, { status }),
       );
@@ -53,6 +53,112 @@ describe('G-36 what an upstream says', () => {
       expect(JSON.stringify(told)).not.toContain('secret');
     }
   });
+
+  test.each([
+    ['context_length_exceeded', 'context_length_exceeded'],
+    ['content_filter', 'content_filter'],
+    ['INSUFFICIENT_CREDITS', null],
+    ['provider-model-x', 'svc/chat-default'],
+    ['no word at all', null],
+    [400, null],
+  ])(
+    'G-36 its code %p is %p for the client, never one of ours or of the provider’s names',
+    async (code, said) => {
+      gateway.upstream.answer(() => Response.json({ error: { message: 'no', code } }, { status: 400 }));
+      expect((await call()).body.error).toEqual({
+        ...{ message: 'no', type: 'invalid_request_error', param: null, code: said },
+      });
+    },
+  );
+
+  test('G-36 a prompt that is too long is 400 with the code, also where the provider says 500', async () => {
+    const error = { message: 'This model’s maximum context length is 4096 tokens', type: 'server_error' };
+    gateway.upstream.answer(() => Response.json({ error }, { status: 500 }));
+    const { status, body: told } = await call();
+    expect([status, told.error.type, told.error.code]).toEqual([
+      ...[400, 'invalid_request_error', 'context_length_exceeded'],
+    ]);
+  });
+
+  test('G-36 an HTML page in the place of an error is not passed on', async () => {
+    const page = '<html><center>nginx of provider.example</center></html>';
+    gateway.upstream.answer(
+      () => new Response(page, { status: 413, headers: { 'content-type': 'text/html' } }),
+    );
+    const { status, body: told } = await call();
+    expect([status, told.error.message]).toEqual([413, 'The model refused the request with status 413.']);
+  });
+
+  test('G-36 a provider that refuses our key or model name is 503, and says that retrying does not help', async () => {
+    for (const status of [401, 404]) {
+      gateway.upstream.answer(() => Response.json({ error: { message: 'secret' } }, { status }));
+      expect((await call()).body.error.message).toContain('retrying does not help');
+    }
+    gateway.upstream.answer(() => Response.json({}, { status: 500 }));
+    expect((await call()).body.error.message).toContain('Try again with backoff');
+  });
+
+  test('G-36 G-41 its 429 is a 429 with the same wait; without one there is a wait all the same', async () => {
+    const limited = (headers: Record<string, string>) => () =>
+      Response.json({ error: { message: 'secret provider words' } }, { status: 429, headers });
+    for (const [headers, seconds] of [
+      [{ 'retry-after': '7' }, '7'],
+      [{ 'retry-after-ms': '1500' }, '2'],
+      [{}, '5'],
+    ] as const) {
+      gateway.upstream.answer(limited(headers));
+      const { status, body: told, headers: answered, id } = await call();
+      expect([status, told.error.type, told.error.code]).toEqual([
+        ...[429, 'rate_limit_error', 'PROVIDER_RATE_LIMITED'],
+      ]);
+      expect([answered.get('retry-after'), answered.get('retry-after-ms') !== null]).toEqual([seconds, true]);
+      expect(JSON.stringify(told)).not.toContain('secret');
+      const row = {
+        outcome: 'FAILED',
+        http_status: 429,
+        reason: 'PROVIDER_RATE_LIMITED',
+        prompt_tokens: null,
+      };
+      expect((await gateway.calls(id, 1))[0]).toMatchObject(row);
+    }
+    gateway.upstream.answer(() => Response.json({}, { status: 503, headers: { 'retry-after': '9' } }));
+    const { status, headers } = await call();
+    expect([status, headers.get('retry-after')]).toEqual([503, '9']);
+  });
+
+  const asAnswer = (error: object) => () => Response.json({ error });
+  const asEvent = (error: object) => () => streamOf(chunk('Hel'), `data: ${JSON.stringify({ error })}\n\n`);
+  const asNamedEvent = (error: object) => () =>
+    streamOf(`event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`);
+  test.each([
+    ['a whole answer', asAnswer, false],
+    ['an event of a stream', asEvent, true],
+    ['an event of the name error', asNamedEvent, true],
+  ])(
+    'G-36 G-38 an error in %s is what it says: the request’s, a rate limit, or the provider’s',
+    async (_, as, stream) => {
+      const said = async (error: object) => {
+        gateway.upstream.answer(as(error));
+        const { rawKey, id } = await gateway.mint();
+        const response = await post(`${gateway.url}/chat/completions`, rawKey, { ...body, stream });
+        const text = await response.text();
+        const last = stream ? text.trim().split('\n\n').at(-1)?.replace('data: ', '') : text;
+        expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'FAILED', prompt_tokens: null });
+        return { status: response.status, ...JSON.parse(last ?? '').error };
+      };
+      const long = { message: 'provider-model-x: prompt is too long', type: 'invalid_request_error' };
+      expect(await said(long)).toEqual({
+        ...{ status: stream ? 200 : 400, message: 'svc/chat-default: prompt is too long', param: null },
+        ...{ type: 'invalid_request_error', code: 'context_length_exceeded' },
+      });
+      expect(await said({ message: 'secret', code: 429 })).toMatchObject({
+        ...{ status: stream ? 200 : 429, type: 'rate_limit_error', code: 'PROVIDER_RATE_LIMITED' },
+      });
+      const overloaded = await said({ message: 'secret', type: 'overloaded_error' });
+      expect(overloaded).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
+      expect(overloaded.message).not.toContain('secret');
+    },
+  );
 
   test('G-42 no first byte in time, a body that stops, and an answer that is no answer are 503', async () => {
     const scripts = [
@@ -106,6 +212,24 @@ describe('G-15 several targets', () => {
       expect([status, told.model]).toEqual([200, 'svc/chat-premium']);
       expect((await gateway.calls(id, 1))[0]).toMatchObject({ outcome: 'SUCCEEDED' });
     }
+    second.close();
+  });
+
+  test('G-36 429 with the longest wait where all of them are limited, else 503 with the wait that one of them named', async () => {
+    const second = startScriptedUpstream();
+    await gateway.aimAt('svc/chat-premium', gateway.upstream, second);
+    const limited = (seconds: string) => () =>
+      Response.json({}, { status: 429, headers: { 'retry-after': seconds } });
+    gateway.upstream.answer(limited('20'));
+    second.answer(limited('3'));
+    const all = await call({ ...body, model: 'svc/chat-premium' });
+    expect([all.status, all.headers.get('retry-after')]).toEqual([429, '20']);
+    second.answer(() => Response.json({}, { status: 500 }));
+    const some = await call({ ...body, model: 'svc/chat-premium' });
+    expect([some.status, some.body.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);
+    expect(some.headers.get('retry-after')).toBe('20');
+    second.answer(() => Response.json(chatAnswer()));
+    expect((await call({ ...body, model: 'svc/chat-premium' })).status).toBe(200);
     second.close();
   });
 

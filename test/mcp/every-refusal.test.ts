@@ -62,7 +62,11 @@ const RUNS: Readonly<Record<string, RefusedRun>> = {
   'calls in flight': { ...limited, key: { maxCallsInFlight: 1 }, arrange: keepOneRunning },
   'a model without a provider': { ...unavailable, asked: { ...CHAT, model: 'svc/chat-premium' } },
   'a provider that is down': { ...unavailable, arrange: () => answerWith(500) },
-  'a provider that has enough of us': { ...unavailable, arrange: () => answerWith(429) },
+  'a provider at its rate limit': {
+    ...limited,
+    code: 'PROVIDER_RATE_LIMITED',
+    arrange: () => answerWith(429),
+  },
   'a provider that cannot read the request': { ...unreadable, status: 422, arrange: () => answerWith(422) },
 };
 

@@ -150,6 +150,7 @@ const REASONS: Readonly<Record<string, string>> = {
   LLM_SCOPE_DENIED: 'The key lacks the scope',
   LLM_MODEL_NOT_ALLOWED: 'The key may not call this model',
   PLAN_LIMIT_EXCEEDED: 'An invoice is overdue',
+  PROVIDER_RATE_LIMITED: 'Every provider of the model limited the rate of requests',
   LLM_GATEWAY_UNAVAILABLE: 'No provider could be reached',
   rateLimited: 'A limit of the key or a ceiling of the company was reached',
   invalidRequest: 'The request could not be read',

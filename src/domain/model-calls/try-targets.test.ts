@@ -112,11 +112,13 @@ describe('trying the targets of a model', () => {
   test('G-36 every target at its rate limit is one outcome, with the longest wait that any of them named', async () => {
     const three = [target('one'), target('two'), target('three')];
     const all = open(three, { status: 429, waits: [3_000, 20_000, null] });
-    expect(await all.run()).toMatchObject({ outcome: 'failed', isRateLimited: true, retryAfterMs: 20_000 });
+    expect(await all.run()).toMatchObject({ outcome: 'failed', cause: 'rate-limit', retryAfterMs: 20_000 });
     const mixed = open(three, { status: 429, lastStatus: 500, waits: [3_000] });
-    expect(await mixed.run()).toMatchObject({ isRateLimited: false, retryAfterMs: 3_000 });
+    expect(await mixed.run()).toMatchObject({ cause: 'other', retryAfterMs: 3_000 });
+    const refused = open(three, { status: 401, lastStatus: 404 });
+    expect(await refused.run()).toMatchObject({ cause: 'refused', retryAfterMs: null });
     const passedOver = open(three, { status: 429, resting: { 'one.example': 5 } });
-    expect(await passedOver.run()).toMatchObject({ isRateLimited: false, retryAfterMs: null });
+    expect(await passedOver.run()).toMatchObject({ cause: 'other', retryAfterMs: null });
   });
 
   test('a target that broke off is not asked again, though it is the only one', async () => {
@@ -125,7 +127,7 @@ describe('trying the targets of a model', () => {
       outcome: 'failed',
       targetId: 'one',
       reason: 'broken',
-      isRateLimited: false,
+      cause: 'other',
       retryAfterMs: null,
     });
     expect(asked).toEqual(['one-model']);

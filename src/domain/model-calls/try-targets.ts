@@ -14,6 +14,7 @@ import type { Alias, AliasTarget } from '../models/aliases.ts';
 import type { ModelDirectory } from '../models/model-directory.ts';
 import { createCallAbort } from './call-abort.ts';
 import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
+import { withRequestFault } from './provider-error.ts';
 
 export interface TryTargetsParts {
   readonly models: Pick<ModelDirectory, 'order' | 'noteFailure' | 'noteSuccess' | 'cool'>;
@@ -72,8 +73,8 @@ export type Tried<Answer> =
       readonly outcome: 'failed';
       readonly targetId: string;
       readonly reason: string;
-      /** Every target of the model was asked, and each answered 429. */
-      readonly isRateLimited: boolean;
+      /** Of all targets: each answered 429, or each refused our key or model name; else `other`. */
+      readonly cause: 'rate-limit' | 'refused' | 'other';
       /** The longest wait that a failed target named; null where none did. */
       readonly retryAfterMs: number | null;
     }
@@ -116,6 +117,7 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
     try {
       const sent = { endpoint: request.endpoint, body, headers, signal: deadline?.signal ?? signal };
       answer = await parts.upstream.send(target, sent);
+      if (isReadableError(answer)) answer = await withRequestFault(answer);
       result = answer.status;
       if (whole !== null && deadline !== null && ruleFor(result).action === 'take') {
         read = parsed(whole, await readWhole(answer, whole, deadline));
@@ -154,7 +156,11 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
   }
   if (failed === null) return { outcome: 'not-tried', retryAfterMs };
   // A target whose breaker is open was not asked: then not every one has answered 429.
-  return retryAfterMs === null ? failed : { ...failed, isRateLimited: false };
+  return retryAfterMs === null ? failed : { ...failed, cause: 'other' };
+}
+
+function isReadableError({ status, contentType }: UpstreamAnswer): boolean {
+  return status >= 500 && contentType === 'application/json';
 }
 
 type FailedTry = Extract<Tried<unknown>, { outcome: 'failed' }>;
@@ -166,13 +172,21 @@ function failedWith(
   result: TargetResult,
   answer: UpstreamAnswer | null,
 ): FailedTry {
+  const cause = causeOf(result);
   return {
     outcome: 'failed',
     targetId,
     reason: reasonFor(result),
-    isRateLimited: result === 429 && before?.isRateLimited !== false,
+    cause: before === null || before.cause === cause ? cause : 'other',
     retryAfterMs: longerOf(before?.retryAfterMs ?? null, answer?.retryAfterMs ?? null),
   };
+}
+
+const REFUSED: readonly TargetResult[] = [401, 402, 403, 404, 407];
+
+function causeOf(result: TargetResult): FailedTry['cause'] {
+  if (result === 429) return 'rate-limit';
+  return REFUSED.includes(result) ? 'refused' : 'other';
 }
 
 function longerOf(one: number | null, other: number | null): number | null {

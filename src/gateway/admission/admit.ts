@@ -34,6 +34,7 @@ import {
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import { type Route, routeOf } from './routes.ts';
+import { unknownRoute } from './unknown-routes.ts';
 
 export interface AdmitParts {
   readonly keys: KeyDirectory;
@@ -122,7 +123,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   }
   const route = routeOf(request.method, path);
   if (route === null) {
-    return refuse({ name: 'notFound', message: `There is no ${request.method} ${path} here.` });
+    return refuse({ name: 'notFound', message: unknownRoute(request.method, path) });
   }
   const found = await parts.keys.find(bearerToken(request) ?? '');
   if (found.outcome === 'unavailable') {

@@ -67,6 +67,13 @@ export const REFUSALS = {
     code: null,
     message: 'Too many requests. Back off and try again after the time in retry-after.',
   },
+  providerRateLimited: {
+    status: 429,
+    type: 'rate_limit_error',
+    code: 'PROVIDER_RATE_LIMITED',
+    message:
+      'Every provider of this model limits the rate of requests right now. Retry after the time in retry-after.',
+  },
   unavailable: {
     status: 503,
     type: 'api_error',
@@ -106,6 +113,8 @@ export interface Refusal {
   /** In the place of the table's own words. */
   readonly message?: string;
   readonly param?: string | null;
+  /** A provider's own code of a request that it refused, in the place of the table's. */
+  readonly code?: string | null;
   /** An upstream's own refusal keeps its status. */
   readonly status?: number;
   readonly retryAfterMs?: number;
@@ -113,9 +122,9 @@ export interface Refusal {
   readonly shouldRetry?: false;
 }
 
-export function refusalEnvelope({ name, message, param = null }: Refusal) {
+export function refusalEnvelope({ name, message, param = null, code = null }: Refusal) {
   const row = REFUSALS[name];
-  return errorEnvelope(row.type, message ?? row.message, row.code, param);
+  return errorEnvelope(row.type, message ?? row.message, code ?? row.code, param);
 }
 
 export function refusalStatus({ name, status }: Refusal): number {

@@ -67,6 +67,14 @@ export function routeOf(method: string, path: string): Route | null {
   return alias === null ? null : { kind: 'one-model', endpoint: 'models', scope: chat, alias };
 }
 
+/** Every route, for those who asked for another one. */
+export function routeNames(): readonly { readonly method: string; readonly path: string }[] {
+  return [...ROUTES.keys(), `POST ${MCP_PATH.slice(BASE_PATH.length)}`].map((name) => {
+    const [method = '', path = ''] = name.split(' ');
+    return { method, path };
+  });
+}
+
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

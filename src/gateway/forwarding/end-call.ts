@@ -74,7 +74,7 @@ export interface Answering {
   readonly parts: AnswerParts;
   readonly call: AdmittedModelCall;
   readonly context: ModelCallContext;
-  readonly target: { readonly id: string };
+  readonly target: UpstreamTarget;
   readonly answer: UpstreamAnswer;
   /** Only for what no client can cause: a whole answer that breaks off, or a stream before its first event. */
   readonly noteBroken: NoteBroken | null;

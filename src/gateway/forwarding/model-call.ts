@@ -25,6 +25,7 @@ import {
   type ModelCallContext,
   refusalReason,
 } from './end-call.ts';
+import { passedOn, refusalInAnswer, unavailable } from './provider-errors.ts';
 
 export interface ModelCallParts extends TryTargetsParts, AnswerParts {
   readonly models: ModelDirectory;
@@ -70,7 +71,7 @@ async function answerForwarded(
       return refusalResponse({ name: 'unavailable' }, context.headers);
     case 'request-refused': {
       const { target, answer } = tried;
-      const refusal = await passedOn(call, target, answer);
+      const refusal = await passedOn(call.alias.alias, target, answer);
       return await refuseAfterUpstream(end, refusal, target.id, context);
     }
     case 'failed':
@@ -172,8 +173,10 @@ async function answerWhole(answering: Answering): Promise<Response> {
   }
   const read = readWholeAnswer(gathered.bytes, call.alias.alias);
   if (!read.isJsonObject || read.isError) {
-    await end(failure('upstream-broken', 503, target.id, firstByteMs));
-    return refusalResponse({ name: 'unavailable' }, context.headers);
+    const text = read.isError ? new TextDecoder().decode(gathered.bytes) : '';
+    const { refusal } = refusalInAnswer(call.alias.alias, target, text);
+    const isWritten = await end(failure('upstream-broken', refusalStatus(refusal), target.id, firstByteMs));
+    return refusalResponse(isWritten ? refusal : { name: 'unavailable' }, context.headers);
   }
   const isWritten = await end({
     outcome: read.usage === null ? 'FAILED' : 'SUCCEEDED',
@@ -187,53 +190,4 @@ async function answerWhole(answering: Answering): Promise<Response> {
   if (!isWritten) return refusalResponse({ name: 'unavailable' }, context.headers);
   const headers = { ...context.headers, 'content-type': 'application/json' };
   return new Response(read.bytes, { status: answer.status, headers });
-}
-
-/** Where every breaker is open the client is told when to retry. Everything else that went wrong is ours (G-36). */
-function unavailable(tried: Extract<Tried<unknown>, { outcome: 'failed' | 'not-tried' }>): Refusal {
-  const retryAfterMs = tried.outcome === 'not-tried' ? tried.retryAfterMs : null;
-  return { name: 'unavailable', ...(retryAfterMs === null ? {} : { retryAfterMs }) };
-}
-
-const MOST_ERROR_BYTES = 64 * 1024;
-const ERROR_BODY_MS = 5_000;
-
-/** The upstream's own judgement of the request (G-36): its message in our envelope, provider names replaced. */
-async function passedOn(
-  { alias }: AdmittedModelCall,
-  target: UpstreamTarget,
-  answer: UpstreamAnswer,
-): Promise<Refusal> {
-  const gathered = await gatherBody(answer.body, { maxBytes: MOST_ERROR_BYTES, idleMs: ERROR_BODY_MS });
-  const found = gathered.outcome === 'whole' ? messageIn(gathered.bytes) : null;
-  const message =
-    found === null
-      ? `The model refused the request with status ${answer.status}.`
-      : withoutProviderNames(found.message, target, alias.alias);
-  return { name: 'invalidRequest', status: answer.status, message, param: found?.param ?? null };
-}
-
-const LONGEST_MESSAGE = 2_000;
-
-function messageIn(bytes: Uint8Array): { message: string; param: string | null } | null {
-  try {
-    const body = JSON.parse(new TextDecoder().decode(bytes)) as { error?: unknown; message?: unknown };
-    const error = (body.error ?? body) as { message?: unknown; param?: unknown } | string;
-    const message = typeof error === 'string' ? error : error.message;
-    if (typeof message !== 'string' || message === '') return null;
-    const param = typeof error === 'string' ? null : error.param;
-    return { message: message.slice(0, LONGEST_MESSAGE), param: typeof param === 'string' ? param : null };
-  } catch {
-    return null;
-  }
-}
-
-/** Models are addressed by alias only (G-16): the provider's model name and address do not reach a client. */
-function withoutProviderNames(text: string, target: UpstreamTarget, alias: string): string {
-  const host = target.baseUrl === null ? null : (URL.parse(target.baseUrl)?.host ?? null);
-  let clean = text.replaceAll(target.model, alias);
-  if (target.baseUrl !== null) clean = clean.replaceAll(target.baseUrl, 'the model');
-  if (host !== null) clean = clean.replaceAll(host, 'the model');
-  if (target.apiKey !== null) clean = clean.replaceAll(target.apiKey, '[redacted]');
-  return clean;
 }

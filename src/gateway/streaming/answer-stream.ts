@@ -1,8 +1,9 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT } from '../../domain/model-calls/paid-call.ts';
 import type { BodyRead } from '../../ports/model-upstream.ts';
-import { refusalEnvelope } from '../admission/refusals.ts';
+import { type Refusal, refusalEnvelope } from '../admission/refusals.ts';
 import { type Answering, failure } from '../forwarding/end-call.ts';
+import { refusalInAnswer } from '../forwarding/provider-errors.ts';
 import { brokenStreamEvent, EVENT_STREAM_TYPE, STREAM_HEADERS } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
 
@@ -16,14 +17,18 @@ const DONE_GRACE_MS = 1_000;
 const DRAINED = 'drained';
 const DRAINED_WITHOUT_USAGE = 'drained-without-usage';
 
-const BROKEN_MESSAGE = 'The model broke the answer off. What came before is incomplete; try again.';
+const BROKEN: Refusal = {
+  name: 'unavailable',
+  message: 'The model broke the answer off. What came before is incomplete; try again.',
+};
 
 /** What the breaker counts, by the reason. */
-const BREAKS = {
-  'upstream-idle': 'late',
-  'upstream-broken': 'broken-off',
-  'upstream-cut-off': 'broken-off',
-} as const;
+const BREAKS: ReadonlyMap<string, 'late' | 'broken-off'> = new Map([
+  ['upstream-idle', 'late'],
+  ['upstream-broken', 'broken-off'],
+  ['upstream-cut-off', 'broken-off'],
+]);
+const ERROR_EVENT = 'upstream-error-event';
 
 /**
  * A stream, event by event: each passes when it is whole, and [DONE] waits for the call's commit. It is read only
@@ -133,11 +138,19 @@ export function answerStream(answering: Answering): Response {
    */
   async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
     isEnding = true;
-    if (!hasPassed && reason in BREAKS) answering.noteBroken?.(BREAKS[reason as keyof typeof BREAKS]);
+    const { refusal, result } = breakOf(reason);
+    if (!hasPassed && result !== null) answering.noteBroken?.(result);
     abortUpstream();
     await end({ ...failure(reason, answer.status, target.id, firstByteMs), estimatedTokens: lost() });
-    controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable', message: BROKEN_MESSAGE })));
+    controller.enqueue(brokenStreamEvent(refusalEnvelope(refusal)));
     controller.close();
+  }
+
+  /** What the client is told of a break, and what it is for the breaker. */
+  function breakOf(reason: string) {
+    if (reason !== ERROR_EVENT) return { refusal: BROKEN, result: BREAKS.get(reason) ?? null };
+    const { refusal, fault } = refusalInAnswer(call.alias.alias, target, tap.errorText(), BROKEN);
+    return { refusal, result: fault === 'provider' ? ('broken-off' as const) : null };
   }
 
   /** It has said [DONE] and then kept its connection, or dropped it: the answer is whole all the same. */

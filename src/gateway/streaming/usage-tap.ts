@@ -29,6 +29,8 @@ export interface UsageTap {
   push(chunk: Uint8Array): TapOutput;
   /** At the end of the upstream's body. Once. */
   end(): TapEnd;
+  /** What the error event said, after `broken` was `error-event`. */
+  errorText(): string;
   /** The last one that could be read (G-30), also of a stream that broke later; null where none has come. */
   usage(): Usage | null;
   /**
@@ -64,6 +66,10 @@ export interface UsageTapOptions {
 
 const COLON = 0x3a;
 
+const MOST_ERROR_BYTES = 64 * 1024;
+const LINE_END = /\r\n|\r|\n/;
+const DATA_LINE = /^data: ?(.*)$/;
+
 export function createUsageTap({ alias, maxEventBytes }: UsageTapOptions): UsageTap {
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
@@ -75,16 +81,22 @@ export function createUsageTap({ alias, maxEventBytes }: UsageTapOptions): Usage
   let done = false;
   let wasHeld = false;
   let broken: TapOutput['broken'] = null;
+  let errorText = '';
+
+  function breakBy({ source, start, end }: SseEvent): false {
+    broken = 'error-event';
+    const text = new TextDecoder().decode(source.subarray(start, Math.min(end, start + MOST_ERROR_BYTES)));
+    const lines = text.split(LINE_END).flatMap((line) => DATA_LINE.exec(line)?.[1] ?? []);
+    errorText = lines.join('\n');
+    return false;
+  }
 
   function take(event: SseEvent): boolean {
     if (event.isLateLineFeed) return passOrHold(event);
     const data = readSseEventData(event);
     wasHeld = data.kind === 'done';
     if (data.kind === 'data') return takeData(event, data);
-    if (data.kind === 'error') {
-      broken = 'error-event';
-      return false;
-    }
+    if (data.kind === 'error') return breakBy(event);
     if (wasHeld) done = true;
     return passOrHold(event);
   }
@@ -100,10 +112,7 @@ export function createUsageTap({ alias, maxEventBytes }: UsageTapOptions): Usage
     const { bytes, start, end, joinedFrom } = data;
     scanAnswer(bytes, start, end, fields);
     const { errorStart, errorEnd, toRestamp } = fields;
-    if (errorEnd > 0 && isErrorAt(bytes, errorStart, errorEnd)) {
-      broken = 'error-event';
-      return false;
-    }
+    if (errorEnd > 0 && isErrorAt(bytes, errorStart, errorEnd)) return breakBy(event);
     contentBytes += fields.contentBytes;
     if (fields.isWhole) readUsageOf(bytes, start, end);
     // An object that is cut short is stamped too: clients cannot read it, but it may name the provider.
@@ -150,6 +159,7 @@ export function createUsageTap({ alias, maxEventBytes }: UsageTapOptions): Usage
       const why = isCutOff ? 'cut-off' : broken;
       return { bytes: output.take(), doneBytes: why === null ? held.take() : null, broken: why };
     },
+    errorText: () => errorText,
     usage: () => topUsage ?? innerUsage,
     contentBytes: () => contentBytes,
   };

@@ -1,0 +1,144 @@
+import type { UpstreamAnswer, UpstreamBody } from '../../ports/model-upstream.ts';
+
+/**
+ * What a provider says about a call that it did not serve. The shapes that are read: OpenAI's `{error: {message, type, param,
+ * code}}`, Anthropic's with `type: "error"` around it, Azure's and Gemini's with a number as `code`, Gemini's in an array,
+ * vLLM's and Mistral's without `error`, Ollama's with a text in its place, and FastAPI's `detail`.
+ */
+export interface ProviderError {
+  /** Null where there is none. It may name the provider. */
+  readonly message: string | null;
+  readonly param: string | null;
+  /** A word that clients match on, as context_length_exceeded; null where the provider gives a number or nothing. */
+  readonly code: string | null;
+  /** Who has to do something: the client, nobody but time, or the provider. */
+  readonly fault: 'request' | 'rate-limit' | 'provider';
+}
+
+const LONGEST_MESSAGE = 2_000;
+const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
+
+/** Codes that are about one request, whatever status they come with. */
+const REQUEST_CODES: ReadonlySet<string> = new Set([
+  'context_length_exceeded',
+  'content_filter',
+  'content_policy_violation',
+  'invalid_prompt',
+  'invalid_image',
+  'string_above_max_length',
+]);
+
+/** The prompt is too long, in the words of OpenAI, vLLM, Anthropic, Gemini, llama.cpp, Ollama, Bedrock and Groq. */
+const TOO_LONG =
+  /maximum context length|context length exceeded|exceeds? (?:the )?(?:available |maximum |model'?s? )*context (?:length|size|window)|prompt is too long|input (?:is|prompt is) too long|input token count .{0,40}exceeds|reduce the length of the (?:messages|prompt|input)/i;
+
+const RATE_WORDS: ReadonlySet<string> = new Set([
+  'rate_limit_error',
+  'rate_limit_exceeded',
+  'too_many_requests',
+  'RESOURCE_EXHAUSTED',
+]);
+const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+
+export function readProviderError(text: string): ProviderError {
+  const error = fieldsOf(parsed(text));
+  const said = textIn(error.message) ?? textIn(error.detail) ?? firstDetail(error.detail);
+  const message = said === null ? null : said.slice(0, LONGEST_MESSAGE);
+  const isTooLong = message !== null && TOO_LONG.test(message);
+  const given = typeof error.code === 'string' && WORD.test(error.code) ? error.code : null;
+  const code = given === null && isTooLong ? 'context_length_exceeded' : given;
+  return {
+    message,
+    param: textIn(error.param),
+    code,
+    fault: isTooLong ? 'request' : faultOf(error, code),
+  };
+}
+
+function faultOf(error: Readonly<Record<string, unknown>>, code: string | null): ProviderError['fault'] {
+  const words = [code, error.type, error.status].filter((word) => typeof word === 'string');
+  const status = [error.code, error.status].map(Number).find((value) => value >= 400 && value < 600);
+  if (code !== null && REQUEST_CODES.has(code)) return 'request';
+  if (status === 429 || words.some((word) => RATE_WORDS.has(word))) return 'rate-limit';
+  if (status !== undefined) return REQUEST_STATUSES.has(status) ? 'request' : 'provider';
+  return words.includes('invalid_request_error') ? 'request' : 'provider';
+}
+
+function fieldsOf(body: unknown): Readonly<Record<string, unknown>> {
+  const outer = Array.isArray(body) ? body[0] : body;
+  if (!isObject(outer)) return {};
+  const inner = outer.error ?? outer;
+  if (typeof inner === 'string') return { message: inner };
+  // Mistral has its details where others have a text.
+  return isObject(inner)
+    ? isObject(inner.message)
+      ? { ...inner, ...inner.message, message: null }
+      : inner
+    : {};
+}
+
+/** FastAPI's: what is wrong first. */
+function firstDetail(detail: unknown): string | null {
+  const [first] = Array.isArray(detail) ? detail : [];
+  return isObject(first) ? textIn(first.msg) : null;
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const MOST_BYTES = 64 * 1024;
+const BODY_MS = 2_000;
+
+/**
+ * Some servers answer 500 to a prompt that is too long, or to content that they filter. Then the request is at fault and no
+ * other target would do better: the answer is a 400. Every other answer is as it was; its body can still be cancelled.
+ */
+export async function withRequestFault(answer: UpstreamAnswer): Promise<UpstreamAnswer> {
+  const text = await shortText(answer.body);
+  if (text === null) return answer;
+  const { code } = readProviderError(text);
+  if (code === null || !REQUEST_CODES.has(code)) return answer;
+  return { ...answer, status: 400, body: bodyOf(text) };
+}
+
+/** Null where it is long, slow or broken. */
+async function shortText(body: UpstreamBody): Promise<string | null> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let size = 0;
+  for (;;) {
+    const next = await body.read(BODY_MS);
+    if (next === null) return text + decoder.decode();
+    if (typeof next === 'string') return null;
+    size += next.length;
+    if (size > MOST_BYTES) return null;
+    text += decoder.decode(next, { stream: true });
+  }
+}
+
+function bodyOf(text: string): UpstreamBody {
+  let left: Uint8Array<ArrayBuffer> | null = new TextEncoder().encode(text);
+  return {
+    read() {
+      const bytes = left;
+      left = null;
+      return bytes;
+    },
+    cancel() {
+      left = null;
+    },
+  };
+}

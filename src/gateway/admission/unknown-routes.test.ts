@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'bun:test';
+import { routeNames, routeOf } from './routes.ts';
+import { unknownRoute } from './unknown-routes.ts';
+
+describe('G-10 a route that there is not', () => {
+  test.each([
+    ['GET', '/llm/v1/chat/completions', 'Use POST /llm/v1/chat/completions.'],
+    ['POST', '/llm/v1/models', 'Use GET /llm/v1/models.'],
+    [
+      'POST',
+      '/v1/chat/completions',
+      'Use POST /llm/v1/chat/completions: set the base address of your client',
+    ],
+    ['POST', '/chat/completions', 'Use POST /llm/v1/chat/completions: set the base address'],
+    ['POST', '/llm/v1/v1/embeddings', 'Use POST /llm/v1/embeddings: set the base address'],
+    ['POST', '/llm/v1//chat/completions/', 'Use POST /llm/v1/chat/completions'],
+    ['POST', '/llm/v1/chat/completion', 'Did you mean POST /llm/v1/chat/completions?'],
+    ['POST', '/llm/v1/chat', 'GET /docs lists the routes.'],
+    ['POST', '/llm/v1/embedding', 'Did you mean POST /llm/v1/embeddings?'],
+    ['GET', '/llm/v1/model', 'Did you mean GET /llm/v1/models?'],
+    ['POST', '/llm/v1/parse/cvs', 'Did you mean POST /llm/v1/parse/cv?'],
+    ['POST', '/llm/v1/images/generations', 'does not support the Images API (/images).'],
+    ['POST', '/v1/audio/transcriptions', 'does not support the Audio API (/audio).'],
+    ['POST', '/llm/v1/moderations', 'does not support the Moderations API (/moderations).'],
+    ['GET', '/llm/v1/files/file-1/content', 'does not support the Files API (/files).'],
+    ['POST', '/llm/v1/batches', 'does not support the Batch API (/batches).'],
+    ['POST', '/llm/v1/fine_tuning/jobs', 'does not support the Fine-tuning API (/fine_tuning).'],
+    ['POST', '/llm/v1/assistants', 'does not support the Assistants API (/assistants).'],
+    ['POST', '/llm/v1/threads/t/runs', 'does not support the Threads API (/threads).'],
+    ['POST', '/llm/v1/vector_stores', 'does not support the Vector Stores API (/vector_stores).'],
+    ['POST', '/llm/v1/messages/batches', 'does not support the Message Batches API (/messages/batches).'],
+    [
+      'GET',
+      '/llm/v1/chat/completions/c1',
+      'does not support stored chat completions (/chat/completions/{id}).',
+    ],
+    ['POST', '/api/chat', 'does not support Ollama’s own API (/api).'],
+    ['GET', '/wp-login.php', 'GET /docs lists the routes.'],
+  ])('%s %s: %s', (method, path, said) => {
+    const message = unknownRoute(method, path);
+    expect(message).toStartWith(`There is no ${method} ${path} here. `);
+    expect(message).toContain(said);
+  });
+
+  test('a long one is cut, and compared with nothing', () => {
+    const message = unknownRoute('GET', `/llm/v1/${'a'.repeat(100_000)}`);
+    expect(message.length).toBeLessThan(200);
+  });
+
+  test('every route is known by its name, and none of them is called unsupported', () => {
+    for (const { method, path } of routeNames()) {
+      if (path !== '/mcp') expect(routeOf(method, `/llm/v1${path}`)).not.toBeNull();
+      expect(unknownRoute('PATCH', `/llm/v1${path}`)).toContain(`Use ${method} /llm/v1${path}`);
+    }
+  });
+});

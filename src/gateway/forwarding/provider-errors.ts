@@ -1,0 +1,86 @@
+import { type ProviderError, readProviderError } from '../../domain/model-calls/provider-error.ts';
+import type { Tried } from '../../domain/model-calls/try-targets.ts';
+import { RATE_LIMITED_MS } from '../../domain/models/target-cooling.ts';
+import { gatherBody } from '../../http/read-body.ts';
+import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import { REFUSALS, type Refusal } from '../admission/refusals.ts';
+
+const MOST_ERROR_BYTES = 64 * 1024;
+const ERROR_BODY_MS = 5_000;
+
+/** The upstream's own judgement of the request (G-36): its message and code in our envelope, provider names replaced. */
+export async function passedOn(
+  alias: string,
+  target: UpstreamTarget,
+  answer: UpstreamAnswer,
+): Promise<Refusal> {
+  const gathered = await gatherBody(answer.body, { maxBytes: MOST_ERROR_BYTES, idleMs: ERROR_BODY_MS });
+  const text = gathered.outcome === 'whole' ? new TextDecoder().decode(gathered.bytes) : '';
+  return ofRequest(alias, target, answer.status, readProviderError(text));
+}
+
+/** What no target answered. */
+export function unavailable(tried: Extract<Tried<unknown>, { outcome: 'failed' | 'not-tried' }>): Refusal {
+  const { retryAfterMs } = tried;
+  if (tried.outcome === 'failed' && tried.cause === 'rate-limit') {
+    return { name: 'providerRateLimited', retryAfterMs: retryAfterMs ?? RATE_LIMITED_MS };
+  }
+  const isRefused = tried.outcome === 'failed' && tried.cause === 'refused';
+  return {
+    name: 'unavailable',
+    ...(isRefused ? { message: REFUSED_BY_PROVIDER } : {}),
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+  };
+}
+
+const REFUSED_BY_PROVIDER =
+  'The provider of this model refuses the gateway’s calls. The operator of the gateway has to correct its key, account or model name; retrying does not help until then.';
+
+/** An error that came with a good status: in the place of a whole answer, or as an event of a stream. */
+export function refusalInAnswer(
+  alias: string,
+  target: UpstreamTarget,
+  text: string,
+  otherwise: Refusal = { name: 'unavailable' },
+): { readonly refusal: Refusal; readonly fault: ProviderError['fault'] } {
+  const error = readProviderError(text);
+  switch (error.fault) {
+    case 'request':
+      return { refusal: ofRequest(alias, target, 400, error), fault: 'request' };
+    case 'rate-limit':
+      return { refusal: { name: 'providerRateLimited', retryAfterMs: RATE_LIMITED_MS }, fault: 'rate-limit' };
+    case 'provider':
+      return { refusal: otherwise, fault: 'provider' };
+  }
+}
+
+function ofRequest(
+  alias: string,
+  target: UpstreamTarget,
+  status: number,
+  { message, param, code }: ProviderError,
+): Refusal {
+  return {
+    name: 'invalidRequest',
+    status,
+    message:
+      message === null
+        ? `The model refused the request with status ${status}.`
+        : withoutProviderNames(message, target, alias),
+    param,
+    code: code === null || OUR_CODES.has(code) ? null : withoutProviderNames(code, target, alias),
+  };
+}
+
+/** Clients match on these: no provider can say them in our place. */
+const OUR_CODES: ReadonlySet<string> = new Set(Object.values(REFUSALS).flatMap(({ code }) => code ?? []));
+
+/** Models are addressed by alias only (G-16): the provider's model name and address do not reach a client. */
+function withoutProviderNames(text: string, target: UpstreamTarget, alias: string): string {
+  const host = target.baseUrl === null ? null : (URL.parse(target.baseUrl)?.host ?? null);
+  let clean = text.replaceAll(target.model, alias);
+  if (target.baseUrl !== null) clean = clean.replaceAll(target.baseUrl, 'the model');
+  if (host !== null) clean = clean.replaceAll(host, 'the model');
+  if (target.apiKey !== null) clean = clean.replaceAll(target.apiKey, '[redacted]');
+  return clean;
+}
