@@ -21,6 +21,27 @@ const chatBody = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string() })).min(1),
   stream: z.boolean().optional(),
 });
+const responsesBody = z.looseObject({
+  model: z.string(),
+  input: z.unknown(),
+  stream: z.boolean().optional(),
+  max_output_tokens: z.int().optional(),
+});
+const messagesBody = z.looseObject({
+  model: z.string(),
+  messages: z.array(z.looseObject({ role: z.string() })).min(1),
+  max_tokens: z.int(),
+  stream: z.boolean().optional(),
+});
+const countBody = messagesBody.omit({ max_tokens: true, stream: true });
+const response = z.looseObject({ id: z.string(), object: z.literal('response'), model: z.string() });
+const message = z.looseObject({ id: z.string(), type: z.literal('message'), model: z.string() });
+/** Anthropic's, on all routes of Messages. */
+const messagesErrorAnswer = z.looseObject({
+  type: z.literal('error'),
+  error: z.looseObject({ type: z.string(), message: z.string(), code: z.string().nullable() }),
+  request_id: z.string(),
+});
 const textBody = z.looseObject({ model: z.string(), prompt: z.unknown() });
 const embeddingsBody = z.looseObject({ model: z.string(), input: z.unknown() });
 const parseBody = z.looseObject({ text: z.string().optional(), model: z.string().optional() });
@@ -52,7 +73,7 @@ const CALLS: readonly RefusalName[] = [
 const MODEL_CALLS = ['idempotencyConflict', 'providerRateLimited'] as const;
 
 /** One entry for each status; where several refusals share it, each is named by the envelope's `code`. */
-function refused(names: readonly RefusalName[]): readonly DescribedAnswer[] {
+function refused(names: readonly RefusalName[], schema: z.ZodType = errorAnswer): readonly DescribedAnswer[] {
   const statuses = [...new Set(names.map((name) => REFUSALS[name].status))];
   return statuses.map((status) => {
     const rows = names.map((name) => REFUSALS[name]).filter((row) => row.status === status);
@@ -60,7 +81,7 @@ function refused(names: readonly RefusalName[]): readonly DescribedAnswer[] {
     return {
       status,
       means: rows.length === 1 ? (rows[0]?.message ?? '') : named.join(' '),
-      schema: errorAnswer,
+      schema,
     };
   });
 }
@@ -72,7 +93,11 @@ function call(
   example: unknown,
   answer: DescribedAnswer,
 ): DescribedRoute {
-  const answers = [answer, ...refused([...CALLS, ...(path.startsWith('/parse') ? [] : MODEL_CALLS)])];
+  const names = [...CALLS, ...(path.startsWith('/parse') ? [] : MODEL_CALLS)];
+  const answers = [
+    answer,
+    ...refused(names, path.startsWith('/messages') ? messagesErrorAnswer : errorAnswer),
+  ];
   return {
     method: 'post',
     path: `${BASE_PATH}${path}`,
@@ -128,6 +153,27 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
     embeddingsBody,
     { model: 'svc/embed-default', input: 'Hello' },
     ok(list),
+  ),
+  call(
+    '/responses',
+    'The Responses API. With stream: true, server-sent events that end with response.completed or its like.',
+    responsesBody,
+    { model: ALIAS, input: 'Hello' },
+    ok(response),
+  ),
+  call(
+    '/messages',
+    'The Messages API of Anthropic; the key may be in x-api-key. With stream: true, events that end with message_stop.',
+    messagesBody,
+    { model: ALIAS, max_tokens: 1_000, messages: [{ role: 'user', content: 'Hello' }] },
+    ok(message),
+  ),
+  call(
+    '/messages/count_tokens',
+    'Counts the tokens of a message; free of charge.',
+    countBody,
+    { model: ALIAS, messages: [{ role: 'user', content: 'Hello' }] },
+    ok(z.looseObject({ input_tokens: z.int() }), { input_tokens: 9 }),
   ),
   call('/parse/cv', 'Reads a CV.', parseBody, { text: 'Ada Byron, engineer' }, ok(parsed)),
   call('/parse/jd', 'Reads a job posting.', parseBody, { text: 'We look for an engineer' }, ok(parsed)),

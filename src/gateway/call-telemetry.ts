@@ -10,6 +10,9 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   'chat/completions': 'chat',
   completions: 'text_completion',
   embeddings: 'embeddings',
+  responses: 'chat',
+  messages: 'chat',
+  'messages/count_tokens': 'count_tokens',
 };
 
 export function beginTrace(
@@ -164,13 +167,13 @@ function traceOf(root: Span): CallTrace {
   };
 }
 
-function targetAttributes({ id, baseUrl }: UpstreamTarget): Record<string, string | number> {
+function targetAttributes({ id, baseUrl, wire }: UpstreamTarget): Record<string, string | number> {
   if (baseUrl === null) return { 'turnpike.target.id': id, 'gen_ai.provider.name': 'embedded' };
   const { hostname, port, protocol } = new URL(baseUrl);
   const standard = protocol === 'https:' ? 443 : 80;
   return {
     'turnpike.target.id': id,
-    'gen_ai.provider.name': 'openai',
+    'gen_ai.provider.name': wire?.provider ?? 'openai',
     'server.address': hostname,
     'server.port': port === '' ? standard : Number(port),
   };

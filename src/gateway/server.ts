@@ -2,19 +2,20 @@ import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
 import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
-import type { Connection } from '../http/listen.ts';
+import type { Connection, ErrorBody } from '../http/listen.ts';
 import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
 import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Tracer } from '../ports/tracer.ts';
 import { type AdmitParts, admit } from './admission/admit.ts';
 import { replay } from './admission/idempotency.ts';
-import { refusalResponse, refusalStatus } from './admission/refusals.ts';
-import { BASE_PATH, MCP_PATH } from './admission/routes.ts';
+import { messagesError, refusalResponse, refusalStatus } from './admission/refusals.ts';
+import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import { beginTrace, type CallMeters } from './call-telemetry.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay } from './forwarding/end-call.ts';
 import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
+import type { ClientWire } from './json/client-wire.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
 import { answerRead, type ReadParts } from './reads/listings.ts';
 
@@ -41,8 +42,14 @@ interface Gateway {
   fetch(request: Request, connection: Connection): Promise<Response>;
 }
 
-/** The client's headers that a provider may see; no other reaches it. */
-const FORWARDED = ['openai-beta'] as const;
+/** The client's headers that a provider may see, by the wire; no other reaches it. */
+const FORWARDED = {
+  completions: ['openai-beta'],
+  responses: ['openai-beta'],
+  messages: ['anthropic-version', 'anthropic-beta'],
+} as const satisfies Record<ClientWire, readonly string[]>;
+/** The header in which Anthropic's clients look for the request's id. */
+const MESSAGES_REQUEST_ID_HEADER = 'request-id';
 
 /**
  * Surface 1: model calls, under /llm/v1. They do not go through the app of the other routes: what that does for
@@ -72,9 +79,10 @@ export function createGateway(parts: GatewayParts): Gateway {
       const answering = path === MCP_PATH ? answerMcp : answer;
       const response = await answering({ request, path, requestId, connection }).catch((error: unknown) => {
         log.error('a call failed', { requestId, path, error });
-        return refusalResponse({ name: 'unavailable' }, {});
+        return refusalResponse({ name: 'unavailable' }, {}, { wire: wireOfPath(path), requestId });
       });
       response.headers.set(REQUEST_ID_HEADER, requestId);
+      if (wireOfPath(path) === 'messages') response.headers.set(MESSAGES_REQUEST_ID_HEADER, requestId);
       return consoleOrigin.admit(request, response);
     },
   };
@@ -108,7 +116,8 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
       else parts.meters?.countUnknown(admission.refusal.name);
       const allowances = admission.allowances ?? (admission.key && (await parts.limits.look(admission.key)));
       trace?.answered(refusalStatus(admission.refusal));
-      return refusalResponse(admission.refusal, allowances === null ? {} : rateLimitHeaders(allowances));
+      const shown = allowances === null ? {} : rateLimitHeaders(allowances);
+      return refusalResponse(admission.refusal, shown, { wire: wireOfPath(path), requestId });
     }
     const { call } = admission;
     parts.keys.noteUse(call.key.id);
@@ -131,7 +140,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
         const { id, key, route } = admission.call;
         const record = recordOfRefusal(id, { key, route, alias: null, refusal }, callClock());
         if (record !== null) calls.note(record);
-        return refusalResponse(refusal, headers);
+        return refusalResponse(refusal, headers, { wire: wireOfPath(path), requestId });
       }
       calls.note(recordOfReplay(admission.call, replayed.response.status, callClock()));
       return replayed.response;
@@ -142,7 +151,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
       startedAtMs,
       clientSignal: request.signal,
       connection,
-      forwardedHeaders: forwardedFrom(request),
+      forwardedHeaders: forwardedFrom(request, 'wire' in call.route ? call.route.wire : 'completions'),
       headers,
       trace,
     };
@@ -209,6 +218,10 @@ export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleO
   };
 }
 
+/** For what is answered before the gateway sees the request: in whose manner its path is answered. */
+export const errorBodyOf: ErrorBody = (url, status, envelope, requestId) =>
+  wireOfPath(pathOf(url)) === 'messages' ? messagesError(status, envelope, requestId) : null;
+
 /** Without the query and without building a URL object. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2);
@@ -216,9 +229,9 @@ function pathOf(url: string): string {
   return query === -1 ? url.slice(start) : url.slice(start, query);
 }
 
-function forwardedFrom(request: Request): Record<string, string> {
+function forwardedFrom(request: Request, wire: ClientWire): Record<string, string> {
   const forwarded: Record<string, string> = {};
-  for (const name of FORWARDED) {
+  for (const name of FORWARDED[wire]) {
     const value = request.headers.get(name);
     if (value !== null) forwarded[name] = value;
   }

@@ -2,7 +2,7 @@ import type { Server, ServerWebSocket, WebSocketHandler } from 'bun';
 import type { Clock, Timer } from '../ports/clock.ts';
 import type { Log } from '../ports/log.ts';
 import type { Secrets } from '../ports/secrets.ts';
-import { type ErrorEnvelope, envelopeResponse, errorEnvelope } from './error-envelope.ts';
+import { type ErrorEnvelope, errorEnvelope } from './error-envelope.ts';
 import { leavePort } from './leave-port.ts';
 import { createRequestIds, REQUEST_ID_HEADER } from './request-id.ts';
 
@@ -15,6 +15,8 @@ export interface ListenOptions {
   readonly reusePort: boolean;
   /** The code of a 503 while the process shuts down. */
   readonly unavailableCode?: string | undefined;
+  /** Of an error on a path where that is not the envelope itself; null where it is. */
+  readonly errorBody?: ErrorBody | undefined;
   /** A client that reads nothing of its answer for so long is cut. The runtime counts in steps of 4 seconds. */
   readonly unreadSeconds?: number | undefined;
   /** Left out where a service has no WebSockets. */
@@ -23,6 +25,13 @@ export interface ListenOptions {
   readonly secrets: Pick<Secrets, 'randomBytes'>;
   readonly log: Log;
 }
+
+export type ErrorBody = (
+  url: string,
+  status: number,
+  envelope: ErrorEnvelope,
+  requestId: string,
+) => object | null;
 
 /** What a handler may know and do about the connection its request came on. */
 export interface Connection {
@@ -199,10 +208,16 @@ const GOING_DOWN = 'This process is shutting down. Retry: another one will answe
 const WRONG_HOST = 'The Host header is empty, repeated or not a host name. Send exactly one.';
 
 /** What is answered before any service sees the request, with a request id as every other answer. */
-function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN' }: ListenOptions) {
+function createOwnAnswers({ secrets, unavailableCode = 'SHUTTING_DOWN', errorBody }: ListenOptions) {
   const requestIdOf = createRequestIds(secrets);
-  const answer = (request: Request | null, status: number, envelope: ErrorEnvelope, headers = {}) =>
-    envelopeResponse(status, envelope, { ...headers, [REQUEST_ID_HEADER]: requestIdOf(request) });
+  const answer = (request: Request | null, status: number, envelope: ErrorEnvelope, headers = {}) => {
+    const requestId = requestIdOf(request);
+    const body = request === null ? null : errorBody?.(request.url, status, envelope, requestId);
+    return Response.json(body ?? envelope, {
+      status,
+      headers: { ...headers, [REQUEST_ID_HEADER]: requestId },
+    });
+  };
   return {
     /** For calls that come on a connection from before. */
     goingDown(request: Request): Response {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
+import { errorBodyOf } from '../../src/gateway/server.ts';
 import { listen } from '../../src/http/listen.ts';
 import { openAiService, TOKEN } from '../ai-service/ai-service-under-test.ts';
 import { openBackend } from '../backend/backend-under-test.ts';
@@ -215,22 +216,27 @@ describe('refusals of /mcp by HTTP alone', () => {
 });
 
 describe('a process that shuts down', () => {
-  test('answers 503 with its code, a request id and when to retry', async () => {
+  const request = (path: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
+
+  test.each([
+    ['/llm/v1/responses', '"param":null}}'],
+    ['/llm/v1/messages', '"}'],
+  ])('answers 503 with its code, a request id and when to retry: %s', async (path, ending) => {
     const entered = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
     const parts = { clock: createSystemClock(), secrets: createSystemSecrets(), log: createSilentLog() };
     const listening = listen({
       ...{ name: 'gateway', hostname: '127.0.0.1', port: 0, reusePort: false, ...parts },
-      unavailableCode: 'LLM_GATEWAY_UNAVAILABLE',
+      ...{ unavailableCode: 'LLM_GATEWAY_UNAVAILABLE', errorBody: errorBodyOf },
       async fetch() {
         entered.resolve();
         await release.promise;
         return new Response('whole');
       },
     });
-    const request = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+    const first = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
     // The second call comes on the connection of one that is still running.
-    const answering = exchange(listening.url, request + request, '"param":null}}');
+    const answering = exchange(listening.url, first + request(path), ending);
     await entered.promise;
     const drained = listening.drain(10_000);
     release.resolve();
@@ -239,8 +245,11 @@ describe('a process that shuts down', () => {
     const [, second = ''] = answer.split(/(?=HTTP\/1\.1 503)/);
     const { status, headers, body } = parsed(second);
     expect(status).toBe(503);
-    expect(envelopeIn(body)).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
-    expect(headers.get('x-request-id')).toStartWith('req_');
+    const { error, ...rest } = JSON.parse(body);
+    expect(error).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
+    const requestId = headers.get('x-request-id');
+    expect(requestId).toStartWith('req_');
+    expect(rest).toEqual(path.endsWith('/messages') ? { type: 'error', request_id: requestId } : {});
     expect(headers.get('retry-after')).toBe('1');
   });
 });

@@ -12,7 +12,9 @@ const gateway = useResource(() => openGateway({ embeddedAllowed: true }));
 beforeAll(async () => {
   const data = [{ object: 'embedding', index: 0, embedding: [1] }];
   const vectors = { object: 'list', model: 'x', data, usage: { prompt_tokens: 3, total_tokens: 3 } };
-  gateway.upstream.answer(({ path }) => Response.json(path.endsWith('/embeddings') ? vectors : chatAnswer()));
+  const response = { id: 'resp_1', object: 'response', model: 'x', output: [], usage: null };
+  const answers: Record<string, object> = { '/v1/embeddings': vectors, '/v1/responses': response };
+  gateway.upstream.answer(({ path }) => Response.json(answers[path] ?? chatAnswer()));
   const scopes = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
   rawKey = (await gateway.mint({ scopes })).rawKey;
 });
@@ -24,7 +26,7 @@ describe('A-5 the documents of the gateway', () => {
       routeOf(method.toUpperCase(), path.replace('{model}', 'svc%2Fchat-default')),
     );
     expect(routes).not.toContain(null);
-    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(9);
+    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(12);
     expect(gatewayDocument()).toMatchObject({ openapi: '3.1.0' });
   });
 

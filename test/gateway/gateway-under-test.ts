@@ -24,8 +24,9 @@ import {
 } from '../../src/domain/limits/abandoned-streams.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
-import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
-import { setAliasTargets } from '../../src/domain/models/targets.ts';
+import { createModelDirectory, type ModelDirectory } from '../../src/domain/models/model-directory.ts';
+import type { WantedTarget } from '../../src/domain/models/target.ts';
+import { type CatalogueParts, setAliasTargets } from '../../src/domain/models/targets.ts';
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
 import { createGateway } from '../../src/gateway/server.ts';
@@ -111,33 +112,23 @@ export async function openGateway(options: GatewayOptions = {}) {
     tracer: options.tracer ?? null,
   });
   const { unreadSeconds } = options;
-  const code = REFUSALS.unavailable.code;
-  const network = { hostname: '127.0.0.1', port: 0, reusePort: false, unreadSeconds, unavailableCode: code };
+  const unavailableCode = REFUSALS.unavailable.code;
+  const network = { hostname: '127.0.0.1', port: 0, reusePort: false, unreadSeconds, unavailableCode };
   const listening = listen({ name: 'gateway', fetch: app.fetch, ...network, clock, secrets, log });
   const upstream = startScriptedUpstream();
   const company = { id: secrets.newId(), name: 'Acme', billingMode: options.billingMode ?? 'PREPAID' };
   await addCompany(database, company);
   const credits = creditsOf({ database, sharedState, secrets }, company.id);
   await credits.grant(options.balanceMicro ?? 1_000_000_000_000n);
-
-  async function aimAt(alias: string, ...targets: readonly ScriptedUpstream[]): Promise<void> {
-    await setAliasTargets(catalogue, alias, targets.map(targetAt));
-    // By their addresses: an alias of the embedded models has a target too.
-    const reached = () =>
-      models
-        .find(alias)
-        ?.targets.flatMap(({ baseUrl }) => baseUrl ?? [])
-        .join();
-    await until(() => reached() === targets.map(({ url }) => url).join());
-  }
+  const aim = createAim(catalogue, models);
   for (const alias of ['svc/chat-default', 'svc/extract-default', 'svc/embed-default']) {
-    await aimAt(alias, upstream);
+    await aim.aimAt(alias, upstream);
   }
 
   return {
     url: `${listening.url}/llm/v1`,
     upstream,
-    aimAt,
+    ...aim,
     models,
     abandoned,
     catalogue,
@@ -167,6 +158,29 @@ export async function openGateway(options: GatewayOptions = {}) {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+type AimedFacts = Pick<WantedTarget, 'provider' | 'responses'>;
+
+/** Gives an alias its targets, and waits until the gateway has them. */
+function createAim(catalogue: CatalogueParts, models: ModelDirectory) {
+  async function aimAtProvider(alias: string, facts: AimedFacts, ...targets: readonly ScriptedUpstream[]) {
+    const wanted = targets.map((target) => ({ ...targetAt(target), ...facts }));
+    await setAliasTargets(catalogue, alias, wanted);
+    // By their addresses: an alias of the embedded models has a target too.
+    const reached = () =>
+      models
+        .find(alias)
+        ?.targets.flatMap(({ baseUrl }) => baseUrl ?? [])
+        .join();
+    const isReached = () => reached() === targets.map(({ url }) => url).join();
+    const provider = facts.provider ?? 'openai';
+    const isKnown = () => models.find(alias)?.targets.every(({ wire }) => wire?.provider === provider);
+    await until(() => isReached() && (targets.length === 0 || isKnown() === true));
+  }
+  const aimAt = (alias: string, ...targets: readonly ScriptedUpstream[]) =>
+    aimAtProvider(alias, {}, ...targets);
+  return { aimAt, aimAtProvider };
 }
 
 const ABANDONED_STREAMS = { mode: 'free', freePerHour: 100, drainMs: 5_000 } as const;

@@ -199,6 +199,104 @@ describe('refusals', () => {
   });
 });
 
+describe('routes of the other wires', () => {
+  const gateway = useResource(() => openGateway({ maxBodyBytes: 10_000, bodyTimeoutMs: 300 }));
+  let rawKey: string;
+  beforeAll(async () => {
+    ({ rawKey } = await gateway.mint());
+  });
+
+  const asked = { model: 'svc/chat-default', input: 'x', messages: [], max_tokens: 1 };
+
+  /** Status, type and code, after the shape of the route was checked. */
+  async function refused(path: string, response: Response | Promise<Response>): Promise<string> {
+    const answered = await response;
+    const requestId = answered.headers.get('x-request-id');
+    const said = (await answered.clone().json()) as { error: Record<string, unknown>; request_id: string };
+    if (path.startsWith('/messages')) {
+      expect(Object.keys(said)).toEqual(['type', 'error', 'request_id']);
+      expect(said).toMatchObject({ type: 'error', request_id: requestId });
+      expect(answered.headers.get('request-id')).toBe(requestId);
+    } else await refusalOf(answered);
+    const { type, code, message } = said.error;
+    expect(message).toBeString();
+    return `${answered.status} ${type} ${code}`;
+  }
+
+  describe.each(['/responses', '/messages', '/messages/count_tokens'])('%s', (path) => {
+    const ask = (key: string, body: unknown = asked, init: RequestInit = {}) =>
+      refused(path, post(`${gateway.url}${path}`, key, body, init));
+
+    test('401, 403, 404 and 405 are in the shape of the route', async () => {
+      expect(await ask('nonsense')).toBe('401 authentication_error null');
+      const scoped = await gateway.mint({ scopes: ['usage:read'] });
+      expect(await ask(scoped.rawKey)).toBe('403 permission_error LLM_SCOPE_DENIED');
+      const narrow = await gateway.mint({ models: ['svc/chat-cheap'] });
+      expect(await ask(narrow.rawKey)).toBe('403 permission_error LLM_MODEL_NOT_ALLOWED');
+      for (const [method, more] of [
+        ['GET', ''],
+        ['POST', '/nothing'],
+      ] as const) {
+        const headers = { authorization: `Bearer ${rawKey}` };
+        const gone = await refused(path, fetch(`${gateway.url}${path}${more}`, { method, headers }));
+        expect(gone).toStartWith('404 not_found_error');
+      }
+    });
+
+    test('400 for bodies that cannot be read, hosted tools, stored files and the wrong kind of model', async () => {
+      const before = gateway.upstream.received.length;
+      const bad = '400 invalid_request_error null';
+      expect(await ask(rawKey, '{')).toBe(bad);
+      expect(await ask(rawKey, { ...asked, model: 'svc/embed-default' })).toBe(bad);
+      expect(await ask(rawKey, JSON.stringify(asked).replace('{', '{"Stream":true,'))).toBe(bad);
+      expect(await ask(rawKey, asked, { headers: { 'content-type': 'text/plain' } })).toBe(bad);
+      const content = [{ type: 'input_file', file_id: 'file-1' }];
+      const item = { role: 'user', content };
+      expect(await ask(rawKey, { ...asked, input: [item], messages: [item] })).toBe(bad);
+      expect(await ask(rawKey, { ...asked, tools: [{ type: 'web_search_20250305' }] })).toBe(bad);
+      expect(gateway.upstream.received.length).toBe(before);
+    });
+
+    test('408, 413 and 415', async () => {
+      const slow = new ReadableStream({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{')),
+      });
+      const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
+      const late = fetch(`${gateway.url}${path}`, { method: 'POST', body: slow, headers });
+      expect(await refused(path, late)).toBe('408 invalid_request_error null');
+      const isMessages = path.startsWith('/messages');
+      expect(await ask(rawKey, { ...asked, x: 'x'.repeat(20_000) })).toBe(
+        `413 ${isMessages ? 'request_too_large' : 'invalid_request_error'} null`,
+      );
+      const encoded = { headers: { 'content-encoding': 'zstd+x' } };
+      expect(await ask(rawKey, asked, encoded)).toBe('415 invalid_request_error null');
+    });
+
+    test('an unreadable idempotency key is 400, a key over its limit 429', async () => {
+      const limited = await gateway.mint({ requestsPerMinute: 1 });
+      gateway.upstream.answer(() => Response.json({}, { status: 503 }));
+      await post(`${gateway.url}${path}`, limited.rawKey, asked);
+      expect(await ask(limited.rawKey)).toBe('429 rate_limit_error null');
+      const keyed = { headers: { 'idempotency-key': '\u00e4' } };
+      expect(await ask(rawKey, asked, keyed)).toBe('400 invalid_request_error null');
+    });
+  });
+
+  test('background responses and earlier ones are refused with what to do', async () => {
+    const url = `${gateway.url}/responses`;
+    for (const [more, param] of [
+      [{ background: true }, 'background'],
+      [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
+      [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input'],
+      [{ conversation: 'conv_1' }, 'conversation'],
+      [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
+    ] as const) {
+      const said = await refusalOf(post(url, rawKey, { ...asked, ...more }));
+      expect(said).toMatchObject({ status: 400, param });
+    }
+  });
+});
+
 describe('403, an overdue invoice', () => {
   const gateway = useResource(() => openGateway({ billingMode: 'POSTPAID', balanceMicro: 0n }));
 

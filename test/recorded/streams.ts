@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Usage } from '../../src/gateway/json/answer-body.ts';
+import type { ClientWire } from '../../src/gateway/json/client-wire.ts';
 
 export interface RecordedStream {
   /** The file is streams/NAME.sse. */
@@ -149,6 +150,77 @@ export const recordedStreams: readonly RecordedStream[] = [
     usage: counted(33, 0, 1),
     hasDone: false,
     errorAt: 2,
+  },
+];
+
+/** Those of the Responses and Messages APIs. `hasDone` is their last event; `providerNames` are those of the object within. */
+export const recordedWireStreams: readonly (RecordedStream & { readonly wire: ClientWire })[] = [
+  {
+    ...whole,
+    wire: 'responses',
+    name: 'responses-text',
+    providerNames: ['gpt-4.1-mini-2025-04-14'],
+    usage: counted(1287, 1024, 31),
+  },
+  {
+    ...whole,
+    wire: 'responses',
+    name: 'responses-tools',
+    providerNames: ['o4-mini-2025-04-16'],
+    usage: counted(88, 0, 417),
+  },
+  {
+    ...whole,
+    wire: 'responses',
+    name: 'responses-failed',
+    providerNames: ['gpt-4.1-mini-2025-04-14'],
+    usage: counted(40, 0, 3),
+  },
+  {
+    wire: 'responses',
+    name: 'responses-error',
+    providerNames: ['gpt-4.1-mini-2025-04-14'],
+    usage: null,
+    hasDone: false,
+    errorAt: 2,
+  },
+  {
+    wire: 'responses',
+    name: 'responses-died',
+    providerNames: ['gpt-4.1-mini-2025-04-14'],
+    usage: null,
+    hasDone: false,
+    errorAt: null,
+  },
+  {
+    ...whole,
+    wire: 'messages',
+    name: 'messages-text',
+    providerNames: ['claude-sonnet-4-5-20250929'],
+    usage: { ...counted(2383, 2048, 15), cacheWriteTokens: 310 },
+  },
+  {
+    ...whole,
+    wire: 'messages',
+    name: 'messages-tools',
+    providerNames: ['claude-opus-4-1-20250805'],
+    usage: { ...counted(572, 100, 89), cacheWriteTokens: 0 },
+  },
+  {
+    wire: 'messages',
+    name: 'messages-error',
+    providerNames: ['claude-sonnet-4-5-20250929'],
+    usage: null,
+    hasDone: false,
+    errorAt: 3,
+  },
+  {
+    wire: 'messages',
+    name: 'messages-died',
+    providerNames: ['claude-sonnet-4-5-20250929'],
+    usage: null,
+    hasDone: false,
+    errorAt: null,
   },
 ];
 

@@ -21,9 +21,9 @@ import {
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import { bearerToken } from '../../http/client-identity.ts';
-import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { type ModelBodyFields, readModelBody } from '../json/request-body.ts';
+import type { ModelBodyFields } from '../json/request-body.ts';
 import {
   askedOnce,
   IDEMPOTENCY_KEY_HEADER,
@@ -31,6 +31,7 @@ import {
   refusalOfState,
   UNREADABLE_KEY,
 } from './idempotency.ts';
+import { readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import { type Route, routeOf } from './routes.ts';
@@ -125,11 +126,17 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (route === null) {
     return refuse({ name: 'notFound', message: unknownRoute(request.method, path) });
   }
-  const found = await parts.keys.find(bearerToken(request) ?? '');
+  const isMessages = route.kind === 'model-call' && route.wire === 'messages';
+  const found = await parts.keys.find(keyIn(request, isMessages));
   if (found.outcome === 'unavailable') {
     return refuse({ name: 'unavailable', message: 'Keys cannot be checked at the moment.' }, { route });
   }
-  if (found.outcome === 'unknown') return refuse({ name: 'unauthenticated' }, { route });
+  if (found.outcome === 'unknown') {
+    return refuse(
+      { name: 'unauthenticated', ...(isMessages ? { message: NO_KEY_OF_EITHER } : {}) },
+      { route },
+    );
+  }
   const { key } = found;
   if (!found.scopes.has(route.scope)) {
     const message = `This key lacks the scope ${route.scope}. Mint a key with it.`;
@@ -142,7 +149,10 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) {
     return refuse(UNREADABLE_KEY, { route, key });
   }
-  const read = await (route.kind === 'parse' ? readParseBody : readCallBody)(request, parts.bodyBounds);
+  const read =
+    route.kind === 'parse'
+      ? await readParseBody(request, parts.bodyBounds)
+      : await readCallBody(request, parts.bodyBounds, route.wire);
   if (read.outcome === 'refused') return refuse(read.refusal, { route, key });
   const { bytes, fields } = read;
   // A parse call that names no model is held to the allowlist by its default (G-28).
@@ -167,6 +177,16 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   return refuse(refusalOfState(state), known);
 }
 
+const API_KEY_HEADER = 'x-api-key';
+const NO_KEY_OF_EITHER =
+  'No valid API key was given. Send "x-api-key: <key>" or "Authorization: Bearer <key>" with a live key of your company.';
+
+/** Anthropic's clients send either header, and some send both: then the bearer token counts. */
+function keyIn(request: Request, isMessages: boolean): string {
+  const token = bearerToken(request);
+  return token ?? (isMessages ? request.headers.get(API_KEY_HEADER) : null) ?? '';
+}
+
 type WantedCall = Pick<AdmittedPaidCall, 'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields'>;
 
 async function admitPaidCall(
@@ -187,7 +207,8 @@ async function admitPaidCall(
     estimateUsage(size.bytes, size.isAnswered ? size.maxTokens : 0, size.choices * size.prompts),
   );
   const payer = payerOf(key, startedAtMs);
-  const holds = holdsFor(parts.holds, payer, alias, usageToHold(alias, size));
+  // What costs nothing is held back by no balance.
+  const holds = isFree(route) ? [] : holdsFor(parts.holds, payer, alias, usageToHold(alias, size));
   const marks = {
     isOnlyStream: fields.stream && parts.abandoned.isLimited(key.companyId),
     isDocument: route.kind === 'parse',
@@ -221,16 +242,28 @@ async function admitPaidCall(
   return refuse(refusalOfState(state), { ...known, allowances });
 }
 
+/** Counting tokens uses none, and providers do not charge for it. */
+function isFree({ endpoint }: ModelRoute | ParseRoute): boolean {
+  return endpoint === 'messages/count_tokens';
+}
+
 function sizeOf(
-  { endpoint }: ModelRoute | ParseRoute,
+  route: ModelRoute | ParseRoute,
   bytes: Uint8Array,
   fields: ModelBodyFields | ParseFields,
 ): CallSize {
   if ('input' in fields) return fields.size;
+  const { endpoint } = route;
+  if (isFree(route)) return NOTHING_USED;
   const { maxTokens, choices, prompts, refersOutside } = fields;
   const isAnswered = endpoint !== 'embeddings';
   return { bytes: bytes.length, maxTokens, choices, prompts, refersOutside, isAnswered };
 }
+
+const NOTHING_USED: CallSize = {
+  ...{ bytes: 0, maxTokens: null, choices: 1, prompts: 1 },
+  ...{ refersOutside: false, isAnswered: false },
+};
 
 /** The first of its kind: svc/extract-default. */
 function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][]): string {
@@ -272,40 +305,6 @@ async function admitReplay(parts: AdmitParts, wanted: WantedCall, asked: AskedOn
   }
   const { allowances, reservation } = limited;
   return { outcome: 'replay', call: { id, route, key, asked, allowances, reservation } };
-}
-
-type ReadCallBody =
-  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ModelBodyFields }
-  | { outcome: 'refused'; refusal: Refusal };
-
-async function readCallBody(request: Request, bodyBounds: BodyBounds): Promise<ReadCallBody> {
-  const contentType = request.headers.get('content-type');
-  if (contentType !== null && !/^application\/([\w.-]+\+)?json\b/i.test(contentType)) {
-    return refuseBody({ name: 'invalidRequest', message: 'Send the body as application/json.' });
-  }
-  const body = await readBody(request, bodyBounds);
-  switch (body.outcome) {
-    case 'too-large':
-      return refuseBody({
-        name: 'tooLarge',
-        message: `The body is larger than ${bodyBounds.maxBytes} bytes.`,
-      });
-    case 'too-slow':
-      return refuseBody({ name: 'tooSlow' });
-    case 'unknown-encoding':
-      return refuseBody({ name: 'unsupportedEncoding' });
-    case 'broken':
-      return refuseBody({ name: 'invalidRequest', message: 'The body is incomplete or broken.' });
-    case 'read': {
-      const read = readModelBody(body.bytes);
-      if (read.outcome === 'read') return { outcome: 'read', bytes: body.bytes, fields: read.fields };
-      return refuseBody({ name: 'invalidRequest', message: read.message, param: read.param });
-    }
-  }
-}
-
-function refuseBody(refusal: Refusal): ReadCallBody {
-  return { outcome: 'refused', refusal };
 }
 
 const NOT_PAYABLE_NOW: Refusal = {

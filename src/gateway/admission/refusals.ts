@@ -1,5 +1,6 @@
-import { envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
+import { type ErrorEnvelope, envelopeResponse, errorEnvelope } from '../../http/error-envelope.ts';
 import { ACCEPTED_ENCODINGS, UNKNOWN_ENCODING } from '../../http/read-body.ts';
+import type { ClientWire } from '../json/client-wire.ts';
 
 interface RefusalRow {
   readonly status: number;
@@ -137,7 +138,18 @@ const OWN_HEADERS: Partial<Record<RefusalName, Readonly<Record<string, string>>>
   unsupportedEncoding: { ...ACCEPTED_ENCODINGS, connection: 'close' },
 };
 
-export function refusalResponse(refusal: Refusal, headers: Record<string, string>): Response {
+/** Whom a refusal goes to. */
+export interface RefusedClient {
+  readonly wire: ClientWire;
+  /** Anthropic's errors carry it in their body. */
+  readonly requestId: string;
+}
+
+export function refusalResponse(
+  refusal: Refusal,
+  headers: Readonly<Record<string, string>>,
+  client: RefusedClient | null = null,
+): Response {
   const { retryAfterMs, shouldRetry } = refusal;
   const own = { ...headers, ...OWN_HEADERS[refusal.name] };
   const told = shouldRetry === false ? { ...own, 'x-should-retry': 'false' } : own;
@@ -150,5 +162,44 @@ export function refusalResponse(refusal: Refusal, headers: Record<string, string
           'retry-after': String(Math.ceil(retryAfterMs / 1000)),
           'retry-after-ms': String(Math.ceil(retryAfterMs)),
         };
-  return envelopeResponse(refusalStatus(refusal), refusalEnvelope(refusal), more);
+  const status = refusalStatus(refusal);
+  const envelope = refusalEnvelope(refusal);
+  if (client?.wire !== 'messages') return envelopeResponse(status, envelope, more);
+  return Response.json(messagesError(status, envelope, client.requestId), { status, headers: more });
+}
+
+/** An error as Anthropic writes it, with our code. */
+export function messagesError(status: number, { error }: ErrorEnvelope, requestId: string) {
+  const { type, message, code, param } = error;
+  const own = { type: MESSAGES_TYPES[status] ?? type, message, code, ...(param === null ? {} : { param }) };
+  return { type: 'error', error: own, request_id: requestId };
+}
+
+/** Where Anthropic has another word for it. */
+const MESSAGES_TYPES: Readonly<Record<number, string>> = { 402: 'billing_error', 413: 'request_too_large' };
+
+/**
+ * What the client of a stream that broke off gets as its last event (G-38): official clients raise an error on it. It has
+ * a name on the wires where events have names. `sequence` is the number of a response's next event.
+ */
+export function brokenStreamEvent(
+  refusal: Refusal,
+  { wire, requestId }: RefusedClient,
+  sequence: number,
+): { readonly name: string | null; readonly data: object } {
+  const { error } = refusalEnvelope(refusal);
+  switch (wire) {
+    case 'completions':
+      return { name: null, data: { error } };
+    case 'responses': {
+      const { code, message, param } = error;
+      // Both forms that clients read: the members themselves, and `error`.
+      return {
+        name: 'error',
+        data: { type: 'error', sequence_number: sequence, code, message, param, error },
+      };
+    }
+    case 'messages':
+      return { name: 'error', data: messagesError(refusalStatus(refusal), { error }, requestId) };
+  }
 }

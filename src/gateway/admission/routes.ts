@@ -2,6 +2,7 @@ import type { ParseKind } from '../../domain/documents/document-engine.ts';
 import type { Scope } from '../../domain/keys/api-key.ts';
 import type { AliasKind } from '../../domain/models/aliases.ts';
 import type { ModelEndpoint } from '../../ports/model-upstream.ts';
+import type { ClientWire } from '../json/client-wire.ts';
 
 export const BASE_PATH = '/llm/v1';
 /** Not in the table below: its tools stand for routes that are. */
@@ -12,6 +13,7 @@ export type Route =
   | {
       readonly kind: 'model-call';
       readonly endpoint: ModelEndpoint;
+      readonly wire: ClientWire;
       readonly scope: Scope;
       readonly serves: readonly AliasKind[];
     }
@@ -36,12 +38,12 @@ const TEXT_KINDS: readonly AliasKind[] = ['chat', 'extract'];
 const chat = 'inference:chat';
 
 const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
-  [
-    'POST /chat/completions',
-    { kind: 'model-call', endpoint: 'chat/completions', scope: chat, serves: TEXT_KINDS },
-  ],
-  ['POST /completions', { kind: 'model-call', endpoint: 'completions', scope: chat, serves: TEXT_KINDS }],
-  ['POST /embeddings', { kind: 'model-call', endpoint: 'embeddings', scope: chat, serves: ['embed'] }],
+  ['POST /chat/completions', modelRoute('chat/completions', 'completions', TEXT_KINDS)],
+  ['POST /completions', modelRoute('completions', 'completions', TEXT_KINDS)],
+  ['POST /embeddings', modelRoute('embeddings', 'completions', ['embed'])],
+  ['POST /responses', modelRoute('responses', 'responses', TEXT_KINDS)],
+  ['POST /messages', modelRoute('messages', 'messages', TEXT_KINDS)],
+  ['POST /messages/count_tokens', modelRoute('messages/count_tokens', 'messages', TEXT_KINDS)],
   ['POST /parse/cv', parseRoute('parse/cv', 'cv')],
   ['POST /parse/jd', parseRoute('parse/jd', 'jd')],
   ['GET /models', { kind: 'list-models', endpoint: 'models', scope: chat }],
@@ -49,8 +51,19 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['GET /jobs', { kind: 'jobs', endpoint: 'jobs', scope: 'jobs:read' }],
 ]);
 
+function modelRoute(endpoint: ModelEndpoint, wire: ClientWire, serves: readonly AliasKind[]): Route {
+  return { kind: 'model-call', endpoint, wire, scope: chat, serves };
+}
+
 function parseRoute(endpoint: 'parse/cv' | 'parse/jd', parses: ParseKind): Route {
   return { kind: 'parse', endpoint, scope: 'inference:parse', serves: ['extract'], parses };
+}
+
+const MESSAGES = `${BASE_PATH}/messages`;
+
+/** In whose manner a path is answered, whether or not there is a route: on all of `/messages` that is Anthropic's. */
+export function wireOfPath(path: string): ClientWire {
+  return path.startsWith(MESSAGES) ? 'messages' : 'completions';
 }
 
 const ONE_MODEL = '/models/';

@@ -8,12 +8,14 @@ import {
   tryTargets,
 } from '../../domain/model-calls/try-targets.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import { speaks } from '../../domain/models/providers.ts';
 import { gatherBody } from '../../http/read-body.ts';
-import type { EndSignal, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import type { EndSignal, ModelEndpoint, UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { type Refusal, refusalResponse, refusalStatus } from '../admission/refusals.ts';
 import { readWholeAnswer } from '../json/answer-body.ts';
+import type { ClientWire } from '../json/client-wire.ts';
 import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import {
@@ -68,23 +70,23 @@ async function answerForwarded(
   switch (tried.outcome) {
     case 'aborted':
       await end(failure('client-left', 499, tried.targetId));
-      return refusalResponse({ name: 'unavailable' }, context.headers);
+      return refuse(call, context, { name: 'unavailable' });
     case 'request-refused': {
       const { target, answer } = tried;
       const refusal = await passedOn(call.alias.alias, target, answer);
-      return await refuseAfterUpstream(end, refusal, target.id, context);
+      return await refuseAfterUpstream(call, context, end, refusal, target.id);
     }
     case 'failed':
-      return await refuseAfterUpstream(end, unavailable(tried), tried.targetId, context);
+      return await refuseAfterUpstream(call, context, end, unavailable(tried), tried.targetId);
     case 'not-tried':
-      return await refuseAfterUpstream(end, unavailable(tried), null, context);
+      return await refuseAfterUpstream(call, context, end, unavailable(tried), null);
     case 'answered': {
       const { target, answer, noteBroken } = tried;
       const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());
       if (context.clientSignal.aborted) {
         answer.body.cancel();
         await end(failure('client-left', 499, target.id, firstByteMs));
-        return refusalResponse({ name: 'unavailable' }, context.headers);
+        return refuse(call, context, { name: 'unavailable' });
       }
       const answering = { parts, call, context, target, answer, noteBroken, end, firstByteMs, upstreamAbort };
       const isStream = call.fields.stream && answer.contentType === 'text/event-stream';
@@ -120,37 +122,54 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
   order: 'weighted',
   uses: 'all',
   bodyFor: ({ call }, target) => rewriteModelBody(call.bytes, call.fields, changesFor(call, target)),
-  headersFor({ call, context: { forwardedHeaders, trace = null } }, target) {
-    return trace === null ? forwardedHeaders : { ...forwardedHeaders, ...trace.trying(call, target) };
+  headersFor({ call, endpoint, context: { forwardedHeaders, trace = null } }, target) {
+    // Of a call that is translated they say nothing to its provider.
+    const forwarded = speaks(target, endpoint) ? forwardedHeaders : NO_HEADERS;
+    return trace === null ? forwarded : { ...forwarded, ...trace.trying(call, target) };
   },
   onFailure: ({ context }, reason) => context.trace?.failed(reason),
   logFields: ({ call, context }) => ({ callId: call.id, requestId: context.requestId }),
   whole: null,
 };
 
-/** Embeddings have no answer to bound. */
+const NO_HEADERS: Readonly<Record<string, string>> = {};
+
 function changesFor(
-  { alias, route }: AdmittedModelCall,
+  { alias, route: { endpoint, wire: clientWire } }: AdmittedModelCall,
   { model, wire }: Pick<UpstreamTarget, 'model' | 'wire'>,
 ): BodyChanges {
-  const isBounded = alias.enforceMaxOutput && route.endpoint !== 'embeddings';
+  const isBounded = alias.enforceMaxOutput && !UNANSWERED.includes(endpoint);
   return {
     model,
     maxTokens: isBounded ? alias.maxOutputTokens : null,
-    // Completions know max_tokens alone.
-    maxTokensName: route.endpoint === 'chat/completions' ? wire?.maxTokensName : 'max_tokens',
-    hasStreamOptions: wire?.hasStreamOptions,
+    maxTokensName: endpoint === 'chat/completions' ? wire?.maxTokensName : MAXIMUMS[clientWire],
+    hasStreamOptions: clientWire === 'completions' ? wire?.hasStreamOptions : false,
   };
 }
 
+/** These have no answer to bound. */
+const UNANSWERED: readonly ModelEndpoint[] = ['embeddings', 'messages/count_tokens'];
+
+/** Completions know max_tokens alone. */
+const MAXIMUMS = {
+  completions: 'max_tokens',
+  responses: 'max_output_tokens',
+  messages: 'max_tokens',
+} as const satisfies Record<ClientWire, BodyChanges['maxTokensName']>;
+
 async function refuseAfterUpstream(
+  call: AdmittedModelCall,
+  context: ModelCallContext,
   end: EndCall,
   refusal: Refusal,
   targetId: string | null,
-  { headers }: ModelCallContext,
 ): Promise<Response> {
   const isWritten = await end(failure(refusalReason(refusal), refusalStatus(refusal), targetId));
-  return refusalResponse(isWritten ? refusal : { name: 'unavailable' }, headers);
+  return refuse(call, context, isWritten ? refusal : { name: 'unavailable' });
+}
+
+function refuse({ route }: AdmittedModelCall, context: ModelCallContext, refusal: Refusal): Response {
+  return refusalResponse(refusal, context.headers, { wire: route.wire, requestId: context.requestId });
 }
 
 /** The largest answer that is not a stream: 2,048 embeddings of 3,072 numbers are about 130 MB of text. */
@@ -169,25 +188,26 @@ async function answerWhole(answering: Answering): Promise<Response> {
     }
     const reason = left ? 'client-left' : `upstream-${gathered.outcome}`;
     await end(failure(reason, left ? 499 : 503, target.id, firstByteMs));
-    return refusalResponse({ name: 'unavailable' }, context.headers);
+    return refuse(call, context, { name: 'unavailable' });
   }
-  const read = readWholeAnswer(gathered.bytes, call.alias.alias);
+  const read = readWholeAnswer(gathered.bytes, call.alias.alias, call.route.wire);
   if (!read.isJsonObject || read.isError) {
     const text = read.isError ? new TextDecoder().decode(gathered.bytes) : '';
     const { refusal } = refusalInAnswer(call.alias.alias, target, text);
     const isWritten = await end(failure('upstream-broken', refusalStatus(refusal), target.id, firstByteMs));
-    return refusalResponse(isWritten ? refusal : { name: 'unavailable' }, context.headers);
+    return refuse(call, context, isWritten ? refusal : { name: 'unavailable' });
   }
+  const isFine = read.usage !== null || call.route.endpoint === 'messages/count_tokens';
   const isWritten = await end({
-    outcome: read.usage === null ? 'FAILED' : 'SUCCEEDED',
-    reason: read.usage === null ? 'no-usage' : null,
+    outcome: isFine ? 'SUCCEEDED' : 'FAILED',
+    reason: isFine ? null : 'no-usage',
     httpStatus: answer.status,
     targetId: target.id,
     tokens: read.usage,
     firstByteMs,
     ...(call.claim === null ? {} : { answer: { contentType: 'application/json', bytes: read.bytes } }),
   });
-  if (!isWritten) return refusalResponse({ name: 'unavailable' }, context.headers);
+  if (!isWritten) return refuse(call, context, { name: 'unavailable' });
   const headers = { ...context.headers, 'content-type': 'application/json' };
   return new Response(read.bytes, { status: answer.status, headers });
 }

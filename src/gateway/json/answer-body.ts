@@ -1,12 +1,15 @@
 import { reportedTokens } from '../../domain/calls/settlement/finished-call.ts';
 import { joinBytes } from '../../http/bytes.ts';
-import { createAnswerFields, scanAnswer } from './scan-answer.ts';
+import type { ClientWire } from './client-wire.ts';
+import { type AnswerFields, createAnswerFields, scanAnswer } from './scan-answer.ts';
 
 /** What the upstream counted of one call. Missing parts count as 0, and zeros are usage. */
 export interface Usage {
   readonly promptTokens: number;
   /** Those of the prompt that the upstream had in its cache: never more than the prompt's. */
   readonly cachedTokens: number;
+  /** Those of the prompt that it has written to its cache, apart from the cached ones. Left out where it says nothing. */
+  readonly cacheWriteTokens?: number;
   readonly completionTokens: number;
 }
 
@@ -21,15 +24,86 @@ interface WholeAnswer {
 }
 
 /** Of an answer that is not a stream. Usage in an answer that is cut off does not count. */
-export function readWholeAnswer(bytes: Uint8Array<ArrayBuffer>, alias: string): WholeAnswer {
+export function readWholeAnswer(
+  bytes: Uint8Array<ArrayBuffer>,
+  alias: string,
+  wire: ClientWire = 'completions',
+): WholeAnswer {
   const fields = createAnswerFields();
   scanAnswer(bytes, 0, bytes.length, fields);
   const { isWhole, usageStart, usageEnd, errorStart, errorEnd, toRestamp } = fields;
+  const usage = isWhole && usageEnd > 0 ? readUsageAt(bytes, usageStart, usageEnd, wire) : null;
   return {
-    usage: isWhole && usageEnd > 0 ? readUsageAt(bytes, usageStart, usageEnd) : null,
+    usage,
     bytes: toRestamp.length === 0 ? bytes : restamped(bytes, toRestamp, alias),
-    isError: isErrorAt(bytes, errorStart, errorEnd),
+    // A response that failed says so in `error`; with usage it is one all the same.
+    isError: (wire !== 'responses' || usage === null) && isErrorAt(bytes, errorStart, errorEnd),
     isJsonObject: isWhole,
+  };
+}
+
+/** What the events of a stream say of usage, one after the other. */
+export interface StreamUsage {
+  /** `fields` are those of the event, which is bytes `start` to `end`. */
+  note(bytes: Uint8Array, start: number, end: number, fields: AnswerFields): void;
+  /** The last one that could be read; null where none has come. */
+  usage(): Usage | null;
+}
+
+export function createStreamUsage(wire: ClientWire): StreamUsage {
+  switch (wire) {
+    case 'completions':
+      return usageOfChunks();
+    case 'responses':
+      return usageOfResponse();
+    case 'messages':
+      return usageOfMessage();
+  }
+}
+
+function usageOfChunks(): StreamUsage {
+  let top: Usage | null = null;
+  let inner: Usage | null = null;
+  return {
+    note(bytes, start, end, { usageStart, usageEnd, hasInnerUsage }) {
+      if (usageEnd > 0) top = readUsageAt(bytes, usageStart, usageEnd) ?? top;
+      else if (hasInnerUsage) inner = readInnerUsageAt(bytes, start, end) ?? inner;
+    },
+    usage: () => top ?? inner,
+  };
+}
+
+/** Only the events at a response's end have one that is not null. */
+function usageOfResponse(): StreamUsage {
+  let usage: Usage | null = null;
+  return {
+    note(bytes, _start, _end, { innerUsageStart, innerUsageEnd }) {
+      if (innerUsageEnd > 0) usage = readUsageAt(bytes, innerUsageStart, innerUsageEnd, 'responses') ?? usage;
+    },
+    usage: () => usage,
+  };
+}
+
+/**
+ * message_start has the prompt's counts, message_delta the answer's so far, and where the provider knows better by then
+ * the prompt's again. Before the first message_delta nothing of the answer is counted, and that is no usage.
+ */
+function usageOfMessage(): StreamUsage {
+  let started: Readonly<Record<string, unknown>> = {};
+  let usage: Usage | null = null;
+  return {
+    note(bytes, _start, _end, { innerUsageStart, innerUsageEnd, usageStart, usageEnd }) {
+      if (innerUsageEnd > 0) {
+        const block = parseAt(bytes, innerUsageStart, innerUsageEnd);
+        if (isObject(block)) started = block;
+      }
+      if (usageEnd === 0) return;
+      const block = parseAt(bytes, usageStart, usageEnd);
+      if (!isObject(block)) return;
+      const told = Object.entries(block).filter(([, value]) => value !== null);
+      usage = readUsage({ ...started, ...Object.fromEntries(told) }, 'messages') ?? usage;
+    },
+    usage: () => usage,
   };
 }
 
@@ -97,24 +171,82 @@ export function createRestampedBytes(alias: string): RestampedBytes {
  * priced), or with a count that is not a whole number from 0 to 2^53. Fails open, for the client: what cannot be
  * believed is not charged.
  */
-export function readUsage(block: unknown): Usage | null {
+export function readUsage(block: unknown, wire: ClientWire = 'completions'): Usage | null {
   if (!isObject(block)) return null;
-  const prompt = readCount(block.prompt_tokens);
-  const completion = readCount(block.completion_tokens);
-  const cached = readCount(cachedIn(block));
-  if (prompt === 'wrong' || completion === 'wrong' || cached === 'wrong') return null;
+  const counts = USAGE_COUNTS[wire](block);
+  const prompt = readCount(counts.prompt);
+  const completion = readCount(counts.completion);
+  const cached = readCount(counts.cached);
+  const written = readCount(counts.written);
+  if (prompt === 'wrong' || completion === 'wrong' || cached === 'wrong' || written === 'wrong') return null;
   if (prompt === 'missing' && completion === 'missing') return null;
-  const promptTokens = prompt === 'missing' ? 0 : prompt;
-  return {
-    promptTokens,
-    cachedTokens: cached === 'missing' ? 0 : Math.min(cached, promptTokens),
-    completionTokens: completion === 'missing' ? 0 : completion,
-  };
+  return usageOf({
+    // Anthropic counts what was read from the cache and what was written to it beside the prompt, not in it.
+    prompt: orNone(prompt) + (wire === 'messages' ? orNone(cached) + orNone(written) : 0),
+    completion: orNone(completion),
+    cached: orNone(cached),
+    written: written === 'missing' ? null : written,
+  });
+}
+
+function usageOf({ prompt, completion, cached, written }: ReadCounts): Usage | null {
+  if (!Number.isSafeInteger(prompt)) return null;
+  const cachedTokens = Math.min(cached, prompt);
+  const usage = { promptTokens: prompt, cachedTokens, completionTokens: completion };
+  return written === null ? usage : { ...usage, cacheWriteTokens: Math.min(written, prompt - cachedTokens) };
+}
+
+interface ReadCounts {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly cached: number;
+  readonly written: number | null;
+}
+
+type Block = Readonly<Record<string, unknown>>;
+
+/** Where the counts are, as they came. */
+const USAGE_COUNTS: Readonly<Record<ClientWire, (block: Block) => Record<keyof ReadCounts, unknown>>> = {
+  completions(block) {
+    const details = detailsIn(block.prompt_tokens_details);
+    return {
+      prompt: block.prompt_tokens,
+      completion: block.completion_tokens,
+      // Where OpenAI puts it, then DeepSeek, then Moonshot.
+      cached: details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens,
+      // OpenRouter's name, which our own translation writes too.
+      written: details.cache_write_tokens,
+    };
+  },
+  responses(block) {
+    const details = detailsIn(block.input_tokens_details);
+    const { cached_tokens: cached, cache_write_tokens: written } = details;
+    return { prompt: block.input_tokens, completion: block.output_tokens, cached, written };
+  },
+  messages: (block) => ({
+    prompt: block.input_tokens,
+    completion: block.output_tokens,
+    cached: block.cache_read_input_tokens,
+    written: block.cache_creation_input_tokens,
+  }),
+};
+
+function detailsIn(value: unknown): Block {
+  return isObject(value) ? value : {};
+}
+
+function orNone(count: number | 'missing'): number {
+  return count === 'missing' ? 0 : count;
 }
 
 /** The block that stands from `start` to `end`. */
-export function readUsageAt(bytes: Uint8Array, start: number, end: number): Usage | null {
-  return readUsage(parseAt(bytes, start, end));
+export function readUsageAt(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  wire: ClientWire = 'completions',
+): Usage | null {
+  return readUsage(parseAt(bytes, start, end), wire);
 }
 
 /**
@@ -153,13 +285,6 @@ function restamped(
   }
   output.keep(bytes, at, bytes.length);
   return output.take() as Uint8Array<ArrayBuffer>;
-}
-
-/** Where OpenAI puts it, then DeepSeek, then Moonshot. */
-function cachedIn(block: Readonly<Record<string, unknown>>): unknown {
-  const details = block.prompt_tokens_details;
-  const inDetails = isObject(details) ? details.cached_tokens : undefined;
-  return inDetails ?? block.prompt_cache_hit_tokens ?? block.cached_tokens;
 }
 
 function readCount(value: unknown): number | 'missing' | 'wrong' {

@@ -1,3 +1,4 @@
+import type { ClientWire } from './client-wire.ts';
 import {
   isFoldedName,
   type JsonText,
@@ -12,6 +13,16 @@ import {
   stringIn,
   watchName,
 } from './json-text.ts';
+import {
+  type BodyProblem,
+  LISTED_NAMES,
+  LISTED_OF_RESPONSES,
+  type ListedName,
+  noteName,
+  refuseCaseVariant,
+  type SeenNames,
+} from './listed-names.ts';
+import { type ProviderReferences, readMessagesMember, readResponsesMember } from './provider-references.ts';
 import { type MemberReader, OPENING_BRACKET, readMembers, readTexts, valueEnd } from './scan-json.ts';
 
 type ReadModelBody =
@@ -24,8 +35,9 @@ export interface ModelBodyFields {
   readonly model: string;
   readonly stream: boolean;
   /**
-   * The larger of `max_tokens` and `max_completion_tokens`: whole, rounded up and at most 2^53 - 1. Null where neither
-   * is a number above 0. The upstream judges them; this is for what is held, which the smaller one must not shrink.
+   * The larger of `max_tokens` and `max_completion_tokens` (of a Responses body `max_output_tokens`): whole, rounded up
+   * and at most 2^53 - 1. Null where neither is a number above 0. The upstream judges them; this is for what is held,
+   * which the smaller one must not shrink.
    */
   readonly maxTokens: number | null;
   /** The larger of `n` and `best_of`: whole, rounded down, at least 1 and at most 2^53 - 1. */
@@ -34,7 +46,7 @@ export interface ModelBodyFields {
   readonly prompts: number;
   /** Whether it names content that its bytes do not show: an address, a file's id, an image, an earlier response. */
   readonly refersOutside: boolean;
-  /** Where `max_tokens` is null, so that a maximum can take its place. */
+  /** Where the wire's own maximum (`max_tokens`, `max_output_tokens`) is null, so that another can take its place. */
   readonly nullMaxTokens: Span | null;
   /** The value of `model`, with its quotes. */
   readonly modelValue: Span;
@@ -42,6 +54,16 @@ export interface ModelBodyFields {
   readonly streamOptions: StreamOptionsPlace | null;
   /** The body's own. */
   readonly closingBrace: number;
+  /** Of a Responses body: what it continues. Null where it stands for itself, and on the other wires. */
+  readonly earlier: EarlierResponses | null;
+  /** Of a Responses body: whether the response shall be stored; null where it does not say so. */
+  readonly store: boolean | null;
+}
+
+/** Earlier responses that a body refers to, by the ids that their answers had. */
+export interface EarlierResponses {
+  readonly responseId: string | null;
+  readonly itemIds: readonly string[];
 }
 
 /** From `start` up to, not including, `end`. */
@@ -61,14 +83,15 @@ type StreamOptionsPlace =
  * the body otherwise than we did: a listed name that is repeated or differs only in case, and a byte order mark, which
  * RFC 8259 lets a parser ignore or not. What is wrong with the JSON is said before what is wrong with a field.
  */
-export function readModelBody(bytes: Uint8Array): ReadModelBody {
+export function readModelBody(bytes: Uint8Array, wire: ClientWire = 'completions'): ReadModelBody {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     return invalid('the body begins with a byte order mark; send it without');
   }
-  const text = jsonText(bytes, OUTSIDE_NAMES);
+  const rules = RULES[wire];
+  const text = jsonText(bytes, rules.outside);
   const start = spaceEnd(bytes, 0, bytes.length);
   if (start === bytes.length) return invalid('the body is empty; it must be a JSON object');
-  const members = noMembers();
+  const members = noMembers(rules);
   const isObject = bytes[start] === OPENING_BRACE;
   const end = isObject ? readMembers(text, start, members, readTopLevelMember) : valueEnd(text, start);
   if (end < 0) return malformed(bytes, placeOfFailure(end));
@@ -86,19 +109,21 @@ function fieldsOf(
   modelValue: Span,
   closingBrace: number,
 ): ModelBodyFields {
-  const { maxTokens, maxCompletionTokens } = members;
-  const isNull = maxTokens !== null && bytes[maxTokens.start] === 0x6e;
+  const { maximum, otherMaximum, responseId, itemIds } = members;
+  const isNull = maximum !== null && bytes[maximum.start] === FIRST_OF_NULL;
   return {
     model: stringIn(bytes, modelValue.start, modelValue.end),
     stream: members.stream === true,
-    maxTokens: larger(tokensIn(bytes, maxTokens), tokensIn(bytes, maxCompletionTokens)),
+    maxTokens: larger(tokensIn(bytes, maximum), tokensIn(bytes, otherMaximum)),
     choices: Math.max(choicesIn(bytes, members.choices), choicesIn(bytes, members.bestOf)),
     prompts: members.prompts,
     refersOutside: watch.found,
-    nullMaxTokens: isNull ? maxTokens : null,
+    nullMaxTokens: isNull ? maximum : null,
     modelValue,
     streamOptions: members.streamOptions,
     closingBrace,
+    earlier: responseId === null && itemIds === null ? null : { responseId, itemIds: itemIds ?? [] },
+    store: members.store,
   };
 }
 
@@ -140,32 +165,20 @@ function malformed(bytes: Uint8Array, place: number): ReadModelBody {
 }
 
 /** What the top level has shown so far. */
-interface BodyMembers {
-  /** The first thing that is wrong with a member. */
-  problem: { readonly message: string; readonly param: string } | null;
+interface BodyMembers extends ProviderReferences, SeenNames {
+  readonly rules: WireRules;
+  problem: BodyProblem | null;
   model: Span | null;
   stream: boolean | null;
   streamOptions: StreamOptionsPlace | null;
-  maxTokens: Span | null;
-  maxCompletionTokens: Span | null;
+  maximum: Span | null;
+  otherMaximum: Span | null;
   choices: Span | null;
   bestOf: Span | null;
   prompts: number;
-  /** A bit for each of LISTED_NAMES that was there. */
-  seen: number;
+  responseId: string | null;
+  store: boolean | null;
 }
-
-/** Each of these decides what a call is or what it costs: twice, or in other letters, they are refused (G-13). */
-const LISTED_NAMES = [
-  'model',
-  'stream',
-  'stream_options',
-  'include_usage',
-  'max_tokens',
-  'max_completion_tokens',
-  'n',
-  'best_of',
-] as const;
 
 /**
  * Members whose content the provider fetches or unpacks, so that the body's length says nothing about its tokens.
@@ -191,41 +204,98 @@ const OUTSIDE_NAMES = [
   'plugins',
 ] as const;
 
-function noMembers(): BodyMembers {
+/** How the bodies of one wire are read. */
+interface WireRules {
+  readonly listed: readonly ListedName[];
+  readonly outside: readonly string[];
+  readonly maximum: ListedName;
+  readonly otherMaximum: ListedName | null;
+  /** Reads a member that is not listed. */
+  readonly readOther: MemberReader<BodyMembers>;
+}
+
+const RULES: Readonly<Record<ClientWire, WireRules>> = {
+  completions: {
+    listed: LISTED_NAMES,
+    outside: OUTSIDE_NAMES,
+    maximum: 'max_tokens',
+    otherMaximum: 'max_completion_tokens',
+    readOther: readTextsMember,
+  },
+  responses: {
+    listed: LISTED_OF_RESPONSES,
+    outside: OUTSIDE_NAMES,
+    maximum: 'max_output_tokens',
+    otherMaximum: null,
+    readOther: readResponsesMember,
+  },
+  messages: {
+    listed: LISTED_NAMES,
+    // Of pictures and documents, which may be an address.
+    outside: [...OUTSIDE_NAMES, 'source'],
+    maximum: 'max_tokens',
+    otherMaximum: null,
+    readOther: readMessagesMember,
+  },
+};
+
+function noMembers(rules: WireRules): BodyMembers {
   return {
+    rules,
+    listed: rules.listed,
     problem: null,
     model: null,
     stream: null,
     streamOptions: null,
-    maxTokens: null,
-    maxCompletionTokens: null,
+    maximum: null,
+    otherMaximum: null,
     choices: null,
     bestOf: null,
     prompts: 1,
+    responseId: null,
+    itemIds: null,
+    store: null,
     seen: 0,
   };
 }
 
 /** Of other members that are repeated the last counts, as for most parsers. */
 const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart, nameEnd, start) => {
-  const name = nameAmong(text.bytes, nameStart, nameEnd, LISTED_NAMES);
-  if (name === null) return readOtherMember(text, members, nameStart, nameEnd, start);
+  const { bytes } = text;
+  const { rules } = members;
+  const name = nameAmong(bytes, nameStart, nameEnd, rules.listed);
+  if (name === null) {
+    refuseCaseVariant(bytes, members, nameStart, nameEnd, '');
+    return rules.readOther(text, members, nameStart, nameEnd, start);
+  }
   noteName(members, name, '');
   if (name === 'stream_options') return readStreamOptions(text, members, start);
   const end = valueEnd(text, start);
   if (end < 0) return end;
+  if (name === rules.maximum) members.maximum = { start, end };
+  else if (name === rules.otherMaximum) members.otherMaximum = { start, end };
+  else takeMember(text, members, name, start, end);
+  return end;
+};
+
+function takeMember(
+  { bytes, watch }: JsonText,
+  members: BodyMembers,
+  name: ListedName,
+  start: number,
+  end: number,
+): void {
   switch (name) {
     case 'model':
-      takeModel(text.bytes, members, start, end);
+      if (bytes[start] === QUOTE) members.model = { start, end };
+      else refuseMember(members, 'model', 'must be a string');
       break;
     case 'stream':
-      takeStream(text.bytes, members, start);
+    case 'store':
+      members[name] = takeFlag(bytes, members, name, start);
       break;
-    case 'max_tokens':
-      members.maxTokens = { start, end };
-      break;
-    case 'max_completion_tokens':
-      members.maxCompletionTokens = { start, end };
+    case 'background':
+      if (takeFlag(bytes, members, name, start) === true) refuseMember(members, name, NO_BACKGROUND);
       break;
     case 'n':
       members.choices = { start, end };
@@ -233,11 +303,18 @@ const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart,
     case 'best_of':
       members.bestOf = { start, end };
       break;
+    case 'previous_response_id':
+      if (bytes[start] === FIRST_OF_NULL) break;
+      watch.found = true;
+      if (bytes[start] === QUOTE) members.responseId = stringIn(bytes, start, end);
+      else refuseMember(members, name, 'must be a string or null');
+      break;
   }
-  return end;
-};
+}
 
-function readOtherMember(
+const NO_BACKGROUND = 'is not supported: leave it out, and use stream: true for long answers';
+
+function readTextsMember(
   text: JsonText,
   members: BodyMembers,
   nameStart: number,
@@ -245,7 +322,6 @@ function readOtherMember(
   start: number,
 ): number {
   const { bytes } = text;
-  refuseCaseVariant(bytes, members, nameStart, nameEnd, '');
   watchName(text, nameStart, nameEnd);
   const isTexts = bytes[start] === OPENING_BRACKET && namesTexts(bytes, nameStart, nameEnd);
   if (!isTexts) return valueEnd(text, start);
@@ -259,54 +335,14 @@ function namesTexts(bytes: Uint8Array, start: number, end: number): boolean {
   return isFoldedName(bytes, start, end, 'prompt') || isFoldedName(bytes, start, end, 'input');
 }
 
-interface SeenNames {
-  problem: BodyMembers['problem'];
-  seen: number;
-}
+const FIRST_OF_NULL = 0x6e;
 
-/** `within` is empty at the top level. */
-function noteName(into: SeenNames, name: (typeof LISTED_NAMES)[number], within: string): void {
-  const bit = 1 << LISTED_NAMES.indexOf(name);
-  if ((into.seen & bit) !== 0) refuseName(into, name, within, (full) => `Duplicate field '${full}'.`);
-  into.seen |= bit;
-}
-
-/**
- * Some parsers (Go's, for one) match names whatever the case of their letters: to them "Model" is the model, and
- * "Stream" a stream that is not metered. No upstream may read the body otherwise than we did (G-13).
- */
-function refuseCaseVariant(
-  bytes: Uint8Array,
-  into: SeenNames,
-  start: number,
-  end: number,
-  within: string,
-): void {
-  for (const name of LISTED_NAMES) {
-    if (!isFoldedName(bytes, start, end, name)) continue;
-    refuseName(into, name, within, (full) => `Write the field '${full}' in lower case.`);
-    return;
-  }
-}
-
-function refuseName(into: SeenNames, name: string, within: string, message: (full: string) => string): void {
-  into.problem ??= {
-    message: message(within === '' ? name : `${within}.${name}`),
-    param: within === '' ? name : within,
-  };
-}
-
-function takeModel(bytes: Uint8Array, members: BodyMembers, start: number, end: number): void {
-  if (bytes[start] !== QUOTE) refuseMember(members, 'model', 'must be a string');
-  else members.model = { start, end };
-}
-
-/** The value has been scanned, so its first letter tells which word it is. */
-function takeStream(bytes: Uint8Array, members: BodyMembers, start: number): void {
+/** The value has been scanned, so its first letter says which word it is. Null for null, and for what is refused. */
+function takeFlag(bytes: Uint8Array, members: BodyMembers, name: string, start: number): boolean | null {
   const first = bytes[start];
-  const isKnown = first === 0x74 || first === 0x66 || first === 0x6e;
-  if (!isKnown) refuseMember(members, 'stream', 'must be true, false or null');
-  else members.stream = first === 0x74;
+  const isKnown = first === 0x74 || first === 0x66 || first === FIRST_OF_NULL;
+  if (!isKnown) refuseMember(members, name, 'must be true, false or null');
+  return first === 0x74 ? true : first === 0x66 ? false : null;
 }
 
 function refuseMember(members: BodyMembers, param: string, what: string): void {
@@ -322,11 +358,12 @@ function readStreamOptions(text: JsonText, members: BodyMembers, start: number):
   const { bytes } = text;
   if (bytes[start] !== OPENING_BRACE) {
     const end = valueEnd(text, start);
-    if (bytes[start] === 0x6e) members.streamOptions = { found: 'null', value: { start, end } };
+    if (bytes[start] === FIRST_OF_NULL) members.streamOptions = { found: 'null', value: { start, end } };
     else refuseMember(members, 'stream_options', 'must be an object or null');
     return end;
   }
-  const options: StreamOptions = { isEmpty: true, usage: null, problem: null, seen: 0 };
+  const { listed } = members;
+  const options: StreamOptions = { listed, isEmpty: true, usage: null, problem: null, seen: 0 };
   const end = readMembers(text, start, options, readStreamOption);
   members.problem ??= options.problem;
   members.streamOptions =
@@ -339,7 +376,7 @@ function readStreamOptions(text: JsonText, members: BodyMembers, start: number):
 const readStreamOption: MemberReader<StreamOptions> = (text, options, nameStart, nameEnd, start) => {
   const end = valueEnd(text, start);
   options.isEmpty = false;
-  const name = nameAmong(text.bytes, nameStart, nameEnd, LISTED_NAMES);
+  const name = nameAmong(text.bytes, nameStart, nameEnd, options.listed);
   if (name === null) refuseCaseVariant(text.bytes, options, nameStart, nameEnd, 'stream_options');
   else noteName(options, name, 'stream_options');
   if (name === 'include_usage') options.usage = { start, end };

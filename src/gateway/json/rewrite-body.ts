@@ -8,8 +8,8 @@ export interface BodyChanges {
   /** Added as `max_tokens` where the body names no maximum; null adds nothing. */
   readonly maxTokens?: number | null;
   /** The name under which it is added. */
-  readonly maxTokensName?: 'max_tokens' | 'max_completion_tokens' | undefined;
-  /** False for a provider that does not know `stream_options`: it reports usage on every stream. */
+  readonly maxTokensName?: 'max_tokens' | 'max_completion_tokens' | 'max_output_tokens' | undefined;
+  /** False where `stream_options` is unknown: then every stream has its usage. */
   readonly hasStreamOptions?: boolean | undefined;
 }
 

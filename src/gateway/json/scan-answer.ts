@@ -18,7 +18,9 @@ import {
  * that only a strict parser would refuse (a NaN among log probabilities, say) is still restamped and passed on. That,
  * and a fifth of its time on chunks, is why it is not the walk of scan-json.ts (decisions/0024).
  */
-interface AnswerFields {
+export interface AnswerFields {
+  /** The object within that has model and usage too; null on the wire of chat completions. */
+  readonly inner: InnerName | null;
   /** An object from its first brace to its last, with nothing but white space around it. */
   isWhole: boolean;
   /** Where the values are that name the provider: start, end, start, end … Each occurrence of a name counts. */
@@ -32,10 +34,24 @@ interface AnswerFields {
   hasInnerUsage: boolean;
   /** Of the texts a model writes (content, reasoning, arguments of tools …), as escaped as they are. */
   contentBytes: number;
+  /** The rest only where `inner` is not null. The top-level `type`, with its quotes. */
+  typeStart: number;
+  typeEnd: number;
+  /** The last `usage` and the last `id` of the object within. */
+  innerUsageStart: number;
+  innerUsageEnd: number;
+  innerIdStart: number;
+  innerIdEnd: number;
+  /** Of a top-level `delta` that is a text. */
+  deltaBytes: number;
 }
 
-export function createAnswerFields(): AnswerFields {
+/** Where a Responses event has its response, and where the first event of Messages has its message. */
+type InnerName = 'response' | 'message';
+
+export function createAnswerFields(inner: InnerName | null = null): AnswerFields {
   return {
+    inner,
     isWhole: false,
     toRestamp: [],
     usageStart: 0,
@@ -44,6 +60,13 @@ export function createAnswerFields(): AnswerFields {
     errorEnd: 0,
     hasInnerUsage: false,
     contentBytes: 0,
+    typeStart: 0,
+    typeEnd: 0,
+    innerUsageStart: 0,
+    innerUsageEnd: 0,
+    innerIdStart: 0,
+    innerIdEnd: 0,
+    deltaBytes: 0,
   };
 }
 
@@ -58,24 +81,51 @@ export function scanAnswer(bytes: Uint8Array, start: number, end: number, fields
   fields.hasInnerUsage = false;
   fields.contentBytes = 0;
 
-  let at = spaceEnd(bytes, start, end);
+  if (fields.inner !== null) resetInner(fields);
+  const at = spaceEnd(bytes, start, end);
   if (bytes[at] !== OPENING_BRACE) return;
-  at = spaceEnd(bytes, at + 1, end);
+  const after = membersEnd(bytes, at, end, fields, false);
+  fields.isWhole = after !== -1 && spaceEnd(bytes, after, end) === end;
+}
+
+function resetInner(fields: AnswerFields): void {
+  fields.typeStart = fields.typeEnd = fields.innerUsageStart = fields.innerUsageEnd = 0;
+  fields.innerIdStart = fields.innerIdEnd = fields.deltaBytes = 0;
+}
+
+/** Of the object that begins at `start`, or of the one within it; -1 where it does not end. */
+function membersEnd(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  fields: AnswerFields,
+  isInner: boolean,
+): number {
+  const { inner } = fields;
+  let at = spaceEnd(bytes, start + 1, end);
   while (bytes[at] === QUOTE) {
     const nameStart = at;
     const nameEnd = closingQuote(bytes, at + 1, end) + 1;
     at = spaceEnd(bytes, nameEnd, end);
-    if (bytes[at] !== COLON) return;
+    if (bytes[at] !== COLON) return -1;
     const valueStart = spaceEnd(bytes, at + 1, end);
-    const valueEnd = endOfValue(bytes, valueStart, end, fields);
-    if (valueEnd === -1) return;
-    noteField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
+    const goesIn =
+      inner !== null &&
+      !isInner &&
+      bytes[valueStart] === OPENING_BRACE &&
+      isName(bytes, nameStart, nameEnd, inner);
+    const valueEnd = goesIn
+      ? membersEnd(bytes, valueStart, end, fields, true)
+      : endOfValue(bytes, valueStart, end, fields);
+    if (valueEnd === -1) return -1;
+    if (isInner) noteInnerField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
+    else noteField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
     at = spaceEnd(bytes, valueEnd, end);
     if (bytes[at] !== COMMA) break;
     at = spaceEnd(bytes, at + 1, end);
-    if (bytes[at] !== QUOTE) return;
+    if (bytes[at] !== QUOTE) return -1;
   }
-  fields.isWhole = bytes[at] === CLOSING_BRACE && spaceEnd(bytes, at + 1, end) === end;
+  return bytes[at] === CLOSING_BRACE ? at + 1 : -1;
 }
 
 const FIRST_OF_NULL = 0x6e;
@@ -92,6 +142,9 @@ function noteField(
   fields: AnswerFields,
 ): void {
   const length = nameEnd - nameStart - 2;
+  if (fields.inner !== null && (length === 4 || length === 5)) {
+    noteEventField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
+  }
   if (length !== 5 && length !== 8 && length < SHORTEST_ESCAPED) return;
   if (isName(bytes, nameStart, nameEnd, 'model')) {
     fields.toRestamp.push(valueStart, valueEnd);
@@ -105,6 +158,46 @@ function noteField(
   } else if (isName(bytes, nameStart, nameEnd, 'error')) {
     fields.errorStart = valueStart;
     fields.errorEnd = valueEnd;
+  }
+}
+
+/** What an event of the other two wires has at its top. */
+function noteEventField(
+  bytes: Uint8Array,
+  nameStart: number,
+  nameEnd: number,
+  valueStart: number,
+  valueEnd: number,
+  fields: AnswerFields,
+): void {
+  if (bytes[valueStart] !== QUOTE) return;
+  if (isName(bytes, nameStart, nameEnd, 'type')) {
+    fields.typeStart = valueStart;
+    fields.typeEnd = valueEnd;
+  } else if (isName(bytes, nameStart, nameEnd, 'delta')) {
+    fields.deltaBytes = valueEnd - valueStart - 2;
+  }
+}
+
+function noteInnerField(
+  bytes: Uint8Array,
+  nameStart: number,
+  nameEnd: number,
+  valueStart: number,
+  valueEnd: number,
+  fields: AnswerFields,
+): void {
+  if (isName(bytes, nameStart, nameEnd, 'model')) {
+    fields.toRestamp.push(valueStart, valueEnd);
+  } else if (isName(bytes, nameStart, nameEnd, 'provider')) {
+    if (bytes[valueStart] === QUOTE) fields.toRestamp.push(valueStart, valueEnd);
+  } else if (isName(bytes, nameStart, nameEnd, 'usage')) {
+    if (bytes[valueStart] === FIRST_OF_NULL) return;
+    fields.innerUsageStart = valueStart;
+    fields.innerUsageEnd = valueEnd;
+  } else if (isName(bytes, nameStart, nameEnd, 'id') && bytes[valueStart] === QUOTE) {
+    fields.innerIdStart = valueStart;
+    fields.innerIdEnd = valueEnd;
   }
 }
 
@@ -165,6 +258,8 @@ const CONTENT = asBytes('content');
 const REFUSAL = asBytes('refusal');
 const ARGUMENTS = asBytes('arguments');
 const REASONING = asBytes('reasoning');
+const THINKING = asBytes('thinking');
+const PARTIAL_JSON = asBytes('partial_json');
 const REASONING_CONTENT = asBytes('reasoning_content');
 
 /** Whether the value of this name, given without its quotes, is text that the model wrote. */
@@ -177,8 +272,12 @@ function noteInnerName(bytes: Uint8Array, start: number, end: number, fields: An
       return false;
     case 7:
       return matches(bytes, start, CONTENT) || matches(bytes, start, REFUSAL);
+    case 8:
+      return matches(bytes, start, THINKING);
     case 9:
       return matches(bytes, start, ARGUMENTS) || matches(bytes, start, REASONING);
+    case 12:
+      return matches(bytes, start, PARTIAL_JSON);
     case 17:
       return matches(bytes, start, REASONING_CONTENT);
     default:

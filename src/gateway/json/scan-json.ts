@@ -59,22 +59,40 @@ export function readMembers<Into>(
   }
 }
 
-/** How many strings, arrays and objects an array has; numbers are the tokens of one text. From its bracket on. */
-export function readTexts(text: JsonText, openingBracket: number): { end: number; texts: number } {
+/** As `MemberReader`, for an element: `start` is its first byte. */
+export type ElementReader<Into> = (text: JsonText, into: Into, start: number, index: number) => number;
+
+/** An array whose elements somebody wants to see; from its bracket to behind the closing one. */
+export function readElements<Into>(
+  text: JsonText,
+  openingBracket: number,
+  into: Into,
+  readElement: ElementReader<Into>,
+): number {
   const { bytes } = text;
-  let texts = 0;
   let at = spaceEnd(bytes, openingBracket + 1, bytes.length);
-  if (bytes[at] === CLOSING_BRACKET) return { end: at + 1, texts };
-  for (;;) {
-    const first = bytes[at];
-    if (first === QUOTE || first === OPENING_BRACKET || first === OPENING_BRACE) texts++;
-    at = valueEnd(text, at);
-    if (at < 0) return { end: at, texts };
+  if (bytes[at] === CLOSING_BRACKET) return at + 1;
+  for (let index = 0; ; index++) {
+    at = readElement(text, into, at, index);
+    if (at < 0) return at;
     at = spaceEnd(bytes, at, bytes.length);
-    if (bytes[at] === CLOSING_BRACKET) return { end: at + 1, texts };
-    if (bytes[at] !== COMMA) return { end: failedAt(at), texts };
+    if (bytes[at] === CLOSING_BRACKET) return at + 1;
+    if (bytes[at] !== COMMA) return failedAt(at);
     at = spaceEnd(bytes, at + 1, bytes.length);
   }
+}
+
+/** How many strings, arrays and objects an array has; numbers are the tokens of one text. From its bracket on. */
+export function readTexts(text: JsonText, openingBracket: number): { end: number; texts: number } {
+  const counted = { texts: 0 };
+  const end = readElements(text, openingBracket, counted, countText);
+  return { end, texts: counted.texts };
+}
+
+function countText(text: JsonText, counted: { texts: number }, start: number): number {
+  const first = text.bytes[start];
+  if (first === QUOTE || first === OPENING_BRACKET || first === OPENING_BRACE) counted.texts++;
+  return valueEnd(text, start);
 }
 
 /** Any value, from its first byte (white space before it is not its) to behind its last. */

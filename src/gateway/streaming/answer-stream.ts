@@ -1,16 +1,16 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT } from '../../domain/model-calls/paid-call.ts';
 import type { BodyRead } from '../../ports/model-upstream.ts';
-import { type Refusal, refusalEnvelope } from '../admission/refusals.ts';
+import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
 import { type Answering, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
-import { brokenStreamEvent, EVENT_STREAM_TYPE, STREAM_HEADERS } from './server-sent-events.ts';
+import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
 
 /** One event: a chunk with an image or a long tool call in it; past this the stream counts as broken. */
 const MOST_EVENT_BYTES = 16 * 1024 * 1024;
 
-/** What may still come after [DONE]: usage, from some. */
+/** What may still come after [DONE], or after the wire's last event: usage, from some. */
 const DONE_GRACE_MS = 1_000;
 
 /** The reasons of streams that were read on after their client had left: billed, and not. */
@@ -31,16 +31,17 @@ const BREAKS: ReadonlyMap<string, 'late' | 'broken-off'> = new Map([
 const ERROR_EVENT = 'upstream-error-event';
 
 /**
- * A stream, event by event: each passes when it is whole, and [DONE] waits for the call's commit. It is read only
- * as fast as the client reads. How it may end:
+ * A stream, event by event: each passes when it is whole, and the last one, [DONE] or what the wire has in its place,
+ * waits for the call's commit. It is read only as fast as the client reads. How it may end:
  *   with the upstream's end        succeeded, or failed and free where it told no usage (G-30, G-31)
- *   broken by the upstream         failed and free; one event with the envelope, no [DONE] (G-38)
+ *   broken by the upstream         failed and free; one event with the error, no [DONE] (G-38)
  *   left by the client             succeeded if usage had come; else the upstream is aborted and the call is failed and
  *                                  free, or the upstream is read on for its usage (domain/limits/abandoned-streams.ts)
  */
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
-  const tap = createUsageTap({ alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES });
+  const { wire } = call.route;
+  const tap = createUsageTap({ wire, alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   let isDone = false;
   let isEnding = false;
@@ -62,6 +63,10 @@ export function answerStream(answering: Answering): Response {
       ...(isPaid ? {} : { estimatedTokens: lost() }),
       ...(gathering === null ? {} : { answer: { contentType: EVENT_STREAM_TYPE, bytes: gathering.bytes() } }),
     };
+  }
+
+  function brokenEvent(refusal: Refusal): Uint8Array {
+    return writtenEvent(brokenStreamEvent(refusal, { wire, requestId: context.requestId }, tap.events()));
   }
 
   /** What a call that nobody pays for has cost about: its prompt, and what was written by then (G-31). */
@@ -142,7 +147,7 @@ export function answerStream(answering: Answering): Response {
     if (!hasPassed && result !== null) answering.noteBroken?.(result);
     abortUpstream();
     await end({ ...failure(reason, answer.status, target.id, firstByteMs), estimatedTokens: lost() });
-    controller.enqueue(brokenStreamEvent(refusalEnvelope(refusal)));
+    controller.enqueue(brokenEvent(refusal));
     controller.close();
   }
 
@@ -169,7 +174,7 @@ export function answerStream(answering: Answering): Response {
     // What has passed by now leaves first: the runtime would hold it back until the commit has come.
     await parts.clock.turn();
     const isWritten = await end(ending('no-usage'));
-    if (!isWritten) controller.enqueue(brokenStreamEvent(refusalEnvelope({ name: 'unavailable' })));
+    if (!isWritten) controller.enqueue(brokenEvent({ name: 'unavailable' }));
     else if (doneBytes !== null) controller.enqueue(doneBytes);
     controller.close();
   }

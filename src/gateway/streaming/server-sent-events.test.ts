@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { createSeededRandom } from '../../../test/doubles/seeded-random.ts';
-import { errorEnvelope } from '../../http/error-envelope.ts';
 import {
-  brokenStreamEvent,
   createSseEventCutter,
   placeInEvent,
   readSseEventData,
   type SseEventData,
+  writtenEvent,
 } from './server-sent-events.ts';
 
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -223,12 +222,11 @@ describe('what an event says', () => {
   });
 });
 
-test('G-38 a broken stream ends with one data event that holds the envelope', () => {
-  const envelope = errorEnvelope('api_error', 'The stream\nbroke.', 'LLM_GATEWAY_UNAVAILABLE');
-  const text = new TextDecoder().decode(brokenStreamEvent(envelope));
+test('an event that we write is one line of data, behind its name where it has one', () => {
+  const data = { error: { message: 'The stream\nbroke.' } };
+  const text = new TextDecoder().decode(writtenEvent({ name: null, data }));
   expect(text).toEndWith('\n\n');
   expect(text.trimEnd().split('\n')).toHaveLength(1);
-  const said = summary(text);
-  expect(JSON.parse(said.slice('data '.length))).toEqual(envelope);
-  expect(text).not.toContain('[DONE]');
+  expect(JSON.parse(summary(text).slice('data '.length))).toEqual(data);
+  expect(new TextDecoder().decode(writtenEvent({ name: 'error', data }))).toBe(`event: error\n${text}`);
 });

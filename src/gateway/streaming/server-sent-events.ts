@@ -1,9 +1,7 @@
-import type { ErrorEnvelope } from '../../http/error-envelope.ts';
-
 /**
  * Server-sent events, byte by byte. The cutter splits a stream into its events, wherever the chunks were cut: inside a
  * character, inside a name, between the \r and the \n of one line end. A line ends with \n, \r\n or \r; a blank line
- * ends an event. `readSseEventData` then reads what an event says, `brokenStreamEvent` is the one event that we write ourselves.
+ * ends an event. `readSseEventData` then reads what an event says, `writtenEvent` is for the one that we write ourselves.
  */
 export interface SseEvent {
   /** The event is bytes `start` to `end` of this, its blank line included. It is not written to any more. */
@@ -206,12 +204,8 @@ export function placeInEvent(joinedFrom: readonly JoinedLine[] | null, at: numbe
   return line === undefined ? at : line.inEvent + at - line.inData;
 }
 
-/**
- * What the client of a stream that broke is told (G-38): official clients raise an error on it. Nothing comes
- * after it, and no [DONE].
- */
-export function brokenStreamEvent(envelope: ErrorEnvelope): Uint8Array<ArrayBuffer> {
-  return asBytes(`data: ${JSON.stringify(envelope)}\n\n`);
+export function writtenEvent({ name, data }: { name: string | null; data: object }): Uint8Array<ArrayBuffer> {
+  return asBytes(`${name === null ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`);
 }
 
 function indexOrEnd(chunk: Uint8Array, byte: number, from: number): number {

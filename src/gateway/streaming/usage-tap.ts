@@ -1,11 +1,7 @@
-import {
-  createRestampedBytes,
-  isErrorAt,
-  readInnerUsageAt,
-  readUsageAt,
-  type Usage,
-} from '../json/answer-body.ts';
-import { createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
+import { createRestampedBytes, createStreamUsage, isErrorAt, type Usage } from '../json/answer-body.ts';
+import type { ClientWire } from '../json/client-wire.ts';
+import { isName, stringIn } from '../json/json-text.ts';
+import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
 import {
   createSseEventCutter,
   placeInEvent,
@@ -24,6 +20,9 @@ import {
  *   usage that came late reaches them all the same.
  * - An error event says that the upstream broke the stream, which then is a failure and free whatever usage was
  *   seen (G-30). Nothing passes from there on: the caller tells the client in our own envelope (G-38).
+ *
+ * Streams of Responses and Messages end with an event of their own in the place of `[DONE]`: response.completed and its
+ * like, message_stop. It waits in the same way.
  */
 export interface UsageTap {
   push(chunk: Uint8Array): TapOutput;
@@ -38,12 +37,16 @@ export interface UsageTap {
    * stand in JSON: an escaped quote counts two.
    */
   contentBytes(): number;
+  /** Events with data so far: the number that the next event of a response has. */
+  events(): number;
+  /** Of a stream of Responses, once its first event has come. */
+  responseId(): string | null;
 }
 
 export interface TapOutput {
   /** Whole events; null where none has become whole. They may lie in the chunk's own memory. */
   readonly bytes: Uint8Array | null;
-  /** `[DONE]` has come, now or before. */
+  /** `[DONE]`, or the wire's last event, has come, now or before. */
   readonly done: boolean;
   /** Set once and for good: nothing more is read. `bytes` still holds the whole events before the break. */
   readonly broken: 'too-large' | 'error-event' | null;
@@ -52,13 +55,17 @@ export interface TapOutput {
 export interface TapEnd {
   /** A last event that had come but for its blank line, and is given one. */
   readonly bytes: Uint8Array | null;
-  /** `[DONE]` as the upstream wrote it; null where it did not, or where the stream is broken. */
+  /** `[DONE]` or the last event as the upstream wrote it; null where it did not, or where the stream is broken. */
   readonly doneBytes: Uint8Array | null;
-  /** `cut-off`: the body ended within an event, before `[DONE]`. That half is not passed on. */
+  /**
+   * `cut-off`: the body ended within an event, before `[DONE]`. That half is not passed on. On the other two wires also
+   * where it ended without its last event and without usage: clients would wait for it.
+   */
   readonly broken: 'too-large' | 'error-event' | 'cut-off' | null;
 }
 
 export interface UsageTapOptions {
+  readonly wire?: ClientWire;
   readonly alias: string;
   /** The most that waits inside for the end of one event. */
   readonly maxEventBytes: number;
@@ -70,25 +77,34 @@ const MOST_ERROR_BYTES = 64 * 1024;
 const LINE_END = /\r\n|\r|\n/;
 const DATA_LINE = /^data: ?(.*)$/;
 
-export function createUsageTap({ alias, maxEventBytes }: UsageTapOptions): UsageTap {
+/** With which a stream ends, and in which object its first event has the model. */
+const STREAMS = {
+  completions: { inner: null, last: [] },
+  responses: { inner: 'response', last: ['response.completed', 'response.incomplete', 'response.failed'] },
+  messages: { inner: 'message', last: ['message_stop'] },
+} as const satisfies Record<ClientWire, { inner: AnswerFields['inner']; last: readonly string[] }>;
+
+export function createUsageTap({ wire = 'completions', alias, maxEventBytes }: UsageTapOptions): UsageTap {
+  const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
   const held = createRestampedBytes(alias);
-  const fields = createAnswerFields();
-  let topUsage: Usage | null = null;
-  let innerUsage: Usage | null = null;
+  const fields = createAnswerFields(inner);
+  const counted = createStreamUsage(wire);
   let contentBytes = 0;
+  let events = 0;
+  let responseId: string | null = null;
+  let heldBytes = 0;
   let done = false;
   let wasHeld = false;
   let broken: TapOutput['broken'] = null;
   let errorText = '';
 
-  function breakBy({ source, start, end }: SseEvent): false {
-    broken = 'error-event';
+  function breakByEvent({ source, start, end }: SseEvent): false {
     const text = new TextDecoder().decode(source.subarray(start, Math.min(end, start + MOST_ERROR_BYTES)));
     const lines = text.split(LINE_END).flatMap((line) => DATA_LINE.exec(line)?.[1] ?? []);
     errorText = lines.join('\n');
-    return false;
+    return breakBy('error-event');
   }
 
   function take(event: SseEvent): boolean {
@@ -96,42 +112,75 @@ export function createUsageTap({ alias, maxEventBytes }: UsageTapOptions): Usage
     const data = readSseEventData(event);
     wasHeld = data.kind === 'done';
     if (data.kind === 'data') return takeData(event, data);
-    if (data.kind === 'error') return breakBy(event);
+    if (data.kind === 'error') return breakByEvent(event);
     if (wasHeld) done = true;
     return passOrHold(event);
   }
 
-  function passOrHold({ source, start, end }: SseEvent): true {
+  function breakBy(reason: NonNullable<TapOutput['broken']>): false {
+    broken = reason;
+    return false;
+  }
+
+  function passOrHold({ source, start, end }: SseEvent): boolean {
+    if (!wasHeld) {
+      output.keep(source, start, end);
+      return true;
+    }
     // Held bytes are a copy: they outlive the chunk that they came in.
-    if (wasHeld) held.keep(source.slice(start, end), 0, end - start);
-    else output.keep(source, start, end);
-    return true;
+    held.keep(source.slice(start, end), 0, end - start);
+    return fitsHeld(end - start);
+  }
+
+  /** An upstream that ends its stream again and again is held back no longer than one event may be. */
+  function fitsHeld(size: number): boolean {
+    heldBytes += size;
+    return heldBytes <= maxEventBytes || breakBy('too-large');
   }
 
   function takeData(event: SseEvent, data: Extract<SseEventData, { kind: 'data' }>): boolean {
     const { bytes, start, end, joinedFrom } = data;
     scanAnswer(bytes, start, end, fields);
-    const { errorStart, errorEnd, toRestamp } = fields;
-    if (errorEnd > 0 && isErrorAt(bytes, errorStart, errorEnd)) return breakBy(event);
-    contentBytes += fields.contentBytes;
-    if (fields.isWhole) readUsageOf(bytes, start, end);
-    // An object that is cut short is stamped too: clients cannot read it, but it may name the provider.
-    let at = event.start;
-    for (let next = 0; next < toRestamp.length; next += 2) {
-      output.keep(event.source, at, placeInEvent(joinedFrom, toRestamp[next] as number));
-      output.stamp();
-      at = placeInEvent(joinedFrom, toRestamp[next + 1] as number);
+    const { errorStart, errorEnd } = fields;
+    if (errorEnd > 0 && isErrorAt(bytes, errorStart, errorEnd)) return breakByEvent(event);
+    events += 1;
+    if (inner !== null && !takeOwnEvent(bytes)) return breakByEvent(event);
+    contentBytes += inner === 'response' ? fields.deltaBytes : fields.contentBytes;
+    if (fields.isWhole) counted.note(bytes, start, end, fields);
+    if (!wasHeld) {
+      restamp(output, event, joinedFrom);
+      return true;
     }
-    output.keep(event.source, at, event.end);
+    restamp(held, copyOf(event), joinedFrom, event.start);
+    return fitsHeld(event.end - event.start);
+  }
+
+  /** Of the other two wires. False for an event that is an error by its type. */
+  function takeOwnEvent(bytes: Uint8Array): boolean {
+    const { typeStart, typeEnd, innerIdStart, innerIdEnd, isWhole } = fields;
+    if (responseId === null && innerIdEnd > 0) responseId = stringIn(bytes, innerIdStart, innerIdEnd);
+    if (typeEnd === 0 || !isWhole) return true;
+    if (isName(bytes, typeStart, typeEnd, 'error')) return false;
+    wasHeld = last.some((name) => isName(bytes, typeStart, typeEnd, name));
+    if (wasHeld) done = true;
     return true;
   }
 
-  function readUsageOf(bytes: Uint8Array, start: number, end: number): void {
-    if (fields.usageEnd > 0) {
-      topUsage = readUsageAt(bytes, fields.usageStart, fields.usageEnd) ?? topUsage;
-    } else if (fields.hasInnerUsage) {
-      innerUsage = readInnerUsageAt(bytes, start, end) ?? innerUsage;
+  /** An object that is cut short is stamped too: clients cannot read it, but it may name the provider. */
+  function restamp(
+    into: typeof output,
+    { source, start, end }: Pick<SseEvent, 'source' | 'start' | 'end'>,
+    joinedFrom: Extract<SseEventData, { kind: 'data' }>['joinedFrom'],
+    shift = 0,
+  ): void {
+    const { toRestamp } = fields;
+    let at = start;
+    for (let next = 0; next < toRestamp.length; next += 2) {
+      into.keep(source, at, placeInEvent(joinedFrom, toRestamp[next] as number) - shift);
+      into.stamp();
+      at = placeInEvent(joinedFrom, toRestamp[next + 1] as number) - shift;
     }
+    into.keep(source, at, end);
   }
 
   /** False for what may be half of something. A comment is not missed. */
@@ -155,12 +204,19 @@ export function createUsageTap({ alias, maxEventBytes }: UsageTapOptions): Usage
     },
     end() {
       const rest = broken === null ? cutter.rest() : null;
-      const isCutOff = rest !== null && !takeRest(rest) && !done;
-      const why = isCutOff ? 'cut-off' : broken;
+      const isHalf = rest !== null && !takeRest(rest);
+      const isUnfinished = inner !== null && broken === null && counted.usage() === null;
+      const why = !done && (isHalf || isUnfinished) ? 'cut-off' : broken;
       return { bytes: output.take(), doneBytes: why === null ? held.take() : null, broken: why };
     },
     errorText: () => errorText,
-    usage: () => topUsage ?? innerUsage,
+    usage: counted.usage,
     contentBytes: () => contentBytes,
+    events: () => events,
+    responseId: () => responseId,
   };
+}
+
+function copyOf({ source, start, end }: SseEvent): Pick<SseEvent, 'source' | 'start' | 'end'> {
+  return { source: source.slice(start, end), start: 0, end: end - start };
 }

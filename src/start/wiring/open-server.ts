@@ -3,7 +3,13 @@ import { dirname, join } from 'node:path';
 import { countSetAside } from '../../domain/calls/settlement/set-aside-calls.ts';
 import { countWithheldUsage } from '../../domain/calls/settlement/withheld-usage.ts';
 import { createDependencyChecks, type DependencyChecks } from '../../http/health.ts';
-import { type Listening, type ListenOptions, listen, type SocketService } from '../../http/listen.ts';
+import {
+  type ErrorBody,
+  type Listening,
+  type ListenOptions,
+  listen,
+  type SocketService,
+} from '../../http/listen.ts';
 import { createMetricsRoute, type Metric, processMetrics } from '../../http/metrics.ts';
 import type { DocsFiles } from '../../http/openapi.ts';
 import type { Database } from '../../ports/database.ts';
@@ -56,6 +62,7 @@ interface ServerChoices {
   readonly reusePort?: boolean;
   readonly sockets?: SocketService;
   readonly unavailableCode?: string;
+  readonly errorBody?: ErrorBody;
 }
 
 /** Listens, or says in one sentence why it cannot. */
@@ -65,10 +72,10 @@ export function openServer(
   setting: string,
   port: number,
   fetch: ListenOptions['fetch'],
-  { reusePort = false, sockets, unavailableCode }: ServerChoices = {},
+  { reusePort = false, sockets, unavailableCode, errorBody }: ServerChoices = {},
 ): Listening {
   const { host } = configuration;
-  const network = { hostname: host, port, reusePort, unavailableCode };
+  const network = { hostname: host, port, reusePort, unavailableCode, errorBody };
   try {
     return listen({ name, fetch, ...network, sockets, clock, secrets, log });
   } catch (error) {

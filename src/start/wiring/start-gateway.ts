@@ -13,7 +13,7 @@ import { gatewayDocument } from '../../gateway/api-docs.ts';
 import { type CallMeters, createCallMeters, withMeters } from '../../gateway/call-telemetry.ts';
 import { createUnpaidEndings } from '../../gateway/forwarding/end-call.ts';
 import { createRunningCalls } from '../../gateway/mcp/running-calls.ts';
-import { createGateway, type GatewayParts } from '../../gateway/server.ts';
+import { createGateway, errorBodyOf, type GatewayParts } from '../../gateway/server.ts';
 import { createClientAddress } from '../../http/client-identity.ts';
 import type { DependencyChecks } from '../../http/health.ts';
 import type { Listening, ListenOptions } from '../../http/listen.ts';
@@ -44,6 +44,7 @@ export async function startGateway(
   return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, {
     reusePort,
     unavailableCode: REFUSALS.unavailable.code,
+    errorBody: errorBodyOf,
   });
 }
 

@@ -7,6 +7,8 @@ export interface CallTokens {
   readonly promptTokens: number;
   /** A part of the prompt's. */
   readonly cachedTokens: number;
+  /** Another part of the prompt's: what the provider has written to its cache. Left out where it reported none. */
+  readonly cacheWriteTokens?: number | undefined;
   readonly completionTokens: number;
 }
 
@@ -27,6 +29,7 @@ export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
   return {
     promptTokens: sum(one.promptTokens, other.promptTokens),
     cachedTokens: sum(one.cachedTokens, other.cachedTokens),
+    ...cacheWrites(sum(one.cacheWriteTokens ?? 0, other.cacheWriteTokens ?? 0)),
     completionTokens: sum(one.completionTokens, other.completionTokens),
   };
 }
@@ -67,7 +70,13 @@ export function chargedTokens({
   const promptTokens = Math.min(tokens.promptTokens, tokenBounds.promptTokens);
   const completionTokens = Math.min(tokens.completionTokens, tokenBounds.completionTokens);
   if (promptTokens === tokens.promptTokens && completionTokens === tokens.completionTokens) return tokens;
-  return { promptTokens, cachedTokens: Math.min(tokens.cachedTokens, promptTokens), completionTokens };
+  const cachedTokens = Math.min(tokens.cachedTokens, promptTokens);
+  const written = Math.min(tokens.cacheWriteTokens ?? 0, promptTokens - cachedTokens);
+  return { promptTokens, cachedTokens, ...cacheWrites(written), completionTokens };
+}
+
+function cacheWrites(cacheWriteTokens: number): Pick<CallTokens, 'cacheWriteTokens'> {
+  return cacheWriteTokens === 0 ? {} : { cacheWriteTokens };
 }
 
 /** The largest that the column of a duration takes: 24 days. */

@@ -14,6 +14,7 @@ const duration = z.number().transform((ms) => elapsedMs(0, Math.trunc(ms)));
 const tokenCounts = z.object({
   promptTokens: wholeNumber,
   cachedTokens: wholeNumber,
+  cacheWriteTokens: wholeNumber.optional(),
   completionTokens: wholeNumber,
 });
 const tokenBounds = z.object({ promptTokens: wholeNumber, completionTokens: wholeNumber });

@@ -1,0 +1,54 @@
+import { type BodyBounds, readBody } from '../../http/read-body.ts';
+import type { ClientWire } from '../json/client-wire.ts';
+import { type EarlierResponses, type ModelBodyFields, readModelBody } from '../json/request-body.ts';
+import type { Refusal } from './refusals.ts';
+
+type ReadCallBody =
+  | { outcome: 'read'; bytes: Uint8Array<ArrayBuffer>; fields: ModelBodyFields }
+  | { outcome: 'refused'; refusal: Refusal };
+
+/** The body of a model call: read whole, then once over its bytes. */
+export async function readCallBody(
+  request: Request,
+  bodyBounds: BodyBounds,
+  wire: ClientWire,
+): Promise<ReadCallBody> {
+  const contentType = request.headers.get('content-type');
+  if (contentType !== null && !/^application\/([\w.-]+\+)?json\b/i.test(contentType)) {
+    return refuseBody({ name: 'invalidRequest', message: 'Send the body as application/json.' });
+  }
+  const body = await readBody(request, bodyBounds);
+  switch (body.outcome) {
+    case 'too-large':
+      return refuseBody({
+        name: 'tooLarge',
+        message: `The body is larger than ${bodyBounds.maxBytes} bytes.`,
+      });
+    case 'too-slow':
+      return refuseBody({ name: 'tooSlow' });
+    case 'unknown-encoding':
+      return refuseBody({ name: 'unsupportedEncoding' });
+    case 'broken':
+      return refuseBody({ name: 'invalidRequest', message: 'The body is incomplete or broken.' });
+    case 'read': {
+      const read = readModelBody(body.bytes, wire);
+      if (read.outcome !== 'read') {
+        return refuseBody({ name: 'invalidRequest', message: read.message, param: read.param });
+      }
+      const { fields } = read;
+      if (fields.earlier !== null) return refuseBody(notStored(fields.earlier));
+      return { outcome: 'read', bytes: body.bytes, fields };
+    }
+  }
+}
+
+function notStored({ responseId }: EarlierResponses): Refusal {
+  const message =
+    "Earlier responses are not stored. Send the whole conversation in 'input', and set store to false in your client.";
+  const param = responseId === null ? 'input' : 'previous_response_id';
+  return { name: 'invalidRequest', message, param };
+}
+
+function refuseBody(refusal: Refusal): ReadCallBody {
+  return { outcome: 'refused', refusal };
+}

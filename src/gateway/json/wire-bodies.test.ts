@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'bun:test';
+import type { ClientWire } from './client-wire.ts';
+import { type ModelBodyFields, readModelBody } from './request-body.ts';
+import { rewriteModelBody } from './rewrite-body.ts';
+
+const encode = (text: string) => new TextEncoder().encode(text);
+const body = (members: string) => `{"model":"svc/a",${members}}`;
+
+function fieldsOf(wire: ClientWire, text: string): ModelBodyFields {
+  const read = readModelBody(encode(text), wire);
+  if (read.outcome === 'invalid') throw new Error(`${read.message}: ${text}`);
+  return read.fields;
+}
+
+function refusalOf(wire: ClientWire, members: string): string {
+  const read = readModelBody(encode(body(members)), wire);
+  return read.outcome === 'read' ? 'read' : `${read.param}: ${read.message}`;
+}
+
+const refusedAt = (wire: ClientWire, members: string) => refusalOf(wire, members).split(':')[0];
+
+describe('bounds', () => {
+  test('each wire has its own maximum, and the other names do not shrink what is held', () => {
+    expect(fieldsOf('responses', body('"max_output_tokens":7')).maxTokens).toBe(7);
+    expect(fieldsOf('responses', body('"max_tokens":7,"max_completion_tokens":8')).maxTokens).toBeNull();
+    expect(fieldsOf('messages', body('"max_tokens":7,"max_completion_tokens":9')).maxTokens).toBe(7);
+    expect(fieldsOf('messages', body('"max_output_tokens":7')).maxTokens).toBeNull();
+    expect(fieldsOf('completions', body('"max_output_tokens":7')).maxTokens).toBeNull();
+  });
+
+  test('the items of a Responses input are one prompt, those of embeddings many', () => {
+    const items = '"input":[{"role":"user","content":"a"},{"role":"user","content":"b"}]';
+    expect(fieldsOf('responses', body(items)).prompts).toBe(1);
+    expect(fieldsOf('completions', body(items)).prompts).toBe(2);
+  });
+
+  test('only the model changes, and a maximum is added under the wire’s name', () => {
+    const added = (wire: ClientWire, text: string, name: 'max_output_tokens' | 'max_tokens') => {
+      const changes = { model: 'M', maxTokens: 9, maxTokensName: name, hasStreamOptions: false };
+      const rewritten = rewriteModelBody(encode(text), fieldsOf(wire, text), changes);
+      return new TextDecoder().decode(rewritten);
+    };
+    const whole = '{ "model" : "svc/a", "stream":true, "max_output_tokens":12345678901234567890 }';
+    expect(added('responses', whole, 'max_output_tokens')).toBe(whole.replace('"svc/a"', '"M"'));
+    expect(added('responses', body('"max_output_tokens":null'), 'max_output_tokens')).toBe(
+      '{"model":"M","max_output_tokens":9}',
+    );
+    expect(added('responses', body('"stream":true'), 'max_output_tokens')).toBe(
+      '{"model":"M","stream":true,"max_output_tokens":9}',
+    );
+    expect(added('messages', body('"stream":true'), 'max_tokens')).toBe(
+      '{"model":"M","stream":true,"max_tokens":9}',
+    );
+  });
+});
+
+describe('members that decide what a call is', () => {
+  const RESPONSES = ['max_output_tokens', 'background', 'store', 'previous_response_id'];
+  const ALL = ['stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'best_of'];
+
+  test.each([
+    ...RESPONSES.map((name) => ['responses', name]),
+    ...ALL.flatMap((name) => [
+      ['responses', name],
+      ['messages', name],
+    ]),
+  ] as [ClientWire, string][])('%s: %s twice, or in other letters, is refused', (wire, name) => {
+    expect(refusalOf(wire, `"${name}":null,"${name}":null`)).toBe(`${name}: Duplicate field '${name}'.`);
+    const upper = name.charAt(0).toUpperCase() + name.slice(1);
+    expect(refusalOf(wire, `"${upper}":null`)).toBe(`${name}: Write the field '${name}' in lower case.`);
+    expect(refusalOf(wire, `"${name}":null`)).toBe('read');
+  });
+
+  test('background is refused where it is true, and must be a flag', () => {
+    expect(refusedAt('responses', '"background":true')).toBe('background');
+    expect(refusedAt('responses', '"background":1')).toBe('background');
+    expect(refusalOf('responses', '"background":false')).toBe('read');
+    expect(refusalOf('completions', '"background":true')).toBe('read');
+  });
+
+  test('store and what a response continues are read', () => {
+    expect(fieldsOf('responses', body('"store":true')).store).toBe(true);
+    expect(fieldsOf('responses', body('"store":false')).store).toBe(false);
+    expect(fieldsOf('responses', body('"store":null')).store).toBeNull();
+    const continued = fieldsOf('responses', body('"previous_response_id":"resp_1"'));
+    expect(continued.earlier).toEqual({ responseId: 'resp_1', itemIds: [] });
+    expect(continued.refersOutside).toBe(true);
+    expect(fieldsOf('responses', body('"previous_response_id":null')).earlier).toBeNull();
+    expect(refusedAt('responses', '"previous_response_id":7')).toBe('previous_response_id');
+    expect(fieldsOf('messages', body('"previous_response_id":"resp_1"')).earlier).toBeNull();
+  });
+});
+
+describe('what is stored at the provider', () => {
+  test.each([
+    ['a conversation', 'responses', '"conversation":"conv_1"', 'conversation'],
+    ['a conversation as an object', 'responses', '"Conversation":{"id":"conv_1"}', 'conversation'],
+    ['a prompt', 'responses', '"prompt":{"id":"pmpt_1"}', 'prompt'],
+    [
+      'a file',
+      'responses',
+      '"input":[{"role":"user","content":[{"type":"input_file","file_id":"file-1"}]}]',
+      'input',
+    ],
+    [
+      'a picture',
+      'responses',
+      '"input":[{"content":[{"type":"input_image","F\\u0069le_id":"file-1"}]}]',
+      'input',
+    ],
+    [
+      'a file in a tool’s output',
+      'responses',
+      '"input":[{"type":"function_call_output","output":[{"file_id":"f"}]}]',
+      'input',
+    ],
+    [
+      'a screenshot',
+      'responses',
+      '"input":[{"type":"computer_call_output","output":{"file_id":"f"}}]',
+      'input',
+    ],
+    [
+      'a file of Anthropic’s',
+      'messages',
+      '"messages":[{"content":[{"type":"document","source":{"type":"file","file_id":"file_1"}}]}]',
+      'messages',
+    ],
+    [
+      'a file in a tool’s result',
+      'messages',
+      '"messages":[{"content":[{"type":"tool_result","content":[{"type":"image","source":{"file_id":"f"}}]}]}]',
+      'messages',
+    ],
+    [
+      'an uploaded file',
+      'messages',
+      '"messages":[{"content":[{"type":"container_upload","file_id":"f"}]}]',
+      'messages',
+    ],
+    ['a file in the system text', 'messages', '"system":[{"source":{"file_id":"f"}}]', 'system'],
+    ['a container', 'messages', '"container":"container_1"', 'container'],
+    ['MCP servers', 'messages', '"mcp_servers":[{"type":"url","url":"https://mcp.example"}]', 'mcp_servers'],
+  ] as const)('%s is refused', (_, wire, members, param) => {
+    expect(refusedAt(wire, members)).toBe(param);
+  });
+
+  test.each([
+    ['nothing', 'responses', '"conversation":null,"prompt":null,"tools":null'],
+    ['nothing', 'messages', '"mcp_servers":[ ],"container":null,"tools":[]'],
+    ['no file', 'responses', '"input":[{"role":"user","content":[{"type":"input_image","file_id":null}]}]'],
+    [
+      'a parameter of that name',
+      'responses',
+      '"tools":[{"type":"function","parameters":{"properties":{"file_id":{"type":"web_search"}}}}]',
+    ],
+    [
+      'arguments of that name',
+      'messages',
+      '"messages":[{"content":[{"type":"tool_use","input":{"file_id":"f","type":"x"}}]}]',
+    ],
+    ['a text in the place of items', 'responses', '"input":"file_id"'],
+    ['texts in the place of blocks', 'messages', '"messages":[{"content":"file_id"}],"system":"x"'],
+  ] as const)('%s is fine', (_, wire, members) => {
+    expect(refusalOf(wire, members)).toBe('read');
+  });
+
+  test('content is looked into as deep as it may be, and no deeper', () => {
+    const nested = (levels: number) =>
+      `${'{"content":['.repeat(levels)}{"file_id":"f"}${']}'.repeat(levels)}`;
+    for (const levels of [1, 4, 7]) {
+      expect(refusalOf('messages', `"messages":[${nested(levels)}]`)).toContain('stored at the provider');
+    }
+    for (const levels of [9, 200_000]) {
+      expect(refusalOf('messages', `"messages":[${nested(levels)}]`)).toContain('nested deeper');
+    }
+    const lists = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+    expect(refusalOf('messages', `"messages":${lists}`)).toBe('read');
+    expect(refusalOf('responses', `"input":${lists},"tools":${lists}`)).toBe('read');
+  });
+});
+
+describe('items of earlier responses', () => {
+  const earlier = (items: string) => fieldsOf('responses', body(`"input":[${items}]`)).earlier;
+
+  test('are read by their ids, also where the type is left out or repeated', () => {
+    expect(earlier('{"type":"item_reference","id":"msg_1"},{"id":"rs_2"},{"type":null,"id":"fc_3"}')).toEqual(
+      {
+        responseId: null,
+        itemIds: ['msg_1', 'rs_2', 'fc_3'],
+      },
+    );
+    expect(earlier('{"type":"item_reference","id":"a","type":"message"}')?.itemIds).toEqual(['a']);
+    expect(earlier('{"Type":"item_reference","ID":"a"}')?.itemIds).toEqual(['a']);
+  });
+
+  test('are no items that have an id of their own', () => {
+    expect(earlier('{"type":"message","id":"msg_1","role":"assistant","content":[]}')).toBeNull();
+    expect(earlier('{"role":"user","id":"msg_1","content":"x"}')).toBeNull();
+    expect(earlier('{"type":"function_call","id":"fc_1","call_id":"c","arguments":"{}"}')).toBeNull();
+  });
+
+  test('are bounded', () => {
+    const items = (count: number) => Array.from({ length: count }, (_, at) => `{"id":"${at}"}`).join();
+    expect(earlier(items(1_000))?.itemIds).toHaveLength(1_000);
+    expect(refusedAt('responses', `"input":[${items(1_001)}]`)).toBe('input');
+    expect(earlier(`{"id":"${'x'.repeat(1_000)}"}`)?.itemIds).toEqual(['']);
+  });
+});
+
+describe('tools', () => {
+  const tools = (wire: ClientWire, ...types: readonly string[]) =>
+    refusalOf(wire, `"tools":[${types.map((type) => `{"type":${JSON.stringify(type)}}`).join()}]`);
+
+  test.each(['function', 'custom', 'local_shell', 'apply_patch'])(
+    'a client of Responses may run %s',
+    (type) => {
+      expect(tools('responses', type)).toBe('read');
+    },
+  );
+
+  test.each(['custom', 'bash_20250124', 'text_editor_20250728', 'memory_20250818', 'computer_20250124'])(
+    'a client of Messages may run %s',
+    (type) => {
+      expect(tools('messages', type)).toBe('read');
+    },
+  );
+
+  test.each([
+    ...['web_search', 'web_search_preview', 'web_search_2025_08_26', 'file_search', 'code_interpreter'],
+    ...['computer_use_preview', 'image_generation', 'mcp', 'shell', 'something_new', ''],
+  ])('%p of Responses is refused', (type) => {
+    expect(tools('responses', 'function', type)).toStartWith('tools[1].type: The tool');
+  });
+
+  test.each([
+    'web_search_20250305',
+    'web_fetch_20250910',
+    'code_execution_20250825',
+    'mcp_toolset',
+    'x'.repeat(999),
+  ])('%p of Messages is refused', (type) => {
+    expect(tools('messages', type)).toStartWith('tools[0].type: The tool');
+  });
+
+  test('are refused however the body hides them', () => {
+    for (const hidden of [
+      '"Tools":[{"Type":"mcp"}]',
+      '"tools":[],"tools":[{"type":"mcp"}]',
+      '"tools":[{"type":"function","type":"mcp"}]',
+      '"tools":[{"type":"mcp","type":"function"}]',
+      '"tools":[{"type":"m\\u0063p"}]',
+      '"tools":[{"type":"namespace","tools":[{"type":"mcp"}]}]',
+      '"tools":[{"type":"namespace","tools":[{"type":"namespace","tools":[{"type":"mcp"}]}]}]',
+      '"input":[{"type":"tool_search_output","tools":[{"type":"mcp"}]}]',
+    ]) {
+      expect(refusedAt('responses', hidden)).toBe('tools[0].type');
+    }
+    const named = '"tools":[{"type":"namespace","tools":[{"type":"function"},{"type":"custom"}]}]';
+    expect(refusalOf('responses', named)).toBe('read');
+  });
+
+  test('a type is repeated in the message only where it looks like one', () => {
+    expect(tools('responses', 'web_search')).toContain("'web_search'");
+    expect(tools('responses', 'my secret <b>')).not.toContain('secret');
+  });
+
+  test('without a type are the client’s own', () => {
+    expect(
+      refusalOf('messages', '"tools":[{"name":"f","input_schema":{"type":"object"}},{"type":null}]'),
+    ).toBe('read');
+  });
+});
+
+test('what the bytes do not show is noted, on each wire', () => {
+  const outside = (wire: ClientWire, members: string) => fieldsOf(wire, body(members)).refersOutside;
+  expect(outside('responses', '"input":[{"role":"user","content":[{"image_url":"https://x"}]}]')).toBe(true);
+  expect(outside('responses', '"input":[{"role":"user","content":[{"file_url":"https://x"}]}]')).toBe(true);
+  expect(outside('responses', '"input":[{"id":"msg_1"}]')).toBe(true);
+  expect(outside('responses', '"input":[{"role":"user","content":"x"}]')).toBe(false);
+  const image =
+    '"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"https://x"}}]}]';
+  expect(outside('messages', image)).toBe(true);
+  expect(outside('messages', '"messages":[{"role":"user","content":"x"}],"max_tokens":7')).toBe(false);
+});
+
+test.each(['responses', 'messages'] as const)(
+  '%s: every body cut short is refused with its place',
+  (wire) => {
+    const text = body(
+      '"input":[{"type":"message","content":[{"a":"\\u00e4"}]}],"messages":[{"content":[{"source":{"b":1}}]}],' +
+        '"tools":[{"type":"function","parameters":{}}],"system":[{"c":null}],"conversation":null,"mcp_servers":[]',
+    );
+    expect(readModelBody(encode(text), wire).outcome).toBe('read');
+    for (let length = 0; length < text.length; length += 1) {
+      const read = readModelBody(encode(text.slice(0, length)), wire);
+      expect(read).toMatchObject({ outcome: 'invalid', param: null });
+    }
+  },
+);

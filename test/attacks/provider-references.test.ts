@@ -1,0 +1,98 @@
+/**
+ * All companies share the operator's account at a provider. None may name what is stored there, nor have tools run there
+ * that no token count shows, however the body hides it: nothing of such a body reaches the provider.
+ */
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
+import { openGateway, post } from '../gateway/gateway-under-test.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const gateway = useResource(() => openGateway());
+let rawKey: string;
+beforeAll(async () => {
+  await gateway.aimAtProvider('svc/extract-default', { provider: 'anthropic' }, gateway.upstream);
+  ({ rawKey } = await gateway.mint({ requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000 }));
+});
+
+const item = (content: string) => `[{"role":"user","content":[${content}]}]`;
+
+/** Members that a body must not have. Names are written as `<name>` where another spelling is the same to some parser. */
+const RESPONSES = [
+  '"<previous_response_id>":"resp_of_another"',
+  '"<conversation>":"conv_of_another"',
+  '"<conversation>":{"id":"conv_of_another"}',
+  '"<prompt>":{"id":"pmpt_of_another","variables":{}}',
+  '"<input>":[{"<type>":"item_reference","<id>":"msg_of_another"}]',
+  '"<input>":[{"<id>":"msg_of_another"}]',
+  `"<input>":${item('{"type":"input_file","<file_id>":"file_of_another"}')}`,
+  `"<input>":${item('{"type":"input_image","<file_id>":"file_of_another","detail":"low"}')}`,
+  '"<input>":[{"type":"function_call_output","call_id":"c","<output>":[{"<file_id>":"file_of_another"}]}]',
+  '"<input>":[{"type":"computer_call_output","<output>":{"<file_id>":"file_of_another"}}]',
+  '"<tools>":[{"<type>":"file_search","vector_store_ids":["vs_of_another"]}]',
+  '"<tools>":[{"<type>":"code_interpreter","container":"cntr_of_another"}]',
+  '"<tools>":[{"type":"function","name":"f"},{"<type>":"web_search"}]',
+  '"<tools>":[{"<type>":"mcp","server_url":"https://attacker.example"}]',
+  '"<tools>":[{"<type>":"image_generation"}]',
+  '"<tools>":[{"type":"namespace","name":"n","<tools>":[{"<type>":"computer_use_preview"}]}]',
+  '"<background>":true',
+];
+const MESSAGES = [
+  `"<messages>":${item('{"type":"document","<source>":{"type":"file","<file_id>":"file_of_another"}}')}`,
+  `"<messages>":${item('{"type":"tool_result","<content>":[{"type":"image","<source>":{"<file_id>":"f"}}]}')}`,
+  `"<messages>":${item('{"type":"container_upload","<file_id>":"file_of_another"}')}`,
+  '"<system>":[{"type":"document","<source>":{"<file_id>":"file_of_another"}}]',
+  '"<container>":"container_of_another"',
+  '"<container>":{"id":"container_of_another","skills":[]}',
+  '"<mcp_servers>":[{"type":"url","url":"https://attacker.example","name":"x"}]',
+  '"<tools>":[{"<type>":"web_search_20250305","name":"web_search"}]',
+  '"<tools>":[{"<type>":"code_execution_20250825","name":"code_execution"}]',
+  '"<tools>":[{"<type>":"web_fetch_20250910","name":"web_fetch"}]',
+  '"<tools>":[{"<type>":"mcp_toolset","mcp_server_name":"x"}]',
+];
+
+/** A letter in another case, escaped, or as the character that Unicode folds to it. */
+function spelled(random: SeededRandom, name: string): string {
+  const letters = Array.from(name, (letter) =>
+    random.pick([
+      letter,
+      letter,
+      letter.toUpperCase(),
+      `\\u00${letter.charCodeAt(0).toString(16)}`,
+      letter === 's' ? 'ſ' : letter === 'k' ? 'K' : letter,
+    ]),
+  );
+  return letters.join('');
+}
+
+describe.each([
+  ['/responses', 'svc/chat-default', RESPONSES],
+  ['/messages', 'svc/extract-default', MESSAGES],
+  ['/messages/count_tokens', 'svc/extract-default', MESSAGES],
+] as const)('%s', (path, model, members) => {
+  const random = createSeededRandom(18);
+  const harmless = '"x":{"tools":[{"type":"mcp"}],"file_id":"f"},"tools":[{"type":"function"}]';
+  const ask = (members: string) => post(`${gateway.url}${path}`, rawKey, `{"model":"${model}",${members}}`);
+
+  test('what looks alike passes', async () => {
+    gateway.upstream.received.length = 0;
+    expect((await ask(harmless)).status).toBe(200);
+    expect(gateway.upstream.received.map((received) => received.path)).toEqual([`/v1${path}`]);
+    gateway.upstream.received.length = 0;
+  });
+
+  test.each(members)('%s', async (member) => {
+    const plain = member.replaceAll(/[<>]/g, '');
+    const bodies = [plain, `${harmless},${plain}`, `${plain},${harmless}`];
+    for (let round = 0; round < 8; round += 1) {
+      bodies.push(member.replaceAll(/<(\w+)>/g, (_, name: string) => spelled(random, name)));
+    }
+    // Of a member that is there twice any parser may take either.
+    const name = /<(\w+)>/.exec(member)?.[1];
+    bodies.push(`"${name}":null,${plain}`, `${plain},"${name}":null`);
+    for (const body of bodies) {
+      const refused = await ask(body);
+      expect(`${refused.status} ${body}`).toBe(`400 ${body}`);
+    }
+    expect(gateway.upstream.received).toEqual([]);
+  });
+});

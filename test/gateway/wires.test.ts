@@ -1,0 +1,264 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
+import { readRecordedAnswer, readRecordedStream } from '../recorded/streams.ts';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, PROVIDER_MODEL, post, refusalOf } from './gateway-under-test.ts';
+import { openStream, type StreamScript, startScriptedUpstream, streamOf } from './scripted-upstream.ts';
+
+const RESPONSES = '/responses';
+const MESSAGES = '/messages';
+const COUNT = '/messages/count_tokens';
+const OPENAI_MODEL = 'gpt-4.1-mini-2025-04-14';
+const ANTHROPIC_MODEL = 'claude-sonnet-4-5-20250929';
+
+const asked = { model: 'svc/chat-default', input: 'Hello', max_output_tokens: 100 };
+const messaged = {
+  model: 'svc/extract-default',
+  messages: [{ role: 'user', content: 'Hello' }],
+  max_tokens: 100,
+};
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+
+describe('responses and messages', () => {
+  const gateway = useResource(() => openGateway({ idleTimeoutMs: 400, journalMaxCalls: 0 }));
+  const anthropic = useResource(async () => startScriptedUpstream());
+  let rawKey: string;
+
+  beforeAll(async () => {
+    ({ rawKey } = await gateway.mint());
+    await gateway.aimAtProvider('svc/extract-default', { provider: 'anthropic' }, anthropic);
+  });
+  beforeEach(() => {
+    gateway.upstream.received.length = 0;
+    anthropic.received.length = 0;
+  });
+
+  async function call(path: string, body: unknown, init: RequestInit = {}) {
+    const minted = await gateway.mint();
+    const response = await post(`${gateway.url}${path}`, minted.rawKey, body, init);
+    const answer = await response.text();
+    const [row] = await gateway.calls(minted.id, 1);
+    return { response, answer, row };
+  }
+
+  /** A stream of which the test decides each moment; the answer grows as the client gets it. */
+  async function streaming(path: string, body: object, begun: string) {
+    const stream: StreamScript = openStream();
+    const upstream = path === MESSAGES ? anthropic : gateway.upstream;
+    upstream.answer(() => stream.response);
+    const { rawKey: key, id } = await gateway.mint();
+    const responding = post(`${gateway.url}${path}`, key, { ...body, stream: true });
+    stream.send(begun);
+    const response = await responding;
+    const answer = response.text();
+    return { stream, response, answer, id };
+  }
+
+  const bothWires = [
+    { path: RESPONSES, body: asked, name: 'responses', model: OPENAI_MODEL },
+    { path: MESSAGES, body: messaged, name: 'messages', model: ANTHROPIC_MODEL },
+  ] as const;
+  const upstreamOf = (path: string) => (path === RESPONSES ? gateway.upstream : anthropic);
+
+  describe.each(bothWires)('$path', ({ path, body, name, model }) => {
+    const alias = body.model;
+
+    test('a whole answer passes byte for byte but for the model, and is charged', async () => {
+      const recorded = readRecordedAnswer(`${name}-text`);
+      upstreamOf(path).answer(
+        () => new Response(recorded, { headers: { 'content-type': 'application/json' } }),
+      );
+      const sent = JSON.stringify(body).replace(':', ' : ');
+      const { response, answer, row } = await call(path, sent);
+      expect(response.status).toBe(200);
+      expect(answer).toBe(text(recorded).replace(model, alias));
+      const [received] = upstreamOf(path).received;
+      expect(received?.path).toBe(`/v1${path}`);
+      expect(text(received?.body ?? new Uint8Array())).toBe(sent.replace(alias, PROVIDER_MODEL));
+      expect(row).toMatchObject({ endpoint: name, alias, outcome: 'SUCCEEDED', streamed: false });
+      expect(Number(row?.prompt_tokens)).toBe(name === 'responses' ? 1287 : 2383);
+      expect(Number(row?.cached_tokens)).toBe(name === 'responses' ? 1024 : 2048);
+      expect(Number(row?.completion_tokens)).toBe(name === 'responses' ? 31 : 15);
+    });
+
+    test('G-33 a stream passes event by event but for the model', async () => {
+      const recorded = readRecordedStream(`${name}-text`);
+      const last = recorded.slice(recorded.lastIndexOf('event: '));
+      const { stream, answer, id } = await streaming(path, body, recorded.slice(0, -last.length));
+      stream.send(last);
+      stream.end();
+      expect(await answer).toBe(recorded.replaceAll(model, alias));
+      const [row] = await gateway.calls(id, 1);
+      expect(row).toMatchObject({ endpoint: name, outcome: 'SUCCEEDED', streamed: true });
+      expect(Number(row?.completion_tokens)).toBe(name === 'responses' ? 31 : 15);
+      const received = JSON.parse(text(upstreamOf(path).received[0]?.body ?? new Uint8Array()));
+      expect(received).toEqual({ ...body, model: PROVIDER_MODEL, stream: true });
+    });
+
+    test.each([
+      ['dies', (stream: StreamScript) => stream.fail()],
+      ['ends without its last event', (stream: StreamScript) => stream.end()],
+      ['falls silent', () => {}],
+      [
+        'says that it failed',
+        (stream: StreamScript) => stream.send('event: error\ndata: {"type":"error"}\n\n'),
+      ],
+    ])('G-38 a stream that %s ends with the wire’s error event, and is free', async (_, breakOff) => {
+      const begun = readRecordedStream(`${name}-died`);
+      const { stream, answer, id } = await streaming(path, body, begun);
+      breakOff(stream);
+      const events = (await answer).split('\n\n');
+      expect(events.slice(0, -2).join('\n\n')).toBe(begun.replaceAll(model, alias).trimEnd());
+      const [named, data = ''] = (events.at(-2) ?? '').split('\n');
+      expect(named).toBe('event: error');
+      const error = JSON.parse(data.slice('data: '.length));
+      expect(error.type).toBe('error');
+      expect(error.error).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
+      if (path === RESPONSES) {
+        expect(error).toMatchObject({ sequence_number: 2, code: 'LLM_GATEWAY_UNAVAILABLE', param: null });
+      } else expect(error.request_id).toBeString();
+      const [row] = await gateway.calls(id, 1);
+      expect(row).toMatchObject({ outcome: 'FAILED', charge_micro: 0n });
+    });
+
+    test('an idempotency key gets the same answer again, a stream too', async () => {
+      const recorded = readRecordedStream(`${name}-tools`);
+      upstreamOf(path).answer(() => streamOf(recorded));
+      const headers = { 'idempotency-key': `again ${name}` };
+      const once = await post(`${gateway.url}${path}`, rawKey, { ...body, stream: true }, { headers });
+      const first = await once.text();
+      const twice = await post(`${gateway.url}${path}`, rawKey, { ...body, stream: true }, { headers });
+      expect(await twice.text()).toBe(first);
+      expect(twice.headers.get('idempotent-replayed')).toBe('true');
+      expect(upstreamOf(path).received).toHaveLength(1);
+    });
+  });
+
+  test('a response that failed with usage passes as it is and is charged', async () => {
+    gateway.upstream.answer(() => streamOf(readRecordedStream('responses-failed')));
+    const { answer, row } = await call(RESPONSES, { ...asked, stream: true });
+    expect(answer).toBe(readRecordedStream('responses-failed').replaceAll(OPENAI_MODEL, asked.model));
+    expect(row).toMatchObject({ outcome: 'SUCCEEDED' });
+    expect(Number(row?.prompt_tokens)).toBe(40);
+  });
+
+  test('what the provider refuses keeps its status and message, in the shape of the route', async () => {
+    const error = {
+      type: 'invalid_request_error',
+      message: `${PROVIDER_MODEL} needs max_tokens`,
+      param: 'x',
+    };
+    gateway.upstream.answer(() => Response.json({ error }, { status: 422 }));
+    const refused = await refusalOf(post(`${gateway.url}${RESPONSES}`, rawKey, asked));
+    expect(refused).toMatchObject({ status: 422, message: `${asked.model} needs max_tokens`, param: 'x' });
+    anthropic.answer(() => Response.json({ type: 'error', error }, { status: 400 }));
+    const { response, answer } = await call(MESSAGES, messaged);
+    expect(response.status).toBe(400);
+    expect(JSON.parse(answer)).toMatchObject({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: `${messaged.model} needs max_tokens` },
+    });
+  });
+
+  describe('headers', () => {
+    test('those of Anthropic go on from its routes alone, and the key is ours', async () => {
+      anthropic.answer(() => new Response(readRecordedAnswer('messages-text')));
+      gateway.upstream.answer(() => new Response(readRecordedAnswer('responses-text')));
+      const headers = { 'anthropic-version': '2024-01-01', 'anthropic-beta': 'a,b', 'openai-beta': 'c' };
+      await call(MESSAGES, messaged, { headers });
+      expect(anthropic.received[0]?.headers).toMatchObject({
+        'anthropic-version': '2024-01-01',
+        'anthropic-beta': 'a,b',
+        'x-api-key': 'sk-provider',
+      });
+      expect(anthropic.received[0]?.headers).not.toContainKeys(['openai-beta', 'authorization']);
+      await call(RESPONSES, asked, { headers });
+      expect(gateway.upstream.received[0]?.headers).toMatchObject({ 'openai-beta': 'c' });
+      expect(gateway.upstream.received[0]?.headers).not.toContainKeys(['anthropic-beta', 'x-api-key']);
+    });
+
+    test('a client that names no version gets the provider’s default', async () => {
+      anthropic.answer(() => new Response(readRecordedAnswer('messages-text')));
+      await call(MESSAGES, messaged);
+      expect(anthropic.received[0]?.headers['anthropic-version']).toBe('2023-06-01');
+    });
+
+    test('x-api-key is a key on the routes of Messages alone, and a bearer token goes before it', async () => {
+      anthropic.answer(() => new Response(readRecordedAnswer('messages-text')));
+      const withKey = (path: string, headers: Record<string, string>, body: object) =>
+        fetch(`${gateway.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      const own = { 'x-api-key': rawKey };
+      expect((await withKey(MESSAGES, own, messaged)).status).toBe(200);
+      expect((await withKey(MESSAGES, { ...own, authorization: 'Bearer x' }, messaged)).status).toBe(401);
+      const both = { 'x-api-key': 'x', authorization: `Bearer ${rawKey}` };
+      expect((await withKey(MESSAGES, both, messaged)).status).toBe(200);
+      expect((await withKey(RESPONSES, own, asked)).status).toBe(401);
+      expect((await withKey('/chat/completions', own, asked)).status).toBe(401);
+    });
+
+    test('the request’s id is where each client looks for it', async () => {
+      anthropic.answer(() => new Response(readRecordedAnswer('messages-text')));
+      const { response } = await call(MESSAGES, messaged, { headers: { 'x-request-id': 'mine' } });
+      expect(response.headers.get('request-id')).toBe('mine');
+      expect(response.headers.get('x-request-id')).toBe('mine');
+    });
+  });
+
+  describe(COUNT, () => {
+    test('passes, is charged nothing and needs no credits', async () => {
+      anthropic.answer(() => Response.json({ input_tokens: 14 }));
+      const { max_tokens: _, ...counted } = messaged;
+      const { answer, row } = await call(COUNT, counted);
+      expect(answer).toBe('{"input_tokens":14}');
+      expect(anthropic.received[0]?.path).toBe(`/v1${COUNT}`);
+      expect(JSON.parse(text(anthropic.received[0]?.body ?? new Uint8Array()))).toEqual({
+        ...counted,
+        model: PROVIDER_MODEL,
+      });
+      expect(row).toMatchObject({
+        ...{ endpoint: 'messages/count_tokens', outcome: 'SUCCEEDED', reason: null },
+        ...{ prompt_tokens: null, charge_micro: 0n },
+      });
+    });
+  });
+
+  // Last: admission waits for the database after it.
+  test('G-33 the last event waits for the commit, and does not come where nothing is written', async () => {
+    const running = [];
+    for (const { path, body, name, model } of bothWires) {
+      const recorded = readRecordedStream(`${name}-text`);
+      const last = recorded.slice(recorded.lastIndexOf('event: '));
+      const begun = recorded.slice(0, -last.length);
+      const expected = begun.replaceAll(model, body.model);
+      running.push({ ...(await streaming(path, body, begun)), last, expected });
+    }
+    gateway.outage.isAway = true;
+    for (const { stream, answer, last, expected } of running) {
+      stream.send(last);
+      stream.end();
+      const got = await answer;
+      expect(got).toStartWith(`${expected}event: error\n`);
+      expect(got).not.toContain(last.split('\n', 1)[0] ?? '');
+    }
+    gateway.outage.isAway = false;
+  });
+});
+
+describe('without credits', () => {
+  const gateway = useResource(() => openGateway({ balanceMicro: 0n }));
+  const anthropic = useResource(async () => startScriptedUpstream());
+
+  test('a message is refused with 402 as Anthropic words it, counting its tokens is not', async () => {
+    await gateway.aimAtProvider('svc/chat-default', { provider: 'anthropic' }, anthropic);
+    anthropic.answer(() => Response.json({ input_tokens: 14 }));
+    const { rawKey } = await gateway.mint();
+    const body = { ...messaged, model: 'svc/chat-default' };
+    const refused = await post(`${gateway.url}${MESSAGES}`, rawKey, body);
+    expect(refused.status).toBe(402);
+    expect(await refused.json()).toMatchObject({
+      type: 'error',
+      error: { type: 'billing_error', code: 'INSUFFICIENT_CREDITS' },
+    });
+    expect((await post(`${gateway.url}${COUNT}`, rawKey, body)).status).toBe(200);
+  });
+});
