@@ -9,7 +9,8 @@ import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
 import { TargetForm } from './alias-targets.tsx';
 
-const ALIASES = graphql(`{ modelAliases { alias kind prices { id prompt cached completion inForceFrom }
+const ALIASES =
+  graphql(`{ modelAliases { alias kind prices { id prompt cached completion cacheWrite inForceFrom }
   targets { id provider baseUrl model weight hasKey responses apiVersion headerNames } } }`);
 const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
   setAliasPrice(alias: $alias, price: $price, from: $from) { id } }`);
@@ -78,6 +79,7 @@ function Prices({ prices }: { prices: Alias['prices'] }) {
   return prices.map((price, at) => (
     <div key={price.id} className="small">
       {count(price.prompt)} in, {count(price.cached)} cached, {count(price.completion)} out
+      {price.cacheWrite !== null && `, ${count(price.cacheWrite)} written to the cache`}
       {at > 0 && `, from ${exact(price.inForceFrom)}`}
     </div>
   ));
@@ -108,6 +110,7 @@ function PriceForm({ alias, close, changed }: AliasFormProps) {
             prompt: number('prompt') ?? 0,
             cached: number('cached') ?? 0,
             completion: number('completion') ?? 0,
+            cacheWrite: number('cacheWrite'),
           };
           const from = text('from') === '' ? null : new Date(text('from')).toISOString();
           await session.request(SET_PRICE, { alias: alias.alias, price, from });
@@ -141,6 +144,15 @@ function PriceForm({ alias, close, changed }: AliasFormProps) {
           step="any"
           defaultValue={now?.completion}
           required
+        />
+        <Field
+          label="Cache write"
+          name="cacheWrite"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={now?.cacheWrite ?? ''}
+          hint="Of tokens that the provider writes to its cache. Empty: the price of the prompt."
         />
         <Field label="From" name="from" type="datetime-local" hint="Empty: now." />
       </Form>

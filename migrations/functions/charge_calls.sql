@@ -1,12 +1,13 @@
--- revision: 4
+-- revision: 5
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
 -- recorded is skipped, so a group can be sent any number of times, by any number of processes.
 --
 -- Billable are SUCCEEDED calls with token counts. The price is the one in force when the call began:
---   ceil(((prompt - cached) * prompt price + cached * cached price + completion * completion price) / 1,000,000)
--- micro-credits, rounded up once per call. A call that began before its alias's first price, by the clock of its gateway,
+--   ceil(((prompt - cached - written) * prompt price + cached * cached price + written * cache write price
+--     + completion * completion price) / 1,000,000)
+-- micro-credits, where `written` are the tokens that the provider wrote to its cache, rounded up once per call. A call that began before its alias's first price, by the clock of its gateway,
 -- has that first price.
 --
 -- A call is charged for at most as many tokens as it can use: prompt_bound and completion_bound, which its gateway computes
@@ -31,11 +32,16 @@ begin
     select *, to_timestamp(started / 1000::float8) as begun,
       outcome = 'SUCCEEDED' and prompt is not null and alias is not null as is_charged,
       least(prompt, coalesce(prompt_bound, 1000000000)) as due_prompt,
-      least(completion, coalesce(completion_bound, 1000000000)) as due_completion
+      least(completion, coalesce(completion_bound, 1000000000)) as due_completion,
+      -- What of the prompt was read from the provider's cache and written to it, as far as it is charged.
+      least(cached, prompt, coalesce(prompt_bound, 1000000000)) as due_cached,
+      greatest(0, least(coalesce(cache_write, 0), least(prompt, coalesce(prompt_bound, 1000000000))
+        - least(cached, prompt, coalesce(prompt_bound, 1000000000)))) as due_written
     from json_to_recordset(given_calls::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
       alias text, model text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
-      spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint)),
+      spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
+      cache_write bigint)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
     select id, balance_micro, version from credit_accounts
@@ -48,34 +54,38 @@ begin
   recorded as (
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-      duration_ms, charge_micro, price_id, idempotency_sha256)
+      duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
         -- As far as 64 bits hold the products, for the highest price is 10^12. Numeric takes twice as long.
         when due_prompt < 4000000 and due_completion < 4000000 then
-          ((due_prompt - least(cached, due_prompt)) * prompt_micro + least(cached, due_prompt) * cached_micro
-            + due_completion * completion_micro + 999999) / 1000000
-        else div((due_prompt - least(cached, due_prompt)) * prompt_micro::numeric
-            + least(cached, due_prompt) * cached_micro::numeric
+          ((due_prompt - due_cached - due_written) * prompt_micro + due_cached * cached_micro
+            + due_written * coalesce(cache_write_micro, prompt_micro) + due_completion * completion_micro + 999999)
+            / 1000000
+        else div((due_prompt - due_cached - due_written) * prompt_micro::numeric
+            + due_cached * cached_micro::numeric
+            + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
             + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end,
-      price.id, sha256(convert_to(idempotency, 'UTF8'))
+      price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
     where (select count(*) from locked) >= 0
     on conflict (id) do nothing
-    returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, completion_tokens, charge_micro,
-      price_id, (started_at at time zone 'utc')::date as day),
+    returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
+      completion_tokens, charge_micro, price_id, (started_at at time zone 'utc')::date as day),
   withheld as (
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
       prompt_bound, completion_bound, charged_micro, excess_micro)
     select * from (
       select distinct on (over.id) over.id, company_id, key_id, request, recorded.alias, day, prompt, completion,
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
-        div((prompt - least(cached, prompt)) * prompt_micro::numeric + least(cached, prompt) * cached_micro::numeric
-          + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro
-      from given as over join recorded using (id) join prices as price on price.id = price_id
+        div((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
+          + least(cached, prompt) * cached_micro::numeric
+          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro
+      from (select *, greatest(0, least(coalesce(cache_write, 0), prompt - least(cached, prompt))) as all_written
+        from given) as over join recorded using (id) join prices as price on price.id = price_id
       where is_charged and (prompt > due_prompt or completion > due_completion)) as excess
     where excess_micro > 0
     on conflict do nothing),
@@ -100,11 +110,12 @@ begin
       to_char(day, 'YYYY-MM') as month),
   days as (
     insert into usage_days as present (company_id, key_id, day, alias, calls, failures, prompt_tokens, cached_tokens,
-      completion_tokens, charge_micro)
+      cache_write_tokens, completion_tokens, charge_micro)
     select company_id, coalesce(key_id, '00000000-0000-0000-0000-000000000000'), day, alias, count(*),
       count(*) filter (where outcome = 'FAILED'),
       coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0),
       coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0),
+      coalesce(sum(least(coalesce(cache_write_tokens, 0), 1099511627776)) filter (where price_id is not null), 0),
       coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0), sum(charge_micro)
     from recorded
     where outcome <> 'REFUSED' and alias is not null
@@ -114,6 +125,7 @@ begin
       failures = present.failures + excluded.failures,
       prompt_tokens = present.prompt_tokens + excluded.prompt_tokens,
       cached_tokens = present.cached_tokens + excluded.cached_tokens,
+      cache_write_tokens = present.cache_write_tokens + excluded.cache_write_tokens,
       completion_tokens = present.completion_tokens + excluded.completion_tokens,
       charge_micro = present.charge_micro + excluded.charge_micro),
   spending as (

@@ -44,7 +44,7 @@ export const pricesCommand: Command = {
 };
 
 const SET_PRICE_USAGE =
-  'ALIAS --prompt CREDITS --cached CREDITS --completion CREDITS [--from 2031-12-31T23:00Z], for a million tokens';
+  'ALIAS --prompt CREDITS --cached CREDITS --completion CREDITS [--cache-write CREDITS] [--from 2031-12-31T23:00Z], for a million tokens';
 
 export const setPriceCommand: Command = {
   name: 'set-price',
@@ -69,14 +69,19 @@ export const setPriceCommand: Command = {
 /** Null where it cannot be read at all; what it says is judged by the domain. */
 function readPriceChange(words: readonly string[]) {
   const option = { type: 'string' } as const;
-  const options = { prompt: option, cached: option, completion: option, from: option };
+  const options = {
+    ...{ prompt: option, cached: option, completion: option, from: option },
+    'cache-write': option,
+  };
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
     const [alias, ...rest] = positionals;
     const { prompt, cached, completion, from } = values;
     if (alias === undefined || rest.length > 0) return null;
     if (prompt === undefined || cached === undefined || completion === undefined) return null;
-    return { alias, price: { prompt, cached, completion }, from: from === undefined ? null : momentIn(from) };
+    const cacheWrite = values['cache-write'];
+    const price = { prompt, cached, completion, cacheWrite };
+    return { alias, price, from: from === undefined ? null : momentIn(from) };
   } catch {
     // An option that there is not, or one without its value.
     return null;
@@ -87,7 +92,9 @@ function linePriced(prefix: string, price: AliasPrice): string {
   const from =
     price.inForceFromMs <= 0 ? 'from the beginning' : `from ${new Date(price.inForceFromMs).toISOString()}`;
   const parts = `prompt ${creditsOfMicro(price.promptMicro)}, cached ${creditsOfMicro(price.cachedMicro)}`;
-  return `${aliasOf(prefix, price.alias)} ${from}: ${parts}, completion ${creditsOfMicro(price.completionMicro)}`;
+  const { cacheWriteMicro } = price;
+  const written = cacheWriteMicro == null ? '' : `, cache write ${creditsOfMicro(cacheWriteMicro)}`;
+  return `${aliasOf(prefix, price.alias)} ${from}: ${parts}${written}, completion ${creditsOfMicro(price.completionMicro)} credits for a million tokens`;
 }
 
 /** The second of the three steps in which MASTER_KEY is changed; docs/operations.md tells all of them. */

@@ -81,6 +81,10 @@ export function createCallMeters(): CallMeters {
       if (call.firstByteMs !== null) observe(firstBytes, place, labels, call.firstByteMs);
       if (used === null) return;
       addTo(tokens, `${alias} prompt`, () => ({ alias, kind: 'prompt' }), used.promptTokens);
+      if (used.cacheWriteTokens !== undefined) {
+        const written = used.cacheWriteTokens;
+        addTo(tokens, `${alias} cache_write`, () => ({ alias, kind: 'cache_write' }), written);
+      }
       addTo(tokens, `${alias} cached`, () => ({ alias, kind: 'cached' }), used.cachedTokens);
       addTo(tokens, `${alias} completion`, () => ({ alias, kind: 'completion' }), used.completionTokens);
     },
@@ -90,7 +94,7 @@ export function createCallMeters(): CallMeters {
       counter('turnpike_unknown_requests_total', 'Requests refused before a key was known.', unknown),
       counter(
         'turnpike_tokens_total',
-        'Tokens that models used; cached ones are a part of the prompt.',
+        'Tokens that models used; cached ones and those written to a cache are parts of the prompt.',
         tokens,
       ),
       histogram('turnpike_call_duration_seconds', 'From a call to its end.', durations),

@@ -33,7 +33,7 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 4,
+    revision: 5,
     checksum: '19cbf0122e972f9a',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:

@@ -113,16 +113,34 @@ function columns(first: string, nameOf: (row: UsageRow) => string): readonly Col
     { name: 'Failures', isNumber: true, show: ({ totals }) => count(totals.failures) },
     { name: 'Prompt tokens', isNumber: true, show: ({ totals }) => count(totals.promptTokens) },
     { name: 'Cached', isNumber: true, show: ({ totals }) => count(totals.cachedTokens) },
+    { name: 'Cache writes', isNumber: true, show: ({ totals }) => count(totals.cacheWriteTokens) },
     { name: 'Completion tokens', isNumber: true, show: ({ totals }) => count(totals.completionTokens) },
     { name: 'Credits', isNumber: true, show: ({ totals }) => credits(totals.credits) },
   ];
 }
 
 function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageRow) => string): void {
-  const numbers = ['Calls', 'Failures', 'Prompt tokens', 'Cached tokens', 'Completion tokens', 'Credits'];
+  const numbers = [
+    'Calls',
+    'Failures',
+    'Prompt tokens',
+    'Cached tokens',
+    'Cache write tokens',
+    'Completion tokens',
+    'Credits',
+  ];
   const lines = rows.map((row) => {
-    const { calls, failures, promptTokens, cachedTokens, completionTokens } = row.totals;
-    return [nameOf(row), calls, failures, promptTokens, cachedTokens, completionTokens, row.totals.credits];
+    const { calls, failures, promptTokens, cachedTokens, cacheWriteTokens, completionTokens } = row.totals;
+    return [
+      nameOf(row),
+      calls,
+      failures,
+      promptTokens,
+      cachedTokens,
+      cacheWriteTokens,
+      completionTokens,
+      row.totals.credits,
+    ];
   });
   saveCsv(`usage-${group.toLowerCase()}.csv`, [GROUPS[group], ...numbers], lines);
 }

@@ -117,8 +117,14 @@ function tokensIn(usage: Readonly<Record<string, unknown>>): CallTokens | null {
   const promptTokens = reportedTokens(usage.prompt_tokens);
   const completionTokens = reportedTokens(usage.completion_tokens);
   if (promptTokens === null || completionTokens === null) return null;
-  const cachedTokens = reportedTokens(objectOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
-  return { promptTokens, cachedTokens: Math.min(cachedTokens, promptTokens), completionTokens };
+  const reported = reportedTokens(objectOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
+  const cachedTokens = Math.min(reported, promptTokens);
+  const written = reportedTokens(usage.cache_creation_input_tokens) ?? 0;
+  const cacheWriteTokens = Math.min(written, promptTokens - cachedTokens);
+  return {
+    ...{ promptTokens, cachedTokens, completionTokens },
+    ...(cacheWriteTokens === 0 ? {} : { cacheWriteTokens }),
+  };
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -71,6 +71,8 @@ export interface TokenPrice {
   readonly promptMicro: bigint;
   readonly cachedMicro: bigint;
   readonly completionMicro: bigint;
+  /** Of tokens that the provider writes to its cache. Null is the price of the prompt. */
+  readonly cacheWriteMicro?: bigint | null | undefined;
 }
 
 /** One of an alias's prices. It is in force from its moment until that of the next one. */
@@ -83,13 +85,15 @@ interface PricedTokens {
   readonly promptTokens: number;
   /** A part of the prompt's: what is beyond them is not counted. */
   readonly cachedTokens: number;
+  /** Another part of it. */
+  readonly cacheWriteTokens?: number | undefined;
   readonly completionTokens: number;
 }
 
 const TOKENS_PER_PRICE = 1_000_000n;
 
 /**
- * What tokens cost in micro-credits: the three parts are summed exactly and rounded up once, so that a call costs at
+ * What tokens cost in micro-credits: the parts are summed exactly and rounded up once, so that a call costs at
  * most one micro-credit more than its tokens, and never less. The statement that charges (domain/calls) computes
  * the same.
  */
@@ -97,9 +101,12 @@ export function priceOf(price: TokenPrice, tokens: PricedTokens): bigint {
   const prompt = BigInt(tokens.promptTokens);
   const given = BigInt(tokens.cachedTokens);
   const cached = given > prompt ? prompt : given;
+  const reported = BigInt(tokens.cacheWriteTokens ?? 0);
+  const written = reported > prompt - cached ? prompt - cached : reported;
   const sum =
-    (prompt - cached) * price.promptMicro +
+    (prompt - cached - written) * price.promptMicro +
     cached * price.cachedMicro +
+    written * (price.cacheWriteMicro ?? price.promptMicro) +
     BigInt(tokens.completionTokens) * price.completionMicro;
   return (sum + TOKENS_PER_PRICE - 1n) / TOKENS_PER_PRICE;
 }

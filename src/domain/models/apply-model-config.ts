@@ -23,7 +23,9 @@ export type ConfiguredAliases = {
         }[]
       | undefined;
     /** In credits a million tokens. Without it the alias keeps its price. */
-    readonly price?: WantedPrice | undefined;
+    readonly price?:
+      | (Omit<WantedPrice, 'cacheWrite'> & { readonly cache_write?: number | undefined })
+      | undefined;
     /** In tokens. What is left out stays as it is. */
     readonly context_length?: number | undefined;
     readonly max_output_tokens?: number | undefined;
@@ -90,7 +92,7 @@ function checkConfigured(
       }),
     );
     if (checked.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${checked.problem}` };
-    const priced = price === undefined ? null : checkPrice(price);
+    const priced = price === undefined ? null : checkPrice({ ...price, cacheWrite: price.cache_write });
     if (priced?.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${priced.problem}` };
     const bounded = checkBounds({
       contextLength: more.context_length,

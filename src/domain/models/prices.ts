@@ -24,6 +24,8 @@ export interface WantedPrice {
   readonly prompt: string | number;
   readonly cached: string | number;
   readonly completion: string | number;
+  /** Left out: the price of the prompt. */
+  readonly cacheWrite?: string | number | null | undefined;
 }
 
 type PriceSet =
@@ -40,7 +42,7 @@ interface PriceParts {
 /** Of one alias: every process keeps those to come in memory. */
 const MOST_TO_COME = 100;
 const COLUMNS = `id, alias, prompt_micro as "promptMicro", cached_micro as "cachedMicro",
-  completion_micro as "completionMicro", (extract(epoch from in_force_from) * 1000)::float8 as "inForceFromMs"`;
+  completion_micro as "completionMicro", cache_write_micro as "cacheWriteMicro", (extract(epoch from in_force_from) * 1000)::float8 as "inForceFromMs"`;
 
 export async function setPrice(parts: PriceParts, { alias, price, from }: PriceToSet): Promise<PriceSet> {
   const name = nameOfAlias(parts.prefix, alias);
@@ -97,14 +99,17 @@ export function checkPrice(wanted: WantedPrice): CheckedPrice {
   if (promptMicro === null) return wrongPrice('prompt');
   if (cachedMicro === null) return wrongPrice('cached');
   if (completionMicro === null) return wrongPrice('completion');
-  return { outcome: 'fine', price: { promptMicro, cachedMicro, completionMicro } };
+  const cacheWriteMicro = wanted.cacheWrite == null ? null : microIn(wanted.cacheWrite);
+  if (wanted.cacheWrite != null && cacheWriteMicro === null) return wrongPrice('cache write');
+  return { outcome: 'fine', price: { promptMicro, cachedMicro, completionMicro, cacheWriteMicro } };
 }
 
 function isSame(a: TokenPrice, b: TokenPrice): boolean {
   return (
     a.promptMicro === b.promptMicro &&
     a.cachedMicro === b.cachedMicro &&
-    a.completionMicro === b.completionMicro
+    a.completionMicro === b.completionMicro &&
+    (a.cacheWriteMicro ?? null) === (b.cacheWriteMicro ?? null)
   );
 }
 
@@ -124,13 +129,16 @@ async function insertPrice(
   { id, alias, price, from }: NewPrice,
 ): Promise<AliasPrice | null> {
   const rows = await transaction.query<AliasPrice>(
-    `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
-     select $1, $2, $3, $4, $5, coalesce($6::timestamptz, clock_timestamp())
+    `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, cache_write_micro, in_force_from)
+     select $1, $2, $3, $4, $5, $8, coalesce($6::timestamptz, clock_timestamp())
      where ($6::timestamptz is null or $6 >= clock_timestamp())
        and (select count(*) from model_prices where alias = $2 and in_force_from > now()) < $7
      on conflict (alias, in_force_from) do nothing
      returning ${COLUMNS}`,
-    [id, alias, price.promptMicro, price.cachedMicro, price.completionMicro, from, MOST_TO_COME],
+    [
+      ...[id, alias, price.promptMicro, price.cachedMicro, price.completionMicro, from, MOST_TO_COME],
+      price.cacheWriteMicro ?? null,
+    ],
   );
   return rows[0] ?? null;
 }

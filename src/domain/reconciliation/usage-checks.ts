@@ -57,10 +57,12 @@ export const pricesCheck: AuditCheck = {
       else format('call %s has the price %s, which was not in force for it', id, price_id) end
     from (select calls.*, price.id as price, price.alias as of_alias, in_force_from, until, is_first,
         outcome = 'SUCCEEDED' and calls.alias is not null and prompt_tokens is not null as is_charged,
-        div((prompt_tokens - least(cached_tokens, prompt_tokens)) * prompt_micro::numeric
+        div((prompt_tokens - least(cached_tokens, prompt_tokens) - written) * prompt_micro::numeric
           + least(cached_tokens, prompt_tokens) * cached_micro::numeric
+          + written * coalesce(cache_write_micro, prompt_micro)::numeric
           + completion_tokens * completion_micro::numeric + 999999, 1000000) - coalesce(excess_micro, 0) as due
-      from calls
+      from (select *, least(coalesce(cache_write_tokens, 0), prompt_tokens - least(cached_tokens, prompt_tokens)) as written
+        from calls) as calls
       left join (select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED') as withheld
         on withheld.call_id = calls.id
       left join (select *, lead(in_force_from) over of_alias as until, row_number() over of_alias = 1 as is_first
@@ -75,7 +77,8 @@ export const pricesCheck: AuditCheck = {
 };
 
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
-const DAY_SUMS = 'calls, failures, prompt_tokens, cached_tokens, completion_tokens, charge_micro';
+const DAY_SUMS =
+  'calls, failures, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, charge_micro';
 const DAYS_SUMMED = DAY_SUMS.replaceAll(/\w+/g, 'sum($&)::bigint');
 
 export const usageDaysCheck: AuditCheck = {
@@ -91,6 +94,7 @@ export const usageDaysCheck: AuditCheck = {
           count(*) filter (where outcome = 'FAILED') as failures,
           coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as prompt_tokens,
           coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as cached_tokens,
+          coalesce(sum(least(coalesce(cache_write_tokens, 0), 1099511627776)) filter (where price_id is not null), 0)::bigint as cache_write_tokens,
           coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as completion_tokens,
           sum(charge_micro)::bigint as charge_micro
         from (select *, (started_at at time zone 'utc')::date as day from calls) as dated
@@ -107,6 +111,7 @@ const MONTH_SUMS = [
   'failures',
   'prompt_tokens',
   'cached_tokens',
+  'cache_write_tokens',
   'completion_tokens',
   'charge_micro',
 ];

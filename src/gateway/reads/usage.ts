@@ -98,6 +98,7 @@ function shownRow(totals: UsageTotals) {
     failures: Number(totals.failures),
     prompt_tokens: Number(totals.promptTokens),
     cached_tokens: Number(totals.cachedTokens),
+    cache_write_tokens: Number(totals.cacheWriteTokens),
     completion_tokens: Number(totals.completionTokens),
     credits: creditsAsNumber(totals.chargeMicro),
   };

@@ -7,6 +7,7 @@ const price = z.strictObject({
   prompt: z.number().nonnegative(),
   cached: z.number().nonnegative(),
   completion: z.number().nonnegative(),
+  cache_write: z.number().nonnegative().optional(),
 });
 
 const givenTarget = z.strictObject({

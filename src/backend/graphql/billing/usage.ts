@@ -51,6 +51,10 @@ const usageReportObjects: Declaration = (builder) => {
       failures: t.float({ resolve: ({ failures }) => Number(failures) }),
       promptTokens: t.float({ resolve: ({ promptTokens }) => Number(promptTokens) }),
       cachedTokens: t.float({ resolve: ({ cachedTokens }) => Number(cachedTokens) }),
+      cacheWriteTokens: t.float({
+        description: 'Tokens of prompts that providers wrote to their caches.',
+        resolve: ({ cacheWriteTokens }) => Number(cacheWriteTokens),
+      }),
       completionTokens: t.float({ resolve: ({ completionTokens }) => Number(completionTokens) }),
       credits: t.float({ resolve: ({ chargeMicro }) => creditsAsNumber(chargeMicro) }),
     }),

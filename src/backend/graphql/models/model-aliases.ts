@@ -50,6 +50,11 @@ const modelAliasObjects: Declaration = (builder) => {
         resolve: ({ cachedMicro }) => creditsAsNumber(cachedMicro),
       }),
       completion: t.float({ resolve: ({ completionMicro }) => creditsAsNumber(completionMicro) }),
+      cacheWrite: t.float({
+        nullable: true,
+        description: 'Of tokens of the prompt that the provider writes to its cache. Null: as the prompt.',
+        resolve: ({ cacheWriteMicro }) => (cacheWriteMicro == null ? null : creditsAsNumber(cacheWriteMicro)),
+      }),
       inForceFrom: t.field({
         type: 'DateTime',
         resolve: ({ inForceFromMs }) => new Date(inForceFromMs),
@@ -87,6 +92,7 @@ const setAliasPrice: Declaration = (builder) => {
       prompt: t.float({ required: true }),
       cached: t.float({ required: true }),
       completion: t.float({ required: true }),
+      cacheWrite: t.float({ description: 'Left out: the price of the prompt.' }),
     }),
   });
   builder.mutationField('setAliasPrice', (t) =>
@@ -104,15 +110,25 @@ const setAliasPrice: Declaration = (builder) => {
         const { secrets, aliasPrefix: prefix } = context.parts;
         const alias = bounded('line', 'alias', args.alias);
         if (nameOfAlias(prefix, alias) === null) throw notFound('model alias');
-        const { prompt, cached, completion } = args.price;
+        const { prompt, cached, completion, cacheWrite = null } = args.price;
         return await recordedChange(context, async ({ database, sharedState, record }) => {
-          const wanted = { alias, price: { prompt, cached, completion }, from: args.from ?? null };
+          const wanted = {
+            alias,
+            price: { prompt, cached, completion, cacheWrite },
+            from: args.from ?? null,
+          };
           const set = await setPrice({ database, sharedState, secrets, prefix }, wanted);
           if (set.outcome !== 'changed') {
             throw badInput(set.outcome === 'wrong-time' ? 'from' : 'price', set.problem);
           }
           const { inForceFromMs } = set.version;
-          const details = { prompt, cached, completion, from: new Date(inForceFromMs).toISOString() };
+          const details = {
+            prompt,
+            cached,
+            completion,
+            cacheWrite,
+            from: new Date(inForceFromMs).toISOString(),
+          };
           const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
           await record({ action: 'alias.price-set', ...object, details });
           return set.version;

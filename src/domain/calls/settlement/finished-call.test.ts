@@ -118,15 +118,21 @@ describe('the amount of a charge', () => {
         promptMicro: BigInt(upTo(12)),
         cachedMicro: BigInt(upTo(12)),
         completionMicro: BigInt(upTo(12)),
+        cacheWriteMicro: random.below(3) === 0 ? null : BigInt(upTo(12)),
       };
       const startedAtMs = Date.UTC(2026, 0, 1) + round;
       await database.query(
-        `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
-       values ($1, 'chat-cheap', $2, $3, $4, $5)`,
-        [newId(), price.promptMicro, price.cachedMicro, price.completionMicro, new Date(startedAtMs)],
+        `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from, cache_write_micro)
+       values ($1, 'chat-cheap', $2, $3, $4, $5, $6)`,
+        [
+          ...[newId(), price.promptMicro, price.cachedMicro, price.completionMicro, new Date(startedAtMs)],
+          price.cacheWriteMicro ?? null,
+        ],
       );
       const calls = Array.from({ length: 50 }, () => {
-        const tokens = { promptTokens: upTo(10), cachedTokens: upTo(10), completionTokens: upTo(10) };
+        const written = random.below(2) === 0 ? {} : { cacheWriteTokens: upTo(10) };
+        const counts = { promptTokens: upTo(10), cachedTokens: upTo(10), completionTokens: upTo(10) };
+        const tokens = { ...counts, ...written };
         const isBounded = random.below(2) === 0;
         const tokenBounds = {
           promptTokens: isBounded ? upTo(10) : 10 ** 10,
@@ -151,6 +157,16 @@ describe('the amount of a charge', () => {
     );
     expect(new Map(rest.map(({ id, excess }) => [id, BigInt(excess)]))).toEqual(withheld);
     expect(withheld.size).toBeGreaterThan(100);
+  });
+
+  test('tokens written to a cache have their own price, or that of the prompt, and count within it', () => {
+    const price = { promptMicro: 1_000_000n, cachedMicro: 100_000n, completionMicro: 0n };
+    const tokens = { promptTokens: 100, cachedTokens: 30, cacheWriteTokens: 20, completionTokens: 0 };
+    expect(priceOf({ ...price, cacheWriteMicro: 1_250_000n }, tokens)).toBe(50n + 3n + 25n);
+    expect(priceOf({ ...price, cacheWriteMicro: 0n }, tokens)).toBe(50n + 3n);
+    expect(priceOf(price, tokens)).toBe(70n + 3n);
+    const absurd = { ...tokens, cacheWriteTokens: 1_000 };
+    expect(priceOf({ ...price, cacheWriteMicro: 1_250_000n }, absurd)).toBe(91n);
   });
 
   test('G-28 rounding is up, once a call, and only where there is something to round', () => {

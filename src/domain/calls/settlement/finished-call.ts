@@ -125,6 +125,7 @@ export function callRowOf(call: FinishedCall) {
     streamed: call.streamed,
     prompt: call.tokens?.promptTokens,
     cached: call.tokens?.cachedTokens,
+    cache_write: call.tokens?.cacheWriteTokens,
     completion: call.tokens?.completionTokens,
     estimated: call.estimatedTokens,
     started: call.startedAtMs,

@@ -51,6 +51,7 @@ beforeAll(async () => {
           : {
               promptTokens: random.below(900),
               cachedTokens: random.below(90),
+              ...(random.below(2) === 0 ? {} : { cacheWriteTokens: random.below(90) }),
               completionTokens: random.below(500),
             },
       estimatedTokens: 10,
@@ -86,6 +87,7 @@ async function counted(keyId: string | null, from: string, to: string, by: reado
        count(*) filter (where outcome = 'FAILED') as failures,
        coalesce(sum(prompt_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "promptTokens",
        coalesce(sum(cached_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "cachedTokens",
+       coalesce(sum(cache_write_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "cacheWriteTokens",
        coalesce(sum(completion_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "completionTokens", sum(charge_micro)::bigint as "chargeMicro"
      from calls where company_id = $1 and ($2::uuid is null or key_id = $2)
        and started_at >= $3::timestamptz and started_at < $4::timestamptz

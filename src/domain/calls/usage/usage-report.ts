@@ -18,6 +18,7 @@ export interface UsageTotals {
   readonly failures: bigint;
   readonly promptTokens: bigint;
   readonly cachedTokens: bigint;
+  readonly cacheWriteTokens: bigint;
   readonly completionTokens: bigint;
   readonly chargeMicro: bigint;
 }
@@ -42,6 +43,7 @@ export const NO_USAGE: UsageTotals = {
   failures: 0n,
   promptTokens: 0n,
   cachedTokens: 0n,
+  cacheWriteTokens: 0n,
   completionTokens: 0n,
   chargeMicro: 0n,
 };
@@ -163,6 +165,7 @@ const SUM_NAMES = {
   failures: 'failures',
   prompt_tokens: 'promptTokens',
   cached_tokens: 'cachedTokens',
+  cache_write_tokens: 'cacheWriteTokens',
   completion_tokens: 'completionTokens',
   charge_micro: 'chargeMicro',
 } as const;
@@ -172,10 +175,10 @@ const NUMBERS = USAGE_SUMS.join(', ');
 /** As charge_calls counts them by day: no number of absurd reports overflows a sum. */
 const MOST_COUNTED_TOKENS = 2 ** 40;
 const sumOfTokens = (column: string) =>
-  `coalesce(sum(least(${column}, ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0)`;
+  `coalesce(sum(least(coalesce(${column}, 0), ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0)`;
 /** USAGE_SUMS of rows of calls, which COUNTED_CALLS chooses. */
 export const SUMS_OF_CALLS = `count(*), count(*) filter (where outcome = 'FAILED'),
-      ${['prompt_tokens', 'cached_tokens', 'completion_tokens'].map(sumOfTokens).join(',\n      ')}, sum(charge_micro)`;
+      ${['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens'].map(sumOfTokens).join(',\n      ')}, sum(charge_micro)`;
 export const COUNTED_CALLS = "outcome <> 'REFUSED' and alias is not null";
 const SUMMED = Object.entries(SUM_NAMES)
   .map(([column, name]) => `sum(${column})::bigint as "${name}"`)
@@ -222,7 +225,8 @@ const DAYS_AND_MONTHS = `
  */
 const callsOfParts = (isByKey: boolean, mostCallsRead: number) => `
   read_calls as materialized (
-    select key_id, alias, started_at, outcome, price_id, prompt_tokens, cached_tokens, completion_tokens, charge_micro
+    select key_id, alias, started_at, outcome, price_id, prompt_tokens, cached_tokens, cache_write_tokens,
+      completion_tokens, charge_micro
     from unnest($7::timestamptz[], $8::timestamptz[]) as part (since, before), calls
     where company_id = $1 and started_at >= since and started_at < before limit ${mostCallsRead + 1}),
   parts (key_id, alias, day, ${NUMBERS}) as (
@@ -232,7 +236,7 @@ const callsOfParts = (isByKey: boolean, mostCallsRead: number) => `
     group by 1, 2, 3)`;
 
 const HOW_READ = `select '${PARTS_READ}', (select before_id::text from calls_retirement), ''::text, null, count(*), 0::bigint,
-    0::bigint, 0::bigint, 0::bigint, 0::bigint from read_calls`;
+    0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint from read_calls`;
 
 /** What a breakdown is read from: by model and by day at once only the days themselves know. */
 const SOURCES = {

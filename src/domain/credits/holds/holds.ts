@@ -254,6 +254,7 @@ function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): Le
 interface EstimatePrices {
   readonly promptMicro: bigint;
   readonly completionMicro: bigint;
+  readonly cacheWriteMicro?: bigint | null | undefined;
 }
 
 const TOKENS_PER_PRICE = 1_000_000;
@@ -272,7 +273,9 @@ export function estimateCost(
   { promptTokens, completionTokens }: { readonly promptTokens: number; readonly completionTokens: number },
 ): number {
   if (price === null) return 0;
-  const prompt = promptTokens * Number(price.promptMicro);
+  // All of a prompt may be written to the provider's cache.
+  const dearest = Math.max(Number(price.promptMicro), Number(price.cacheWriteMicro ?? 0n));
+  const prompt = promptTokens * dearest;
   const cost = (prompt + completionTokens * Number(price.completionMicro)) / TOKENS_PER_PRICE;
   return Math.min(Math.ceil(cost), MOST_HELD_MICRO);
 }
