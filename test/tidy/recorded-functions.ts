@@ -34,7 +34,7 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   {
     name: 'charge_calls',
     revision: 5,
-    checksum: '19cbf0122e972f9a',
+    checksum: 'dfaae2af2d53f43b',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

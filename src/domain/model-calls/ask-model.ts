@@ -117,9 +117,9 @@ function tokensIn(usage: Readonly<Record<string, unknown>>): CallTokens | null {
   const promptTokens = reportedTokens(usage.prompt_tokens);
   const completionTokens = reportedTokens(usage.completion_tokens);
   if (promptTokens === null || completionTokens === null) return null;
-  const reported = reportedTokens(objectOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
-  const cachedTokens = Math.min(reported, promptTokens);
-  const written = reportedTokens(usage.cache_creation_input_tokens) ?? 0;
+  const details = objectOf(usage.prompt_tokens_details);
+  const cachedTokens = Math.min(reportedTokens(details.cached_tokens) ?? 0, promptTokens);
+  const written = reportedTokens(details.cache_write_tokens) ?? 0;
   const cacheWriteTokens = Math.min(written, promptTokens - cachedTokens);
   return {
     ...{ promptTokens, cachedTokens, completionTokens },

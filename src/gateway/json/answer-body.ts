@@ -214,8 +214,8 @@ const USAGE_COUNTS: Readonly<Record<ClientWire, (block: Block) => Record<keyof R
       completion: block.completion_tokens,
       // Where OpenAI puts it, then DeepSeek, then Moonshot.
       cached: details.cached_tokens ?? block.prompt_cache_hit_tokens ?? block.cached_tokens,
-      // OpenRouter's name, which our own translation writes too.
-      written: details.cache_write_tokens,
+      // OpenRouter's name, which our own translation writes too; then the one that LiteLLM takes over from Anthropic.
+      written: details.cache_write_tokens ?? block.cache_creation_input_tokens,
     };
   },
   responses(block) {

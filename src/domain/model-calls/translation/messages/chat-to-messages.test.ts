@@ -319,8 +319,8 @@ const usage = {
   output_tokens_details: { thinking_tokens: 3 },
 };
 const usageInChat = {
-  ...{ prompt_tokens: 100, completion_tokens: 7, total_tokens: 107, cache_creation_input_tokens: 20 },
-  prompt_tokens_details: { cached_tokens: 50 },
+  ...{ prompt_tokens: 100, completion_tokens: 7, total_tokens: 107 },
+  prompt_tokens_details: { cached_tokens: 50, cache_write_tokens: 20 },
   completion_tokens_details: { reasoning_tokens: 3 },
 };
 

@@ -30,7 +30,8 @@ function usageOf(block: unknown): ChatUsage | null {
   const details = isObject(block.prompt_tokens_details) ? block.prompt_tokens_details : {};
   const thought = isObject(block.completion_tokens_details) ? block.completion_tokens_details : {};
   const cached = Math.min(reportedTokens(details.cached_tokens) ?? 0, prompt ?? 0);
-  const written = reportedTokens(block.cache_creation_input_tokens) ?? 0;
+  // OpenRouter's name, and the one that LiteLLM takes over from Anthropic.
+  const written = reportedTokens(details.cache_write_tokens ?? block.cache_creation_input_tokens) ?? 0;
   return {
     prompt: prompt ?? 0,
     cached,
@@ -45,8 +46,7 @@ export function usageInChat({ prompt, cached, cacheWrite, completion, reasoning 
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
-    cache_creation_input_tokens: cacheWrite,
+    prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: cacheWrite },
     ...(reasoning === null ? {} : { completion_tokens_details: { reasoning_tokens: reasoning } }),
   };
 }
