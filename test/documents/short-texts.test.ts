@@ -35,6 +35,7 @@ const CVS: readonly string[] = [
   'Karl Huber, Maurer, 20 Jahre Erfahrung im Hochbau',
   'Backend developer (Go, PostgreSQL), 4 years at Klarna, Stockholm',
   'Sofia Rossi\nCameriera presso Hotel Bellavista dal 2019\nItaliano, inglese',
+  'Email: bob@builder.com Phone: 07700 900111 Bricklayer with CSCS card',
   'Hi my name is Tomasz, I have 3 years experience as a welder in Gdansk.',
   '2015-2019 BSc Physics, University of Oslo\n2019-2024 Data engineer, Equinor',
   'Chloe Martin, assistante de direction, bilingue anglais, 8 ans chez Renault',
@@ -185,6 +186,19 @@ describe('G-7 a short text that is sent as a CV is read as one', () => {
     expect(
       profileOf('2015-2019 BSc Physics, University of Oslo\n2019-2024 Data engineer, Equinor').education,
     ).toMatchObject([{ institution: 'University of Oslo', studyType: 'BSc', area: 'Physics' }]);
+  });
+
+  test.each([
+    ['Bob Carr\nBricklayer, Carr & Sons, 2018 - 2022', 'Bricklayer'],
+    ['Ann Pike\nUpholsterer at Sofa Works, 2018 - 2022', 'Upholsterer'],
+    ['Peter Lang\nDisponent, Fruchthof KG, 2018 - 2022', 'Disponent'],
+    ['Hélène Roux\nCouvreur, Toitures Roux, 2018 - 2022', 'Couvreur'],
+    ['Elena Prieto\nRecepcionista, Hotel Giralda, 2018 - 2022', 'Recepcionista'],
+    ['Paolo Riva\nTornitore, Officine Riva, 2018 - 2022', 'Tornitore'],
+    ['Rui Costa\nPedreiro, Obras Costa, 2018 - 2022', 'Pedreiro'],
+    ['Joost de Wit\nMetselaar, Van Dijk BV, 2018 - 2022', 'Metselaar'],
+  ])('%j: trades of seven languages are positions', (text, position) => {
+    expect(profileOf(text).work).toMatchObject([{ position, startDate: '2018', endDate: '2022' }]);
   });
 
   test('a posting that is sent as a CV stays a posting, and a CV a CV', () => {

@@ -70,7 +70,9 @@ export function judgePlainCv(laidOut: LaidOutText, profile: CvProfile): PlainJud
   const isByItself = (hasJobLine && hasFullJob) || (beginsWithPosition && ofWork.includes(true));
   // An address alone may be that of a press office; it counts beside a job, a list of skills or a position on top.
   const isAbout = isPerson || isOwnWords || hasSection;
-  const isReachable = isReached && (beginsWithPosition || skills.length > 1);
+  const isOnTop = [...laidOut.emails, ...laidOut.phones].some(({ start }) => start < ON_TOP);
+  const isReachable =
+    isReached && (beginsWithPosition || skills.length > 1 || (isOnTop && basics.label !== null));
   if (!isAbout && !isReachable && !isByItself) return REFUSED;
   return taken('cv', [...ofPerson, ...ofWork, hasFullJob, laidOut.dates.length > 0]);
 }
@@ -114,6 +116,8 @@ function taken(kind: keyof typeof WARNINGS, facts: readonly boolean[]): PlainJud
 
 /** Three pages; in a longer text signs of a CV or a posting are missing only where it is neither. */
 const MOST_PLAIN_CHARACTERS = 10_000;
+/** Where a person says first how to reach them. */
+const ON_TOP = 20;
 const SENTENCE_END = /(?<=(?:[\p{Ll}\d)]{2}|\p{Lu}{2}|[+#])[.!?;]) (?=[\p{Lu}\d£$€])/gu;
 /** "Tom Reed, plumber, Leeds". */
 const NAME_CLAUSE = /^\s*([^\n,]{4,50}), /;

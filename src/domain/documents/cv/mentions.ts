@@ -9,7 +9,7 @@ import { guessLanguage } from '../text/classify.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { SectionKind } from '../text/sections.ts';
 import { firstOverlap, type Token } from '../text/tokens.ts';
-import { companySuffixes, degreesIn, isSchoolWord, titleHeads } from '../words/word-lists.ts';
+import { companySuffixes, degreesIn, isPositionWord, isSchoolWord } from '../words/word-lists.ts';
 import { inSentences, namesDegree, plainParts } from './plain-mentions.ts';
 
 export interface SeenMentions {
@@ -77,7 +77,7 @@ function trimmed({ tokens }: LaidOutText, mention: Mention): Mention | null {
   let { from, to } = mention;
   while (
     from < to &&
-    /^(?:[^\p{L}\p{N}.(]|and|or|the|at|with|a|an|to|as|previously|formerly|currently|worked|working|employed)$/iu.test(
+    /^(?:[^\p{L}\p{N}.(]|and|or|the|at|with|a|an|to|as|previously|formerly|currently|worked|working|employed|i|am|was)$/iu.test(
       tokens[from]?.text ?? '',
     )
   )
@@ -103,7 +103,7 @@ function isSentence({ tokens, segments }: LaidOutText, { kind, from, to, segment
   if (isName)
     return to - from > MOST_NAME || (to - from > 3 && !/^[\p{Lu}\p{N}]/u.test(tokens[from]?.text ?? ''));
   if (kind !== 'title') return false;
-  const isNamed = tokens.slice(from, to).some(({ lower }) => titleHeads.has(lower));
+  const isNamed = tokens.slice(from, to).some(({ lower }) => isPositionWord(lower));
   return to - from > MOST_TITLE + (isNamed ? 3 : 0) || (!isNamed && segments[segment]?.isBulleted === true);
 }
 
@@ -170,6 +170,8 @@ function isLabelWord(text: string): boolean {
 }
 
 const PARTING = /^(?:,|\||–|—|-|@|at|:|\/|bei|chez|bij|;)$/i;
+/** "Bricklayer with CSCS card". */
+const PLAIN_PARTING = /^(?:with|mit|avec|con|com|met|[.;])$/i;
 const MOST_PART = 9;
 /** Tokens of a line that is no prose. A plain text has all it says in one. */
 const MOST_LINE = 16;
@@ -223,7 +225,8 @@ function partsOf(
       token === undefined ||
       PARTING.test(token.text) ||
       token.kind === 'date' ||
-      token.kind === 'email';
+      token.kind === 'email' ||
+      (isPlain && (token.kind === 'phone' || token.kind === 'link' || PLAIN_PARTING.test(token.text)));
     if (!isEdge) continue;
     if (at > start && at - start <= MOST_PART && begins.test(tokens[start]?.text ?? ''))
       parts.push({ from: start, to: at });
@@ -248,5 +251,5 @@ function kindByWords(words: readonly Token[], section: SectionKind, isOpen: bool
     words.some(({ lower, text }) => companySuffixes.has(lower) && /^\p{Lu}/u.test(text))
   )
     return 'company';
-  return words.length <= 6 && words.some(({ lower }) => titleHeads.has(lower)) ? 'title' : null;
+  return words.length <= 6 && words.some(({ lower }) => isPositionWord(lower)) ? 'title' : null;
 }

@@ -1,7 +1,7 @@
 import type { Mention, MentionKind } from '../tagger/decode.ts';
 import type { LaidOutText } from '../text/layout.ts';
 import type { Token } from '../text/tokens.ts';
-import { degreesIn, titleHeads } from '../words/word-lists.ts';
+import { degreesIn, isPositionWord } from '../words/word-lists.ts';
 
 const AT = /^(?:at|@|bei|chez|bij|presso)$/i;
 const MOST_EMPLOYER = 6;
@@ -62,7 +62,7 @@ export function inSentences(
   for (let segment = 0; segment < segments.length; segment++) {
     const [first, end] = [tokenStarts[segment] ?? 0, tokenStarts[segment + 1] ?? 0];
     for (let at = first; at < end; at++) {
-      if (titleHeads.has(tokens[at]?.lower ?? '')) add(titleBehindWord(tokens, first, at));
+      if (isPositionWord(tokens[at]?.lower ?? '')) add(titleBehindWord(tokens, first, at));
       const isEmployer = BEFORE_EMPLOYER.test(tokens[at]?.text ?? '');
       const before = tokens.slice(Math.max(first, at - REACH), at);
       if (isEmployer && before.some(({ text }) => WORKED.test(text)))

@@ -2,7 +2,7 @@ import { type Traced, traced } from '../evidence.ts';
 import type { Mention } from '../tagger/decode.ts';
 import { type DateSpan, isoOf } from '../text/dates.ts';
 import type { LaidOutText } from '../text/layout.ts';
-import { companyHeads, companySuffixes, isSchoolWord, titleHeads } from '../words/word-lists.ts';
+import { companyHeads, companySuffixes, isPositionWord, isSchoolWord } from '../words/word-lists.ts';
 
 const TITLE_LABEL =
   /^(?:job title|position(?: title)?|title|role|job|stelle|stellenbezeichnung|poste|intitulé du poste|puesto|posizione|cargo|vaga|functie)\s*[:–-]\s*/i;
@@ -58,7 +58,7 @@ function openingTitle({ segments, text }: LaidOutText): Traced | null {
 
 /** German and Dutch write titles as one word: Softwareentwickler, Projektleiterin. */
 function isHead(word: string): boolean {
-  if (titleHeads.has(word) || titleHeads.has(word.replace(/(?:\*in|:in|_in|s)$/, ''))) return true;
+  if (isPositionWord(word) || isPositionWord(word.replace(/(?:\*in|:in|_in|s)$/, ''))) return true;
   return /(?:entwickler|ingenieur|leiter|berater|manager|kaufmann|kauffrau|techniker|fahrer|pfleger|lehrer|medewerker|ontwikkelaar|adviseur)(?:in|innen)?$/.test(
     word,
   );

@@ -1,7 +1,7 @@
 import type { DocumentKindGuess, DocumentLanguage } from '../parsed-document.ts';
 import { postingHeading } from '../posting/requirements.ts';
 import words from '../words/stop-words.json' with { type: 'json' };
-import { titleHeads } from '../words/word-lists.ts';
+import { isPositionWord, joinedHeads, titleHeads } from '../words/word-lists.ts';
 import { CV_SIGNS, POSTING_SIGNS, pointsOf, SAYS_WORK, SPOKEN_TO, TERMS_OF_WORK } from './kind-signs.ts';
 import type { LaidOutText } from './layout.ts';
 import type { SectionKind } from './sections.ts';
@@ -89,13 +89,13 @@ function postingPoints(laidOut: LaidOutText, sections: number): number {
 }
 
 const LONGEST_TITLE = 60;
-/** German and Dutch write titles in one word: Lagerleiter, Bäckereifachverkäufer. */
-const longHeads = [...titleHeads].filter((head) => head.length >= 6);
 
 /** Whether a short line names a position. */
 export function namesPosition(line: string): boolean {
   if (line.length > LONGEST_TITLE) return false;
-  return hasTitleHead(line) || wordsOf(line).some((word) => longHeads.some((head) => word.endsWith(head)));
+  return wordsOf(line).some(
+    (word) => isPositionWord(word) || joinedHeads.some((head) => word.endsWith(head)),
+  );
 }
 
 function hasTitleHead(text: string): boolean {

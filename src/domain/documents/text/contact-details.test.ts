@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { findEmails, findLinks, findPhones } from './contact-details.ts';
+import { layOut } from './layout.ts';
 
 const emails = (text: string) => findEmails(text).map(({ value }) => value);
 const phones = (text: string) => findPhones(text, []).map(({ value }) => value);
@@ -59,6 +60,26 @@ describe('G-7 telephone numbers', () => {
       expect(phones(text)).toEqual([]);
     }
   });
+});
+
+test('G-7 a telephone number with a year in it is a number and no year; codes and sums are neither', () => {
+  const cv = layOut('Ana Gwyn\nTel. +44 29 2018 0456\nhttps://ana.example/2018/04/post\nNurse, 2019 - 2021');
+  expect(cv.phones.map(({ value }) => value)).toEqual(['+44 29 2018 0456']);
+  expect(cv.dates.map(({ from, to }) => [from, to])).toEqual([
+    [
+      { year: 2019, month: null },
+      { year: 2021, month: null },
+    ],
+  ]);
+  for (const text of [
+    'San Diego, CA 92018-2019',
+    '2000-123 Santarém',
+    'Ref: 2019/045',
+    '4111 2012 2018 1111',
+  ]) {
+    expect(layOut(text).phones).toEqual([]);
+    expect(layOut(text).dates).toEqual([]);
+  }
 });
 
 test('G-7 profiles are told by their network', () => {

@@ -49,6 +49,58 @@ describe('G-7 spans of time, in the ways that CVs have', () => {
     }
   });
 
+  test.each([
+    '+44 29 2018 0456',
+    'Tel: 029 2018 0456',
+    '(029) 2018-0456',
+    'Mobile: +49 (0)30 2015-2016',
+    '00 44 20 1998 2001',
+    '415-555-2019',
+    '(415) 555-2019',
+    '0171 2019 2020',
+    'IBAN DE89 3704 0044 2018 0130 00',
+    '4111 2012 2018 1111',
+    'CH-2000 Neuchâtel',
+    'Lange Leemstraat 12, 2018 Antwerpen',
+    'Hauptstr. 5\n2020 Hollabrunn',
+    'San Diego, CA 92018-2019',
+    '2000-123 Santarém',
+    'ISO 9001:2015 and ISO/IEC 27001:2013',
+    'BS 7799-1999',
+    'RFC 2018',
+    'Windows Server 2019 and SQL Server 2012',
+    'Visual Studio 2015/2017',
+    'EUR 2000 a month',
+    '2000 EUR',
+    '$ 2000',
+    '1999.00 euros',
+    'for 2000 users',
+    'über 2000 Mitarbeiter',
+    'Employee ID: 2018',
+    'Invoice no. 2019/045',
+    'PO Box 2010',
+    'Room 2012',
+  ])('%s has no year', (text) => {
+    expect(spans(text)).toEqual([]);
+  });
+
+  const dated: readonly (readonly [string, ...string[]])[] = [
+    ['T-Mobile 2012-2015', '2012 > 2015'],
+    ['Head Office 2010 - 2014', '2010 > 2014'],
+    ['BS 2012', '2012'],
+    ['2019 - 2021 Berlin', '2019 > 2021'],
+    ['2015 2016 2017 2018', '2015 > 2016', '2017 > 2018'],
+    ['Cardiff, +44 29 2018 0456, since 2019', '2019 > now'],
+    ['ISO 9001:2015 auditor, 2016 - 2018', '2016 > 2018'],
+    ['SQL Server 2012, 2013 - 2015', '2013 > 2015'],
+    ['Room 2012, June 2014 - May 2015', '2014-06 > 2015-05'],
+  ];
+  for (const [text, ...wanted] of dated) {
+    test(`${text} still has its years`, () => {
+      expect(spans(text)).toEqual(wanted);
+    });
+  }
+
   test('a span that ends before it begins is two dates', () => {
     expect(spans('2015 - 2012')).toEqual(['2015', '2012']);
   });

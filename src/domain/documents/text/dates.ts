@@ -1,3 +1,6 @@
+import { findOtherNumbers } from './other-numbers.ts';
+import { isTaken } from './tokens.ts';
+
 /** The beginnings that tell a month in seven languages; the shortest form is three letters. */
 const MONTH_NAMES: readonly string[] = [
   'jan januar january janvier janv enero ene gennaio gen janeiro januari jän jänner',
@@ -105,7 +108,10 @@ const JOINT =
 const LOST_JOINT = /^[ \u00a0]{1,3}$/;
 
 export function findDates(text: string): DateSpan[] {
-  const atoms = [...text.matchAll(ATOM)].flatMap((match) => atomOf(match) ?? []);
+  const others = findOtherNumbers(text);
+  const atoms = [...text.matchAll(ATOM)]
+    .flatMap((match) => atomOf(match) ?? [])
+    .filter(({ year, start, end }) => year === null || !isTaken(others, start, end));
   const spans: DateSpan[] = [];
   for (let at = 0; at < atoms.length; at++) {
     const first = atoms[at];

@@ -1,8 +1,18 @@
 import { findEmails, findLinks, findPhones, type Link } from './contact-details.ts';
 import { type DateSpan, findDates } from './dates.ts';
 import { knownPlacesIn, knownSkillsIn, type PlaceSeen, type SkillSeen } from './gazetteer.ts';
+import { findCodesAndSums, findVersions } from './other-numbers.ts';
 import { type Heading, headingOf, type SectionKind, sectionsOf } from './sections.ts';
-import { type Found, type Segment, segmentsOf, type Token, tokensOf, type WholePlace } from './tokens.ts';
+import {
+  type Found,
+  firstOverlap,
+  type Segment,
+  segmentsOf,
+  type TextRange,
+  type Token,
+  tokensOf,
+  type WholePlace,
+} from './tokens.ts';
 
 /** A text with all that can be told without understanding it; every later step reads this and not the text. */
 export interface LaidOutText {
@@ -31,11 +41,17 @@ export function layOut(whole: string): LaidOutText {
   const links = findLinks(text).filter(
     (link) => !emails.some((one) => one.start < link.end && link.start < one.end),
   );
-  const dates = findDates(text);
-  const taken = [...emails, ...links, ...dates].sort((one, other) => one.start - other.start);
+  const addresses = [...emails, ...links].sort((one, other) => one.start - other.start);
+  // The year within an address (`/2018/04/post`) is a part of it.
+  const dates = findDates(text).filter(
+    ({ start, end }) => !(text[start - 1] === '/' && (firstOverlap(addresses, start, end)?.end ?? 0) > end),
+  );
+  const taken = [...addresses, ...dates, ...findCodesAndSums(text)].sort(
+    (one, other) => one.start - other.start,
+  );
   const phones = findPhones(text, taken);
   const segments = segmentsOf(text);
-  const tokens = tokensOf(segments, wholePlaces(emails, links, phones, dates));
+  const tokens = tokensOf(segments, wholePlaces(emails, links, phones, [...dates, ...findVersions(text)]));
   const tokenStarts = startsOf(segments, tokens);
   const headings = segments.map(headingOf);
   const sections = sectionsOf({ segments, headings, tokens, tokenStarts, dates });
@@ -61,7 +77,7 @@ function wholePlaces(
   emails: readonly Found<string>[],
   links: readonly Found<Link>[],
   phones: readonly Found<string>[],
-  dates: readonly DateSpan[],
+  dates: readonly TextRange[],
 ): WholePlace[] {
   const all: WholePlace[] = [
     ...emails.map(({ start, end }) => ({ start, end, kind: 'email' as const })),

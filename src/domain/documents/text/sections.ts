@@ -1,5 +1,5 @@
 import headings from '../words/headings.json' with { type: 'json' };
-import { degreeBook, isSchoolWord, looksLikeDegree, titleHeads } from '../words/word-lists.ts';
+import { degreeBook, isPositionWord, isSchoolWord, looksLikeDegree } from '../words/word-lists.ts';
 import type { DateSpan } from './dates.ts';
 import type { Segment, Token } from './tokens.ts';
 
@@ -66,7 +66,7 @@ function jobLines({ segments, tokens, tokenStarts, dates }: Outline): Uint8Array
     const { lower, segment } = token;
     if (token.kind !== 'word' || (lengths[segment] ?? 0) > LONGEST_LINE || !/^\p{Lu}/u.test(token.text))
       continue;
-    if (titleHeads.has(lower)) positions[segment] = 1;
+    if (isPositionWord(lower)) positions[segment] = 1;
     else if (isSchoolWord(lower) || isDegree(token)) schools[segment] = 1;
   }
   const found = new Uint8Array(segments.length);

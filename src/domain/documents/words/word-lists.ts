@@ -7,11 +7,27 @@ import places from './places.json' with { type: 'json' };
 import schools from './schools.json' with { type: 'json' };
 import skills from './skills.json' with { type: 'json' };
 import titles from './titles.json' with { type: 'json' };
+import trades from './trades.json' with { type: 'json' };
 
 const setOf = (lines: readonly string[]): ReadonlySet<string> =>
   new Set(lines.flatMap((line) => line.split(' ')));
 
 export const titleHeads = setOf(titles.heads);
+const tradeHeads = setOf(Object.values(trades).flat());
+
+/**
+ * Whether a word in lower case names a position: `manager`, `bricklayer`, `fontanero`. The trades of `trades.json` are for
+ * rules alone. The weights of the tagger know only `titleHeads`, and some trades are surnames.
+ */
+export function isPositionWord(lower: string): boolean {
+  return titleHeads.has(lower) || tradeHeads.has(lower);
+}
+
+/** Words of positions that German and Dutch join with others: Lagerleiter, Bäckereifachverkäufer, Bandmonteur. */
+export const joinedHeads: readonly string[] = [
+  ...new Set([...titleHeads, ...setOf([...trades.de, ...trades.nl])]),
+].filter((head) => head.length >= 6);
+
 export const titleModifiers = setOf(titles.modifiers);
 export const firstNames = setOf(names.first);
 export const lastNames = setOf(names.last);
