@@ -55,13 +55,14 @@ describe('the commands for keys', () => {
       '7',
       '--expires',
       '2031-12-31T23:00Z',
+      '--stream-usage-chunk=asked',
     );
     expect(isWellFormed(rawKey)).toBe(true);
     const { lines } = await type('keys', companyId);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain(`${id} LIVE ${rawKey.slice(0, 8)}…${rawKey.slice(-4)} "Nightly" `);
     expect(lines[0]).toContain(
-      '(scopes usage:read,jobs:read; models a,b; 5 RPM; 6 TPM; 7 in flight; expires 2031-12-31T23:00:00.000Z; ',
+      '(scopes usage:read,jobs:read; models a,b; 5 RPM; 6 TPM; 7 in flight; expires 2031-12-31T23:00:00.000Z; usage chunk asked; ',
     );
     expect(lines[0]).not.toContain(rawKey.slice(8, -4));
   });
@@ -72,6 +73,7 @@ describe('the commands for keys', () => {
       ['--scopes', 'x'],
       ['--models', ''],
       ['--rpm', 'many'],
+      ['--stream-usage-chunk', 'never'],
       ['--rpm', ''],
       ['--tpm', '0'],
       ['--in-flight', '1.5'],

@@ -100,7 +100,7 @@ export const revokeKeyCommand: Command = {
 };
 
 const MINT_OPTIONS =
-  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--expires 2031-12-31T23:00Z]';
+  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked]';
 
 const OPTION_OF: Partial<Record<string, string>> = {
   name: 'NAME',
@@ -110,6 +110,7 @@ const OPTION_OF: Partial<Record<string, string>> = {
   tokensPerMinute: '--tpm',
   maxCallsInFlight: '--in-flight',
   expiresAt: '--expires',
+  streamUsageChunk: '--stream-usage-chunk',
 };
 
 /** Null where it cannot be read at all; what it says is judged by the domain. */
@@ -122,6 +123,7 @@ function readKeyToMint(words: readonly string[]): KeyToMint | null {
     tpm: option,
     'in-flight': option,
     expires: option,
+    'stream-usage-chunk': option,
   };
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
@@ -137,6 +139,7 @@ function readKeyToMint(words: readonly string[]): KeyToMint | null {
       tokensPerMinute: numberIn(values.tpm),
       maxCallsInFlight: numberIn(values['in-flight']),
       expiresAt: values.expires === undefined ? null : momentIn(values.expires),
+      streamUsageChunk: values['stream-usage-chunk']?.toUpperCase() ?? null,
     };
   } catch {
     // An option that there is not, or one without its value.
@@ -183,6 +186,7 @@ function lineAbout(key: ApiKey, nowMs: number): string {
     `${key.tokensPerMinute} TPM`,
     key.maxCallsInFlight === null ? null : `${key.maxCallsInFlight} in flight`,
     key.expiresAt === null ? null : `expires ${key.expiresAt.toISOString()}`,
+    key.streamUsageChunk === null ? null : `usage chunk ${key.streamUsageChunk.toLowerCase()}`,
     `created ${key.createdAt.toISOString()}`,
     `last used ${key.lastUsedAt?.toISOString() ?? 'never'}`,
     key.rotatedFromId === null ? null : `rotated from ${key.rotatedFromId}`,

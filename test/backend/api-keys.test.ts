@@ -4,7 +4,7 @@ import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 const ALL = `id name prefix lastFour scopes models requestsPerMinute tokensPerMinute status expiresAt createdAt
-  lastUsedAt rotatedFromId monthlySpendingLimit maxCallsInFlight createdBy { id email }`;
+  lastUsedAt rotatedFromId monthlySpendingLimit maxCallsInFlight streamUsageChunk createdBy { id email }`;
 const CREATE = `mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey apiKey { ${ALL} } } }`;
 const ROTATE = `mutation($id: ID!) { rotateApiKey(id: $id) { rawKey apiKey { ${ALL} } } }`;
 const ROTATE_UNTIL = `mutation($id: ID!, $expiresAt: DateTime) {
@@ -41,6 +41,7 @@ describe('API keys', () => {
       status: 'LIVE',
       requestsPerMinute: 600,
       monthlySpendingLimit: null,
+      streamUsageChunk: null,
       createdBy: { id: backend.people.admin.userId },
     });
     expect(apiKey.models).toHaveLength(6);
@@ -55,6 +56,7 @@ describe('API keys', () => {
       monthlySpendingLimit: 12.345678,
       maxCallsInFlight: 2,
       expiresAt: '2031-01-01T00:00:00.000Z',
+      streamUsageChunk: 'ASKED',
     };
     expect((await create({ ...asked, ...more })).apiKey).toMatchObject({ ...asked, ...more });
   });
@@ -127,6 +129,16 @@ describe('API keys', () => {
     expect(await change({ requestsPerMinute: 3, maxCallsInFlight: null })).toMatchObject({
       ...{ requestsPerMinute: 3, maxCallsInFlight: null, expiresAt: later, name: 'Renamed' },
     });
+    expect(await change({ streamUsageChunk: 'ASKED' })).toMatchObject({
+      streamUsageChunk: 'ASKED',
+      name: 'Renamed',
+    });
+    const { rotateApiKey } = await backend.people.admin.ask<{ rotateApiKey: Minted }>(ROTATE, {
+      id: apiKey.id,
+    });
+    expect(rotateApiKey.apiKey.streamUsageChunk).toBe('ASKED');
+    expect(await change({ name: 'Renamed' })).toMatchObject({ streamUsageChunk: 'ASKED' });
+    expect(await change({ streamUsageChunk: null })).toMatchObject({ streamUsageChunk: null });
     for (const [field, value] of [
       ['expiresAt', '2001-01-01T00:00:00Z'],
       ['name', ' '],

@@ -29,6 +29,7 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await refused(page, /expires/i);
   await page.getByLabel('Expires').fill('2040-01-01T10:00');
   await page.getByLabel('Credits a month').fill('5');
+  await page.getByLabel('Usage chunk of streams').selectOption('ASKED');
   await button(page, 'Mint').click();
   const key = await page.getByTestId('raw-key').innerText();
   await button(page, 'Copy the key').click();
@@ -43,6 +44,8 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await button(page, 'Save').click();
   await refused(page, /expires/i);
   await page.getByLabel('Expires').fill('2041-01-01T10:00');
+  expect(await page.getByLabel('Usage chunk of streams').inputValue()).toBe('ASKED');
+  await page.getByLabel('Usage chunk of streams').selectOption('');
   await button(page, 'Save').click();
   await row.getByText('7 requests').waitFor();
   await row.locator('time[datetime^="2041-01-01"]').waitFor();

@@ -45,6 +45,7 @@ export function createKeyRecords(): KeyRecords {
         ...settings,
         ...limits,
         monthlySpendingLimitMicro: null,
+        streamUsageChunk: null,
         ceilings: null,
         ...people,
         ...moments,

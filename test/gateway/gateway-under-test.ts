@@ -55,6 +55,7 @@ export interface GatewayOptions {
   readonly unreadSeconds?: number;
   readonly bodyTimeoutMs?: number;
   readonly embeddedAllowed?: boolean;
+  readonly streamUsageChunk?: 'always' | 'asked';
   /** Failures in a row that open a provider's breaker; only tests of breakers want that. */
   readonly breakerFailures?: number;
   /** What the company has; a million credits where nothing is said. */
@@ -105,8 +106,8 @@ export async function openGateway(options: GatewayOptions = {}) {
     ...parsing,
     unpaidEndings: createUnpaidEndings({ clock, log }),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
-    idleTimeoutMs: options.idleTimeoutMs ?? 5_000,
-    bodyTimeoutMs: options.bodyTimeoutMs ?? 5_000,
+    ...{ idleTimeoutMs: options.idleTimeoutMs ?? 5_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 5_000 },
+    streamUsageChunk: options.streamUsageChunk ?? 'always',
     maxBodyBytes,
     dependencies: async () => ({}),
     tracer: options.tracer ?? null,

@@ -1,5 +1,5 @@
 import { Dialog } from '../../parts/dialog.tsx';
-import { Field, Form } from '../../parts/form.tsx';
+import { Choice, Field, Form } from '../../parts/form.tsx';
 import { exact } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
@@ -23,6 +23,7 @@ interface ChangeProps {
     readonly tokensPerMinute: number;
     readonly maxCallsInFlight: number | null;
     readonly monthlySpendingLimit: number | null;
+    readonly streamUsageChunk: StreamUsageChunk | null;
   };
   close(): void;
 }
@@ -44,6 +45,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
             tokensPerMinute: number('tokens'),
             maxCallsInFlight: number('inFlight'),
             monthlySpendingLimit: number('monthly'),
+            streamUsageChunk: usageChunkIn(text('usageChunk')),
             // Seconds are not in the field: an expiry that was not touched is not sent.
             ...(text('expires') === localTime(apiKey.expiresAt)
               ? {}
@@ -78,6 +80,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
           />
         </div>
         <ExpiryField value={localTime(apiKey.expiresAt)} />
+        <UsageChunkField value={apiKey.streamUsageChunk} />
       </Form>
     </Dialog>
   );
@@ -112,6 +115,23 @@ export function RotateKey({
       </Form>
     </Dialog>
   );
+}
+
+type StreamUsageChunk = 'ALWAYS' | 'ASKED';
+
+export function UsageChunkField({ value = null }: { value?: StreamUsageChunk | null }) {
+  return (
+    <Choice label="Usage chunk of streams" name="usageChunk" defaultValue={value ?? ''}>
+      <option value="">As the gateway is set</option>
+      <option value="ALWAYS">Always sent</option>
+      <option value="ASKED">Only with include_usage</option>
+    </Choice>
+  );
+}
+
+/** Null for the gateway's own setting. */
+export function usageChunkIn(text: string): StreamUsageChunk | null {
+  return text === 'ALWAYS' || text === 'ASKED' ? text : null;
 }
 
 export function ExpiryField({ label = 'Expires', value = '' }) {

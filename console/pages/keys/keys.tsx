@@ -8,10 +8,18 @@ import { count, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, useQuery } from '../../session/use-query.ts';
-import { EditKey, ExpiryField, expiryIn, HIGHEST_RATE, RotateKey } from './change-key.tsx';
+import {
+  EditKey,
+  ExpiryField,
+  expiryIn,
+  HIGHEST_RATE,
+  RotateKey,
+  UsageChunkField,
+  usageChunkIn,
+} from './change-key.tsx';
 
 const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
-  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit } }`);
+  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
 const ALIASES = graphql(`{ modelAliases { alias } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
@@ -176,6 +184,7 @@ function MintKey({ close, minted }: MintKeyProps) {
             <Field label="Credits a month" name="monthly" type="number" min={0} step="any" />
           </div>
           <ExpiryField />
+          <UsageChunkField />
         </Form>
       )}
     </Dialog>
@@ -216,6 +225,7 @@ function newKeyInput({ text, number, all }: FormValues, names: readonly string[]
     maxCallsInFlight: number('inFlight'),
     monthlySpendingLimit: number('monthly'),
     expiresAt: expiryIn(text('expires')),
+    streamUsageChunk: usageChunkIn(text('usageChunk')),
     models: models.length === names.length ? null : models,
   };
   const filled = Object.entries(given).filter(([, value]) => value !== null);

@@ -25,7 +25,17 @@ export interface KeySettings {
   readonly monthlySpendingLimitMicro: bigint | null;
   /** From this moment on it opens nothing. */
   readonly expiresAt: Date | null;
+  /** Whether its streams show the usage chunk unasked; null keeps to the gateway's setting. */
+  readonly streamUsageChunk: StreamUsageChunk | null;
 }
+
+/**
+ * The last chunk of a stream, with usage and without choices. The gateway always requests it, because calls are charged by
+ * it. ALWAYS passes it on; ASKED only where the client sent `stream_options.include_usage: true`.
+ */
+export const STREAM_USAGE_CHUNKS = ['ALWAYS', 'ASKED'] as const;
+
+export type StreamUsageChunk = (typeof STREAM_USAGE_CHUNKS)[number];
 
 export const SCOPES = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'] as const;
 
@@ -44,7 +54,8 @@ export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_fo
   requests_per_minute as "requestsPerMinute", tokens_per_minute as "tokensPerMinute",
   max_calls_in_flight as "maxCallsInFlight", monthly_spending_limit_micro as "monthlySpendingLimitMicro",
   created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
-  last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt"`;
+  last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
+  stream_usage_chunk as "streamUsageChunk"`;
 
 export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: number): KeyStatus {
   if (key.revokedAt !== null) return 'REVOKED';

@@ -1,7 +1,15 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { type ApiKey, isId, KEY_COLUMNS, type KeySettings, keyStatus, recognition } from './api-key.ts';
+import {
+  type ApiKey,
+  isId,
+  KEY_COLUMNS,
+  type KeySettings,
+  keyStatus,
+  recognition,
+  type StreamUsageChunk,
+} from './api-key.ts';
 import { checkWantedKey, drawRawKey, type MintParts } from './mint-key.ts';
 
 /** Each message is the hash, in hexadecimal, of a key that has been revoked. */
@@ -40,9 +48,11 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   const now = new Date(clock.now());
   const rows = await database.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
-       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at)
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at,
+       stream_usage_chunk)
      select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
-       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end,
+       stream_usage_chunk
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,
@@ -109,6 +119,7 @@ interface KeyChanges {
   readonly tokensPerMinute?: number | undefined;
   readonly maxCallsInFlight?: number | null | undefined;
   readonly monthlySpendingLimitMicro?: bigint | null | undefined;
+  readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
 }
 
 type ChangedKey =
@@ -143,6 +154,7 @@ export async function changeKey(
     tokensPerMinute: changes.tokensPerMinute ?? old.tokensPerMinute,
     maxCallsInFlight: limitAfter(changes.maxCallsInFlight, old.maxCallsInFlight),
     monthlySpendingLimitMicro: limitAfter(changes.monthlySpendingLimitMicro, old.monthlySpendingLimitMicro),
+    streamUsageChunk: limitAfter(changes.streamUsageChunk, old.streamUsageChunk),
   };
   const checked = checkWantedKey(wanted, clock.now());
   if (checked.outcome === 'invalid') return checked;
@@ -150,10 +162,10 @@ export async function changeKey(
     checked.settings;
   const changed = await transaction.query<ApiKey>(
     `update api_keys set requests_per_minute = $2, tokens_per_minute = $3, max_calls_in_flight = $4,
-       monthly_spending_limit_micro = $5, name = $6, expires_at = $7 where id = $1 returning ${KEY_COLUMNS}`,
+       monthly_spending_limit_micro = $5, name = $6, expires_at = $7, stream_usage_chunk = $8 where id = $1 returning ${KEY_COLUMNS}`,
     [
       ...[keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],
-      ...[rest.name, rest.expiresAt],
+      ...[rest.name, rest.expiresAt, rest.streamUsageChunk],
     ],
   );
   return { outcome: 'changed', key: changed[0] ?? old };

@@ -64,6 +64,7 @@ describe('G-19 minting', () => {
       lastUsedAt: null,
       expiresAt: null,
       revokedAt: null,
+      streamUsageChunk: null,
     });
     expect(keyStatus(key, clock.now())).toBe('LIVE');
   });

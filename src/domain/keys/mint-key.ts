@@ -14,6 +14,7 @@ import {
   rawKeyFrom,
   recognition,
   SCOPES,
+  STREAM_USAGE_CHUNKS,
 } from './api-key.ts';
 
 export interface MintParts {
@@ -38,6 +39,7 @@ interface WantedKey {
   readonly maxCallsInFlight?: number | null | undefined;
   readonly monthlySpendingLimitMicro?: bigint | null | undefined;
   readonly expiresAt?: Date | null | undefined;
+  readonly streamUsageChunk?: string | null | undefined;
   /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
   readonly knownModels?: readonly string[] | undefined;
 }
@@ -96,6 +98,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     maxCallsInFlight: wanted.maxCallsInFlight ?? null,
     monthlySpendingLimitMicro: wanted.monthlySpendingLimitMicro ?? null,
     expiresAt: wanted.expiresAt ?? null,
+    streamUsageChunk: STREAM_USAGE_CHUNKS.find((one) => one === wanted.streamUsageChunk) ?? null,
   };
   const complaints: Partial<Record<keyof KeySettings, string | null>> = {
     name: nameComplaint(settings.name),
@@ -106,6 +109,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     maxCallsInFlight: rangeComplaint(settings.maxCallsInFlight, MOST_CALLS_IN_FLIGHT),
     monthlySpendingLimitMicro: spendingComplaint(settings.monthlySpendingLimitMicro),
     expiresAt: expiryComplaint(settings.expiresAt, nowMs),
+    streamUsageChunk: usageChunkComplaint(wanted.streamUsageChunk ?? null),
   };
   for (const [field, message] of Object.entries(complaints)) {
     if (message !== null) return { outcome: 'invalid', field: field as keyof KeySettings, message };
@@ -128,9 +132,10 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
   const { prefix, lastFour } = recognition(key.rawKey);
   const rows = await statements.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
-       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at)
+       tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at,
+       stream_usage_chunk)
      select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
-       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text
      from companies where companies.id = $2
      returning ${KEY_COLUMNS}`,
     [
@@ -148,6 +153,7 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
       key.monthlySpendingLimitMicro ?? null,
       key.createdBy,
       key.expiresAt ?? null,
+      key.streamUsageChunk ?? null,
     ],
   );
   return rows[0] ?? null;
@@ -189,6 +195,11 @@ function expiryComplaint(expiresAt: Date | null, nowMs: number): string | null {
   const at = expiresAt.getTime();
   if (Number.isNaN(at) || at > LAST_EXPIRY_MS) return 'this is not a date';
   return at > nowMs ? null : 'this date is past: a key expires in the future or never';
+}
+
+function usageChunkComplaint(chosen: string | null): string | null {
+  if (chosen === null || STREAM_USAGE_CHUNKS.some((one) => one === chosen)) return null;
+  return `there is no ${quoted([chosen])}; there are ${STREAM_USAGE_CHUNKS.join(' and ')}`;
 }
 
 /** The first few, each cut: what somebody sent is not thrown back at its full length. */

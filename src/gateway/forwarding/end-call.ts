@@ -33,6 +33,8 @@ export interface EndParts {
 export interface AnswerParts extends EndParts {
   readonly unpaidEndings: UnpaidEndings;
   readonly abandoned: AbandonedStreams;
+  /** Whether streams show their usage chunk unasked, where the key has no choice of its own. */
+  readonly streamUsageChunk?: 'always' | 'asked';
   /** Between two chunks of an answer. */
   readonly idleTimeoutMs: number;
 }

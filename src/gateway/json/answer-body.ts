@@ -264,6 +264,14 @@ export function readInnerUsageAt(bytes: Uint8Array, start: number, end: number):
   return null;
 }
 
+/** Whether it is the chunk with usage and no choices, which comes last. */
+export function isUsageChunkAt(bytes: Uint8Array, start: number, end: number): boolean {
+  const chunk = parseAt(bytes, start, end);
+  return (
+    isObject(chunk) && isObject(chunk.usage) && Array.isArray(chunk.choices) && chunk.choices.length === 0
+  );
+}
+
 /** Whether a top-level `error` says that there is one: null, false, zero and an empty text do not. */
 export function isErrorAt(bytes: Uint8Array, start: number, end: number): boolean {
   if (start === end) return false;

@@ -103,6 +103,16 @@ export function readModelBody(bytes: Uint8Array, wire: ClientWire = 'completions
   return { outcome: 'read', fields: fieldsOf(text, members, members.model, end - 1) };
 }
 
+/** Whether the client requested the usage chunk of its stream. */
+export function asksForUsage(
+  bytes: Uint8Array,
+  { streamOptions }: Pick<ModelBodyFields, 'streamOptions'>,
+): boolean {
+  return streamOptions?.found === 'usage' && bytes[streamOptions.value.start] === FIRST_OF_TRUE;
+}
+
+const FIRST_OF_TRUE = 0x74;
+
 function fieldsOf(
   { bytes, watch }: JsonText,
   members: BodyMembers,

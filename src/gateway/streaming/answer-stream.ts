@@ -1,9 +1,11 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT } from '../../domain/model-calls/paid-call.ts';
 import type { BodyRead } from '../../ports/model-upstream.ts';
+import type { AdmittedModelCall } from '../admission/admit.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
-import { type Answering, failure } from '../forwarding/end-call.ts';
+import { type Answering, type AnswerParts, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
+import { asksForUsage } from '../json/request-body.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
 
@@ -30,6 +32,15 @@ const BREAKS: ReadonlyMap<string, 'late' | 'broken-off'> = new Map([
 ]);
 const ERROR_EVENT = 'upstream-error-event';
 
+/** The chunk is requested for every stream, because it is charged by; not every client can read it. */
+function hidesUsageChunk(
+  { streamUsageChunk }: AnswerParts,
+  { key, bytes, fields }: AdmittedModelCall,
+): boolean {
+  const isShownUnasked = (key.streamUsageChunk?.toLowerCase() ?? streamUsageChunk ?? 'always') === 'always';
+  return !isShownUnasked && !asksForUsage(bytes, fields);
+}
+
 /**
  * A stream, event by event: each passes when it is whole, and the last one, [DONE] or what the wire has in its place,
  * waits for the call's commit. It is read only as fast as the client reads. How it may end:
@@ -41,7 +52,10 @@ const ERROR_EVENT = 'upstream-error-event';
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const { wire } = call.route;
-  const tap = createUsageTap({ wire, alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES });
+  const tap = createUsageTap({
+    ...{ wire, alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES },
+    hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts, call),
+  });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
   let isDone = false;
   let isEnding = false;

@@ -1,4 +1,10 @@
-import { createRestampedBytes, createStreamUsage, isErrorAt, type Usage } from '../json/answer-body.ts';
+import {
+  createRestampedBytes,
+  createStreamUsage,
+  isErrorAt,
+  isUsageChunkAt,
+  type Usage,
+} from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { isName, stringIn } from '../json/json-text.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
@@ -13,11 +19,13 @@ import {
 /**
  * Reads along while a model's stream goes to the client. Every event passes as soon as it is whole, in its order
  * and byte for byte but for the names (`createRestampedBytes`): comments, ids and pings, the usage event asked for or not
- * (G-13), data that are no JSON. Two kinds do not pass:
+ * (G-13), data that are no JSON. Three kinds do not pass:
  *
  * - `[DONE]` waits until the end, so that the charge is settled before the last byte leaves (G-33). What an
  *   upstream sends after it is read like the rest and goes out before it: clients stop reading at `[DONE]`, and
  *   usage that came late reaches them all the same.
+ * - The usage chunk, with usage and no choices, where `hidesUsageChunk` says so: it is read and dropped. A chunk that has
+ *   choices besides is the answer's and passes.
  * - An error event says that the upstream broke the stream, which then is a failure and free whatever usage was
  *   seen (G-30). Nothing passes from there on: the caller tells the client in our own envelope (G-38).
  *
@@ -69,6 +77,7 @@ export interface UsageTapOptions {
   readonly alias: string;
   /** The most that waits inside for the end of one event. */
   readonly maxEventBytes: number;
+  readonly hidesUsageChunk?: boolean;
 }
 
 const COLON = 0x3a;
@@ -84,7 +93,8 @@ const STREAMS = {
   messages: { inner: 'message', last: ['message_stop'] },
 } as const satisfies Record<ClientWire, { inner: AnswerFields['inner']; last: readonly string[] }>;
 
-export function createUsageTap({ wire = 'completions', alias, maxEventBytes }: UsageTapOptions): UsageTap {
+export function createUsageTap(options: UsageTapOptions): UsageTap {
+  const { wire = 'completions', alias, maxEventBytes, hidesUsageChunk = false } = options;
   const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
@@ -96,7 +106,9 @@ export function createUsageTap({ wire = 'completions', alias, maxEventBytes }: U
   let responseId: string | null = null;
   let heldBytes = 0;
   let done = false;
+  /** What became of the event before, to which a late line feed belongs. */
   let wasHeld = false;
+  let wasDropped = false;
   let broken: TapOutput['broken'] = null;
   let errorText = '';
 
@@ -108,9 +120,10 @@ export function createUsageTap({ wire = 'completions', alias, maxEventBytes }: U
   }
 
   function take(event: SseEvent): boolean {
-    if (event.isLateLineFeed) return passOrHold(event);
+    if (event.isLateLineFeed) return wasDropped || passOrHold(event);
     const data = readSseEventData(event);
     wasHeld = data.kind === 'done';
+    wasDropped = false;
     if (data.kind === 'data') return takeData(event, data);
     if (data.kind === 'error') return breakByEvent(event);
     if (wasHeld) done = true;
@@ -147,6 +160,10 @@ export function createUsageTap({ wire = 'completions', alias, maxEventBytes }: U
     if (inner !== null && !takeOwnEvent(bytes)) return breakByEvent(event);
     contentBytes += inner === 'response' ? fields.deltaBytes : fields.contentBytes;
     if (fields.isWhole) counted.note(bytes, start, end, fields);
+    if (hidesUsageChunk && fields.isWhole && fields.usageEnd > 0 && isUsageChunkAt(bytes, start, end)) {
+      wasDropped = true;
+      return true;
+    }
     if (!wasHeld) {
       restamp(output, event, joinedFrom);
       return true;

@@ -77,6 +77,7 @@ export interface Configuration {
   };
   readonly breakers: { failures: number; cooldownMs: number };
   /** What becomes of streams whose clients leave before their usage has come. */
+  readonly streamUsageChunk: 'always' | 'asked';
   readonly abandonedStreams: { mode: 'free' | 'drain'; freePerHour: number; drainMs: number };
   /** What a POSTPAID company pays for a credit, and within how many days. */
   readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
@@ -280,6 +281,7 @@ function assemble(
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
     trustedProxies: values.TRUSTED_PROXIES,
     upstream: upstreamOf(values, isProduction),
+    streamUsageChunk: values.STREAM_USAGE_CHUNK,
     abandonedStreams: abandonedStreamsIn(values),
     breakers: {
       failures: values.BREAKER_FAILURES,

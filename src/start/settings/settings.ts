@@ -257,6 +257,11 @@ export const SETTINGS = {
     60,
     'How long at most an abandoned stream is read on for its usage.',
   ),
+  STREAM_USAGE_CHUNK: oneOf(
+    ['always', 'asked'],
+    'always',
+    'Whether streams of chat and completions show the last chunk, which has usage and no choices: `always`, or `asked` for only those whose client sent `stream_options.include_usage: true`. A key may have its own choice.',
+  ),
   TRUSTED_PROXIES: networks(
     'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
   ),

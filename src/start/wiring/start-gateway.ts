@@ -99,6 +99,7 @@ async function openGatewayParts(
     abandoned,
     clientAddress: createClientAddress(configuration.trustedProxies),
     idleTimeoutMs: configuration.upstream.idleTimeoutMs,
+    streamUsageChunk: configuration.streamUsageChunk,
     bodyTimeoutMs: configuration.bodyTimeoutMs,
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },

@@ -1,6 +1,12 @@
 import { findMembers } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
-import { type ApiKey, type KeyStatus, keyStatus } from '../../../domain/keys/api-key.ts';
+import {
+  type ApiKey,
+  type KeyStatus,
+  keyStatus,
+  STREAM_USAGE_CHUNKS,
+  type StreamUsageChunk,
+} from '../../../domain/keys/api-key.ts';
 import { changeKey, listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
 import { mintKey } from '../../../domain/keys/mint-key.ts';
 import { ALIAS_NAMES, aliasOf } from '../../../domain/models/aliases.ts';
@@ -21,11 +27,21 @@ declare module '../schema-builder.ts' {
   }
   interface SchemaScalars {
     ApiKeyStatus: KeyStatus;
+    StreamUsageChunk: StreamUsageChunk;
   }
 }
 
 const apiKeyObjects: Declaration = (builder) => {
   builder.enumType('ApiKeyStatus', { values: ['LIVE', 'REVOKED', 'EXPIRED'] as const });
+  builder.enumType('StreamUsageChunk', {
+    description: 'The last chunk of a stream, which has usage and no choices.',
+    values: {
+      [STREAM_USAGE_CHUNKS[0]]: { description: 'Every stream shows it.' },
+      [STREAM_USAGE_CHUNKS[1]]: {
+        description: 'A stream shows it only where the client sent `stream_options.include_usage: true`.',
+      },
+    } as const,
+  });
   builder.objectType('ApiKey', {
     description: 'Everything about a key but the key.',
     fields: (t) => ({
@@ -64,6 +80,11 @@ const apiKeyObjects: Declaration = (builder) => {
         resolve: (key) => creditsOrNull(key.monthlySpendingLimitMicro),
       }),
       maxCallsInFlight: t.exposeInt('maxCallsInFlight', { nullable: true }),
+      streamUsageChunk: t.expose('streamUsageChunk', {
+        type: 'StreamUsageChunk',
+        nullable: true,
+        description: 'Null is the gateway’s setting, STREAM_USAGE_CHUNK.',
+      }),
     }),
   });
   builder.objectType('MintedApiKey', {
@@ -108,6 +129,10 @@ const createApiKey: Declaration = (builder) => {
       expiresAt: t.field({ type: 'DateTime' }),
       monthlySpendingLimit: t.float({ description: 'In credits.' }),
       maxCallsInFlight: t.int(),
+      streamUsageChunk: t.field({
+        type: 'StreamUsageChunk',
+        description: 'Left out, the gateway’s setting, STREAM_USAGE_CHUNK.',
+      }),
     }),
   });
   builder.mutationField('createApiKey', (t) =>
@@ -217,7 +242,8 @@ const updateApiKey: Declaration = (builder) => {
   });
   const input = builder.inputType('UpdateApiKeyInput', {
     description:
-      'What is left out stays. Null removes an expiry and the two limits that a key need not have.',
+      'What is left out stays. Null removes an expiry, the two limits that a key need not have, and its own ' +
+      'choice about the usage chunk.',
     fields: (t) => ({
       name: t.string(),
       requestsPerMinute: t.int(),
@@ -225,6 +251,7 @@ const updateApiKey: Declaration = (builder) => {
       monthlySpendingLimit: t.float({ description: 'In credits.' }),
       maxCallsInFlight: t.int(),
       expiresAt: t.field({ type: 'DateTime' }),
+      streamUsageChunk: t.field({ type: 'StreamUsageChunk' }),
     }),
   });
   builder.mutationFields((t) => ({
@@ -252,6 +279,7 @@ interface WantedChanges {
   readonly monthlySpendingLimit?: number | null | undefined;
   readonly maxCallsInFlight?: number | null | undefined;
   readonly expiresAt?: Date | null | undefined;
+  readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
 }
 
 async function changeApiKey(
@@ -271,6 +299,7 @@ async function changeApiKey(
     requestsPerMinute: wanted.requestsPerMinute ?? undefined,
     tokensPerMinute: wanted.tokensPerMinute ?? undefined,
     maxCallsInFlight: wanted.maxCallsInFlight,
+    streamUsageChunk: wanted.streamUsageChunk,
     monthlySpendingLimitMicro:
       typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
   };
@@ -279,10 +308,11 @@ async function changeApiKey(
     if (changed.outcome === 'no-such-key') throw notFound('API key');
     if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
     if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
-    const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;
+    const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt, streamUsageChunk } =
+      changed.key;
     const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
     const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
-    const details = { name, ...limits, expiresAt: isoOrNull(expiresAt) };
+    const details = { name, ...limits, expiresAt: isoOrNull(expiresAt), streamUsageChunk };
     await record({ action, objectKind: 'api-key', objectId: keyId, details });
     return changed.key;
   });

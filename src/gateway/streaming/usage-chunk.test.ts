@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'bun:test';
+import { readRecordedStream, recordedStreams } from '../../../test/recorded/streams.ts';
+import { createUsageTap } from './usage-tap.ts';
+
+const ALIAS = 'svc/chat-default';
+const chunk = (fields: object) => `data: ${JSON.stringify(fields)}\n\n`;
+const usage = { prompt_tokens: 7, completion_tokens: 1 };
+const content = (text: string) =>
+  chunk({ model: ALIAS, choices: [{ delta: { content: text } }], usage: null });
+const last = chunk({ model: ALIAS, choices: [], usage });
+const DONE = 'data: [DONE]\n\n';
+const LINE_ENDS = { '\\n': '\n', '\\r\\n': '\r\n', '\\r': '\r' };
+
+/** What the client gets where the stream comes in these pieces. */
+function heard(pieces: Iterable<Uint8Array>, hidesUsageChunk = true) {
+  const tap = createUsageTap({ alias: ALIAS, maxEventBytes: 1_000_000, hidesUsageChunk });
+  const out: Uint8Array[] = [];
+  const keep = (bytes: Uint8Array | null) => void (bytes === null || out.push(bytes.slice()));
+  for (const piece of pieces) {
+    const { bytes, broken } = tap.push(piece);
+    keep(bytes);
+    if (broken !== null) break;
+  }
+  const { bytes, doneBytes } = tap.end();
+  keep(bytes);
+  keep(doneBytes);
+  return { text: Buffer.concat(out).toString('utf8'), usage: tap.usage() };
+}
+
+const whole = (text: string) => [new TextEncoder().encode(text)];
+const counted = { promptTokens: 7, cachedTokens: 0, completionTokens: 1 };
+
+describe('G-13 the usage chunk of a client that did not ask for it', () => {
+  test.each(Object.entries(LINE_ENDS))(
+    'is read and dropped at every split of the stream, with %s',
+    (_, end) => {
+      const text = (...events: string[]) => events.join('').replaceAll('\n', end);
+      const bytes = new TextEncoder().encode(text(content('ü'), last, ': ping\n\n', DONE));
+      const expected = { text: text(content('ü'), ': ping\n\n', DONE), usage: counted };
+      for (let first = 0; first <= bytes.length; first += 1) {
+        expect(heard([bytes.slice(0, first), bytes.slice(first)])).toEqual(expected);
+      }
+      expect(heard(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(expected);
+      for (let from = 0; from < bytes.length; from += 7) {
+        for (let to = from; to < bytes.length; to += 11) {
+          expect(heard([bytes.slice(0, from), bytes.slice(from, to), bytes.slice(to)])).toEqual(expected);
+        }
+      }
+    },
+  );
+
+  test.each([
+    ['before [DONE]', [content('a'), last, DONE]],
+    ['after [DONE]', [content('a'), DONE, last]],
+    ['without [DONE]', [content('a'), last]],
+    ['without its blank line', [content('a'), last.trimEnd()]],
+    ['twice', [content('a'), last, last, DONE]],
+    [
+      'over several lines',
+      [content('a'), `data: {"choices":[],\ndata: "usage":${JSON.stringify(usage)}}\n\n`, DONE],
+    ],
+    ['with other fields', [content('a'), `id: 4\nevent: message\n${last}`, DONE]],
+    [
+      'with escaped names',
+      [content('a'), `data: {"\\u0063hoices":[],"\\u0075sage":${JSON.stringify(usage)}}\n\n`, DONE],
+    ],
+  ])('is dropped %s, and nothing else', (_, events) => {
+    const expected = events.includes(DONE) ? content('a') + DONE : content('a');
+    expect(heard(whole(events.join('')))).toEqual({ text: expected, usage: counted });
+  });
+
+  test.each([
+    ['usage beside a choice', chunk({ choices: [{ delta: {}, finish_reason: 'stop' }], usage })],
+    ['usage that is null', chunk({ choices: [], usage: null })],
+    ['no usage', chunk({ choices: [], prompt_filter_results: [] })],
+    ['no choices at all', chunk({ usage })],
+    ['usage in a choice', chunk({ choices: [{ usage }] })],
+    ['usage elsewhere', chunk({ choices: [], x_groq: { usage } })],
+    ['a number as usage', chunk({ choices: [], usage: 7 })],
+    ['text about it', chunk({ choices: [{ delta: { content: '"choices":[],"usage":{}' } }] })],
+    ['what is cut short', 'data: {"choices":[],"usage":{"prompt_tokens":7}\n\n'],
+  ])('%s is none of it and passes', (_, event) => {
+    expect(heard(whole(event + DONE)).text).toBe(event + DONE);
+  });
+
+  test('shown or not, the rest of every recorded stream is the same, and so is its usage', () => {
+    for (const { name } of recordedStreams) {
+      const bytes = whole(readRecordedStream(name));
+      const [shown, hidden] = [heard(bytes, false), heard(bytes, true)];
+      expect(hidden.usage).toEqual(shown.usage);
+      const events = (text: string) => text.split(/(?<=\n\n|\r\n\r\n|\r\r)/);
+      const dropped = events(shown.text).filter((event) => !events(hidden.text).includes(event));
+      expect(dropped.every((event) => /"choices": ?\[\]/.test(event) && event.includes('"usage"'))).toBe(
+        true,
+      );
+      expect(events(shown.text).filter((event) => !dropped.includes(event))).toEqual(events(hidden.text));
+    }
+  });
+});

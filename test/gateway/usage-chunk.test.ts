@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test';
+import { useResource } from '../setup/use-resource.ts';
+import { openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
+import { chunk, done, streamOf, USAGE, usageChunk } from './scripted-upstream.ts';
+
+const unasked = { model: 'svc/chat-default', messages: [], stream: true };
+const asked = { ...unasked, stream_options: { include_usage: true } };
+const text = (...events: string[]) => events.join('').replaceAll(PROVIDER_MODEL, 'svc/chat-default');
+const SHOWN = text(chunk('Hel'), chunk('lo'), usageChunk, done);
+const HIDDEN = text(chunk('Hel'), chunk('lo'), done);
+
+const always = useResource(() => openGateway());
+const onlyAsked = useResource(() => openGateway({ streamUsageChunk: 'asked' }));
+
+type Gateway = Awaited<ReturnType<typeof openGateway>>;
+
+async function streamed(
+  gateway: Gateway,
+  body: object,
+  streamUsageChunk: 'ALWAYS' | 'ASKED' | null = null,
+  headers: Record<string, string> = {},
+) {
+  gateway.upstream.answer(() => streamOf(chunk('Hel'), chunk('lo'), usageChunk, done));
+  const { rawKey, id } = await gateway.mint({ streamUsageChunk });
+  const ask = async () => (await post(`${gateway.url}/chat/completions`, rawKey, body, { headers })).text();
+  const answer = await ask();
+  const sent = JSON.parse(new TextDecoder().decode(gateway.upstream.received.at(-1)?.body));
+  expect(sent.stream_options).toMatchObject({ include_usage: true });
+  const [row] = await gateway.calls(id, 1);
+  // It is charged in any case.
+  expect(row).toMatchObject({ outcome: 'SUCCEEDED', prompt_tokens: BigInt(USAGE.prompt_tokens) });
+  return { answer, ask };
+}
+
+describe('G-13 the usage chunk of a stream', () => {
+  test('G-13 is always shown unless it is set otherwise', async () => {
+    for (const body of [unasked, asked]) expect((await streamed(always, body)).answer).toBe(SHOWN);
+  });
+
+  test.each([
+    ['nothing about it', unasked, HIDDEN],
+    ['true', asked, SHOWN],
+    ['false', { ...unasked, stream_options: { include_usage: false } }, HIDDEN],
+    ['null', { ...unasked, stream_options: null }, HIDDEN],
+    ['other options', { ...unasked, stream_options: { include_obfuscation: false } }, HIDDEN],
+  ])('with STREAM_USAGE_CHUNK=asked is shown only where the client asked: %s', async (_, body, expected) => {
+    expect((await streamed(onlyAsked, body)).answer).toBe(expected);
+  });
+
+  test('goes by the key where that has a choice of its own', async () => {
+    expect((await streamed(onlyAsked, unasked, 'ALWAYS')).answer).toBe(SHOWN);
+    expect((await streamed(always, unasked, 'ASKED')).answer).toBe(HIDDEN);
+    expect((await streamed(always, asked, 'ASKED')).answer).toBe(SHOWN);
+  });
+
+  test('a repeat under an idempotency key has what the first answer had', async () => {
+    const { answer, ask } = await streamed(always, unasked, 'ASKED', { 'idempotency-key': 'k-1' });
+    expect([answer, await ask()]).toEqual([HIDDEN, HIDDEN]);
+  });
+
+  test('legacy completions are no different', async () => {
+    const part = (choices: object[], usage: object | null) =>
+      `data: ${JSON.stringify({ object: 'text_completion', model: 'svc/chat-default', choices, usage })}\n\n`;
+    const [first, last] = [part([{ text: 'Hi', index: 0 }], null), part([], USAGE)];
+    onlyAsked.upstream.answer(() => streamOf(first, last, done));
+    const { rawKey } = await onlyAsked.mint();
+    const body = { model: 'svc/chat-default', prompt: 'Say', stream: true };
+    expect(await (await post(`${onlyAsked.url}/completions`, rawKey, body)).text()).toBe(first + done);
+  });
+});
