@@ -1,4 +1,5 @@
-import { Act } from '../parts/dialog.tsx';
+import { useState } from 'react';
+import { Act, Confirmed, Dialog } from '../parts/dialog.tsx';
 import { Choice, Field, Form } from '../parts/form.tsx';
 import type { FormValues } from '../parts/form-values.ts';
 import { List } from '../parts/list.tsx';
@@ -8,20 +9,33 @@ import { type DataOf, graphql } from '../session/graphql.ts';
 import { useChange, useQuery } from '../session/use-query.ts';
 
 const CATALOGUE = graphql(`{
-  plans { id name active billingMode credits price currency interval needsProviderPricing providerPriceId }
+  plans { id name active billingMode credits price currency interval needsProviderPricing providerPriceId
+    trialDays trialCredits creditsExpireAfterDays sortOrder }
   creditPacks { id name credits price currency sortOrder }
 }`);
 const ADD_PLAN = graphql(`mutation($input: PlanInput!) { createPlan(input: $input) { id } }`);
+const UPDATE_PLAN = graphql(
+  `mutation($id: ID!, $input: PlanInput!) { updatePlan(id: $id, input: $input) { id } }`,
+);
+const RETIRE_PLAN = graphql(`mutation($id: ID!) { retirePlan(id: $id) { id } }`);
 const ADD_PACK = graphql(
   `mutation($input: CreateCreditPackInput!) { createCreditPack(input: $input) { id } }`,
 );
+const UPDATE_PACK = graphql(
+  `mutation($id: ID!, $input: CreateCreditPackInput!) { updateCreditPack(id: $id, input: $input) { id } }`,
+);
+const RETIRE_PACK = graphql(`mutation($id: ID!) { retireCreditPack(id: $id) { id } }`);
 const SYNC = graphql(`mutation { syncAllPlansProviderPricing { id } }`);
 
 type Plan = DataOf<typeof CATALOGUE>['plans'][number];
+type Pack = DataOf<typeof CATALOGUE>['creditPacks'][number];
+type Changing = ReturnType<typeof useChange>;
 
 export function Catalogue() {
   const result = useQuery(CATALOGUE);
   const change = useChange(result.reload);
+  const [plan, setPlan] = useState<Plan | null>(null);
+  const [pack, setPack] = useState<Pack | null>(null);
   return (
     <Page title="Plans and packs" says="What companies can subscribe to, and what they buy once.">
       <Card title="Plans" actions={<Act name="Sync provider pricing" work={() => change(SYNC)} />}>
@@ -35,13 +49,15 @@ export function Catalogue() {
           columns={[
             { name: 'Plan', show: ({ name }) => name },
             { name: 'Pays', show: ({ billingMode }) => spoken(billingMode) },
-            { name: 'Credits', isNumber: true, show: (plan) => credits(plan.credits) },
+            { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
             {
               name: 'Price',
               isNumber: true,
-              show: (plan) => `${money(plan.price, plan.currency)} a ${plan.interval.toLowerCase()}`,
+              show: (one) => `${money(one.price, one.currency)} a ${one.interval.toLowerCase()}`,
             },
-            { name: 'Status', show: (plan) => <PlanStatus {...plan} /> },
+            { name: 'Place', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
+            { name: 'Status', show: (one) => <PlanStatus {...one} /> },
+            { name: 'Do', show: (one) => <PlanActions plan={one} change={change} edit={setPlan} /> },
           ]}
         />
       </Card>
@@ -55,20 +71,24 @@ export function Catalogue() {
           empty={<p>Add a pack below: it is sold at once.</p>}
           columns={[
             { name: 'Pack', show: ({ name }) => name },
-            { name: 'Credits', isNumber: true, show: (pack) => credits(pack.credits) },
-            { name: 'Price', isNumber: true, show: (pack) => money(pack.price, pack.currency) },
+            { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
+            { name: 'Price', isNumber: true, show: (one) => money(one.price, one.currency) },
             { name: 'Place', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
+            { name: 'Do', show: (one) => <PackActions pack={one} change={change} edit={setPack} /> },
           ]}
         />
       </Card>
       <NewOnes change={change} />
+      {plan !== null && <EditPlan plan={plan} change={change} close={() => setPlan(null)} />}
+      {pack !== null && <EditPack pack={pack} change={change} close={() => setPack(null)} />}
     </Page>
   );
 }
 
-function PlanStatus({ active, needsProviderPricing, providerPriceId }: Plan) {
+function PlanStatus({ active, needsProviderPricing, providerPriceId, billingMode }: Plan) {
   if (!active) return <Tag>Not sold</Tag>;
   if (needsProviderPricing) return <Tag mood="warn">Needs a sync</Tag>;
+  if (billingMode === 'POSTPAID') return <Tag mood="good">By agreement</Tag>;
   return (
     <>
       <Tag mood="good">Sold</Tag> <code className="quiet">{providerPriceId ?? ''}</code>
@@ -76,71 +96,242 @@ function PlanStatus({ active, needsProviderPricing, providerPriceId }: Plan) {
   );
 }
 
-function NewOnes({ change }: { change: ReturnType<typeof useChange> }) {
-  const sold = ({ text, number }: FormValues) => ({
-    name: text('name'),
-    credits: number('credits') ?? 0,
-    price: number('price') ?? 0,
-    currency: text('currency'),
-  });
-  const fields = (
-    <>
-      <Field label="Name" name="name" maxLength={200} required />
-      <div className="columns">
-        <Field label="Credits" name="credits" type="number" min={0} step="any" required />
-        <Field label="Price" name="price" type="number" min={0} step="any" required />
-        <Field label="Currency" name="currency" minLength={3} maxLength={3} defaultValue="eur" required />
-      </div>
-    </>
+function PlanActions(props: { plan: Plan; change: Changing; edit(plan: Plan): void }) {
+  const { plan, change, edit } = props;
+  return (
+    <div className="row">
+      <button type="button" className="little" onClick={() => edit(plan)}>
+        Edit {plan.name}
+      </button>
+      {plan.active && (
+        <Confirmed
+          name="Retire"
+          title={`Retire ${plan.name}?`}
+          says="It is not sold any more and its price is archived at the payment provider. Subscriptions to it go on."
+          work={() => change(RETIRE_PLAN, { id: plan.id })}
+        />
+      )}
+    </div>
   );
+}
+
+function PackActions(props: { pack: Pack; change: Changing; edit(pack: Pack): void }) {
+  const { pack, change, edit } = props;
+  return (
+    <div className="row">
+      <button type="button" className="little" onClick={() => edit(pack)}>
+        Edit {pack.name}
+      </button>
+      <Confirmed
+        name="Retire"
+        title={`Retire ${pack.name}?`}
+        says="It is not sold any more, for good, and its price is archived at the payment provider. What was bought stays."
+        work={() => change(RETIRE_PACK, { id: pack.id })}
+      />
+    </div>
+  );
+}
+
+function EditPlan({ plan, change, close }: { plan: Plan; change: Changing; close(): void }) {
+  return (
+    <Dialog title={`Edit ${plan.name}`} close={close}>
+      <p className="quiet">
+        Another price, currency, interval or number of credits is a new price at the payment provider.
+        Subscriptions that run keep theirs.
+      </p>
+      <Form
+        submit="Save the plan"
+        beside={<Cancel close={close} />}
+        send={async (values) => {
+          const input = {
+            ...planOf(values),
+            billingMode: plan.billingMode,
+            active: values.text('active') === 'yes',
+          };
+          await change(UPDATE_PLAN, { id: plan.id, input });
+          close();
+        }}
+      >
+        <SoldFields of={plan} />
+        <PlanFields of={plan} />
+        <Choice label="Sold" name="active" defaultValue={plan.active ? 'yes' : 'no'}>
+          <option value="yes">Yes</option>
+          <option value="no">No</option>
+        </Choice>
+      </Form>
+    </Dialog>
+  );
+}
+
+function EditPack({ pack, change, close }: { pack: Pack; change: Changing; close(): void }) {
+  return (
+    <Dialog title={`Edit ${pack.name}`} close={close}>
+      <p className="quiet">Purchases that were begun stay as they were agreed.</p>
+      <Form
+        submit="Save the pack"
+        beside={<Cancel close={close} />}
+        send={async (values) => {
+          await change(UPDATE_PACK, { id: pack.id, input: packOf(values) });
+          close();
+        }}
+      >
+        <SoldFields of={pack} />
+        <PlaceField of={pack} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function Cancel({ close }: { close(): void }) {
+  return (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+}
+
+function NewOnes({ change }: { change: Changing }) {
   return (
     <div className="halves">
       <Card title="Add a plan">
         <Form
           submit="Add the plan"
           clears
-          send={(values) => {
-            const { text } = values;
-            return change(ADD_PLAN, {
-              input: {
-                ...sold(values),
-                billingMode: text('mode') as Plan['billingMode'],
-                interval: text('interval') as Plan['interval'],
-              },
-            });
-          }}
+          send={(values) =>
+            change(ADD_PLAN, {
+              input: { ...planOf(values), billingMode: values.text('mode') as Plan['billingMode'] },
+            })
+          }
         >
-          {fields}
+          <SoldFields />
           <Choice label="Pays" name="mode">
             <option value="PREPAID">Prepaid</option>
             <option value="POSTPAID">Postpaid</option>
           </Choice>
-          <Choice label="Every" name="interval">
-            <option value="MONTH">Month</option>
-            <option value="YEAR">Year</option>
-          </Choice>
+          <PlanFields />
         </Form>
       </Card>
       <Card title="Add a pack">
-        <Form
-          submit="Add the pack"
-          clears
-          send={(values) =>
-            change(ADD_PACK, { input: { ...sold(values), sortOrder: values.number('order') ?? 0 } })
-          }
-        >
-          {fields}
-          <Field
-            label="Place in the list"
-            name="order"
-            type="number"
-            min={0}
-            step={1}
-            defaultValue={10}
-            required
-          />
+        <Form submit="Add the pack" clears send={(values) => change(ADD_PACK, { input: packOf(values) })}>
+          <SoldFields />
+          <PlaceField />
         </Form>
       </Card>
     </div>
   );
+}
+
+type Sold = Pick<Plan, 'name' | 'credits' | 'price' | 'currency'>;
+
+function SoldFields({ of }: { of?: Sold }) {
+  return (
+    <>
+      <Field label="Name" name="name" maxLength={200} defaultValue={of?.name} required />
+      <div className="columns">
+        <Field
+          label="Credits"
+          name="credits"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={of?.credits}
+          required
+        />
+        <Field
+          label="Price"
+          name="price"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={of?.price}
+          required
+        />
+        <Field
+          label="Currency"
+          name="currency"
+          minLength={3}
+          maxLength={3}
+          defaultValue={of?.currency ?? 'eur'}
+          required
+        />
+      </div>
+    </>
+  );
+}
+
+function PlanFields({ of }: { of?: Plan }) {
+  return (
+    <>
+      <Choice label="Every" name="interval" defaultValue={of?.interval ?? 'MONTH'}>
+        <option value="MONTH">Month</option>
+        <option value="YEAR">Year</option>
+      </Choice>
+      <div className="columns">
+        <Field
+          label="Trial days"
+          hint="Empty: no trial."
+          name="trialDays"
+          type="number"
+          min={1}
+          max={730}
+          step={1}
+          defaultValue={of?.trialDays ?? ''}
+        />
+        <Field
+          label="Trial credits"
+          hint="They expire with the trial."
+          name="trialCredits"
+          type="number"
+          min={0}
+          step="any"
+          defaultValue={of === undefined || of.trialCredits === 0 ? '' : of.trialCredits}
+        />
+        <Field
+          label="Credits expire after days"
+          hint="Empty: never."
+          name="expiry"
+          type="number"
+          min={1}
+          max={3650}
+          step={1}
+          defaultValue={of?.creditsExpireAfterDays ?? ''}
+        />
+      </div>
+      <PlaceField of={of ?? { sortOrder: 0 }} />
+    </>
+  );
+}
+
+function PlaceField({ of = { sortOrder: 10 } }: { of?: { sortOrder: number } }) {
+  return (
+    <Field
+      label="Place in the list"
+      name="order"
+      type="number"
+      step={1}
+      defaultValue={of.sortOrder}
+      required
+    />
+  );
+}
+
+function packOf({ text, number }: FormValues) {
+  return {
+    name: text('name'),
+    credits: number('credits') ?? 0,
+    price: number('price') ?? 0,
+    currency: text('currency'),
+    sortOrder: number('order') ?? 0,
+  };
+}
+
+function planOf(values: FormValues) {
+  const { text, number } = values;
+  return {
+    ...packOf(values),
+    interval: text('interval') as Plan['interval'],
+    trialDays: number('trialDays'),
+    trialCredits: number('trialCredits'),
+    creditsExpireAfterDays: number('expiry'),
+  };
 }

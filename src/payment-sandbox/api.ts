@@ -41,7 +41,10 @@ export function createApi({ world, courier, clock, secrets, log }: ApiOptions) {
     const call = { params: createParams(tree), id: found.id };
     const { route } = found;
     if (route.method === 'GET') {
-      const body = await route.read(world.objects, call);
+      const body =
+        'read' in route
+          ? await route.read(world.objects, call)
+          : await world.preview((turn) => route.preview(turn, call));
       const expanded = await expand(world.objects, body, call.params.texts('expand'));
       return { status: 200, body: shown(expanded) };
     }

@@ -15,6 +15,10 @@ export const PROVIDER_API_VERSION = '2023-10-16';
 export interface PaymentProvider {
   createProduct(wanted: WantedProduct, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
   createPrice(wanted: WantedPrice, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
+  /** Without a key, as `setPriceActive`: the same again changes nothing, and one key would hide a change back. */
+  renameProduct(productId: string, name: string): Promise<ProviderAnswer<Created>>;
+  /** An archived price (false) sells nothing new; subscriptions that have it go on. */
+  setPriceActive(priceId: string, active: boolean): Promise<ProviderAnswer<Created>>;
   createCustomer(wanted: WantedCustomer, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
 
   createCheckoutSession(
@@ -24,6 +28,16 @@ export interface PaymentProvider {
   /** Nobody can pay it any more. One that is paid or expired already is `refused`. */
   expireCheckoutSession(sessionId: string, idempotencyKey: string): Promise<ProviderAnswer<WireObject>>;
   createPortalSession(wanted: WantedPortal, idempotencyKey: string): Promise<ProviderAnswer<OpenedPortal>>;
+  /**
+   * At once, with the rest of the period settled by an invoice that is paid with it: a payment that fails is `refused`,
+   * and nothing has changed.
+   */
+  changeSubscriptionPrice(
+    wanted: WantedPriceChange,
+    idempotencyKey: string,
+  ): Promise<ProviderAnswer<WireObject>>;
+  /** The invoice that the change would make, which has no id; it may also show the next period. */
+  previewPriceChange(wanted: WantedPriceChange): Promise<ProviderAnswer<WireObject>>;
   cancelSubscription(
     subscriptionId: string,
     when: 'now' | 'period-end',
@@ -137,6 +151,20 @@ export interface WantedCheckout {
   readonly cancelUrl: string;
   /** Subscriptions only; null is none. */
   readonly trialDays?: number | null | undefined;
+  readonly taxes?: CheckoutTaxes | undefined;
+}
+
+/** What the provider does about taxes on its page; the address and name that a buyer enters are kept by it. */
+export interface CheckoutTaxes {
+  readonly isAutomatic: boolean;
+  readonly collectsTaxIds: boolean;
+}
+
+export interface WantedPriceChange {
+  readonly subscriptionId: string;
+  /** The item of the subscription that gets the price. */
+  readonly itemId: string;
+  readonly priceId: string;
 }
 
 export interface OpenedCheckout {

@@ -76,6 +76,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     heldCredits: createHeldCredits({ sharedState: changes.sharedState ?? sharedState, log }),
     logWatchers: createLogWatchers({ sharedState: changes.sharedState ?? sharedState, clock }),
     ...{ aliasPrefix: 'svc', requireSuperAdminTotp: false, trialCredits: 0 },
+    checkoutTaxes: { isAutomatic: false, collectsTaxIds: false },
     clientAddress: createClientAddress([]),
     consoleOrigin: 'https://console.example',
     ...{ maxBodyBytes: 256 * 1024, requestsPerMinute: 0 },

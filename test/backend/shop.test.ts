@@ -78,6 +78,8 @@ describe('the catalog', () => {
     expect(names.filter((name) => /pack/i.test(name)).sort()).toEqual([
       'createCreditPack',
       'createCreditPackCheckout',
+      'retireCreditPack',
+      'updateCreditPack',
     ]);
   });
 
@@ -120,6 +122,48 @@ describe('the catalog', () => {
     expect(await shown('member')).not.toContain(retired.id);
     expect(await shown('superAdmin')).toContain(retired.id);
   });
+});
+
+test('plans and packs are changed, reordered and retired, each recorded; the old price is archived', async () => {
+  const { superAdmin, member } = backend.people;
+  const { id: planId } = await addPlan();
+  const { id: packId } = await addPack();
+  await superAdmin.ask(SYNC);
+  const fields = 'price credits sortOrder creditsExpireAfterDays active needsProviderPricing providerPriceId';
+  type Changed = Record<'plan' | 'pack', Record<string, unknown>>;
+  const { plan } = await superAdmin.ask<Changed>(
+    `mutation($id: ID!, $input: PlanInput!) { plan: updatePlan(id: $id, input: $input) { ${fields} } }`,
+    { id: planId, input: { ...PLAN, price: 39, credits: 4_000, sortOrder: -5, creditsExpireAfterDays: 60 } },
+  );
+  const changed = { price: 39, credits: 4_000, sortOrder: -5, creditsExpireAfterDays: 60, active: true };
+  expect(plan).toMatchObject({ ...changed, needsProviderPricing: false });
+  const { body: price } = await sandbox.call('GET', `/v1/prices/${plan.providerPriceId}`);
+  expect(price).toMatchObject({ unit_amount: 3_900, active: true });
+  const listed = await member.ask<{ plans: Id[] }>('{ plans { id } }');
+  expect(listed.plans[0]?.id).toBe(planId);
+  const { pack } = await superAdmin.ask<Changed>(
+    `mutation($id: ID!, $input: CreateCreditPackInput!) {
+      pack: updateCreditPack(id: $id, input: $input) { ${FIELDS} } }`,
+    { id: packId, input: { ...PACK, price: 11, sortOrder: -3 } },
+  );
+  expect(pack).toEqual({ id: packId, ...PACK, price: 11, sortOrder: -3 });
+  const retired = await superAdmin.ask(
+    `mutation($plan: ID!, $pack: ID!) { retirePlan(id: $plan) { active } retireCreditPack(id: $pack) { id } }`,
+    { plan: planId, pack: packId },
+  );
+  expect(retired).toEqual({ retirePlan: { active: false }, retireCreditPack: { id: packId } });
+  const { body: archived } = await sandbox.call('GET', `/v1/prices/${plan.providerPriceId}`);
+  expect(archived.active).toBe(false);
+  const sold = await member.ask<Record<'plans' | 'creditPacks', Id[]>>('{ plans { id } creditPacks { id } }');
+  const ids = [...sold.plans, ...sold.creditPacks].map(({ id }) => id);
+  expect(ids.filter((id) => id === planId || id === packId)).toEqual([]);
+  expect((await actionsOn(planId)).slice(-2)).toEqual(['plan.updated', 'plan.retired']);
+  expect((await actionsOn(packId)).slice(-2)).toEqual(['credit-pack.updated', 'credit-pack.retired']);
+  const wrong = await superAdmin.refusal(
+    `mutation($id: ID!, $input: PlanInput!) { updatePlan(id: $id, input: $input) { id } }`,
+    { id: planId, input: { ...PLAN, billingMode: 'POSTPAID' } },
+  );
+  expect(wrong.extensions).toEqual({ code: 'BAD_USER_INPUT', field: 'input.billingMode' });
 });
 
 test('P-16 a plan may have a trial; what is wrong with it is refused by its field', async () => {

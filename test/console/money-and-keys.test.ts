@@ -5,6 +5,7 @@ import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
+import { violationsOf } from './page-checks.ts';
 
 describe.skipIf(givenChromium() === null)('in a real browser', () => {
   let admin: Visitor;
@@ -119,6 +120,43 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     const refund = await fetch(`${sandbox}/v1/refunds`, { method: 'POST', headers, body });
     expect(refund.status).toBe(200);
   }
+
+  test('a super admin edits and retires what is sold; a company subscribes, sees what a change costs and changes its plan', async () => {
+    const operator = await world.visit();
+    await logIn(operator.page, world.demo.super_admin);
+    await open(operator.page, 'Plans and packs');
+    await operator.page.getByRole('button', { name: 'Edit Pro' }).click();
+    await operator.page.getByRole('dialog').getByLabel('Price').fill('109');
+    await operator.page.getByRole('dialog').getByLabel('Credits expire after days').fill('365');
+    expect(await violationsOf(operator.page)).toEqual([]);
+    await operator.page.getByRole('button', { name: 'Save the plan' }).click();
+    await operator.page.getByRole('row').filter({ hasText: 'Pro' }).getByText('109').waitFor();
+    const scale = operator.page.getByRole('row').filter({ hasText: 'Scale' });
+    await scale.getByRole('button', { name: 'Retire' }).click();
+    await operator.page.getByRole('dialog').getByRole('button', { name: 'Retire' }).click();
+    await scale.waitFor({ state: 'detached' });
+    expect(operator.complaints).toEqual([]);
+    await operator.close();
+
+    const { page } = admin;
+    await page.goto('/billing');
+    await page.getByRole('button', { name: 'Subscribe to Basic' }).click();
+    await page.waitForURL(`${world.demo.sandbox_url}/**`);
+    await page
+      .getByRole('button', { name: /pay|subscribe/i })
+      .first()
+      .click();
+    await page.waitForURL(/\/billing\?checkout=success/);
+    await page.getByText(/^Basic: Active/).waitFor();
+    const before = await balanceUntil(page, (now) => now >= 3_200);
+    await page.getByRole('button', { name: 'Change to Pro' }).click();
+    await page.getByText(/Your card is charged/).waitFor();
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Change the plan' }).click();
+    await page.getByText(/^Pro: Active/).waitFor();
+    await balanceUntil(page, (now) => now > before);
+    expect(admin.complaints).toEqual([]);
+  }, 90_000);
 
   test('the playground streams an answer with a key of its own and says what it cost', async () => {
     const { page } = admin;

@@ -80,6 +80,22 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     });
   });
 
+  test('an archived price sells nothing until it is active again; a product has its new name', async () => {
+    const { provider } = open();
+    const { priceId, customerId } = await sell('one-time');
+    const wanted = checkout('payment', priceId, customerId);
+    done(await provider.setPriceActive(priceId, false));
+    const refused = await provider.createCheckoutSession(wanted, newKey());
+    expect(refused).toMatchObject({ outcome: 'failed', failure: { reason: 'refused' } });
+    done(await provider.setPriceActive(priceId, true));
+    done(await provider.createCheckoutSession(wanted, newKey()));
+    const { product } = done(await provider.retrievePrice(priceId));
+    done(await provider.renameProduct(String(product), 'Other'));
+    expect(done(await provider.retrieveProduct(String(product)))).toMatchObject({ name: 'Other' });
+    const unknown = await provider.setPriceActive('price_none', false);
+    expect(unknown).toMatchObject({ outcome: 'failed', failure: { reason: 'not-found' } });
+  });
+
   test('a checkout that was given up cannot be paid, and a paid one not given up', async () => {
     const { provider } = open();
     const { priceId } = await sell('one-time');

@@ -25,8 +25,11 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     payUrl: 'https://pay.example/p/1',
   },
   'payment-action-required': { companyName, amount, payUrl: 'https://pay.example/p/2', dueAt: at },
-  'trial-ending': { companyName, planName: 'Team', endsAt: at, amount },
-  'upcoming-invoice': { companyName, amount, dueAt: at, planName: 'Team' },
+  'trial-ending': {
+    ...{ companyName, planName: 'Team', endsAt: at, amount },
+    ...{ creditsMicro: 5_000_000n, trialCreditsMicro: 1_000_000n, isCanceled: false },
+  },
+  'upcoming-invoice': { companyName, amount, dueAt: at, planName: 'Team', creditsMicro: 5_000_000n },
   'invoice-issued': {
     companyName,
     invoiceNumber: 'R-2',

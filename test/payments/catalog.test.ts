@@ -1,11 +1,23 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import {
+  archivePrices,
+  retireCreditPack,
+  retirePlan,
+  updateCreditPack,
+  updatePlan,
+} from '../../src/domain/catalog/change-offer.ts';
 import { createCreditPack, findCreditPack, listCreditPacks } from '../../src/domain/catalog/credit-pack.ts';
 import {
   createPlan,
   findPlan,
+  findPlanByPrice,
   listPlans,
   syncAllPlansProviderPricing,
+  type WantedPlan,
 } from '../../src/domain/catalog/plan.ts';
+import { listPlanRates } from '../../src/domain/catalog/plan-rates.ts';
+import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
+import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
 import { ensureDemoCatalog } from '../../src/start/demo/demo-catalog.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
@@ -157,6 +169,163 @@ describe('plans', () => {
     expect(await shop.newPlan({ price: 0 })).toMatchObject({ priceMinor: 0n, needsProviderPricing: true });
     const trial = { trialDays: 14, trialCreditsMicro: 500n * CREDIT };
     expect(await shop.newPlan(trial)).toMatchObject(trial);
+  });
+});
+
+describe('what is sold may change', () => {
+  const parts = () => ({ ...shop.pricing, clock: shop.clock });
+  const activeAt = async (priceId: string | null) => (await priceOf(priceId)).active;
+  const priced = async (changes: Partial<WantedPlan> = {}) => {
+    const { id } = await shop.newPlan(changes);
+    await shop.sync();
+    const plan = await findPlan(database, id);
+    if (plan?.providerPriceId == null) throw new Error('the plan has no price');
+    return { ...plan, providerPriceId: plan.providerPriceId };
+  };
+
+  test('other terms of a plan are another price; the one before is archived and keeps its rate', async () => {
+    for (const changes of [
+      { price: 39 },
+      { creditsMicro: 4_000n * CREDIT },
+      { interval: 'YEAR' },
+      { currency: 'eur' },
+    ] as const) {
+      const before = await priced();
+      const changed = await updatePlan(parts(), before.id, { ...PLAN, ...changes });
+      if (changed.outcome !== 'changed') throw new Error(changed.outcome);
+      const { plan } = changed;
+      expect(plan.providerPriceId).not.toBe(before.providerPriceId);
+      expect(plan).toMatchObject({
+        providerProductId: before.providerProductId,
+        needsProviderPricing: false,
+      });
+      expect([await activeAt(before.providerPriceId), await activeAt(plan.providerPriceId)]).toEqual([
+        false,
+        true,
+      ]);
+      expect(await listPlanRates(database, before.providerPriceId)).toMatchObject([
+        { planId: plan.id, priceMinor: before.priceMinor, creditsMicro: before.creditsMicro },
+      ]);
+      expect(await findPlanByPrice(database, before.providerPriceId)).toEqual(plan);
+    }
+  });
+
+  test('another name, trial, place or expiry keeps the price; the product at the provider is renamed', async () => {
+    const before = await priced();
+    const terms = { trialDays: 14, trialCreditsMicro: 5n, creditsExpireAfterDays: 90, sortOrder: -7 };
+    const changed = await updatePlan(parts(), before.id, { ...PLAN, name: 'Basic II', ...terms });
+    expect(changed).toMatchObject({
+      outcome: 'changed',
+      plan: { ...terms, name: 'Basic II', providerPriceId: before.providerPriceId },
+    });
+    const { body } = await shop.sandbox.call('GET', `/v1/products/${before.providerProductId}`);
+    expect(body.name).toBe('Basic II');
+    expect((await listPlans(database, { activeOnly: true }))[0]?.id).toBe(before.id);
+  });
+
+  test('a retired plan is not sold and its price archived; sold again it has the same price, or a new one', async () => {
+    const before = await priced();
+    expect(await retirePlan(parts(), before.id)).toMatchObject({ plan: { active: false } });
+    expect(await retirePlan(parts(), before.id)).toMatchObject({ outcome: 'changed' });
+    expect(await activeAt(before.providerPriceId)).toBe(false);
+    const companyId = await shop.newCompany();
+    const refused = await createSubscriptionCheckout(shop.parts, { companyId, planId: before.id });
+    expect(refused).toMatchObject({ outcome: 'not-for-sale' });
+    expect(await updatePlan(parts(), before.id, PLAN)).toMatchObject({
+      plan: { active: true, providerPriceId: before.providerPriceId },
+    });
+    expect(await activeAt(before.providerPriceId)).toBe(true);
+    await updatePlan(parts(), before.id, { ...PLAN, active: false, price: 99 });
+    const hidden = await findPlan(database, before.id);
+    expect([hidden?.active, await activeAt(hidden?.providerPriceId ?? '')]).toEqual([false, false]);
+    await updatePlan(parts(), before.id, { ...PLAN, price: 99 });
+    const again = await findPlan(database, before.id);
+    expect(await priceOf(again?.providerPriceId ?? '')).toMatchObject({ unit_amount: 9_900, active: true });
+  });
+
+  test('a provider that fails changes nothing; a price that it did not archive is archived by the job', async () => {
+    const before = await priced();
+    for (const step of ['createPrice', 'renameProduct'] as const) {
+      const provider = { ...shop.sandbox.provider, [step]: failing('The provider is away.') };
+      const changed = await updatePlan({ ...parts(), provider }, before.id, { ...PLAN, name: 'X', price: 1 });
+      expect(changed).toEqual({ outcome: 'provider-failed', message: 'The provider is away.' });
+      expect(await findPlan(database, before.id)).toMatchObject({ name: 'Basic', priceMinor: 2_900n });
+    }
+    const provider = { ...shop.sandbox.provider, setPriceActive: failing<{ id: string }>('Not now.') };
+    expect(await updatePlan({ ...parts(), provider }, before.id, { ...PLAN, price: 2 })).toMatchObject({
+      outcome: 'changed',
+    });
+    expect(await activeAt(before.providerPriceId)).toBe(true);
+    expect(await archivePrices(parts())).toBeGreaterThan(0);
+    expect(await activeAt(before.providerPriceId)).toBe(false);
+    expect(await archivePrices(parts())).toBe(0);
+  });
+
+  test('two changes at once make one price; the second is asked to try again', async () => {
+    const before = await priced();
+    const { provider, calls } = countingCalls(shop.sandbox.provider);
+    const change = () => updatePlan({ ...parts(), provider }, before.id, { ...PLAN, price: 77 });
+    const outcomes = (await Promise.all([change(), change()])).map(({ outcome }) => outcome);
+    expect(outcomes.sort()).toEqual(['busy', 'changed']);
+    expect(calls.get('createPrice')).toBe(1);
+    expect(await change()).toMatchObject({ outcome: 'changed' });
+    expect(calls.get('createPrice')).toBe(1);
+  });
+
+  test('how a plan is paid cannot change, and what is wrong is refused by its field', async () => {
+    const { id } = await priced();
+    for (const [changes, field] of [
+      [{ billingMode: 'POSTPAID' }, 'billingMode'],
+      [{ creditsExpireAfterDays: 0 }, 'creditsExpireAfterDays'],
+      [{ creditsExpireAfterDays: 3_651 }, 'creditsExpireAfterDays'],
+      [{ sortOrder: 1e9 }, 'sortOrder'],
+      [{ price: -1 }, 'price'],
+    ] as const) {
+      const refused = await updatePlan(parts(), id, { ...PLAN, ...changes });
+      expect(refused).toMatchObject({ outcome: 'invalid', field });
+    }
+    expect(await updatePlan(parts(), shop.secrets.newId(), PLAN)).toEqual({ outcome: 'no-such-plan' });
+  });
+
+  test('a page that was opened before a plan changed is closed, and the next one has the new price', async () => {
+    const { id: planId } = await priced();
+    const companyId = await shop.newCompany();
+    const open = async () => {
+      const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+      if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+      return opened.page.providerSessionId;
+    };
+    const first = await open();
+    expect(await open()).toBe(first);
+    await shop.clock.advance(1_000);
+    await updatePlan(parts(), planId, { ...PLAN, price: 59 });
+    const second = await open();
+    expect(second).not.toBe(first);
+    const session = async (id: string) =>
+      (await shop.sandbox.call('GET', `/v1/checkout/sessions/${id}`)).body;
+    expect(await session(first)).toMatchObject({ status: 'expired' });
+    expect(await session(second)).toMatchObject({ amount_total: 5_900 });
+  });
+
+  test('a pack at another price sells by a new one, a begun purchase stays as agreed, and a retired pack is final', async () => {
+    const pack = await shop.newPack();
+    const companyId = await shop.newCompany();
+    const begun = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    if (begun.outcome !== 'opened') throw new Error(begun.outcome);
+    const wanted = { ...PACK, price: '12', creditsMicro: 2_000n * CREDIT, sortOrder: 5 };
+    const changed = await updateCreditPack(parts(), pack.id, wanted);
+    if (changed.outcome !== 'changed') throw new Error(changed.outcome);
+    expect(changed.pack).toMatchObject({ priceMinor: 1_200n, creditsMicro: 2_000n * CREDIT, sortOrder: 5 });
+    expect(changed.pack.providerPriceId).not.toBe(pack.providerPriceId);
+    expect(await activeAt(pack.providerPriceId)).toBe(false);
+    await shop.pay(begun.page.providerSessionId);
+    await shop.balanceBecomes(companyId, 1_000n * CREDIT);
+    expect(await retireCreditPack(parts(), pack.id)).toMatchObject({ pack: { status: 'RETIRED' } });
+    expect(await retireCreditPack(parts(), pack.id)).toMatchObject({ outcome: 'changed' });
+    expect(await activeAt(changed.pack.providerPriceId)).toBe(false);
+    expect(await updateCreditPack(parts(), pack.id, PACK)).toMatchObject({ outcome: 'retired' });
+    const gone = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    expect(gone).toEqual({ outcome: 'no-such-pack' });
   });
 });
 

@@ -38,6 +38,7 @@ export async function openShop(database: Database) {
   const consoleUrl = 'https://console.example/';
   const parts: CheckoutParts = {
     ...{ database, secrets, clock, log, consoleUrl },
+    checkoutTaxes: { isAutomatic: false, collectsTaxIds: false },
     provider: sandbox.provider,
     paymentEvents: payments.events,
   };

@@ -294,12 +294,12 @@ export const tableOwners: readonly TableOwner[] = [
       ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls', 'withheld_usage'],
     ],
   },
-  { owner: 'src/domain/catalog', owns: ['plans', 'plan_rates', 'credit_packs'] },
+  { owner: 'src/domain/catalog', owns: ['plans', 'plan_rates', 'credit_packs', 'prices_to_archive'] },
   {
     owner: 'src/domain/credits',
     owns: [
       ...['credit_accounts', 'credit_transactions', 'key_months', 'credit_alerts', 'alert_settings'],
-      ...['invoices', 'postpaid_spans'],
+      ...['invoices', 'postpaid_spans', 'credit_lots'],
     ],
   },
   { owner: 'src/domain/jobs', owns: ['jobs', 'job_versions', 'job_files'] },

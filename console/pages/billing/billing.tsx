@@ -14,12 +14,13 @@ import {
   type VariablesArgument,
 } from '../../session/graphql.ts';
 import { usePages, useQuery } from '../../session/use-query.ts';
+import { Plans } from './plans.tsx';
 
 const SHOP = graphql(`{
   creditBalance { credits held updatedAt }
   creditPacks { id name credits price currency }
-  plans { id name credits price currency interval active billingMode needsProviderPricing }
-  subscription { status isActive cancelAtPeriodEnd currentPeriodEnd plan { name } }
+  plans { id name credits price currency interval active billingMode needsProviderPricing trialDays trialCredits }
+  subscription { status isActive cancelAtPeriodEnd currentPeriodEnd trialEnd plan { id name } }
 }`);
 const BUY = graphql(`mutation($id: ID!) { page: createCreditPackCheckout(creditPackId: $id) { url } }`);
 const SUBSCRIBE = graphql(`mutation($id: ID!) { page: createSubscriptionCheckout(planId: $id) { url } }`);
@@ -37,7 +38,7 @@ const MOODS: Record<string, Mood> = { COMPLETED: 'good', PAID: 'good', OPEN: 'wa
 const STATEMENT_MS = 90 * 86_400_000;
 const LOOK_EVERY_MS = 4_000;
 
-type Shop = DataOf<typeof SHOP>;
+export type Shop = DataOf<typeof SHOP>;
 type Invoice = RowOf<typeof INVOICES>;
 
 export function Billing() {
@@ -67,7 +68,7 @@ export function Billing() {
           says="credits"
         />
       </div>
-      {shop.data === null ? <Bones /> : <Offers shop={shop.data} />}
+      {shop.data === null ? <Bones /> : <Offers shop={shop.data} reload={shop.reload} />}
       <Transactions changedAt={balance?.updatedAt ?? ''} />
       <Purchases changedAt={balance?.updatedAt ?? ''} />
       <Invoices />
@@ -107,10 +108,8 @@ function usePaymentPage() {
   };
 }
 
-function Offers({ shop }: { shop: Shop }) {
+function Offers({ shop, reload }: { shop: Shop; reload(): Promise<void> }) {
   const openPage = usePaymentPage();
-  const plans = shop.plans.filter(({ active, needsProviderPricing }) => active && !needsProviderPricing);
-  const { subscription } = shop;
   return (
     <div className="halves">
       <Card title="Buy credits once">
@@ -132,33 +131,7 @@ function Offers({ shop }: { shop: Shop }) {
         ))}
       </Card>
       <Card title="Plan" actions={<Act name="Billing portal" work={() => openPage(PORTAL)} />}>
-        {subscription !== null && (
-          <Notice mood={subscription.isActive ? 'good' : 'warn'}>
-            {subscription.plan.name}: {spoken(subscription.status)}
-            {subscription.currentPeriodEnd !== null && (
-              <>
-                , {subscription.cancelAtPeriodEnd ? 'ends' : 'renews'}{' '}
-                <Moment at={subscription.currentPeriodEnd} />
-              </>
-            )}
-          </Notice>
-        )}
-        {plans.length === 0 && <Empty title="No plans are sold at the moment">Packs need none.</Empty>}
-        {subscription?.isActive !== true &&
-          plans.map((plan) => (
-            <div className="row spread" key={plan.id}>
-              <div>
-                <h3>{plan.name}</h3>
-                <span className="quiet small">
-                  {plan.billingMode === 'POSTPAID'
-                    ? 'Calls are invoiced monthly'
-                    : `${credits(plan.credits)} credits`}
-                  , {money(plan.price, plan.currency)} a {plan.interval.toLowerCase()}
-                </span>
-              </div>
-              <Act name={`Subscribe to ${plan.name}`} work={() => openPage(SUBSCRIBE, { id: plan.id })} />
-            </div>
-          ))}
+        <Plans shop={shop} reload={reload} subscribe={(id) => openPage(SUBSCRIBE, { id })} />
       </Card>
     </div>
   );

@@ -2,16 +2,15 @@ import type Stripe from 'stripe';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import {
+  type CheckoutTaxes,
   type Created,
-  type Page,
   type PaymentProvider,
   PROVIDER_API_VERSION,
-  type ProviderEvent,
   type WantedInvoice,
-  type WireObject,
 } from '../../ports/payment-provider.ts';
 import { type Attempts, type ClientOptions, createAttempts, createClient } from './stripe/client.ts';
-import { createEventVerifier, readEvent } from './stripe/verify-event.ts';
+import { createLookUps, inSeconds, LARGEST_PAGE, pageParameters, wireObject } from './stripe/look-ups.ts';
+import { createEventVerifier } from './stripe/verify-event.ts';
 
 interface StripeProviderOptions extends ClientOptions {
   /** At least one, none of them empty; two or more while a secret is being replaced. */
@@ -38,6 +37,8 @@ type Selling = Pick<
   PaymentProvider,
   | 'createProduct'
   | 'createPrice'
+  | 'renameProduct'
+  | 'setPriceActive'
   | 'createCustomer'
   | 'createCheckoutSession'
   | 'expireCheckoutSession'
@@ -66,6 +67,12 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
         }
         return idOf(await stripe.prices.create(wanted, { idempotencyKey }));
       }),
+
+    renameProduct: (productId, name) =>
+      answer('rename product', async () => idOf(await stripe.products.update(productId, { name }))),
+
+    setPriceActive: (priceId, active) =>
+      answer('set price active', async () => idOf(await stripe.prices.update(priceId, { active }))),
 
     createCustomer: ({ name, email, metadata }, idempotencyKey) =>
       answer('create customer', async () => {
@@ -101,7 +108,7 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
 function checkoutParameters(
   wanted: Parameters<PaymentProvider['createCheckoutSession']>[0],
 ): Stripe.Checkout.SessionCreateParams {
-  const { mode, priceId, quantity, customerId, referenceId, metadata, trialDays } = wanted;
+  const { mode, priceId, quantity, customerId, referenceId, metadata, trialDays, taxes } = wanted;
   return {
     mode,
     line_items: [{ price: priceId, quantity }],
@@ -111,9 +118,23 @@ function checkoutParameters(
     cancel_url: wanted.cancelUrl,
     metadata,
     ...(customerId === null ? {} : { customer: customerId }),
+    ...(taxes === undefined ? {} : taxParameters(taxes, customerId)),
     ...(mode === 'payment'
       ? { payment_intent_data: { metadata } }
       : { subscription_data: { metadata, ...(trialDays ? { trial_period_days: trialDays } : {}) } }),
+  };
+}
+
+/** With a customer that there is, the provider wants to be allowed to keep the address and the name of the business. */
+function taxParameters(
+  { isAutomatic, collectsTaxIds }: CheckoutTaxes,
+  customerId: string | null,
+): Partial<Stripe.Checkout.SessionCreateParams> {
+  const isKept = customerId !== null && (isAutomatic || collectsTaxIds);
+  return {
+    ...(isAutomatic ? { automatic_tax: { enabled: true } } : {}),
+    ...(collectsTaxIds ? { tax_id_collection: { enabled: true } } : {}),
+    ...(isKept ? { customer_update: { address: 'auto', name: 'auto' } } : {}),
   };
 }
 
@@ -121,17 +142,17 @@ function idOf({ id }: { readonly id: string }): Created {
   return { id };
 }
 
-/** Without the client's additions. */
-function wireObject(object: { readonly id?: string; readonly object: string }): WireObject {
-  return { ...object };
-}
-
 type Billing = Pick<
   PaymentProvider,
-  'createInvoice' | 'markInvoicePaid' | 'voidInvoice' | 'refund' | 'cancelSubscription'
+  | 'createInvoice'
+  | 'markInvoicePaid'
+  | 'voidInvoice'
+  | 'refund'
+  | 'cancelSubscription'
+  | 'changeSubscriptionPrice'
+  | 'previewPriceChange'
 >;
 
-const LARGEST_PAGE = 100;
 /** What the provider takes on one invoice. */
 const MAX_LINES = 250;
 
@@ -196,6 +217,33 @@ function createBilling(stripe: Stripe, { answer }: Attempts): Billing {
         wireObject(await stripe.invoices.pay(invoiceId, { paid_out_of_band: true }, { idempotencyKey })),
       ),
 
+    changeSubscriptionPrice: ({ subscriptionId, itemId, priceId }, idempotencyKey) =>
+      answer('change subscription price', async () => {
+        const wanted = {
+          items: [{ id: itemId, price: priceId }],
+          proration_behavior: 'always_invoice',
+          payment_behavior: 'error_if_incomplete',
+        } as const;
+        return wireObject(
+          await stripe.subscriptions.update(
+            subscriptionId,
+            { ...wanted, items: [...wanted.items] },
+            { idempotencyKey },
+          ),
+        );
+      }),
+
+    previewPriceChange: ({ subscriptionId, itemId, priceId }) =>
+      answer('preview price change', async () =>
+        wireObject(
+          await stripe.invoices.retrieveUpcoming({
+            subscription: subscriptionId,
+            subscription_items: [{ id: itemId, price: priceId }],
+            subscription_proration_behavior: 'always_invoice',
+          }),
+        ),
+      ),
+
     voidInvoice: (invoiceId, idempotencyKey) =>
       answer('void invoice', async () =>
         wireObject(await stripe.invoices.voidInvoice(invoiceId, {}, { idempotencyKey })),
@@ -241,114 +289,6 @@ async function invoiceMadeBefore(stripe: Stripe, wanted: WantedInvoice): Promise
 async function lineCount(stripe: Stripe, invoiceId: string): Promise<number> {
   const items = stripe.invoiceItems.list({ invoice: invoiceId, limit: LARGEST_PAGE });
   return (await items.autoPagingToArray({ limit: MAX_LINES })).length;
-}
-
-function inSeconds(milliseconds: number): number {
-  return Math.floor(milliseconds / 1000);
-}
-
-type LookUps = Pick<
-  PaymentProvider,
-  | 'retrieveProduct'
-  | 'retrievePrice'
-  | 'retrieveCheckoutSession'
-  | 'retrieveSubscription'
-  | 'retrieveInvoice'
-  | 'listInvoiceLines'
-  | 'retrieveCharge'
-  | 'retrievePaymentIntent'
-  | 'listSubscriptions'
-  | 'listDisputes'
-  | 'listRefunds'
-  | 'listCreditNotes'
-  | 'listEvents'
->;
-
-/** What the provider knows, asked again: an event may be old, late or lost. */
-function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
-  return {
-    retrieveProduct: (id) =>
-      answer('retrieve product', async () => wireObject(await stripe.products.retrieve(id))),
-    retrievePrice: (id) => answer('retrieve price', async () => wireObject(await stripe.prices.retrieve(id))),
-    retrieveCheckoutSession: (id) =>
-      answer('retrieve checkout session', async () =>
-        wireObject(await stripe.checkout.sessions.retrieve(id, { expand: ['line_items'] })),
-      ),
-    retrieveSubscription: (id) =>
-      answer('retrieve subscription', async () => wireObject(await stripe.subscriptions.retrieve(id))),
-    retrieveInvoice: (id) =>
-      answer('retrieve invoice', async () => wireObject(await stripe.invoices.retrieve(id))),
-    listInvoiceLines: (invoiceId, page = {}) =>
-      answer('list invoice lines', async () => {
-        const { data, has_more } = await stripe.invoices.listLineItems(invoiceId, pageParameters(page));
-        return { items: data.map(wireObject), hasMore: has_more };
-      }),
-    retrieveCharge: (id) =>
-      answer('retrieve charge', async () => wireObject(await stripe.charges.retrieve(id))),
-    retrievePaymentIntent: (id) =>
-      answer('retrieve payment intent', async () =>
-        wireObject(await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] })),
-      ),
-
-    listSubscriptions: (customerId, page = {}) =>
-      answer('list subscriptions', async () => {
-        const asked = { customer: customerId, status: 'all' as const, ...pageParameters(page) };
-        const { data, has_more } = await stripe.subscriptions.list(asked);
-        return { items: data.map(wireObject), hasMore: has_more };
-      }),
-
-    listDisputes: ({ sinceMs, ...page }) =>
-      answer('list disputes', async () => {
-        const created = { gte: inSeconds(sinceMs) };
-        const asked = { created, expand: ['data.charge'], ...pageParameters(page) };
-        const { data, has_more } = await stripe.disputes.list(asked);
-        return { items: data.map(wireObject), hasMore: has_more };
-      }),
-
-    listRefunds: ({ sinceMs, chargeId, ...page }) =>
-      answer('list refunds', async () => {
-        const asked = {
-          ...(sinceMs === undefined ? {} : { created: { gte: inSeconds(sinceMs) } }),
-          ...(chargeId === undefined ? {} : { charge: chargeId }),
-          ...pageParameters(page),
-        };
-        const { data, has_more } = await stripe.refunds.list(asked);
-        return { items: data.map(wireObject), hasMore: has_more };
-      }),
-
-    listCreditNotes: ({ sinceMs, ...page }) =>
-      answer('list credit notes', async () => {
-        const created = { gte: inSeconds(sinceMs) };
-        const asked = { created, expand: ['data.refund'], ...pageParameters(page) };
-        const { data, has_more } = await stripe.creditNotes.list(asked);
-        return { items: data.map(wireObject), hasMore: has_more };
-      }),
-
-    listEvents: ({ sinceMs, untilMs, undeliveredOnly, eventKinds, ...page }) =>
-      answer('list events', async () => {
-        const asked: Stripe.EventListParams = {
-          created: {
-            gte: inSeconds(sinceMs),
-            ...(untilMs === undefined ? {} : { lte: inSeconds(untilMs) }),
-          },
-          ...(undeliveredOnly === true ? { delivery_success: false } : {}),
-          ...(eventKinds === undefined ? {} : { types: [...eventKinds] }),
-          ...pageParameters(page),
-        };
-        const { data, has_more } = await stripe.events.list(asked);
-        return { items: data.flatMap(eventsOf), hasMore: has_more, lastId: data.at(-1)?.id };
-      }),
-  };
-}
-
-/** What cannot be read as an event is left out: of those that came by webhook it was refused, too. */
-function eventsOf(event: Stripe.Event): ProviderEvent[] {
-  const read = readEvent({ ...event }, event.created * 1000);
-  return read.outcome === 'event' ? [read.event] : [];
-}
-
-function pageParameters({ limit, after }: Page): { limit: number; starting_after?: string } {
-  return { limit: limit ?? LARGEST_PAGE, ...(after === undefined ? {} : { starting_after: after }) };
 }
 
 type Endpoints = Pick<

@@ -16,7 +16,7 @@ import type { Log } from '../../ports/log.ts';
 import type { CapturedMail } from '../../ports/mail.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
-import type { PaymentProvider } from '../../ports/payment-provider.ts';
+import type { CheckoutTaxes, PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import type { RequestLimits } from '../request-limits.ts';
@@ -56,6 +56,7 @@ export interface GraphqlParts {
   readonly logWatchers: LogWatchers;
   readonly provider: PaymentProvider;
   readonly paymentEvents: PaymentEvents;
+  readonly checkoutTaxes: CheckoutTaxes;
   /** Where the payment provider leads people back to. */
   readonly consoleUrl: string;
   /** What stands before the slash of every model alias. */

@@ -11,6 +11,7 @@ import { sessionDeclarations } from './accounts/sessions.ts';
 import { twoFactorDeclarations } from './accounts/two-factor.ts';
 import { alertDeclarations } from './billing/alerts.ts';
 import { catalogDeclarations } from './billing/catalog.ts';
+import { catalogChangeDeclarations } from './billing/catalog-changes.ts';
 import { checkoutDeclarations } from './billing/checkout.ts';
 import { creditDeclarations } from './billing/credits.ts';
 import { invoiceDeclarations } from './billing/invoices.ts';
@@ -50,6 +51,7 @@ const declarations: readonly Declaration[] = [
   ...twoFactorDeclarations,
   ...alertDeclarations,
   ...catalogDeclarations,
+  ...catalogChangeDeclarations,
   ...checkoutDeclarations,
   ...creditDeclarations,
   ...invoiceDeclarations,

@@ -2,7 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements } from '../../ports/database.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { checkOffer, type OfferField, type WantedOffer } from './offer.ts';
+import { checkOffer, type OfferField, sortOrderProblem, type WantedOffer } from './offer.ts';
 
 type CreditPackStatus = 'DRAFT' | 'ACTIVE' | 'RETIRED';
 
@@ -23,7 +23,7 @@ export interface CreditPack {
 }
 
 /** A row of `credit_packs` as a CreditPack. */
-const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro", price_minor as "priceMinor", currency,
+export const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro", price_minor as "priceMinor", currency,
   sort_order as "sortOrder", status, provider_product_id as "providerProductId",
   provider_price_id as "providerPriceId", created_at as "createdAt", updated_at as "updatedAt"`;
 
@@ -67,7 +67,7 @@ interface CreditPackParts {
   readonly clock: Clock;
 }
 
-interface WantedCreditPack extends WantedOffer {
+export interface WantedCreditPack extends WantedOffer {
   readonly sortOrder: number;
 }
 
@@ -76,8 +76,6 @@ type CreatedCreditPack =
   | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string }
   /** Nothing is sold; the message is fit to be shown. */
   | { readonly outcome: 'provider-failed'; readonly message: string };
-
-const MOST_SORT_ORDER = 1_000_000;
 
 /**
  * Adds a pack with its product and its one-time price at the provider. It is a DRAFT until both are there: whatever
@@ -91,10 +89,8 @@ export async function createCreditPack(
   const { sortOrder, creditsMicro } = wanted;
   const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
   if (checked.outcome === 'invalid') return checked;
-  if (!Number.isInteger(sortOrder) || Math.abs(sortOrder) > MOST_SORT_ORDER) {
-    const message = `A sort order is a whole number between -${MOST_SORT_ORDER} and ${MOST_SORT_ORDER}.`;
-    return { outcome: 'invalid', field: 'sortOrder', message };
-  }
+  const problem = sortOrderProblem(sortOrder);
+  if (problem !== null) return { outcome: 'invalid', ...problem };
   const id = secrets.newId();
   const { name, priceMinor, currency } = checked;
   await database.query(

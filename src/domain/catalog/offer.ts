@@ -26,7 +26,9 @@ export type OfferField =
   | 'sortOrder'
   | 'interval'
   | 'trialDays'
-  | 'trialCredits';
+  | 'trialCredits'
+  | 'creditsExpireAfterDays'
+  | 'billingMode';
 
 export const LONGEST_NAME = 200;
 /** A billion credits: far above what is sold, far below what 64 bits hold. */
@@ -55,6 +57,16 @@ export function checkOffer(
     return invalid('price', 'A price must be above zero.');
   }
   return { outcome: 'fine', name, priceMinor: minor.amountMinor, currency: minor.currency };
+}
+
+const MOST_SORT_ORDER = 1_000_000;
+
+export function sortOrderProblem(
+  sortOrder: number,
+): { readonly field: 'sortOrder'; readonly message: string } | null {
+  if (Number.isInteger(sortOrder) && Math.abs(sortOrder) <= MOST_SORT_ORDER) return null;
+  const message = `A sort order is a whole number between -${MOST_SORT_ORDER} and ${MOST_SORT_ORDER}.`;
+  return { field: 'sortOrder', message };
 }
 
 function invalid(field: OfferField, message: string): CheckedOffer {

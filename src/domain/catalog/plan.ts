@@ -3,7 +3,14 @@ import type { Database, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { checkOffer, MOST_CREDITS_MICRO, type OfferField, type WantedOffer } from './offer.ts';
+import {
+  type CheckedOffer,
+  checkOffer,
+  MOST_CREDITS_MICRO,
+  type OfferField,
+  sortOrderProblem,
+  type WantedOffer,
+} from './offer.ts';
 
 type PlanBillingMode = 'PREPAID' | 'POSTPAID';
 export type BillingInterval = 'MONTH' | 'YEAR';
@@ -24,6 +31,9 @@ export interface Plan {
   readonly trialDays: number | null;
   /** What a trial brings, once per company. */
   readonly trialCreditsMicro: bigint;
+  /** What a paid period brings expires so many days after it was granted; null is never. */
+  readonly creditsExpireAfterDays: number | null;
+  readonly sortOrder: number;
   readonly providerProductId: string | null;
   readonly providerPriceId: string | null;
   /** It could be sold, were it not for the price that the provider does not have yet. */
@@ -35,23 +45,24 @@ export interface Plan {
 const NEEDS_PRICING = `(active and billing_mode <> 'POSTPAID' and provider_price_id is null)`;
 
 /** A row of `plans` as a Plan. */
-const PLAN_COLUMNS = `id, name, active, billing_mode as "billingMode", price_minor as "priceMinor", currency,
+export const PLAN_COLUMNS = `id, name, active, billing_mode as "billingMode", price_minor as "priceMinor", currency,
   credits_micro as "creditsMicro", billing_interval as "interval", trial_days as "trialDays",
-  trial_credits_micro as "trialCreditsMicro", provider_product_id as "providerProductId",
+  trial_credits_micro as "trialCreditsMicro", credits_expire_after_days as "creditsExpireAfterDays",
+  sort_order as "sortOrder", provider_product_id as "providerProductId",
   provider_price_id as "providerPriceId", ${NEEDS_PRICING} as "needsProviderPricing",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** A catalog is read as a whole: nobody offers more. */
 const MOST_PLANS = 500;
 
-/** The cheapest first, so that people can compare; those no longer sold come last. */
+/** By sortOrder, then the cheapest first; those no longer sold come last. */
 export async function listPlans(
   statements: Statements,
   { activeOnly }: { readonly activeOnly: boolean },
 ): Promise<readonly Plan[]> {
   return await statements.query<Plan>(
     `select ${PLAN_COLUMNS} from plans where active or not $1
-     order by active desc, currency, price_minor, created_at, id limit ${MOST_PLANS}`,
+     order by active desc, sort_order, currency, price_minor, created_at, id limit ${MOST_PLANS}`,
     [activeOnly],
   );
 }
@@ -83,16 +94,20 @@ export interface WantedPlan extends WantedOffer {
   /** 1 to 730; null is no trial. */
   readonly trialDays?: number | null;
   readonly trialCreditsMicro?: bigint;
+  /** 1 to 3650; null is never. */
+  readonly creditsExpireAfterDays?: number | null;
+  readonly sortOrder?: number;
 }
 
 const MOST_TRIAL_DAYS = 730;
+const MOST_EXPIRY_DAYS = 3_650;
 
 type CreatedPlan =
   | { readonly outcome: 'created'; readonly plan: Plan }
   | { readonly outcome: 'invalid'; readonly field: OfferField; readonly message: string };
 
 /**
- * Adds a plan, without asking the provider: a PREPAID one needs pricing until the next sync. A POSTPAID one may be
+ * Adds a plan, without asking the provider: a PREPAID one needs pricing until the next sync. A POSTPAID one may
  * bring no credits: what it costs is usage. A plan of price 0 brings its credits once per company and period.
  */
 export async function createPlan(
@@ -107,16 +122,12 @@ export async function createPlan(
   },
   wanted: WantedPlan,
 ): Promise<CreatedPlan> {
-  const isPostpaid = wanted.billingMode === 'POSTPAID';
-  const checked = checkOffer(wanted, { freeOfCharge: true, withoutCredits: isPostpaid });
+  const checked = checkPlan(wanted);
   if (checked.outcome === 'invalid') return checked;
-  const { trialDays = null, trialCreditsMicro = 0n } = wanted;
-  const problem = trialProblem(wanted);
-  if (problem !== null) return { outcome: 'invalid', ...problem };
   const [plan] = await statements.query<Plan>(
     `insert into plans (id, name, active, billing_mode, price_minor, currency, credits_micro, billing_interval,
-       trial_days, trial_credits_micro, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11) returning ${PLAN_COLUMNS}`,
+       trial_days, trial_credits_micro, credits_expire_after_days, sort_order, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13) returning ${PLAN_COLUMNS}`,
     [
       secrets.newId(),
       checked.name,
@@ -126,8 +137,10 @@ export async function createPlan(
       checked.currency,
       wanted.creditsMicro,
       wanted.interval,
-      trialDays,
-      trialCreditsMicro,
+      wanted.trialDays ?? null,
+      wanted.trialCreditsMicro ?? 0n,
+      wanted.creditsExpireAfterDays ?? null,
+      wanted.sortOrder ?? 0,
       new Date(clock.now()),
     ],
   );
@@ -135,9 +148,26 @@ export async function createPlan(
   return { outcome: 'created', plan };
 }
 
-function trialProblem(
-  wanted: WantedPlan,
-): { readonly field: 'trialDays' | 'trialCredits'; readonly message: string } | null {
+/** What is wrong with a plan, by its field; else its name, price and currency as they are stored. */
+export function checkPlan(wanted: WantedPlan): CheckedOffer {
+  const isPostpaid = wanted.billingMode === 'POSTPAID';
+  const checked = checkOffer(wanted, { freeOfCharge: true, withoutCredits: isPostpaid });
+  if (checked.outcome === 'invalid') return checked;
+  const problem = sortOrderProblem(wanted.sortOrder ?? 0) ?? trialProblem(wanted) ?? expiryProblem(wanted);
+  return problem === null ? checked : { outcome: 'invalid', ...problem };
+}
+
+type Problem = { readonly field: OfferField; readonly message: string };
+
+function expiryProblem({ creditsExpireAfterDays = null, billingMode }: WantedPlan): Problem | null {
+  if (creditsExpireAfterDays === null) return null;
+  const isRight = creditsExpireAfterDays >= 1 && creditsExpireAfterDays <= MOST_EXPIRY_DAYS;
+  if (isRight && billingMode !== 'POSTPAID') return null;
+  const message = `Credits expire after 1 to ${MOST_EXPIRY_DAYS} days, and those of POSTPAID plans never.`;
+  return { field: 'creditsExpireAfterDays', message };
+}
+
+function trialProblem(wanted: WantedPlan): Problem | null {
   const { trialDays = null, trialCreditsMicro = 0n, billingMode } = wanted;
   if (trialDays !== null && (trialDays < 1 || trialDays > MOST_TRIAL_DAYS || billingMode === 'POSTPAID')) {
     const message = `A trial lasts 1 to ${MOST_TRIAL_DAYS} days, and POSTPAID plans have none.`;
@@ -192,7 +222,7 @@ export async function syncAllPlansProviderPricing(parts: PlanPricingParts): Prom
       continue;
     }
     const plans = await database.query<Plan>(
-      `select ${PLAN_COLUMNS} from plans where ${SOLD} order by currency, price_minor, created_at, id`,
+      `select ${PLAN_COLUMNS} from plans where ${SOLD} order by sort_order, currency, price_minor, created_at, id`,
     );
     // Others are at work on the rest; theirs is what this caller wants to see, too.
     if (plans.every((plan) => plan.providerPriceId !== null)) return { outcome: 'synced', plans };
@@ -211,6 +241,11 @@ async function claim({ database, clock }: PlanPricingParts): Promise<Plan | null
     [new Date(now), new Date(now + CLAIM_MS)],
   );
   return rows[0] ?? null;
+}
+
+/** Other terms are another price at the provider; the credits too, for the rate is frozen with the price. */
+export function planTerms({ priceMinor, currency, creditsMicro, interval }: Plan): string {
+  return `${priceMinor}:${currency}:${creditsMicro}:${interval}`;
 }
 
 /** Null when it is done; else what the provider said. Then the claim is given back. */
@@ -233,7 +268,7 @@ async function price(parts: PlanPricingParts, plan: Plan): Promise<string | null
       recurring: { interval: plan.interval === 'YEAR' ? 'year' : 'month', intervalCount: 1 },
       metadata,
     } as const;
-    const made = await provider.createPrice(wanted, `plan:${plan.id}:price`);
+    const made = await provider.createPrice(wanted, `plan:${plan.id}:price:${planTerms(plan)}`);
     if (made.outcome === 'failed') return made.failure.message;
     await database.query(
       `update plans set provider_price_id = $2, updated_at = $3 where id = $1 and provider_price_id is null`,

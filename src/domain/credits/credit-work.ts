@@ -16,6 +16,7 @@ import {
   type MonthlyInvoiceParts,
   type PostpaidTerms,
 } from './invoices/monthly-invoices.ts';
+import { EXPIRE_CREDITS_CRON, EXPIRE_CREDITS_QUEUE, expireCredits } from './ledger/expiring-credits.ts';
 
 interface CreditWorkParts extends MonthlyInvoiceParts {
   readonly mail: AlertOutbox;
@@ -27,6 +28,7 @@ export const CREDIT_QUEUES: readonly QueueDefinition[] = [
   ALERTS_QUEUE,
   MONTHLY_INVOICES_QUEUE,
   INVOICE_ISSUED_QUEUE,
+  EXPIRE_CREDITS_QUEUE,
 ];
 
 export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
@@ -48,6 +50,12 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
       concurrency: 1,
       cron: MONTHLY_INVOICES_CRON,
       handler: createMonthlyInvoiceHandler(parts),
+    },
+    {
+      queue: EXPIRE_CREDITS_QUEUE,
+      concurrency: 1,
+      cron: EXPIRE_CREDITS_CRON,
+      handler: async ({ signal }) => void (await expireCredits(parts, signal)),
     },
   ];
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type {
+  CheckoutTaxes,
   Created,
   PaymentProvider,
   ProviderAnswer,
@@ -31,6 +32,7 @@ export interface CheckoutParts {
   readonly log: Log;
   /** Where the console is reached from outside, without a slash at its end. */
   readonly consoleUrl: string;
+  readonly checkoutTaxes: CheckoutTaxes;
 }
 
 /** A page of the provider's on which a buyer pays. */
@@ -69,6 +71,7 @@ export async function createCreditPackCheckout(
     quantity: 1,
     referenceId: purchaseId,
     metadata: { purchaseId, companyId, creditPackId },
+    taxes: parts.checkoutTaxes,
     ...returnUrls(consoleUrl),
   };
   const opened = await forCustomer(parts, companyId, customer.customerId, (customerId, key) =>

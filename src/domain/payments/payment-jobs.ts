@@ -2,7 +2,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
 import type { JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
-import { PROVIDER_API_VERSION } from '../../ports/payment-provider.ts';
+import { type PaymentProvider, PROVIDER_API_VERSION } from '../../ports/payment-provider.ts';
+import { archivePrices } from '../catalog/change-offer.ts';
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { endGrace } from '../subscriptions/subscription.ts';
@@ -13,7 +14,10 @@ import { createInvoiceIssuer, mailOverdueInvoices, type PostpaidInvoiceParts } f
 import { type ReconcileParts, reconcile } from './reconcile.ts';
 
 interface PaymentWorkParts extends ReconcileParts, PostpaidInvoiceParts {
-  readonly provider: ReconcileParts['provider'] & PostpaidInvoiceParts['provider'] & DisputeParts['provider'];
+  readonly provider: ReconcileParts['provider'] &
+    PostpaidInvoiceParts['provider'] &
+    DisputeParts['provider'] &
+    Pick<PaymentProvider, 'setPriceActive'>;
   readonly paymentEvents: PaymentEvents;
   readonly pastDueGraceMs: number;
   readonly eventsKeepDays: number;
@@ -66,7 +70,10 @@ export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
       queue: PAYMENT_RECONCILE_QUEUE,
       concurrency: 1,
       cron: '*/10 * * * *',
-      handler: async ({ signal }) => void (await reconcile(parts, signal)),
+      handler: async ({ signal }) => {
+        await archivePrices(parts);
+        await reconcile(parts, signal);
+      },
     },
     {
       queue: PAYMENT_DISPUTES_QUEUE,

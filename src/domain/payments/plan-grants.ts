@@ -1,6 +1,8 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import { fromMinorUnits } from '../catalog/currency.ts';
 import { findPlan } from '../catalog/plan.ts';
+import type { Posting } from '../credits/ledger/ledger.ts';
+import { findByProviderId, isEnded, type Subscription } from '../subscriptions/subscription.ts';
 import { type EffectContext, type KeptEvent, post } from './effect.ts';
 import {
   type CountedInvoice,
@@ -35,9 +37,17 @@ export interface PaidLines {
   readonly movedMicro: bigint;
 }
 
-/** What was granted so far by the invoices of a company, after refunds. A company has some a month: all are read. */
+/** What was granted so far by the invoices of a company, after refunds. */
 export async function grantedByInvoices(transaction: Transaction, companyId: string): Promise<bigint> {
-  const rows = await transaction.query<KeptInvoice>(
+  return grantedMicro(await countedInvoices(transaction, companyId));
+}
+
+/** In the order in which they were paid. A company has some a month: all are read. */
+export async function countedInvoices(
+  statements: Statements,
+  companyId: string,
+): Promise<readonly CountedInvoice[]> {
+  const rows = await statements.query<KeptInvoice>(
     `select invoice.currency, coalesce(invoice.moved_micro, invoice.credits_micro) as "movedMicro",
        coalesce(invoice.lines_minor, invoice.amount_minor) as "linesMinor", invoice.amount_minor as "paidMinor",
        coalesce(invoice.credited_minor, 0) as "creditedMinor",
@@ -53,7 +63,7 @@ export async function grantedByInvoices(transaction: Transaction, companyId: str
        invoice.sequence`,
     [companyId],
   );
-  return grantedMicro(rows.map(afterRefunds));
+  return rows.map(afterRefunds);
 }
 
 interface KeptInvoice {
@@ -97,7 +107,7 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
   const { transaction } = context;
   if (await isCounted(transaction, paid.providerInvoiceId)) return 0n;
   let postedMicro = 0n;
-  for (const movement of paid.movements) postedMicro += await keepLine(context, paid, movement);
+  for (const movement of paid.movements) postedMicro += await keepLine(event, context, paid, movement);
   const latest = paid.movements.findLast(({ kind }) => kind === 'PERIOD' || kind === 'PRORATION');
   if (latest?.rate == null) return postedMicro;
   const counted = countedMoney(paid.movements, paid.money);
@@ -141,12 +151,18 @@ export async function grantLines(event: KeptEvent, context: EffectContext, paid:
     sourceKind: PLAN_GRANT_SOURCE,
     sourceId: paid.providerInvoiceId,
     reason: `invoice ${paid.providerInvoiceId}: its lines come to ${paid.movedMicro} micro-credits`,
+    expires: await expiryOf(event, context, latest),
   });
   return postedMicro + deltaMicro;
 }
 
 /** Answers what the line brought by itself: a trial's credits once per company, a free plan's once per period. */
-async function keepLine(context: EffectContext, paid: PaidLines, movement: LineMovement): Promise<bigint> {
+async function keepLine(
+  event: KeptEvent,
+  context: EffectContext,
+  paid: PaidLines,
+  movement: LineMovement,
+): Promise<bigint> {
   const { transaction, now } = context;
   const { line, rate, kind } = movement;
   const givenMicro = await givenByLine(transaction, paid.companyId, movement);
@@ -169,8 +185,62 @@ async function keepLine(context: EffectContext, paid: PaidLines, movement: LineM
     sourceKind: PLAN_LINE_SOURCE,
     sourceId: `${paid.providerInvoiceId}:${line.id}`,
     reason: kind === 'TRIAL' ? 'trial' : 'period of a free plan',
+    expires:
+      kind === 'TRIAL'
+        ? await trialExpiry(event, context, paid, movement)
+        : await expiryOf(event, context, movement),
   });
   return givenMicro;
+}
+
+type Expiry = NonNullable<Posting['expires']>;
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** By the plan as it is when the credits are granted; null is never. */
+async function expiryOf(
+  event: KeptEvent,
+  { transaction }: EffectContext,
+  { rate }: LineMovement,
+): Promise<Expiry | null> {
+  const plan = rate === null ? null : await findPlan(transaction, rate.planId);
+  const days = plan?.creditsExpireAfterDays ?? null;
+  return days === null ? null : { at: new Date(event.happenedAt.getTime() + days * DAY_MS), subject: null };
+}
+
+/** What trial credits belong to: they expire with the trial, whenever that ends (decisions/0045). */
+export function trialSubject(providerSubscriptionId: string): string {
+  return `trial:${providerSubscriptionId}`;
+}
+
+/** The end of the trial as it is known: a subscription may have ended before its first invoice is heard of. */
+async function trialExpiry(
+  event: KeptEvent,
+  { transaction }: EffectContext,
+  { subscriptionId }: PaidLines,
+  { line, rate }: LineMovement,
+): Promise<Expiry | null> {
+  const subscription = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
+  const days = rate === null ? null : (await findPlan(transaction, rate.planId))?.trialDays;
+  const planned =
+    line.periodEnd ??
+    subscription?.trialEnd ??
+    new Date(event.happenedAt.getTime() + (days ?? SHORTEST_TRIAL_DAYS) * DAY_MS);
+  return {
+    at: subscription === null ? planned : trialEndOf(subscription, planned),
+    subject: subscriptionId === null ? null : trialSubject(subscriptionId),
+  };
+}
+
+const SHORTEST_TRIAL_DAYS = 1;
+
+/** When a trial ends or has ended: with the subscription, where that has ended before. */
+export function trialEndOf(
+  { status, trialEnd, endDate }: Pick<Subscription, 'status' | 'trialEnd' | 'endDate'>,
+  planned: Date,
+): Date {
+  const end = trialEnd ?? planned;
+  return isEnded(status) && endDate !== null && endDate < end ? endDate : end;
 }
 
 async function givenByLine(

@@ -14,6 +14,8 @@ export interface CreditPackPurchase {
   readonly status: PurchaseStatus;
   readonly creditsMicro: bigint;
   readonly amountMinor: bigint;
+  /** Paid on top of the amount. */
+  readonly taxMinor: bigint;
   readonly currency: string;
   readonly providerSessionId: string | null;
   readonly providerPaymentIntentId: string | null;
@@ -25,7 +27,7 @@ export interface CreditPackPurchase {
 
 /** A row of `credit_pack_purchases` as a CreditPackPurchase. */
 const PURCHASE_COLUMNS = `id, company_id as "companyId", credit_pack_id as "creditPackId", status,
-  credits_micro as "creditsMicro", amount_minor as "amountMinor", currency,
+  credits_micro as "creditsMicro", amount_minor as "amountMinor", tax_minor as "taxMinor", currency,
   provider_session_id as "providerSessionId", provider_payment_intent_id as "providerPaymentIntentId",
   invoice_id as "invoiceId", created_at as "createdAt", completed_at as "completedAt", updated_at as "updatedAt"`;
 

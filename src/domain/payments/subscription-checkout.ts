@@ -37,7 +37,7 @@ export async function createSubscriptionCheckout(
   if (customer.outcome !== 'ensured') return customer;
   for (let count = 0; count < MOST_TRIES; count += 1) {
     const checkout = await openCheckoutOf(parts, companyId, planId);
-    if (checkout.planId === planId && isUsable(parts, checkout)) {
+    if (checkout.planId === planId && isUsable(parts, checkout, plan)) {
       return await openPage(parts, checkout, plan, customer.customerId);
     }
     const closed = await closeOpenCheckout(parts, checkout);
@@ -68,6 +68,7 @@ async function openPage(
     referenceId: checkout.id,
     metadata,
     trialDays: isNew ? plan.trialDays : null,
+    taxes: parts.checkoutTaxes,
     ...returnUrls(consoleUrl),
   };
   const opened = await forCustomer(parts, checkout.companyId, customerId, (customer, key) =>
@@ -100,11 +101,14 @@ async function openPage(
   return { outcome: 'opened', page: { url, providerSessionId } };
 }
 
-function isUsable({ clock }: CheckoutParts, { expiresAt }: OpenCheckout): boolean {
+/** A page that was opened before the plan changed sells it at the old price. */
+function isUsable({ clock }: CheckoutParts, { expiresAt, createdAt }: OpenCheckout, plan: Plan): boolean {
+  if (createdAt < plan.updatedAt) return false;
   return expiresAt === null || expiresAt.getTime() - clock.now() > LEAST_LEFT_MS;
 }
 
-function notForSale(plan: Plan): string | null {
+/** Why a company cannot subscribe to it by itself; null where it can. */
+export function notForSale(plan: Plan): string | null {
   if (plan.billingMode === 'POSTPAID') {
     return `Plan "${plan.name}" is paid afterwards, by invoice: it is not bought by checkout. Ask us to set it up.`;
   }
@@ -132,10 +136,11 @@ interface OpenCheckout {
   readonly providerSessionId: string | null;
   readonly url: string | null;
   readonly expiresAt: Date | null;
+  readonly createdAt: Date;
 }
 
 const COLUMNS = `id, company_id as "companyId", plan_id as "planId", provider_session_id as "providerSessionId", url,
-  expires_at as "expiresAt"`;
+  expires_at as "expiresAt", created_at as "createdAt"`;
 
 /** The open one, of whichever plan; else a new one of this plan. An index sees to it that there is one alone. */
 async function openCheckoutOf(

@@ -2,6 +2,7 @@ import type { Statements } from '../../ports/database.ts';
 import type { AuditCheck } from './audit-check.ts';
 import {
   balanceCheck,
+  expiredCreditsCheck,
   grantsCheck,
   invoicesCheck,
   invoiceUsageCheck,
@@ -32,6 +33,7 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   invoiceUsageCheck,
   invoicesCheck,
   grantsCheck,
+  expiredCreditsCheck,
   refundsCheck,
 ];
 

@@ -65,6 +65,22 @@ export const grantsCheck: AuditCheck = {
       or posted.account_id <> due.company_id`,
 };
 
+/** What expired of granted credits, each lot beside its transaction. */
+export const expiredCreditsCheck: AuditCheck = {
+  holds: 'what every expired lot had left was taken once, and nothing else was',
+  faults: `select case
+      when lot.id is null then format('transaction %s of account %s is for the credit lot %s, which has not expired so',
+        posted.version, posted.account_id, posted.source_id)
+      when posted.source_id is null then format('the credit lot %s has expired with %s micro-credits, which were not taken',
+        lot.id, lot.expired_micro)
+      else format('the credit lot %s has expired with %s micro-credits; its transaction %s has the amount %s',
+        lot.id, lot.expired_micro, posted.version, posted.amount_micro) end
+    from (select account_id || ':' || version as id, account_id, expired_micro from credit_lots where expired_micro > 0) as lot
+    full join (select * from credit_transactions where source_kind = 'credit-lot') as posted on posted.source_id = lot.id
+    where lot.id is null or posted.source_id is null or posted.amount_micro <> -lot.expired_micro
+      or posted.account_id <> lot.account_id`,
+};
+
 /**
  * A charge may be refunded in parts: each is a transaction, whose source is the charge and the sum so far. What a failed
  * refund has returned is taken off again.

@@ -72,6 +72,7 @@ async function completeSubscription(
       metadata: settings?.metadata ?? {},
       trialDays: settings?.trialDays ?? null,
       missingCard: settings?.missingCard ?? 'create_invoice',
+      automaticTax: settings?.automaticTax ?? false,
     },
     card,
   );

@@ -4,6 +4,7 @@ import { type GivenInvoice, type GivenLine, invoiceLineShape, invoiceShape } fro
 import type { PaidShare } from '../state/object-store.ts';
 import { idIn, keepUpdate, need, type Turn } from '../state/transaction.ts';
 import { settlePaid } from './payments.ts';
+import { nextEnd } from './subscription-state.ts';
 
 /** A draft with its lines, announced. */
 export async function draftInvoice(
@@ -24,7 +25,9 @@ export function withLines(turn: Turn, invoice: Stripe.Invoice, lines: readonly G
   const subtotal = data.reduce((sum, line) => sum + line.amount, 0);
   const discounts = data.flatMap((line) => line.discount_amounts ?? []);
   const off = discounts.reduce((sum, { amount }) => sum + amount, 0);
-  const total = subtotal - off;
+  const net = subtotal - off;
+  const tax = invoice.automatic_tax.enabled ? taxOf(net) : null;
+  const total = net + (tax ?? 0);
   const [first] = discounts;
   return {
     ...invoice,
@@ -32,10 +35,46 @@ export function withLines(turn: Turn, invoice: Stripe.Invoice, lines: readonly G
     subtotal,
     subtotal_excluding_tax: subtotal,
     total_discount_amounts: first === undefined ? [] : [{ amount: off, discount: first.discount }],
+    tax,
+    total_tax_amounts: tax === null ? [] : [taxAmount(tax, net)],
     total,
-    total_excluding_tax: total,
+    total_excluding_tax: net,
     amount_due: Math.max(0, total),
     amount_remaining: Math.max(0, total),
+  };
+}
+
+/** The one rate that the sandbox has: 20 percent on top, wherever the customer is. */
+const TAX_PERCENT = 20;
+const TAX_RATE = 'txr_sandbox';
+
+export function taxOf(net: number): number {
+  return Math.round((net * TAX_PERCENT) / 100);
+}
+
+function taxAmount(amount: number, taxable: number): Stripe.Invoice.TotalTaxAmount {
+  return {
+    ...{ amount, inclusive: false, tax_rate: TAX_RATE },
+    ...{ taxability_reason: 'standard_rated', taxable_amount: taxable },
+  };
+}
+
+/** The next invoice of a subscription, which does not exist yet: it has no id. */
+export async function upcomingInvoice(
+  turn: Turn,
+  subscription: Stripe.Subscription,
+): Promise<Omit<Stripe.Invoice, 'id'>> {
+  const start = subscription.current_period_end;
+  const period = { start, end: nextEnd(subscription, start) };
+  const lines = await linesFor(turn, subscription, { reason: 'upcoming', period });
+  const empty = invoiceShape('', turn.now, await givenFor(turn, subscription, 'upcoming'));
+  const { id: _, ...invoice } = withLines(turn, empty, lines);
+  return {
+    ...invoice,
+    next_payment_attempt: start,
+    period_start: subscription.current_period_start,
+    period_end: start,
+    lines: { ...invoice.lines, url: `/v1/invoices/upcoming/lines?subscription=${subscription.id}` },
   };
 }
 

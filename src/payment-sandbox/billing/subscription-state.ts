@@ -117,6 +117,12 @@ function monthsBetween(from: number, to: number): number {
   return years * 12 + other.getUTCMonth() - one.getUTCMonth();
 }
 
+/** Where the period that begins at `start` ends. */
+export function nextEnd(subscription: Stripe.Subscription, start: number): number {
+  const recurring = subscription.items.data[0]?.price.recurring ?? { interval: 'month', interval_count: 1 };
+  return periodEnd(subscription.billing_cycle_anchor, start, recurring);
+}
+
 /** The same day of a later month, or its last one; UTC. */
 function plusMonths(seconds: number, months: number): number {
   const from = new Date(seconds * 1000);

@@ -1,12 +1,6 @@
 import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
-import {
-  invoiceItemShape,
-  invoiceLineShape,
-  invoiceShape,
-  subscriptionItemShape,
-  subscriptionShape,
-} from '../objects/billing.ts';
+import { invoiceItemShape, subscriptionItemShape, subscriptionShape } from '../objects/billing.ts';
 import { discountShape, planShape } from '../objects/catalog.ts';
 import type { Card, Kept, PaidShare, Trial } from '../state/object-store.ts';
 import { idIn, need, type Turn } from '../state/transaction.ts';
@@ -14,13 +8,12 @@ import {
   discountOf,
   draftFor,
   finalizeInvoice,
-  givenFor,
-  linesFor,
   paidShareOf,
   productName,
+  upcomingInvoice,
 } from './invoices.ts';
 import { cardOf, closeInvoice, payInvoice } from './payments.ts';
-import { DAY, dueOf, endSubscription, keepSubscription, periodEnd } from './subscription-state.ts';
+import { DAY, dueOf, endSubscription, keepSubscription, nextEnd, periodEnd } from './subscription-state.ts';
 
 type Subscription = Kept<'subscription'>;
 
@@ -29,6 +22,7 @@ interface WantedSubscription extends Trial {
   readonly lines: readonly { readonly price: Stripe.Price; readonly quantity: number }[];
   readonly metadata: Stripe.Metadata;
   readonly coupon?: Stripe.Coupon | null;
+  readonly automaticTax?: boolean;
 }
 
 interface StartedSubscription {
@@ -61,6 +55,7 @@ export async function startSubscription(
     missingCard: wanted.missingCard,
     status: trialEnd === null ? 'incomplete' : 'trialing',
     metadata: wanted.metadata,
+    automaticTax: wanted.automaticTax ?? false,
   });
   const subscription = { ...plain, discount: discounted(turn, plain, wanted.coupon ?? null) };
   const period = { start: subscription.current_period_start, end: subscription.current_period_end };
@@ -80,7 +75,7 @@ export async function startSubscription(
   return { subscription: { ...body, latest_invoice: idIn(body.latest_invoice) }, invoice };
 }
 
-interface SubscriptionChanges {
+export interface SubscriptionChanges {
   readonly metadata?: Stripe.Metadata | undefined;
   readonly cancelAtPeriodEnd?: boolean | undefined;
   readonly endsTrialNow?: boolean | undefined;
@@ -180,32 +175,10 @@ export function refuseEnded({ body }: Subscription): void {
   throw invalid('A canceled subscription can only update its cancellation_details and metadata.');
 }
 
-/** An invoice that does not exist yet: it has no id, and nothing of it is kept but the event. */
+/** Nothing of it is kept but the event. */
 async function announceInvoice(turn: Turn, kept: Subscription): Promise<void> {
-  const { body } = kept;
-  const start = body.current_period_end;
-  const period = { start, end: nextEnd(body, start) };
-  const lines = await linesFor(turn, body, { reason: 'upcoming', period });
-  const total = lines.reduce((sum, line) => sum + line.amount - (line.discount?.amount ?? 0), 0);
-  const shape = invoiceShape('', turn.now, await givenFor(turn, body, 'upcoming'));
-  const { id: _, ...invoice } = {
-    ...shape,
-    amount_due: total,
-    amount_remaining: total,
-    subtotal: total,
-    subtotal_excluding_tax: total,
-    total,
-    total_excluding_tax: total,
-    next_payment_attempt: start,
-    period_start: body.current_period_start,
-    period_end: start,
-    lines: {
-      ...shape.lines,
-      data: lines.map((line) => invoiceLineShape(turn.newId('il_tmp_1'), null, line)),
-      url: `/v1/invoices/upcoming/lines?subscription=${body.id}`,
-    },
-  };
-  await keepSubscription(turn, kept, {}, { upcomingSaidFor: start });
+  const invoice = await upcomingInvoice(turn, kept.body);
+  await keepSubscription(turn, kept, {}, { upcomingSaidFor: kept.body.current_period_end });
   await turn.emit('invoice.upcoming', invoice);
 }
 
@@ -262,11 +235,6 @@ async function keepPaused(
   const finalized = await finalizeInvoice(turn, draft);
   if (finalized.outcome === 'failed' || finalized.invoice.status !== 'open') return;
   await closeInvoice(turn, finalized.invoice, behavior === 'void' ? 'void' : 'uncollectible');
-}
-
-function nextEnd(subscription: Stripe.Subscription, start: number): number {
-  const recurring = subscription.items.data[0]?.price.recurring ?? { interval: 'month', interval_count: 1 };
-  return periodEnd(subscription.billing_cycle_anchor, start, recurring);
 }
 
 function cancellation(

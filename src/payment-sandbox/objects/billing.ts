@@ -30,6 +30,7 @@ interface GivenSubscription {
   readonly missingCard: Stripe.Subscription.TrialSettings.EndBehavior.MissingPaymentMethod;
   readonly status: Stripe.Subscription.Status;
   readonly metadata: Stripe.Metadata;
+  readonly automaticTax: boolean;
 }
 
 export function subscriptionShape(
@@ -42,7 +43,7 @@ export function subscriptionShape(
     object: 'subscription',
     application: null,
     application_fee_percent: null,
-    automatic_tax: { enabled: false, liability: null },
+    automatic_tax: { enabled: given.automaticTax, liability: null },
     billing_cycle_anchor: given.trialEnd ?? created,
     billing_cycle_anchor_config: null,
     billing_thresholds: null,
@@ -118,7 +119,10 @@ export function invoiceShape(id: string, created: number, given: GivenInvoice): 
     ...UNUSED,
     ...customerPart(given.customer),
     auto_advance: given.autoAdvance,
-    automatic_tax: { enabled: false, liability: null, status: null },
+    automatic_tax:
+      subscription?.automatic_tax.enabled === true
+        ? { enabled: true, liability: { type: 'self' }, status: 'complete' }
+        : { enabled: false, liability: null, status: null },
     billing_reason: given.billingReason,
     collection_method: given.collectionMethod,
     created,

@@ -21,7 +21,11 @@ export function lineItemShape(
 
 interface GivenSession {
   readonly mode: 'payment' | 'subscription';
+  /** Without tax. */
   readonly amount: number;
+  /** Null where it is not calculated. */
+  readonly tax: number | null;
+  readonly collectsTaxIds: boolean;
   readonly currency: string;
   readonly customer: string | null;
   readonly customerEmail: string | null;
@@ -43,8 +47,11 @@ export function sessionShape(id: string, created: number, given: GivenSession): 
     after_expiration: null,
     allow_promotion_codes: null,
     amount_subtotal: given.amount,
-    amount_total: given.amount,
-    automatic_tax: { enabled: false, liability: null, status: null },
+    amount_total: given.amount + (given.tax ?? 0),
+    automatic_tax:
+      given.tax === null
+        ? { enabled: false, liability: null, status: null }
+        : { enabled: true, liability: { type: 'self' }, status: 'complete' },
     billing_address_collection: null,
     cancel_url: given.cancelUrl,
     client_reference_id: given.clientReferenceId,
@@ -90,7 +97,8 @@ export function sessionShape(id: string, created: number, given: GivenSession): 
     submit_type: null,
     subscription: null,
     success_url: given.successUrl,
-    total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
+    tax_id_collection: { enabled: given.collectsTaxIds },
+    total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: given.tax ?? 0 },
     ui_mode: 'hosted',
     url: given.url,
   };

@@ -1,8 +1,9 @@
 import type Stripe from 'stripe';
-import { cardError, invalid } from '../api-errors.ts';
+import { cardError, invalid, refusal } from '../api-errors.ts';
 import { createCreditNote } from '../billing/credit-notes.ts';
 import { draftInvoice, finalizeInvoice, lineOfItem, withLines } from '../billing/invoices.ts';
 import { cardOf, closeInvoice, payInvoice, payOutOfBand } from '../billing/payments.ts';
+import { previewChange } from '../billing/preview.ts';
 import { endSubscription } from '../billing/subscription-state.ts';
 import {
   changeSubscription,
@@ -12,7 +13,7 @@ import {
 } from '../billing/subscriptions.ts';
 import { invoiceItemShape } from '../objects/billing.ts';
 import type { Params } from '../request-params.ts';
-import { need, type Turn } from '../state/transaction.ts';
+import { idIn, need, type Turn } from '../state/transaction.ts';
 import { type Call, failing, filters, listObject, listOf, type Reply, type Route, trialOf } from './route.ts';
 
 export const subscriptionRoutes: readonly Route[] = [
@@ -45,6 +46,7 @@ const INVOICES = '/v1/invoices';
 const CREDIT_NOTES = '/v1/credit_notes';
 
 export const invoiceRoutes: readonly Route[] = [
+  { method: 'GET', path: `${INVOICES}/upcoming`, preview: previewUpcoming },
   { method: 'POST', path: INVOICES, write: createInvoice },
   { method: 'POST', path: '/v1/invoiceitems', write: createItem },
   { method: 'POST', path: CREDIT_NOTES, write: (turn, { params }) => createCreditNote(turn, params) },
@@ -101,6 +103,7 @@ export const invoiceRoutes: readonly Route[] = [
 ];
 
 const PRORATIONS = ['create_prorations', 'always_invoice', 'none'] as const;
+const INCOMPLETE = ['allow_incomplete', 'error_if_incomplete', 'default_incomplete'] as const;
 const PAUSES = ['keep_as_draft', 'mark_uncollectible', 'void'] as const;
 
 async function createSubscription(turn: Turn, { params }: Call): Promise<Stripe.Subscription> {
@@ -132,7 +135,31 @@ async function updateSubscription(turn: Turn, { params, id }: Call): Promise<Str
     coupon: params.has('coupon') ? await couponOf(turn, params) : undefined,
     proration: params.choice('proration_behavior', PRORATIONS) ?? 'create_prorations',
   });
+  // Nothing is changed by a request that throws.
+  if (params.choice('payment_behavior', INCOMPLETE) === 'error_if_incomplete') {
+    await refuseUnpaid(turn, kept.body, changed.body);
+  }
   return changed.body;
+}
+
+async function refuseUnpaid(
+  turn: Turn,
+  before: Stripe.Subscription,
+  after: Stripe.Subscription,
+): Promise<void> {
+  const invoiceId = idIn(after.latest_invoice);
+  if (invoiceId === null || invoiceId === idIn(before.latest_invoice)) return;
+  const { body: invoice } = await need(turn, 'invoice', invoiceId, 'invoice');
+  if (invoice.status !== 'open') return;
+  throw refusal(402, cardError('Your card was declined.', 'card_declined', 'generic_decline'));
+}
+
+/** The invoice that a change of price makes at once, or the next one of the subscription as it is. */
+async function previewUpcoming(turn: Turn, { params }: Call): Promise<object> {
+  const kept = await need(turn, 'subscription', params.needed('subscription', 255), 'subscription');
+  const price = await newPrice(turn, params, kept.body, 'subscription_items');
+  const proration = params.choice('subscription_proration_behavior', PRORATIONS) ?? 'create_prorations';
+  return await previewChange(turn, kept, { price, proration });
 }
 
 /** Null where none is named, or an empty one: then a coupon is taken off. */
@@ -152,8 +179,9 @@ async function newPrice(
   turn: Turn,
   params: Params,
   subscription: Stripe.Subscription,
+  name: 'items' | 'subscription_items' = 'items',
 ): Promise<{ price: Stripe.Price; quantity: number } | undefined> {
-  const item = params.groups('items')[0];
+  const item = params.groups(name)[0];
   if (item === undefined) return undefined;
   const itemId = item.text('id', 255);
   const current = subscription.items.data[0];
@@ -164,6 +192,16 @@ async function newPrice(
   const priceId = item.text('price', 255) ?? current?.price.id ?? '';
   const { body: price } = await need(turn, 'price', priceId, item.named('price'));
   if (price.recurring === null) throw invalid('The price must be recurring.', item.named('price'));
+  if (!price.active && priceId !== current?.price.id) {
+    throw invalid(
+      'The price specified is inactive. This field only accepts active prices.',
+      item.named('price'),
+    );
+  }
+  if (price.currency !== subscription.currency) {
+    const message = `The price specified only supports \`${price.currency}\`. This doesn't match the expected currency: \`${subscription.currency}\`.`;
+    throw invalid(message, item.named('price'));
+  }
   const quantity = item.whole('quantity', { min: 1, max: 999_999 }) ?? current?.quantity ?? 1;
   return { price, quantity };
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { expireCheckout } from '../billing/checkout.ts';
-import { productName } from '../billing/invoices.ts';
+import { productName, taxOf } from '../billing/invoices.ts';
 import { refundCharge } from '../billing/payments.ts';
 import { portalShape } from '../objects/catalog.ts';
 import { lineItemShape, sessionShape } from '../objects/payments.ts';
@@ -85,13 +85,19 @@ async function createSession(turn: Turn, { params }: Call): Promise<Stripe.Check
   }
   refuseWrongMode(mode, lines);
   const data = params.group('subscription_data');
+  const taxes = taxesOf(params, customer);
   const subscription =
-    mode === 'subscription' ? { metadata: data?.metadata() ?? {}, ...trialOf(data) } : null;
-  const amount = lines.reduce((sum, line) => sum + line.amount_total, 0);
+    mode === 'subscription'
+      ? { metadata: data?.metadata() ?? {}, ...trialOf(data), automaticTax: taxes.isAutomatic }
+      : null;
+  const sum = lines.reduce((total, line) => total + line.amount_total, 0);
+  const amount = (subscription?.trialDays ?? null) === null ? sum : 0;
   const id = turn.newId('cs_test_a1', 58);
   const session = sessionShape(id, turn.now, {
     mode,
-    amount: (subscription?.trialDays ?? null) === null ? amount : 0,
+    amount,
+    tax: taxes.isAutomatic ? taxOf(amount) : null,
+    collectsTaxIds: taxes.collectsIds,
     currency,
     customer,
     customerEmail: params.text('customer_email', 512) ?? null,
@@ -111,6 +117,28 @@ async function createSession(turn: Turn, { params }: Call): Promise<Stripe.Check
     dueAt: session.expires_at,
   });
   return session;
+}
+
+/** With a customer that there is, both write to it, which the request has to allow. */
+function taxesOf(
+  params: Params,
+  customer: string | null,
+): { readonly isAutomatic: boolean; readonly collectsIds: boolean } {
+  const isAutomatic = params.group('automatic_tax')?.flag('enabled') ?? false;
+  const collectsIds = params.group('tax_id_collection')?.flag('enabled') ?? false;
+  const update = params.group('customer_update');
+  const updates = (name: string) => update?.choice(name, ['auto', 'never'] as const) === 'auto';
+  if (customer !== null && isAutomatic && !updates('address')) {
+    const message =
+      "Automatic tax calculation in Checkout requires a valid address on the Customer. Add a valid address to the Customer or set either `customer_update[address]` to 'auto' or `customer_update[shipping]` to 'auto' to save the address entered in Checkout to the Customer.";
+    throw invalid(message, undefined, 'customer_tax_location_invalid');
+  }
+  if (customer !== null && collectsIds && !updates('name')) {
+    const message =
+      'Tax ID collection requires updating business name on the customer. To enable tax ID collection for an existing customer, please set `customer_update[name]` to `auto`.';
+    throw invalid(message, 'tax_id_collection');
+  }
+  return { isAutomatic, collectsIds };
 }
 
 async function linesOf(turn: Turn, params: Params): Promise<Stripe.LineItem[]> {

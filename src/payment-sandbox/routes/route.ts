@@ -11,6 +11,12 @@ export type Route =
       readonly read: (objects: ObjectStore, call: Call) => Promise<object>;
     }
   | {
+      readonly method: 'GET';
+      readonly path: string;
+      /** What a change would come to. */
+      readonly preview: (turn: Turn, call: Call) => Promise<object>;
+    }
+  | {
       readonly method: 'POST' | 'DELETE';
       readonly path: string;
       readonly write: (turn: Turn, call: Call) => Promise<object | Reply>;

@@ -35,7 +35,9 @@ interface Hidden {
     readonly lines: readonly Stripe.LineItem[];
     readonly paymentMetadata: Stripe.Metadata;
     /** Of the subscription that the session starts. */
-    readonly subscription: (Trial & { readonly metadata: Stripe.Metadata }) | null;
+    readonly subscription:
+      | (Trial & { readonly metadata: Stripe.Metadata; readonly automaticTax?: boolean })
+      | null;
   };
   subscription: {
     /** Of which period's end it was said that an invoice comes. */

@@ -18,6 +18,8 @@ import {
 export interface World {
   /** Of several changes at once, one after the other; all of it or nothing. */
   change<T>(work: (turn: Turn, statements: Statements) => Promise<T>, how?: ChangeOptions): Promise<T>;
+  /** What a change would come to: it is made and taken back. */
+  preview<T>(work: (turn: Turn) => Promise<T>): Promise<T>;
   readonly objects: ObjectStore;
   /** Seconds, by the sandbox's clock. */
   now(): Promise<number>;
@@ -63,39 +65,52 @@ export function createWorld({ database, clock, secrets, baseUrl }: WorldOptions)
     return `${prefix}${letters.join('')}`;
   }
 
+  const change: World['change'] = (work, { at, request = null } = {}) =>
+    database.transaction(async (transaction) => {
+      await transaction.query('select pg_advisory_xact_lock($1)', [LOCK]);
+      const realNowMs = clock.now();
+      const now = at ?? Math.floor(realNowMs / 1000) + (await readAhead(transaction));
+      const objects = createObjectStore(transaction);
+      let listed: ReturnType<Emission['endpoints']> | null = null;
+      const endpoints = () => {
+        listed ??= enabledEndpoints(objects);
+        return listed;
+      };
+      const statements = transaction;
+      const emission: Emission = { objects, statements, now, realNowMs, request, newId, endpoints };
+      const turn: Turn = {
+        objects,
+        now,
+        baseUrl: baseUrl(),
+        newId,
+        emit: (type, object, previous) => emitEvent(emission, type, shown(object), previous ?? null),
+        async takeSwitch(name) {
+          const switches = await readSwitches(transaction);
+          if (switches[name] === 0) return false;
+          await writeSwitches(transaction, { ...switches, [name]: switches[name] - 1 });
+          return true;
+        },
+      };
+      return await work(turn, transaction);
+    });
+
   return {
     newId,
     objects: createObjectStore(database),
     now: async () => Math.floor(clock.now() / 1000) + (await readAhead(database)),
+    change,
 
-    change: (work, { at, request = null } = {}) =>
-      database.transaction(async (transaction) => {
-        await transaction.query('select pg_advisory_xact_lock($1)', [LOCK]);
-        const realNowMs = clock.now();
-        const now = at ?? Math.floor(realNowMs / 1000) + (await readAhead(transaction));
-        const objects = createObjectStore(transaction);
-        let listed: ReturnType<Emission['endpoints']> | null = null;
-        const endpoints = () => {
-          listed ??= enabledEndpoints(objects);
-          return listed;
-        };
-        const statements = transaction;
-        const emission: Emission = { objects, statements, now, realNowMs, request, newId, endpoints };
-        const turn: Turn = {
-          objects,
-          now,
-          baseUrl: baseUrl(),
-          newId,
-          emit: (type, object, previous) => emitEvent(emission, type, shown(object), previous ?? null),
-          async takeSwitch(name) {
-            const switches = await readSwitches(transaction);
-            if (switches[name] === 0) return false;
-            await writeSwitches(transaction, { ...switches, [name]: switches[name] - 1 });
-            return true;
-          },
-        };
-        return await work(turn, transaction);
-      }),
+    async preview(work) {
+      const found: { value?: Awaited<ReturnType<typeof work>> } = {};
+      const taken = new Error('a preview is taken back');
+      await change(async (turn) => {
+        found.value = await work(turn);
+        throw taken;
+      }).catch((error: unknown) => {
+        if (error !== taken) throw error;
+      });
+      return found.value as Awaited<ReturnType<typeof work>>;
+    },
   };
 }
 

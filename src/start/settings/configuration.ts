@@ -47,7 +47,12 @@ export interface Configuration {
   readonly consoleUrl: string | null;
   /** Where browsers reach the gateway. Null where none is set: then the gateway's own address. */
   readonly gatewayUrl: string | null;
-  readonly payments: { secretKey: string | null; url: string; eventsKeepDays: number };
+  readonly payments: {
+    secretKey: string | null;
+    url: string;
+    eventsKeepDays: number;
+    taxes: { isAutomatic: boolean; collectsTaxIds: boolean };
+  };
   readonly mail: { smtpUrl: string | null; from: string; fromName: string };
   readonly signUpMode: 'open' | 'invited' | 'closed';
   /** Null where people sign in with a password only. */
@@ -267,6 +272,7 @@ function assemble(
       secretKey: values.PAYMENT_PROVIDER_KEY,
       url: values.PAYMENT_PROVIDER_URL,
       eventsKeepDays: values.PAYMENT_EVENTS_KEEP_DAYS,
+      taxes: { isAutomatic: values.CHECKOUT_AUTOMATIC_TAX, collectsTaxIds: values.CHECKOUT_TAX_IDS },
     },
     mail: { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM, fromName: values.MAIL_FROM_NAME },
     signUpMode: values.SIGN_UP,

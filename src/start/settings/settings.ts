@@ -210,6 +210,12 @@ export const SETTINGS = {
     0,
     'Credits that a new company is granted, once, when its first admin has verified the e-mail address. 0 is none.',
   ),
+  CHECKOUT_AUTOMATIC_TAX: permission(
+    'Whether the payment provider calculates and collects taxes on its checkout pages and on the invoices of subscriptions begun there. Set up taxes at the provider first.',
+  ),
+  CHECKOUT_TAX_IDS: permission(
+    'Whether the checkout pages ask for the tax id and the name of the business, which the provider shows on its invoices.',
+  ),
   PAYMENT_SANDBOX: flag('Runs the payment sandbox. Off in production.'),
   ALLOW_PUBLIC_DEMO: permission(
     'Outside of production: lets other machines reach the demo world and the sandbox. Without it a HOST that is not loopback is refused with them.',

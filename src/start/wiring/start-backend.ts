@@ -76,6 +76,7 @@ async function openBackendParts(
     provider,
     paymentEvents,
     consoleUrl: consoleUrl(configuration),
+    checkoutTaxes: configuration.payments.taxes,
     heldCredits: createHeldCredits({ sharedState, log }),
     providers: openBackendProviders(opening),
     cipher: catalogueParts(opening).cipher,

@@ -1,7 +1,9 @@
+import type { BillingMode } from '../../../domain/accounts/company.ts';
 import {
   type CreditPack,
   listCreditPacks,
   createCreditPack as storeCreditPack,
+  type WantedCreditPack,
 } from '../../../domain/catalog/credit-pack.ts';
 import {
   type BillingInterval,
@@ -9,6 +11,7 @@ import {
   type Plan,
   createPlan as storePlan,
   syncAllPlansProviderPricing as syncProviderPrices,
+  type WantedPlan,
 } from '../../../domain/catalog/plan.ts';
 import {
   MOST_PLANS_REBUILT,
@@ -30,6 +33,28 @@ declare module '../schema-builder.ts' {
   interface SchemaScalars {
     BillingInterval: BillingInterval;
   }
+  interface SchemaInputs {
+    PlanInput: PlanInput;
+    CreateCreditPackInput: CreditPackInput;
+  }
+}
+
+interface CreditPackInput {
+  name: string;
+  credits: number;
+  price: number;
+  currency: string;
+  sortOrder: number;
+}
+
+interface PlanInput extends Omit<CreditPackInput, 'sortOrder'> {
+  billingMode: BillingMode;
+  active: boolean;
+  interval: BillingInterval;
+  trialDays?: number | null | undefined;
+  trialCredits?: number | null | undefined;
+  creditsExpireAfterDays?: number | null | undefined;
+  sortOrder?: number | null | undefined;
 }
 
 const catalogObjects: Declaration = (builder) => {
@@ -56,6 +81,11 @@ const catalogObjects: Declaration = (builder) => {
         description: 'What a trial brings, once per company.',
         resolve: ({ trialCreditsMicro }) => creditsAsNumber(trialCreditsMicro),
       }),
+      creditsExpireAfterDays: t.exposeInt('creditsExpireAfterDays', {
+        nullable: true,
+        description: 'What a paid period brings expires so many days after it was granted; null is never.',
+      }),
+      sortOrder: t.exposeInt('sortOrder'),
       providerProductId: t.exposeString('providerProductId', { nullable: true }),
       providerPriceId: t.exposeString('providerPriceId', { nullable: true }),
       needsProviderPricing: t.exposeBoolean('needsProviderPricing', {
@@ -102,8 +132,8 @@ const creditPacks: Declaration = (builder) =>
     }),
   );
 
-const createPlan: Declaration = (builder) => {
-  const input = builder.inputType('PlanInput', {
+const catalogInputs: Declaration = (builder) => {
+  builder.inputType('PlanInput', {
     fields: (t) => ({
       name: t.string({ required: true }),
       billingMode: t.field({ type: 'BillingMode', required: true }),
@@ -113,27 +143,62 @@ const createPlan: Declaration = (builder) => {
       credits: t.float({ required: true, description: 'What each paid period brings.' }),
       interval: t.field({ type: 'BillingInterval', required: true, defaultValue: 'MONTH' }),
       trialDays: t.int({ description: '1 to 730; null is no trial.' }),
-      trialCredits: t.float({ description: 'What a trial brings, once per company; needs trialDays.' }),
+      trialCredits: t.float({
+        description:
+          'What a trial brings, once per company; needs trialDays. What is left expires with the trial.',
+      }),
+      creditsExpireAfterDays: t.int({
+        description: '1 to 3650 days after a grant, what is left of it expires; null is never.',
+      }),
+      sortOrder: t.int({ description: 'Plans are listed by it; 0 unless told.' }),
     }),
   });
+  builder.inputType('CreateCreditPackInput', {
+    fields: (t) => ({
+      name: t.string({ required: true }),
+      credits: t.float({ required: true }),
+      price: t.float({ required: true }),
+      currency: t.string({ required: true, description: 'A three-letter code.' }),
+      sortOrder: t.int({ required: true }),
+    }),
+  });
+};
+
+/** As the catalog wants it; the texts and credits in their bounds. */
+export function planFrom(input: PlanInput): WantedPlan {
+  const { trialCredits, sortOrder } = input;
+  return {
+    ...input,
+    name: bounded('line', 'input.name', input.name),
+    currency: bounded('line', 'input.currency', input.currency),
+    creditsMicro: microFrom('input.credits', input.credits),
+    trialDays: input.trialDays ?? null,
+    trialCreditsMicro: trialCredits == null ? 0n : microFrom('input.trialCredits', trialCredits),
+    creditsExpireAfterDays: input.creditsExpireAfterDays ?? null,
+    sortOrder: sortOrder ?? 0,
+  };
+}
+
+export function packFrom(input: CreditPackInput): WantedCreditPack {
+  return {
+    ...input,
+    name: bounded('line', 'input.name', input.name),
+    currency: bounded('line', 'input.currency', input.currency),
+    creditsMicro: microFrom('input.credits', input.credits),
+  };
+}
+
+const createPlan: Declaration = (builder) =>
   builder.mutationField('createPlan', (t) =>
     t.field({
       type: 'Plan',
       description:
         'Adds a plan; syncAllPlansProviderPricing then gives it its price at the payment provider.',
       authScopes: { superAdmin: true },
-      args: { input: t.arg({ type: input, required: true }) },
+      args: { input: t.arg({ type: 'PlanInput', required: true }) },
       async resolve(_root, { input: wanted }, context) {
         const { secrets, clock } = context.parts;
-        const plan = {
-          ...wanted,
-          name: bounded('line', 'input.name', wanted.name),
-          currency: bounded('line', 'input.currency', wanted.currency),
-          creditsMicro: microFrom('input.credits', wanted.credits),
-          trialDays: wanted.trialDays ?? null,
-          trialCreditsMicro:
-            wanted.trialCredits == null ? 0n : microFrom('input.trialCredits', wanted.trialCredits),
-        };
+        const plan = planFrom(wanted);
         return await recordedChange(context, async ({ transaction, record }) => {
           const created = await storePlan({ statements: transaction, secrets, clock }, plan);
           if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
@@ -151,33 +216,18 @@ const createPlan: Declaration = (builder) => {
       },
     }),
   );
-};
 
 /** P-10, P-11. */
-const createCreditPack: Declaration = (builder) => {
-  const input = builder.inputType('CreateCreditPackInput', {
-    fields: (t) => ({
-      name: t.string({ required: true }),
-      credits: t.float({ required: true }),
-      price: t.float({ required: true }),
-      currency: t.string({ required: true, description: 'A three-letter code.' }),
-      sortOrder: t.int({ required: true }),
-    }),
-  });
+const createCreditPack: Declaration = (builder) =>
   builder.mutationField('createCreditPack', (t) =>
     t.field({
       type: 'CreditPackOutput',
       description: 'Adds a pack, with its product and its price at the payment provider.',
       authScopes: { superAdmin: true },
-      args: { input: t.arg({ type: input, required: true }) },
+      args: { input: t.arg({ type: 'CreateCreditPackInput', required: true }) },
       async resolve(_root, { input: wanted }, context) {
         // The provider is asked in between, which no transaction waits for: what is recorded is what came of it.
-        const created = await storeCreditPack(context.parts, {
-          ...wanted,
-          name: bounded('line', 'input.name', wanted.name),
-          currency: bounded('line', 'input.currency', wanted.currency),
-          creditsMicro: microFrom('input.credits', wanted.credits),
-        });
+        const created = await storeCreditPack(context.parts, packFrom(wanted));
         if (created.outcome === 'invalid') throw badInput(`input.${created.field}`, created.message);
         if (created.outcome === 'provider-failed') throw providerFailed(created.message);
         const { id, name, currency } = created.pack;
@@ -195,7 +245,6 @@ const createCreditPack: Declaration = (builder) => {
       },
     }),
   );
-};
 
 /** P-9. */
 const syncAllPlansProviderPricing: Declaration = (builder) =>
@@ -272,6 +321,7 @@ const rebuildPlanPricing: Declaration = (builder) =>
 
 export const catalogDeclarations: readonly Declaration[] = [
   catalogObjects,
+  catalogInputs,
   plans,
   creditPacks,
   createPlan,

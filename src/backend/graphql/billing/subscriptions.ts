@@ -1,4 +1,9 @@
-import { findPlans, type Plan } from '../../../domain/catalog/plan.ts';
+import { findPlan, findPlans, type Plan } from '../../../domain/catalog/plan.ts';
+import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
+import {
+  changeSubscriptionPlan as changePlan,
+  previewSubscriptionChange as previewChange,
+} from '../../../domain/payments/change-plan.ts';
 import {
   currentSubscription,
   deactivateStaleSubscriptions as deactivateStale,
@@ -6,7 +11,10 @@ import {
   type SubscriptionStatus,
 } from '../../../domain/subscriptions/subscription.ts';
 import { member } from '../access.ts';
-import { boundedOrNull } from '../input.ts';
+import { refuseUnverified } from '../accounts/email-verification.ts';
+import { amountFrom } from '../amounts.ts';
+import { conflict, notFound, providerFailed } from '../errors.ts';
+import { boundedOrNull, idOf } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -14,10 +22,17 @@ import type { Declaration } from '../schema-builder.ts';
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     PlanSubscription: Subscription;
+    SubscriptionChangePreview: SubscriptionChangePreview;
   }
   interface SchemaScalars {
     SubscriptionStatus: SubscriptionStatus;
   }
+}
+
+interface SubscriptionChangePreview {
+  readonly amountDueMinor: bigint;
+  readonly currency: string;
+  readonly creditsMicro: bigint;
 }
 
 const planSubscriptionObject: Declaration = (builder) => {
@@ -42,6 +57,11 @@ const planSubscriptionObject: Declaration = (builder) => {
       isActive: t.exposeBoolean('isActive'),
       currentPeriodEnd: t.expose('currentPeriodEnd', { type: 'DateTime', nullable: true }),
       cancelAtPeriodEnd: t.exposeBoolean('cancelAtPeriodEnd'),
+      trialEnd: t.expose('trialEnd', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When its trial ends or has ended; null where it had none.',
+      }),
       endDate: t.expose('endDate', {
         type: 'DateTime',
         nullable: true,
@@ -52,6 +72,23 @@ const planSubscriptionObject: Declaration = (builder) => {
     }),
   });
 };
+
+const changePreviewObject: Declaration = (builder) =>
+  builder.objectType('SubscriptionChangePreview', {
+    description: 'What a change of plan comes to at this moment.',
+    fields: (t) => ({
+      amountDue: t.float({
+        description:
+          'Charged at once, with taxes, after what the company has as a credit; 0 where nothing is.',
+        resolve: ({ amountDueMinor, currency }) => amountFrom(amountDueMinor, currency),
+      }),
+      currency: t.exposeString('currency'),
+      credits: t.float({
+        description: 'What that payment brings.',
+        resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
+      }),
+    }),
+  });
 
 /** One statement for all subscriptions of an answer. */
 async function loadPlans(ids: string[], { parts }: RequestContext): Promise<(Plan | Error)[]> {
@@ -73,6 +110,67 @@ const subscription: Declaration = (builder) =>
       },
     }),
   );
+
+const previewSubscriptionChange: Declaration = (builder) =>
+  builder.queryField('previewSubscriptionChange', (t) =>
+    t.field({
+      type: 'SubscriptionChangePreview',
+      description:
+        'What it would cost now to change the company’s subscription to this plan. Changes nothing.',
+      authScopes: { companyAdmin: true },
+      args: { planId: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const planId = idOf('plan', args.planId);
+        const previewed = await previewChange(context.parts, { companyId, planId });
+        return previewed.outcome === 'previewed' ? previewed : refuseChange(previewed);
+      },
+    }),
+  );
+
+const changeSubscriptionPlan: Declaration = (builder) =>
+  builder.mutationField('changeSubscriptionPlan', (t) =>
+    t.field({
+      type: 'PlanSubscription',
+      description:
+        'Changes the company’s subscription to this plan at once. The rest of the period is charged or credited; a ' +
+        'payment that fails changes nothing.',
+      authScopes: { companyAdmin: true },
+      args: { planId: t.arg.id({ required: true }) },
+      async resolve(_root, args, context) {
+        const viewer = await member(context);
+        const { companyId } = viewer;
+        const planId = idOf('plan', args.planId);
+        // As in a checkout: what a free plan grants is for people whose address is known.
+        if ((await findPlan(context.parts.database, planId))?.priceMinor === 0n) refuseUnverified(viewer);
+        const changed = await changePlan(context.parts, { companyId, planId });
+        if (changed.outcome !== 'changed') return refuseChange(changed);
+        const { id, providerSubscriptionId } = changed.subscription;
+        await recordedChange(context, ({ record }) =>
+          record({
+            action: 'subscription.plan-changed',
+            objectKind: 'subscription',
+            objectId: id,
+            details: { planId, providerSubscriptionId },
+          }),
+        );
+        return changed.subscription;
+      },
+    }),
+  );
+
+type RefusedChange = Exclude<Awaited<ReturnType<typeof previewChange>>, { readonly outcome: 'previewed' }>;
+
+function refuseChange(refused: RefusedChange): never {
+  switch (refused.outcome) {
+    case 'no-such-plan':
+      throw notFound('plan');
+    case 'not-possible':
+      throw conflict(refused.message);
+    case 'provider-failed':
+      throw providerFailed(refused.message);
+  }
+}
 
 /** P-27. */
 const deactivateStaleSubscriptions: Declaration = (builder) =>
@@ -117,6 +215,9 @@ const deactivateStaleSubscriptions: Declaration = (builder) =>
 
 export const subscriptionDeclarations: readonly Declaration[] = [
   planSubscriptionObject,
+  changePreviewObject,
   subscription,
+  previewSubscriptionChange,
+  changeSubscriptionPlan,
   deactivateStaleSubscriptions,
 ];

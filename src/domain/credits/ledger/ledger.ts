@@ -26,6 +26,8 @@ export interface Posting {
   readonly sourceId: string;
   /** Up to 500 characters. */
   readonly reason?: string | null;
+  /** Granted credits that expire (`expiring-credits.ts`); `subject` is what they belong to, as `trial:sub_1`. */
+  readonly expires?: { readonly at: Date; readonly subject: string | null } | null;
 }
 
 type Posted =
@@ -67,7 +69,21 @@ export async function postTransaction(transaction: Transaction, posting: Posting
     return { outcome: 'already-posted', level, posted };
   }
   await writeLevel(transaction, level, after);
+  await insertLot(transaction, posting, after.version);
   return { outcome: 'posted', level: after, transactionVersion: after.version };
+}
+
+async function insertLot(
+  transaction: Transaction,
+  { accountId, amountMicro, expires }: Posting,
+  version: bigint,
+): Promise<void> {
+  if (expires == null || amountMicro < 0n) return;
+  await transaction.query(
+    `insert into credit_lots (account_id, version, amount_micro, expires_at, subject, left_micro, counted_version)
+     values ($1, $2, $3, $4, $5, $3, $2)`,
+    [accountId, version, amountMicro, expires.at, expires.subject],
+  );
 }
 
 /** Until the transaction ends; null where there is no such account. Several are locked in the order of their ids. */

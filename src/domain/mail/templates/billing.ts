@@ -90,40 +90,71 @@ export const trialEnding = template({
     endsAt: moment,
     /** What the first paid period will cost. */
     amount: amount.optional(),
+    /** What the first paid period brings. */
+    creditsMicro: micro.optional(),
+    /** What the trial brought, if anything: what is left of it expires with the trial. */
+    trialCreditsMicro: micro.optional(),
+    /** The plan has been canceled: nothing is charged. */
+    isCanceled: z.boolean().optional(),
   }),
-  write: ({ companyName, planName, endsAt, amount }, links) => ({
-    subject: `Your trial of ${planName} ends on ${onDay(endsAt)}`,
-    heading: 'Your trial ends soon',
-    blocks: [
-      paragraph(
-        `The trial of ${planName} for ${companyName} ends on ${onDay(endsAt)}. Then the plan goes on as a paid one. If you do not want that, cancel it before.`,
-      ),
-      facts(
-        ['Plan', planName],
-        ['Trial ends on', onDay(endsAt)],
-        amount === undefined ? null : ['First payment', inMoney(amount)],
-      ),
-      button('See your plan', links.billing),
-    ],
-    because: `You get this because you look after the billing of ${companyName}.`,
-  }),
+  write: (data, links) => {
+    const { companyName, planName, endsAt, amount, creditsMicro, trialCreditsMicro, isCanceled } = data;
+    const day = onDay(endsAt);
+    const charged = amount === undefined ? 'your card is charged' : `your card is charged ${inMoney(amount)}`;
+    return {
+      subject: `Your trial of ${planName} ends on ${day}`,
+      heading: 'Your trial ends soon',
+      blocks: [
+        paragraph(
+          isCanceled === true
+            ? `The trial of ${planName} for ${companyName} ends on ${day}. You have canceled the plan, so nothing is charged. To continue, renew it before that day.`
+            : `The trial of ${planName} for ${companyName} ends on ${day}. On that day ${charged} and the plan begins. To avoid the charge, cancel the plan before then.`,
+        ),
+        facts(
+          ['Plan', planName],
+          ['Trial ends on', day],
+          amount === undefined || isCanceled === true ? null : ['First payment', inMoney(amount)],
+          creditsMicro === undefined || isCanceled === true
+            ? null
+            : ['Credits with it', inCredits(creditsMicro)],
+        ),
+        ...(trialCreditsMicro === undefined
+          ? []
+          : [
+              paragraph(
+                `The trial came with ${inCredits(trialCreditsMicro)} credits. What is left of them expires with the trial.`,
+              ),
+            ]),
+        button(isCanceled === true ? 'Renew the plan' : 'Manage your plan', links.billing),
+      ],
+      because: `You get this because you look after the billing of ${companyName}.`,
+    };
+  },
 });
 
 export const upcomingInvoice = template({
-  data: z.strictObject({ companyName: name, amount, dueAt: moment, planName: name.optional() }),
-  write: ({ companyName, amount, dueAt, planName }, links) => ({
+  data: z.strictObject({
+    companyName: name,
+    amount,
+    dueAt: moment,
+    planName: name.optional(),
+    /** What the payment brings, where it is for a plan. */
+    creditsMicro: micro.optional(),
+  }),
+  write: ({ companyName, amount, dueAt, planName, creditsMicro }, links) => ({
     subject: `Your next payment is due on ${onDay(dueAt)}`,
     heading: 'Your next payment',
     blocks: [
       paragraph(
-        `On ${onDay(dueAt)} we will take ${inMoney(amount)} for ${companyName}. There is nothing for you to do.`,
+        `On ${onDay(dueAt)} your card is charged ${inMoney(amount)} for ${companyName}. Make sure that it is valid by then. To change the card, or to change or cancel the plan, open your billing page before that day.`,
       ),
       facts(
         planName === undefined ? null : ['Plan', planName],
         ['Amount', inMoney(amount)],
         ['Due on', onDay(dueAt)],
+        creditsMicro === undefined ? null : ['Credits with it', inCredits(creditsMicro)],
       ),
-      button('See your billing', links.billing),
+      button('Manage your plan', links.billing),
     ],
     because: `You get this because you look after the billing of ${companyName}.`,
   }),

@@ -135,7 +135,8 @@ export async function findCharge(event: KeptEvent, context: EffectContext): Prom
     purchase?.providerPaymentIntentId === null ||
     purchase?.providerPaymentIntentId === paymentId;
   if (purchase !== null && isItsPayment && purchase.status === 'COMPLETED') {
-    const { id, companyId, creditsMicro: grantedMicro, amountMinor, currency } = purchase;
+    const { id, companyId, creditsMicro: grantedMicro, currency } = purchase;
+    const amountMinor = purchase.amountMinor + purchase.taxMinor;
     return {
       outcome: 'found',
       refunded: { kind: 'PURCHASE', id, companyId, grantedMicro, amountMinor, currency },

@@ -15,6 +15,7 @@ import {
 import {
   companyOf,
   currencyIn,
+  fieldsIn,
   idIn,
   isPaidSession,
   linkCustomer,
@@ -90,12 +91,15 @@ async function complete(
   const { companyId, creditsMicro } = purchase;
   const customerId = idIn(event.object.customer);
   await linkCustomer(transaction, companyId, customerId);
-  const invoice = await writePackInvoice(event, context, purchase);
+  const taxMinor = taxOnTop(event, purchase);
+  const paidMinor = purchase.amountMinor + taxMinor;
+  const invoice = await writePackInvoice(event, context, purchase, paidMinor);
   await transaction.query(
     `update credit_pack_purchases set status = 'COMPLETED', completed_at = $2, updated_at = $2,
-       provider_session_id = coalesce($3, provider_session_id), provider_payment_intent_id = $4, invoice_id = $5
+       provider_session_id = coalesce($3, provider_session_id), provider_payment_intent_id = $4, invoice_id = $5,
+       tax_minor = $6
      where id = $1`,
-    [purchase.id, now, sessionId, paymentId, invoice.id],
+    [purchase.id, now, sessionId, paymentId, invoice.id, taxMinor],
   );
   await post(context, {
     accountId: companyId,
@@ -112,7 +116,7 @@ async function complete(
     fact: `receipt:purchase:${purchase.id}`,
     data: {
       item: `Credit pack ${await packName(context, purchase)}`,
-      amount: amountOf(purchase.amountMinor, purchase.currency),
+      amount: amountOf(paidMinor, purchase.currency),
       paidAt: event.happenedAt,
       creditsMicro,
       ...(invoice.number === null ? {} : { invoiceNumber: invoice.number }),
@@ -137,7 +141,7 @@ async function mismatch(
   const { amount_total, currency, customer } = event.object;
   const paid = minorIn(amount_total);
   const paidIn = currencyIn(currency);
-  const isOtherAmount = paid !== null && paid !== purchase.amountMinor;
+  const isOtherAmount = paid !== null && paid !== purchase.amountMinor + taxOnTop(event, purchase);
   if (isOtherAmount || (paidIn !== null && paidIn !== purchase.currency)) {
     return `${paid} ${paidIn} was paid for purchase ${purchase.id}, which costs ${purchase.amountMinor} ${purchase.currency}`;
   }
@@ -155,6 +159,12 @@ async function mismatch(
   return others[0] === undefined
     ? null
     : `payment ${paymentId} has paid for purchase ${others[0].id} already`;
+}
+
+/** Tax that came on top of the price. Where the price includes it, what was paid is the price, and this is zero. */
+function taxOnTop({ object }: KeptEvent, { amountMinor }: CreditPackPurchase): bigint {
+  const taxMinor = minorIn(fieldsIn(object.total_details).amount_tax) ?? 0n;
+  return taxMinor > 0n && minorIn(object.amount_total) === amountMinor + taxMinor ? taxMinor : 0n;
 }
 
 async function noteSession(
@@ -188,8 +198,9 @@ async function writePackInvoice(
   event: KeptEvent,
   { transaction, newId, now }: EffectContext,
   purchase: CreditPackPurchase,
+  amountMinor: bigint,
 ): Promise<Invoice> {
-  const { companyId, amountMinor, currency } = purchase;
+  const { companyId, currency } = purchase;
   const paidAt = event.happenedAt;
   const providerInvoiceId = idIn(event.object.invoice);
   if (providerInvoiceId === null) {

@@ -1,4 +1,5 @@
 import { findPlan } from '../../catalog/plan.ts';
+import { listPlanRates } from '../../catalog/plan-rates.ts';
 import {
   findInvoice,
   findInvoiceByProviderId,
@@ -17,6 +18,7 @@ import {
   type KeptEvent,
   waitKeys,
 } from '../effect.ts';
+import { moveLine, readInvoiceLines } from '../plan-lines.ts';
 import {
   companyOf,
   currencyIn,
@@ -141,7 +143,11 @@ export const invoiceUpcoming: Effect = async (event, context) => {
     kind: 'upcoming-invoice',
     companyId,
     fact: `upcoming:${subscriptionId ?? customerId}:${dueAt.toISOString()}`,
-    data: { amount: amountOf(amount, currency), dueAt, ...(plan === null ? {} : { planName: plan.name }) },
+    data: {
+      ...{ amount: amountOf(amount, currency), dueAt },
+      ...(plan === null ? {} : { planName: plan.name }),
+      ...(await upcomingCredits(event, context, currency)),
+    },
   });
   return {
     outcome: 'applied',
@@ -149,6 +155,20 @@ export const invoiceUpcoming: Effect = async (event, context) => {
     companyId,
   };
 };
+
+/** What its lines for plans will bring; nothing where that cannot be said. */
+async function upcomingCredits(
+  { object }: KeptEvent,
+  { transaction }: EffectContext,
+  currency: string,
+): Promise<{ readonly creditsMicro?: bigint }> {
+  let creditsMicro = 0n;
+  for (const line of readInvoiceLines(listIn(object.lines))) {
+    const rates = line.priceId === null ? [] : await listPlanRates(transaction, line.priceId);
+    creditsMicro += moveLine(line, rates.find((rate) => rate.currency === currency) ?? null).movedMicro;
+  }
+  return creditsMicro > 0n ? { creditsMicro } : {};
+}
 
 /** Of the invoice that an event is about; where the event does not say its status, it is `otherwise`. */
 async function mirrorEventInvoice(

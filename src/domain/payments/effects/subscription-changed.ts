@@ -1,5 +1,7 @@
 import type { WireObject } from '../../../ports/payment-provider.ts';
-import { findPlan } from '../../catalog/plan.ts';
+import { findPlan, type Plan } from '../../catalog/plan.ts';
+import { listPlanRates } from '../../catalog/plan-rates.ts';
+import { moveExpiry } from '../../credits/ledger/expiring-credits.ts';
 import {
   findByProviderId,
   isEnded,
@@ -24,8 +26,10 @@ import {
   type KeptEvent,
   waitKeys,
 } from '../effect.ts';
+import { trialEndOf, trialSubject } from '../plan-grants.ts';
 import {
   companyOf,
+  currencyIn,
   fieldsIn,
   idIn,
   linkCustomer,
@@ -67,11 +71,29 @@ export const subscriptionTrialWillEnd: Effect = async (event, context) => {
       kind: 'trial-ending',
       companyId,
       fact: `trial-ending:${idIn(event.object.id)}:${endsAt.toISOString()}`,
-      data: { planName: plan.name, endsAt, amount: amountOf(plan.priceMinor, plan.currency) },
+      data: { planName: plan.name, endsAt, ...(await trialMail(event, context, kept.subscription, plan)) },
     });
   }
   return followedOutcome(event, followed);
 };
+
+/** By the price that the subscription has, which may be an older one of the plan. */
+async function trialMail(
+  { object }: KeptEvent,
+  { transaction }: EffectContext,
+  { cancelAtPeriodEnd }: Subscription,
+  plan: Plan,
+) {
+  const rates = await listPlanRates(transaction, priceOf(object) ?? '');
+  const currency = currencyIn(object.currency) ?? plan.currency;
+  const { priceMinor, creditsMicro } = rates.find((rate) => rate.currency === currency) ?? plan;
+  return {
+    amount: amountOf(priceMinor, currency),
+    ...(creditsMicro === 0n ? {} : { creditsMicro }),
+    ...(plan.trialCreditsMicro === 0n ? {} : { trialCreditsMicro: plan.trialCreditsMicro }),
+    isCanceled: cancelAtPeriodEnd,
+  };
+}
 
 interface Following {
   readonly rank: NewsRank;
@@ -137,8 +159,23 @@ async function followSubscription(
     return notYet({ outcome: 'failed', reason, companyId });
   }
   await linkCustomer(transaction, companyId, customerId);
+  await moveTrialEnd(context, kept.subscription, id);
   await warnOfSecond(context, companyId);
   return { outcome: 'followed', companyId, kept };
+}
+
+/** Trial credits last as long as the trial: it may be extended, cut short, or end with the subscription. */
+async function moveTrialEnd(
+  { transaction }: EffectContext,
+  subscription: Subscription,
+  providerSubscriptionId: string,
+): Promise<void> {
+  if (subscription.trialEnd === null) return;
+  await moveExpiry(transaction, {
+    accountId: subscription.companyId,
+    subject: trialSubject(providerSubscriptionId),
+    expiresAt: trialEndOf(subscription, subscription.trialEnd),
+  });
 }
 
 /** `unclear` only as long as the provider was not asked. */

@@ -1,0 +1,151 @@
+import { useState } from 'react';
+import { Act, Dialog } from '../../parts/dialog.tsx';
+import { Bones, Empty, Notice, Problem } from '../../parts/page.tsx';
+import { credits, Moment, money, spoken } from '../../parts/words.tsx';
+import { graphql } from '../../session/graphql.ts';
+import { useAction, useChange, useQuery } from '../../session/use-query.ts';
+
+const PREVIEW = graphql(
+  `query($id: ID!) { previewSubscriptionChange(planId: $id) { amountDue currency credits } }`,
+);
+const CHANGE = graphql(`mutation($id: ID!) { changeSubscriptionPlan(planId: $id) { id } }`);
+
+export interface PlanOffer {
+  readonly id: string;
+  readonly name: string;
+  readonly credits: number;
+  readonly price: number;
+  readonly currency: string;
+  readonly interval: string;
+  readonly active: boolean;
+  readonly billingMode: string;
+  readonly needsProviderPricing: boolean;
+  readonly trialDays: number | null;
+  readonly trialCredits: number;
+}
+
+interface Subscribed {
+  readonly status: string;
+  readonly isActive: boolean;
+  readonly cancelAtPeriodEnd: boolean;
+  readonly currentPeriodEnd: string | null;
+  readonly trialEnd: string | null;
+  readonly plan: { readonly id: string; readonly name: string };
+}
+
+interface PlansProps {
+  readonly shop: { readonly plans: readonly PlanOffer[]; readonly subscription: Subscribed | null };
+  reload(): Promise<void>;
+  subscribe(planId: string): Promise<void>;
+}
+
+/** What the company is on, and what else it can have. */
+export function Plans({ shop, reload, subscribe }: PlansProps) {
+  const { subscription } = shop;
+  const plans = shop.plans.filter(({ active, needsProviderPricing }) => active && !needsProviderPricing);
+  const [wanted, setWanted] = useState<PlanOffer | null>(null);
+  return (
+    <>
+      {subscription !== null && <Current {...subscription} />}
+      {plans.length === 0 && <Empty title="No plans are sold at the moment">Packs need none.</Empty>}
+      {plans.map((plan) => (
+        <div className="row spread" key={plan.id}>
+          <div>
+            <h3>{plan.name}</h3>
+            <span className="quiet small">{wordsOf(plan, subscription === null)}</span>
+          </div>
+          <PlanButton plan={plan} subscription={subscription} subscribe={subscribe} change={setWanted} />
+        </div>
+      ))}
+      {wanted !== null && <ChangePlan plan={wanted} close={() => setWanted(null)} changed={reload} />}
+    </>
+  );
+}
+
+function Current({ isActive, plan, status, currentPeriodEnd, cancelAtPeriodEnd, trialEnd }: Subscribed) {
+  const isTrial = status === 'TRIALING' && trialEnd !== null;
+  return (
+    <Notice mood={isActive ? 'good' : 'warn'}>
+      {plan.name}: {spoken(status)}
+      {isTrial && (
+        <>
+          , until <Moment at={trialEnd} />
+        </>
+      )}
+      {!isTrial && currentPeriodEnd !== null && (
+        <>
+          , {cancelAtPeriodEnd ? 'ends' : 'renews'} <Moment at={currentPeriodEnd} />
+        </>
+      )}
+    </Notice>
+  );
+}
+
+function wordsOf(plan: PlanOffer, isNew: boolean): string {
+  if (plan.billingMode === 'POSTPAID') return 'Calls are invoiced monthly, by agreement';
+  const period = `${money(plan.price, plan.currency)} a ${plan.interval.toLowerCase()}`;
+  const brings = `${credits(plan.credits)} credits, ${period}`;
+  if (!isNew || plan.trialDays === null) return brings;
+  const trialCredits = plan.trialCredits > 0 ? ` with ${credits(plan.trialCredits)} credits` : '';
+  return `${brings}; the first ${plan.trialDays} days are free${trialCredits}`;
+}
+
+function PlanButton(props: {
+  plan: PlanOffer;
+  subscription: Subscribed | null;
+  subscribe(planId: string): Promise<void>;
+  change(plan: PlanOffer): void;
+}) {
+  const { plan, subscription, subscribe, change } = props;
+  if (plan.billingMode === 'POSTPAID') return null;
+  if (subscription?.isActive !== true) {
+    return <Act name={`Subscribe to ${plan.name}`} work={() => subscribe(plan.id)} />;
+  }
+  if (plan.id === subscription.plan.id) return null;
+  return (
+    <button type="button" className="little" onClick={() => change(plan)}>
+      Change to {plan.name}
+    </button>
+  );
+}
+
+/** Says what it costs before anything is charged. */
+function ChangePlan(props: { plan: PlanOffer; close(): void; changed(): Promise<void> }) {
+  const { plan, close, changed } = props;
+  const { data, error, reload } = useQuery(PREVIEW, { id: plan.id });
+  const change = useChange(changed);
+  const action = useAction();
+  const confirm = async () => {
+    if (await action.run(() => change(CHANGE, { id: plan.id }))) close();
+  };
+  const preview = data?.previewSubscriptionChange ?? null;
+  return (
+    <Dialog title={`Change to ${plan.name}?`} close={close}>
+      <Problem error={error} retry={reload} />
+      {preview === null && error === null && <Bones lines={2} />}
+      {preview !== null && (
+        <p>
+          {preview.amountDue > 0
+            ? `Your card is charged ${money(preview.amountDue, preview.currency)} now for the rest of the period, which brings ${credits(preview.credits)} credits.`
+            : 'Nothing is charged now. What is left of the period is credited on your next invoices.'}{' '}
+          Then it is {money(plan.price, plan.currency)} a {plan.interval.toLowerCase()} for{' '}
+          {credits(plan.credits)} credits.
+        </p>
+      )}
+      <Problem error={action.error} />
+      <div className="row">
+        <button
+          type="button"
+          className="main"
+          disabled={action.isBusy || preview === null}
+          onClick={() => void confirm()}
+        >
+          {action.isBusy ? 'Working…' : 'Change the plan'}
+        </button>
+        <button type="button" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,240 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { PaymentProvider, WantedPriceChange, WireObject } from '../../ports/payment-provider.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { findPlan, type Plan } from '../catalog/plan.ts';
+import { listPlanRates } from '../catalog/plan-rates.ts';
+import { liveSubscriptions, PAST_DUE_GRACE_MS, type Subscription } from '../subscriptions/subscription.ts';
+import { keepSubscription, NEWS_RANK } from '../subscriptions/subscription-updates.ts';
+import { readSubscription } from './effects/subscription-changed.ts';
+import { countedInvoices } from './plan-grants.ts';
+import {
+  countedMoney,
+  grantedMicro,
+  type InvoiceLine,
+  type LineMovement,
+  moveInvoice,
+  moveLine,
+  readInvoiceLines,
+} from './plan-lines.ts';
+import {
+  currencyIn,
+  fieldsIn,
+  idIn,
+  listedIn,
+  listIn,
+  lockCompany,
+  minorIn,
+  momentIn,
+  planOf,
+  priceOf,
+} from './provider-objects.ts';
+import { notForSale } from './subscription-checkout.ts';
+
+/**
+ * A company moves its subscription to another plan. The rest of the period is settled at once: unused time is credited,
+ * the rest of the period at the new price is charged, and the credits follow the paid invoice like any other (P-22). A
+ * payment that fails changes nothing.
+ */
+export interface ChangePlanParts {
+  readonly database: Database;
+  readonly provider: Pick<
+    PaymentProvider,
+    'retrieveSubscription' | 'previewPriceChange' | 'changeSubscriptionPrice'
+  >;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly clock: Clock;
+}
+
+interface WantedPlanChange {
+  readonly companyId: string;
+  readonly planId: string;
+}
+
+type RefusedChange =
+  | { readonly outcome: 'no-such-plan' }
+  /** Not possible as things are; the message says what to do. */
+  | { readonly outcome: 'not-possible'; readonly message: string }
+  | { readonly outcome: 'provider-failed'; readonly message: string };
+
+type PreviewedChange =
+  | {
+      readonly outcome: 'previewed';
+      /** Asked for at once, after what the customer has as a credit. */
+      readonly amountDueMinor: bigint;
+      readonly currency: string;
+      /** What its payment brings. */
+      readonly creditsMicro: bigint;
+    }
+  | RefusedChange;
+
+export async function previewSubscriptionChange(
+  parts: ChangePlanParts,
+  wanted: WantedPlanChange,
+): Promise<PreviewedChange> {
+  const found = await findChange(parts, wanted);
+  if (found.outcome !== 'found') return found;
+  const { change, subscription } = found;
+  const answer = await parts.provider.previewPriceChange(change);
+  if (answer.outcome === 'failed') return { outcome: 'provider-failed', message: answer.failure.message };
+  const invoice = answer.value;
+  if (fieldsIn(invoice.lines).has_more === true) {
+    const message =
+      'Too many changes of this period wait to be invoiced. Change the plan in the billing portal.';
+    return { outcome: 'not-possible', message };
+  }
+  const currency = currencyIn(invoice.currency) ?? found.plan.currency;
+  const periodEnd = momentIn(subscription.current_period_end);
+  const all = listIn(invoice.lines);
+  const lines = chargedNow(all, periodEnd);
+  const asked = lines.length === all.length ? minorIn(invoice.amount_due) : null;
+  const amount = asked ?? sumOf(lines) + (minorIn(invoice.starting_balance) ?? 0n);
+  return {
+    outcome: 'previewed',
+    amountDueMinor: amount > 0n ? amount : 0n,
+    currency,
+    creditsMicro: await creditsOf(parts, wanted.companyId, readInvoiceLines(lines), currency),
+  };
+}
+
+type ChangedSubscription =
+  | { readonly outcome: 'changed'; readonly subscription: Subscription }
+  | RefusedChange;
+
+export async function changeSubscriptionPlan(
+  parts: ChangePlanParts,
+  wanted: WantedPlanChange,
+): Promise<ChangedSubscription> {
+  const { database, provider, secrets, clock } = parts;
+  const found = await findChange(parts, wanted);
+  if (found.outcome !== 'found') return found;
+  // A key of its own for each try: the provider would answer a repeat of one that was declined with the same decline.
+  // The same price twice is no second change.
+  const key = `subscription:${found.change.subscriptionId}:change:${secrets.newId()}`;
+  const answer = await provider.changeSubscriptionPrice(found.change, key);
+  if (answer.outcome === 'failed') return { outcome: 'provider-failed', message: answer.failure.message };
+  const now = new Date(clock.now());
+  return await database.transaction(async (transaction) => {
+    await lockCompany(transaction, wanted.companyId);
+    const planId = (await planOf(transaction, answer.value)) ?? found.plan.id;
+    const state = readSubscription(answer.value, planId);
+    if (state === null)
+      throw new Error(`subscription ${found.change.subscriptionId} has no status that we know`);
+    const kept = await keepSubscription(transaction, {
+      newId: secrets.newId(),
+      providerSubscriptionId: found.change.subscriptionId,
+      companyId: wanted.companyId,
+      state,
+      // An answer has no time of the provider's: events that come later still count.
+      by: { toldAt: new Date(0), rank: NEWS_RANK.changed, eventId: null },
+      isCurrent: true,
+      now,
+      graceMs: PAST_DUE_GRACE_MS,
+    });
+    if (!('subscription' in kept)) throw new Error(`a changed subscription was not kept: ${kept.outcome}`);
+    return { outcome: 'changed', subscription: kept.subscription };
+  });
+}
+
+type FoundChange =
+  | {
+      readonly outcome: 'found';
+      readonly plan: Plan;
+      readonly change: WantedPriceChange;
+      /** As the provider has it now. */
+      readonly subscription: WireObject;
+    }
+  | RefusedChange;
+
+async function findChange(
+  { database, provider }: ChangePlanParts,
+  { companyId, planId }: WantedPlanChange,
+): Promise<FoundChange> {
+  const plan = await findPlan(database, planId);
+  if (plan === null) return { outcome: 'no-such-plan' };
+  const problem = notForSale(plan);
+  if (problem !== null || plan.providerPriceId === null)
+    return notPossible(problem ?? 'It has no price yet.');
+  const live = await liveSubscriptions(database, companyId);
+  const [subscription] = live;
+  if (subscription === undefined || subscription.providerSubscriptionId === null) {
+    return notPossible('The company has no subscription to change. Subscribe to the plan instead.');
+  }
+  if (live.length > 1) {
+    return notPossible(
+      'The company has more than one subscription. Cancel all but one in the billing portal.',
+    );
+  }
+  if (subscription.status !== 'ACTIVE' && subscription.status !== 'TRIALING') {
+    return notPossible(
+      'The last payment of the subscription is open. Pay it in the billing portal, then change the plan.',
+    );
+  }
+  const answer = await provider.retrieveSubscription(subscription.providerSubscriptionId);
+  if (answer.outcome === 'failed') return { outcome: 'provider-failed', message: answer.failure.message };
+  const [item] = listIn(answer.value.items);
+  const itemId = idIn(item?.id);
+  if (itemId === null)
+    return notPossible('The subscription has nothing in it. Change it in the billing portal.');
+  if (priceOf(answer.value) === plan.providerPriceId) {
+    return notPossible(`The company is on plan "${plan.name}" already.`);
+  }
+  const currency = currencyIn(answer.value.currency);
+  if (currency !== null && currency !== plan.currency) {
+    const [is, wants] = [currency, plan.currency].map((code) => code.toUpperCase());
+    return notPossible(
+      `The subscription is paid in ${is} and plan "${plan.name}" in ${wants}. Cancel the subscription, then subscribe to the plan.`,
+    );
+  }
+  const change = {
+    subscriptionId: subscription.providerSubscriptionId,
+    itemId,
+    priceId: plan.providerPriceId,
+  };
+  return { outcome: 'found', plan, change, subscription: answer.value };
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Without the next period, which a preview may show beside what is asked for at once. */
+export function chargedNow(lines: readonly Fields[], periodEnd: Date | null): Fields[] {
+  return lines.filter((line) => {
+    const start = momentIn(fieldsIn(line.period).start);
+    return line.proration === true || start === null || periodEnd === null || start < periodEnd;
+  });
+}
+
+/** What lines ask for: after their discounts, with the taxes that are not in them. */
+function sumOf(lines: readonly Fields[]): bigint {
+  const amounts = (list: readonly Fields[]) =>
+    list.reduce((sum, { amount }) => sum + (minorIn(amount) ?? 0n), 0n);
+  return lines.reduce((sum, line) => {
+    const taxes = listedIn(line.tax_amounts).filter(({ inclusive }) => inclusive !== true);
+    const discounts = line.proration === true ? [] : listedIn(line.discount_amounts);
+    return sum + amounts([line]) + amounts(taxes) - amounts(discounts);
+  }, 0n);
+}
+
+/** As `grantLines` will count them: over all invoices of the company, with this one as the last. */
+async function creditsOf(
+  { database }: ChangePlanParts,
+  companyId: string,
+  lines: readonly InvoiceLine[],
+  currency: string,
+): Promise<bigint> {
+  const movements: LineMovement[] = [];
+  for (const line of lines) {
+    const rates = line.priceId === null ? [] : await listPlanRates(database, line.priceId);
+    movements.push(moveLine(line, rates.find((rate) => rate.currency === currency) ?? null));
+  }
+  const sum = lines.reduce((total, { netMinor }) => total + netMinor, 0n);
+  const money = { totalMinor: sum, linesMinor: sum, paidMinor: sum };
+  const movedMicro = moveInvoice(movements, money);
+  const before = await countedInvoices(database, companyId);
+  const counted = { currency, movedMicro, ...countedMoney(movements, money) };
+  return grantedMicro([...before, counted]) - grantedMicro(before);
+}
+
+function notPossible(message: string): RefusedChange {
+  return { outcome: 'not-possible', message };
+}

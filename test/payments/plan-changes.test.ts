@@ -1,0 +1,334 @@
+import { beforeAll, describe, expect, test } from 'bun:test';
+import { updatePlan } from '../../src/domain/catalog/change-offer.ts';
+import { findPlan, type WantedPlan } from '../../src/domain/catalog/plan.ts';
+import { expireCredits } from '../../src/domain/credits/ledger/expiring-credits.ts';
+import {
+  changeSubscriptionPlan,
+  chargedNow,
+  previewSubscriptionChange,
+} from '../../src/domain/payments/change-plan.ts';
+import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
+import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
+import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
+import type { WireObject } from '../../src/ports/payment-provider.ts';
+import { until } from '../doubles/until.ts';
+import { useMemoryDatabase } from '../setup/use-memory-database.ts';
+import { CREDIT } from './payments-under-test.ts';
+import { failing, openShop, PLAN, type Shop } from './shop-under-test.ts';
+
+const DAY_MS = 86_400_000;
+const database = useMemoryDatabase({ beforeClose: () => shop.sandbox.close() });
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop(database);
+});
+
+const changing = () => ({ ...shop.parts, provider: shop.sandbox.provider });
+const TRIAL = { trialDays: 14, trialCreditsMicro: 500n * CREDIT };
+
+async function pricedPlan(changes: Partial<WantedPlan> = {}): Promise<string> {
+  const { id } = await shop.newPlan(changes);
+  await shop.sync();
+  return id;
+}
+
+async function subscribe(planId: string): Promise<string> {
+  const companyId = await shop.newCompany();
+  const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
+  if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+  await shop.pay(opened.page.providerSessionId);
+  return companyId;
+}
+
+async function customerOf(companyId: string): Promise<string> {
+  const [row] = await database.query<{ id: string }>(
+    'select provider_customer_id as id from companies where id = $1',
+    [companyId],
+  );
+  return row?.id ?? '';
+}
+
+const card = async (companyId: string, does: string) =>
+  await shop.sandbox.own('/sandbox/cards', { customer: await customerOf(companyId), card: does });
+const subscriptionOf = (companyId: string) => currentSubscription(database, companyId);
+const balance = (companyId: string) => shop.payments.balance(companyId);
+
+/** Time goes on for the provider and for us; what it sends on the way arrives, and what is due here expires. */
+async function pass(days: number): Promise<void> {
+  aheadMs += days * DAY_MS;
+  await shop.sandbox.own('/sandbox/clock', { advance_seconds: Math.round(days * 86_400) });
+  await shop.sandbox.settled();
+  await shop.handOn();
+  const { sharedState, log } = shop.payments;
+  const clock = { ...shop.clock, now: () => shop.clock.now() + aheadMs };
+  await expireCredits({ database, sharedState, clock, log });
+}
+let aheadMs = 0;
+
+describe('trial credits', () => {
+  test('last as long as the trial: what is left expires with it, and the paid period brings its own', async () => {
+    const companyId = await subscribe(await pricedPlan(TRIAL));
+    await shop.balanceBecomes(companyId, 500n * CREDIT);
+    await pass(13);
+    expect(await balance(companyId)).toBe(500n * CREDIT);
+    expect(await shop.payments.mails(companyId)).toEqual([]);
+    await pass(2);
+    expect(await balance(companyId)).toBe(3_000n * CREDIT);
+    const postings = await shop.payments.postings(companyId);
+    expect(postings.map(([type]) => type).sort()).toEqual([
+      'EXPIRY',
+      'SUBSCRIPTION_GRANT',
+      'SUBSCRIPTION_GRANT',
+    ]);
+  });
+
+  test('attack: a trial that ends without payment, or is canceled, leaves nothing to spend', async () => {
+    const planId = await pricedPlan(TRIAL);
+    const [declined, canceled] = [await subscribe(planId), await subscribe(planId)];
+    for (const id of [declined, canceled]) await shop.balanceBecomes(id, 500n * CREDIT);
+    await card(declined, 'declines');
+    const { providerSubscriptionId } = (await subscriptionOf(canceled)) ?? {};
+    await shop.sandbox.provider.cancelSubscription(providerSubscriptionId ?? '', 'now', 'cancel-now');
+    await pass(0.01);
+    expect([await balance(declined), await balance(canceled)]).toEqual([500n * CREDIT, 0n]);
+    await pass(15);
+    expect(await subscriptionOf(declined)).toMatchObject({ status: 'PAST_DUE' });
+    expect(await balance(declined)).toBe(0n);
+    await card(declined, 'works');
+    await pass(4);
+    expect(await balance(declined)).toBe(3_000n * CREDIT);
+  });
+
+  test('the credits of a paid period expire by the plan, and others never', async () => {
+    const expiring = await subscribe(await pricedPlan({ creditsExpireAfterDays: 10 }));
+    const lasting = await subscribe(await pricedPlan());
+    for (const id of [expiring, lasting]) await shop.balanceBecomes(id, 3_000n * CREDIT);
+    await pass(9);
+    expect([await balance(expiring), await balance(lasting)]).toEqual([3_000n * CREDIT, 3_000n * CREDIT]);
+    await pass(2);
+    expect([await balance(expiring), await balance(lasting)]).toEqual([0n, 3_000n * CREDIT]);
+  });
+});
+
+describe('a company changes its plan', () => {
+  const preview = (companyId: string, planId: string) =>
+    previewSubscriptionChange(changing(), { companyId, planId });
+  const change = (companyId: string, planId: string) =>
+    changeSubscriptionPlan(changing(), { companyId, planId });
+
+  test('P-22 the preview is what the change then costs and brings, up, down and to another interval', async () => {
+    const [basic, pro] = [
+      await pricedPlan(),
+      await pricedPlan({ price: 99, creditsMicro: 12_000n * CREDIT }),
+    ];
+    const yearly = await pricedPlan({ price: 290, creditsMicro: 40_000n * CREDIT, interval: 'YEAR' });
+    const companyId = await subscribe(basic);
+    await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+    await pass(10);
+    for (const planId of [pro, basic, yearly]) {
+      const before = await balance(companyId);
+      const previewed = await preview(companyId, planId);
+      if (previewed.outcome !== 'previewed') throw new Error(JSON.stringify(previewed));
+      const changed = await change(companyId, planId);
+      expect(changed).toMatchObject({ outcome: 'changed', subscription: { planId, status: 'ACTIVE' } });
+      const { providerSubscriptionId } = (await subscriptionOf(companyId)) ?? {};
+      const { body } = await shop.sandbox.call('GET', `/v1/subscriptions/${providerSubscriptionId}`);
+      const { body: invoice } = await shop.sandbox.call('GET', `/v1/invoices/${body.latest_invoice}`);
+      expect([invoice.amount_due, invoice.currency]).toEqual([
+        Number(previewed.amountDueMinor),
+        previewed.currency,
+      ]);
+      await shop.sandbox.settled();
+      await shop.handOn();
+      expect(await balance(companyId)).toBe(before + previewed.creditsMicro);
+      expect(await subscriptionOf(companyId)).toMatchObject({ planId });
+      if (planId === pro) expect(previewed.creditsMicro).toBeGreaterThan(5_000n * CREDIT);
+      if (planId === basic) expect([previewed.amountDueMinor, previewed.creditsMicro]).toEqual([0n, 0n]);
+    }
+  });
+
+  test('a preview changes nothing, neither here nor at the provider', async () => {
+    const [basic, pro] = [await pricedPlan(), await pricedPlan({ price: 99 })];
+    const companyId = await subscribe(basic);
+    await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+    const customer = await customerOf(companyId);
+    const invoices = async () =>
+      (await shop.sandbox.call('GET', `/v1/invoices?customer=${customer}`)).body.data;
+    const before = JSON.stringify(await invoices());
+    expect(await preview(companyId, pro)).toMatchObject({ outcome: 'previewed', amountDueMinor: 7_000n });
+    expect(JSON.stringify(await invoices())).toBe(before);
+    expect(await subscriptionOf(companyId)).toMatchObject({ planId: basic });
+  });
+
+  test('a payment that fails changes nothing, in the provider’s words', async () => {
+    const [basic, pro] = [await pricedPlan(), await pricedPlan({ price: 99 })];
+    const companyId = await subscribe(basic);
+    await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+    await card(companyId, 'declines');
+    const declined = { outcome: 'provider-failed', message: 'Your card was declined.' } as const;
+    expect(await change(companyId, pro)).toEqual(declined);
+    expect(await subscriptionOf(companyId)).toMatchObject({ planId: basic });
+    await card(companyId, 'works');
+    expect(await change(companyId, pro)).toMatchObject({ outcome: 'changed' });
+  });
+
+  test('within a trial nothing is charged, and the trial goes on', async () => {
+    const [basic, pro] = [await pricedPlan(TRIAL), await pricedPlan({ ...TRIAL, price: 99 })];
+    const companyId = await subscribe(basic);
+    await shop.balanceBecomes(companyId, 500n * CREDIT);
+    expect(await preview(companyId, pro)).toMatchObject({ amountDueMinor: 0n, creditsMicro: 0n });
+    expect(await change(companyId, pro)).toMatchObject({
+      subscription: { planId: pro, status: 'TRIALING' },
+    });
+    await shop.sandbox.settled();
+    await shop.handOn();
+    expect(await balance(companyId)).toBe(500n * CREDIT);
+  });
+
+  test('a subscriber of an older price may move to the present one of the same plan', async () => {
+    const planId = await pricedPlan();
+    const companyId = await subscribe(planId);
+    await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+    const same = { outcome: 'not-possible', message: 'The company is on plan "Basic" already.' } as const;
+    expect(await change(companyId, planId)).toEqual(same);
+    await shop.clock.advance(1_000);
+    await updatePlan({ ...shop.pricing, clock: shop.clock }, planId, { ...PLAN, price: 39 });
+    expect(await preview(companyId, planId)).toMatchObject({ outcome: 'previewed' });
+    expect(await change(companyId, planId)).toMatchObject({ outcome: 'changed' });
+  });
+
+  test('what cannot be changed says what to do instead', async () => {
+    const [basic, euros] = [await pricedPlan(), await pricedPlan({ currency: 'eur' })];
+    const postpaid = await shop.newPlan({ billingMode: 'POSTPAID', price: 0, creditsMicro: 0n });
+    const companyId = await subscribe(basic);
+    await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+    const said = async (company: string, planId: string) => {
+      const refused = await change(company, planId);
+      return 'message' in refused ? refused.message : refused.outcome;
+    };
+    expect(await said(companyId, euros)).toContain('Cancel the subscription, then subscribe');
+    expect(await said(companyId, postpaid.id)).toContain('invoice');
+    expect(await said(await shop.newCompany(), basic)).toContain('Subscribe to the plan instead');
+    expect(await said(companyId, shop.secrets.newId())).toBe('no-such-plan');
+    await database.query(`update subscriptions set status = 'PAST_DUE' where company_id = $1`, [companyId]);
+    expect(await said(companyId, euros)).toContain('Pay it in the billing portal');
+  });
+
+  test('of a preview that also shows the next period only what is charged at once counts', () => {
+    const end = 1_700_000_000;
+    const line = (start: number, proration: boolean) => ({ period: { start }, proration });
+    const lines = [line(end - 100, true), line(end - 100, false), line(end, false), line(end, true)];
+    expect<unknown>(chargedNow(lines, new Date(end * 1_000))).toEqual([lines[0], lines[1], lines[3]]);
+  });
+
+  test('the mails of a trial’s end and of the next payment say what is charged and what it brings', async () => {
+    const planId = await pricedPlan(TRIAL);
+    const companyId = await subscribe(planId);
+    await database.query(
+      `insert into users (id, company_id, email, password_hash, role)
+       values (gen_random_uuid(), $1, 'a@changes.example', 'none', 'COMPANY_ADMIN')`,
+      [companyId],
+    );
+    await pass(12);
+    await pass(30);
+    const mails = await database.query<{ kind: string; data: Record<string, unknown> }>(
+      'select kind, data from mail_outbox where company_id = $1 order by id',
+      [companyId],
+    );
+    const amount = { value: '29.00', currency: 'usd' };
+    const creditsMicro = String(3_000n * CREDIT);
+    expect(mails.map(({ kind, data }) => [kind, data])).toMatchObject([
+      ['trial-ending', { amount, creditsMicro, trialCreditsMicro: String(500n * CREDIT), isCanceled: false }],
+      ['receipt', { amount }],
+      ['upcoming-invoice', { amount, creditsMicro, planName: 'Basic' }],
+    ]);
+    expect((await findPlan(database, planId))?.trialDays).toBe(14);
+  });
+});
+
+describe('taxes at checkout', () => {
+  test('are calculated and tax ids collected where the settings say so, and credits follow the price without tax', async () => {
+    const parts = { ...shop.parts, checkoutTaxes: { isAutomatic: true, collectsTaxIds: true } };
+    const pack = await shop.newPack();
+    const companyId = await shop.newCompany();
+    const opened = await createCreditPackCheckout(parts, { companyId, creditPackId: pack.id });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    const { providerSessionId } = opened.page;
+    const { body } = await shop.sandbox.call('GET', `/v1/checkout/sessions/${providerSessionId}`);
+    expect(body).toMatchObject({
+      automatic_tax: { enabled: true },
+      tax_id_collection: { enabled: true },
+      amount_total: 1_200,
+      total_details: { amount_tax: 200 },
+    });
+    await shop.pay(providerSessionId);
+    await shop.balanceBecomes(companyId, 1_000n * CREDIT);
+    const [invoice] = await database.query('select amount_minor from invoices where company_id = $1', [
+      companyId,
+    ]);
+    expect(invoice).toEqual({ amount_minor: 1_200n });
+    const { body: session } = await shop.sandbox.call('GET', `/v1/checkout/sessions/${providerSessionId}`);
+    await shop.sandbox.call('POST', '/v1/refunds', {
+      payment_intent: String(session.payment_intent),
+      amount: '600',
+    });
+    await shop.balanceBecomes(companyId, 500n * CREDIT);
+  });
+
+  test('a plan is taxed on every invoice and brings its credits in full', async () => {
+    const parts = { ...shop.parts, checkoutTaxes: { isAutomatic: true, collectsTaxIds: false } };
+    const planId = await pricedPlan();
+    const companyId = await shop.newCompany();
+    const opened = await createSubscriptionCheckout(parts, { companyId, planId });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    await shop.pay(opened.page.providerSessionId);
+    await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+    const rows = await database.query('select amount_minor from invoices where company_id = $1', [companyId]);
+    expect(rows).toEqual([{ amount_minor: 3_480n }]);
+    const pro = await pricedPlan({ price: 99 });
+    expect(await previewSubscriptionChange(changing(), { companyId, planId: pro })).toMatchObject({
+      amountDueMinor: 8_400n,
+    });
+  });
+
+  test('attack: a sum that is neither the price nor the price with its tax grants nothing', async () => {
+    const pack = await shop.newPack();
+    const companyId = await shop.newCompany();
+    const opened = await createCreditPackCheckout(shop.parts, { companyId, creditPackId: pack.id });
+    if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+    const { providerSessionId } = opened.page;
+    await shop.sandbox.click(`/checkout/${providerSessionId}/pay`);
+    const paid = () =>
+      shop.sandbox.received.find(({ event }) => event?.object.id === providerSessionId)?.event;
+    await until(async () => paid() != null);
+    const event = paid();
+    if (event == null) throw new Error('no event');
+    const { object } = event;
+    for (const changes of [
+      { amount_total: 1 },
+      { amount_total: 900, total_details: { amount_tax: -100 } },
+      { amount_total: 1_300, total_details: { amount_tax: 200 } },
+    ]) {
+      const id = `evt_${shop.secrets.newId()}`;
+      const told = { ...object, ...changes };
+      const forged = {
+        ...event,
+        id,
+        object: told,
+        payload: { ...event.payload, id, data: { object: told } },
+      };
+      await shop.payments.receive(forged);
+      expect(await shop.payments.statusOf(forged)).toBe('FAILED');
+    }
+    expect(await balance(companyId)).toBe(0n);
+  });
+});
+
+test('a provider that fails is said in its own words', async () => {
+  const companyId = await subscribe(await pricedPlan());
+  await shop.balanceBecomes(companyId, 3_000n * CREDIT);
+  const pro = await pricedPlan({ price: 99 });
+  const provider = { ...shop.sandbox.provider, previewPriceChange: failing<WireObject>('Not now.') };
+  const refused = await previewSubscriptionChange({ ...changing(), provider }, { companyId, planId: pro });
+  expect(refused).toEqual({ outcome: 'provider-failed', message: 'Not now.' });
+});
