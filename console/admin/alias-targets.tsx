@@ -165,7 +165,9 @@ function TargetFields({ title, alias, row, presets, remove }: TargetFieldsProps)
         defaultValue={stored?.baseUrl}
         placeholder={preset?.baseUrl ?? 'https://…'}
         required={preset?.baseUrl === null}
-        hint={preset?.baseUrl === null ? undefined : 'Empty: the address of the provider.'}
+        hint={
+          preset?.baseUrl === null ? 'As the provider gave it to you.' : 'Empty: the address of the provider.'
+        }
       />
       <Field label="Model" name={`model-${number}`} defaultValue={stored?.model} maxLength={200} required />
       <Field
