@@ -45,7 +45,7 @@ const Catalogue = page(() => import('./admin/catalogue.tsx'), 'Catalogue');
 const Models = page(() => import('./admin/models.tsx'), 'Models');
 const PaymentEvents = page(() => import('./admin/payment-events.tsx'), 'PaymentEvents');
 const StaleSubscriptions = page(() => import('./admin/stale-subscriptions.tsx'), 'StaleSubscriptions');
-const LiveLogs = page(() => import('./admin/live-logs.tsx'), 'LiveLogs');
+const Logs = page(() => import('./operations/logs.tsx'), 'Logs');
 const CapturedMails = page(() => import('./admin/captured-mails.tsx'), 'CapturedMails');
 const UnannouncedMeetings = page(() => import('./admin/unannounced-meetings.tsx'), 'UnannouncedMeetings');
 const Services = page(() => import('./operations/running-processes.tsx'), 'Services');
@@ -108,7 +108,7 @@ export function roomsOf(person: Person): readonly Room[] {
     { path: '/ai-operations', name: 'AI operations', page: AiOperations },
     { path: '/withheld-usage', name: 'Withheld usage', page: WithheldUsage },
     { path: '/errors', name: 'Errors', page: Errors },
-    { path: '/logs', name: 'Live logs', page: LiveLogs },
+    { path: '/logs', name: 'Logs', page: Logs },
   );
   const own = [
     { path: '/profile', name: 'Password and sessions', page: Profile },

@@ -11,17 +11,22 @@ const SPANS = [
 
 /** The filters of a page are in its address, so that what one sees can be sent to a colleague. */
 export function useFilters() {
-  const [filters, setFilters] = useSearchParams();
+  const [filters, setSearch] = useSearchParams();
+  /** An empty value takes the filter out. */
+  const setFilters = (values: Readonly<Record<string, string>>) =>
+    setSearch((now) => {
+      const next = new URLSearchParams(now);
+      for (const [name, value] of Object.entries(values)) {
+        if (value === '') next.delete(name);
+        else next.set(name, value);
+      }
+      return next;
+    });
   return {
     filter: (name: string) => filters.get(name) ?? '',
     hours: Number(filters.get('hours') ?? USUAL_HOURS),
-    setFilter: (name: string, value: string) =>
-      setFilters((now) => {
-        const next = new URLSearchParams(now);
-        if (value === '') next.delete(name);
-        else next.set(name, value);
-        return next;
-      }),
+    setFilter: (name: string, value: string) => setFilters({ [name]: value }),
+    setFilters,
   };
 }
 

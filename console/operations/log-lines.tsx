@@ -5,10 +5,18 @@ import { exact } from '../parts/words.tsx';
 import { graphql, type RowOf, type Variables } from '../session/graphql.ts';
 import { usePages } from '../session/use-query.ts';
 
-const LINES = graphql(`query($after: ID, $minLevel: LogLevel, $contains: String, $requestId: String) {
-  logEntries(first: 20, after: $after, minLevel: $minLevel, contains: $contains, requestId: $requestId) {
+const LINES =
+  graphql(`query($after: ID, $minLevel: LogLevel, $contains: String, $requestId: String, $service: String,
+  $companyId: ID, $from: DateTime, $to: DateTime) {
+  logEntries(first: 20, after: $after, minLevel: $minLevel, contains: $contains, requestId: $requestId,
+    service: $service, companyId: $companyId, from: $from, to: $to) {
     nodes { timestamp level message context } pageInfo { hasNextPage endCursor } } }`);
-const MOODS: Record<Line['level'], Mood> = { DEBUG: 'plain', INFO: 'plain', WARN: 'warn', ERROR: 'bad' };
+export const LEVEL_MOODS: Record<Line['level'], Mood> = {
+  DEBUG: 'plain',
+  INFO: 'plain',
+  WARN: 'warn',
+  ERROR: 'bad',
+};
 
 type Line = RowOf<typeof LINES>;
 export type LinesFilter = Omit<Variables<typeof LINES>, 'after'>;
@@ -29,7 +37,7 @@ export function LogLines({ filter }: { filter: LinesFilter }) {
       empty={<p>The log may not reach back that far.</p>}
       columns={[
         { name: 'When', show: ({ timestamp }) => <span className="number">{exact(timestamp)}</span> },
-        { name: 'Level', show: ({ level }) => <Tag mood={MOODS[level]}>{level}</Tag> },
+        { name: 'Level', show: ({ level }) => <Tag mood={LEVEL_MOODS[level]}>{level}</Tag> },
         {
           name: 'What',
           show: ({ message, context }) => (

@@ -149,11 +149,17 @@ function ok(schema: z.ZodType, example: unknown): DescribedAnswer {
 
 /** A-8 and the metrics. */
 const describedMonitoring: readonly DescribedRoute[] = [
-  monitored('/monitoring/stats', 'The process, its pool, the workers and the queues.', [
+  monitored('/monitoring/stats', 'The process and its host, the pool, the workers and the queues.', [
     ok(statsAnswer, {
       ...{ uptime_seconds: 3_600, cpu_seconds: 12.5 },
       memory: { resident_bytes: 150_000_000, heap_bytes: 60_000_000, external_bytes: 1_000_000 },
       event_loop_delay_ms: { p50: 0.1, p99: 4.2, max: 12 },
+      host: {
+        ...{ uptime_seconds: 864_000, cpu: { count: 4, used_share: 0.31 } },
+        load_average: { '1m': 1.2, '5m': 0.9, '15m': 0.7 },
+        memory: { total_bytes: 8_000_000_000, available_bytes: 3_000_000_000, limit_bytes: null },
+        disk: { total_bytes: 100_000_000_000, available_bytes: 60_000_000_000 },
+      },
       database_pool: { size: 10, busy: 1, waiting: 0 },
       workers: { status: 'healthy', active: 1, idle: 7 },
       queues: [{ name: 'cv', waiting: 3, active: 2, dead: 0, oldest_waiting_seconds: 4 }],

@@ -9,6 +9,7 @@ import { createMetricsRoute, type Metric, type MetricsAccess, processMetrics } f
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
+import type { HostFigures } from '../ports/host-figures.ts';
 import type { QueueDepth } from '../ports/job-queue.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
 import { shownCooling, type WorkerBoard } from './health.ts';
@@ -16,11 +17,15 @@ import { type MatchGeneratorParts, metricsOfGenerator } from './match-generator.
 
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
+const SERVICE_FILTER = 'gateway, backend, ai-service, or shared for lines of none of them.';
+
 /** The log viewer's query. Names it does not know are refused: a misspelt filter would show too much. */
 export const entryQuery = z.strictObject({
   level: z.enum(['debug', 'info', 'warn', 'error']).optional(),
   contains: z.string().max(200).optional(),
+  service: z.string().max(100).optional().meta({ description: SERVICE_FILTER }),
   request_id: z.string().max(200).optional(),
+  company_id: z.string().max(100).optional(),
   from: time.optional(),
   to: time.optional(),
   limit: z.coerce.number().int().min(1).max(MAX_ENTRIES).optional(),
@@ -41,8 +46,8 @@ async function showEntries(database: Database, query: Record<string, string>): P
     const [issue] = read.error.issues;
     return refuse(issue?.path.join('.') || null, issue?.message ?? 'it cannot be read');
   }
-  const { request_id: requestId, ...filter } = read.data;
-  const found = await findEntries(database, { ...filter, requestId });
+  const { request_id: requestId, company_id: companyId, ...filter } = read.data;
+  const found = await findEntries(database, { ...filter, requestId, companyId });
   if (found.outcome === 'invalid-cursor') return refuse('after', 'it is not a cursor of ours');
   return Response.json({ entries: found.entries, next_cursor: found.nextCursor });
 }
@@ -59,6 +64,7 @@ interface MonitoringStatsParts {
   readonly models: Pick<ModelDirectory, 'all' | 'cooling'>;
   readonly workers: WorkerBoard;
   readonly processFigures: () => ProcessFigures;
+  readonly hostFigures: () => HostFigures;
   readonly queueDepths: () => Promise<readonly QueueDepth[]>;
 }
 
@@ -86,7 +92,7 @@ export function addMonitoringStats(app: ServiceApp, parts: MonitoringStatsParts)
   app.get('/monitoring/ai-services', async (context) => context.json(await servicesOf(parts)));
 }
 
-async function statsOf(parts: MonitoringStatsParts): Promise<z.output<typeof statsAnswer>> {
+async function statsOf(parts: MonitoringStatsParts): Promise<Stats> {
   const { uptimeSeconds, cpuSeconds, memory, eventLoopDelayMs } = parts.processFigures();
   return {
     uptime_seconds: uptimeSeconds,
@@ -97,11 +103,27 @@ async function statsOf(parts: MonitoringStatsParts): Promise<z.output<typeof sta
       external_bytes: memory.externalBytes,
     },
     event_loop_delay_ms: { ...eventLoopDelayMs },
+    host: hostOf(parts.hostFigures()),
     database_pool: { ...parts.database.pool() },
     workers: parts.workers.summary(),
     queues: (await parts.queueDepths()).map(({ oldestWaitingSeconds, ...depth }) => {
       return { ...depth, oldest_waiting_seconds: oldestWaitingSeconds };
     }),
+  };
+}
+
+function hostOf({ uptimeSeconds, cpu, loadAverage, memory, disk }: HostFigures): Stats['host'] {
+  const [one, five, fifteen] = loadAverage;
+  return {
+    uptime_seconds: uptimeSeconds,
+    cpu: { count: cpu.count, used_share: cpu.usedShare },
+    load_average: { '1m': one, '5m': five, '15m': fifteen },
+    memory: {
+      total_bytes: memory.totalBytes,
+      available_bytes: memory.availableBytes,
+      limit_bytes: memory.limitBytes,
+    },
+    disk: disk === null ? null : { total_bytes: disk.totalBytes, available_bytes: disk.availableBytes },
   };
 }
 
@@ -189,6 +211,7 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
   };
   return [
     ...own,
+    ...hostMetrics(parts.hostFigures()),
     gauge(
       'turnpike_worker_up',
       'Of each background worker of the process: 1 while it runs, or rests as it was wished; else 0.',
@@ -225,6 +248,36 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
   ];
 }
 
+/** The machine of this process. Where a node exporter runs beside it, its figures are finer. */
+function hostMetrics({ cpu, loadAverage, memory, disk }: HostFigures): readonly Metric[] {
+  const bytes = (kind: string, value: number | null | undefined) =>
+    value == null ? [] : [{ labels: { kind }, value }];
+  const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
+    return { name, help, type: 'gauge', samples };
+  };
+  return [
+    {
+      ...{ name: 'turnpike_host_cpu_seconds_total', type: 'counter' },
+      help: 'Time of all cores of the machine since it started, busy and idle.',
+      samples: [
+        { labels: { mode: 'busy' }, value: cpu.busySeconds },
+        { labels: { mode: 'idle' }, value: cpu.idleSeconds },
+      ],
+    },
+    gauge('turnpike_host_cpus', 'Cores of the machine.', [{ value: cpu.count }]),
+    gauge('turnpike_host_load1', 'Load average over one minute.', [{ value: loadAverage[0] }]),
+    gauge('turnpike_host_memory_bytes', 'Memory of the machine, and the limit of the container.', [
+      ...bytes('total', memory.totalBytes),
+      ...bytes('available', memory.availableBytes),
+      ...bytes('limit', memory.limitBytes),
+    ]),
+    gauge('turnpike_host_disk_bytes', 'File system of DATA_DIR.', [
+      ...bytes('total', disk?.totalBytes),
+      ...bytes('available', disk?.availableBytes),
+    ]),
+  ];
+}
+
 /** What the monitoring routes answer with: the documents are made from these, and the answers are typed by them. */
 const count = z.int().nonnegative();
 const delay = z.number().nonnegative();
@@ -234,6 +287,13 @@ export const statsAnswer = z.strictObject({
   cpu_seconds: z.number().nonnegative(),
   memory: z.strictObject({ resident_bytes: count, heap_bytes: count, external_bytes: count }),
   event_loop_delay_ms: z.strictObject({ p50: delay, p99: delay, max: delay }),
+  host: z.strictObject({
+    uptime_seconds: count,
+    cpu: z.strictObject({ count, used_share: z.number().min(0).max(1) }),
+    load_average: z.strictObject({ '1m': delay, '5m': delay, '15m': delay }),
+    memory: z.strictObject({ total_bytes: count, available_bytes: count, limit_bytes: count.nullable() }),
+    disk: z.strictObject({ total_bytes: count, available_bytes: count }).nullable(),
+  }),
   database_pool: z.strictObject({ size: count, busy: count, waiting: count }),
   workers: z.strictObject({
     status: z.enum(['healthy', 'degraded', 'stopped']),
@@ -250,6 +310,8 @@ export const statsAnswer = z.strictObject({
     }),
   ),
 });
+
+type Stats = z.output<typeof statsAnswer>;
 
 export const operationsAnswer = z.strictObject({
   since: z.iso.datetime(),

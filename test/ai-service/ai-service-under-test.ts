@@ -11,6 +11,7 @@ import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
 import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { DependencyState } from '../../src/http/health.ts';
 import type { MetricsAccess } from '../../src/http/metrics.ts';
+import type { HostFigures } from '../../src/ports/host-figures.ts';
 import type { ProcessFigures } from '../../src/ports/process-figures.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
@@ -19,6 +20,12 @@ import { letterVectors, openMatchingWorld } from '../matching/matching-world.ts'
 
 export const TOKEN = 'an-internal-token-of-some-length';
 export const SERVICE = 'provider.example';
+const HOST: HostFigures = {
+  ...{ uptimeSeconds: 86_400, loadAverage: [0.5, 0.4, 0.3] },
+  cpu: { count: 4, busySeconds: 100, idleSeconds: 300, usedShare: 0.25 },
+  memory: { totalBytes: 8_000, availableBytes: 3_000, limitBytes: null },
+  disk: { totalBytes: 100_000, availableBytes: 60_000 },
+};
 export const FIGURES: ProcessFigures = {
   ...{ startedAtMs: 1_000, uptimeSeconds: 5, cpuSeconds: 1.5 },
   memory: { residentBytes: 100, heapBytes: 50, externalBytes: 10 },
@@ -70,6 +77,7 @@ export async function openAiService({
     pool: () => database.pool(),
     circuitBreakers: breakers.states,
     processFigures: () => FIGURES,
+    hostFigures: () => HOST,
     queueDepths: () => readQueueDepths(database),
     internalTokens: [TOKEN],
     metricsAccess: metricsAccess ?? { tokens: [TOKEN], setting: 'INTERNAL_TOKEN' },

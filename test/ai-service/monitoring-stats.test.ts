@@ -27,6 +27,12 @@ describe('A-8 monitoring', () => {
       uptime_seconds: 5,
       event_loop_delay_ms: { p50: 1, p99: 2, max: 3 },
       memory: { resident_bytes: 100 },
+      host: {
+        ...{ uptime_seconds: 86_400, cpu: { count: 4, used_share: 0.25 } },
+        load_average: { '1m': 0.5, '5m': 0.4, '15m': 0.3 },
+        memory: { total_bytes: 8_000, available_bytes: 3_000, limit_bytes: null },
+        disk: { total_bytes: 100_000, available_bytes: 60_000 },
+      },
       database_pool: { size: 1 },
       queues: [{ name: 'meeting', waiting: 0, active: 0, dead: 0, oldest_waiting_seconds: null }],
     });
@@ -87,6 +93,8 @@ describe('A-8 monitoring', () => {
     const { text } = await service.ask('/metrics');
     expect(text).toContain(`turnpike_circuit_breaker_state{service="${SERVICE}"} 2\n`);
     expect(text).toContain('turnpike_queue_jobs{queue="meeting",state="waiting"} 1\n');
+    expect(text).toContain('turnpike_host_memory_bytes{kind="available"} 3000\n');
+    expect(text).toContain('# TYPE turnpike_host_cpu_seconds_total counter\n');
     expect(text).toContain('# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total 1.5\n');
     expect((await service.ask('/metrics', { token: 'wrong' })).status).toBe(401);
   });

@@ -11,7 +11,10 @@ beforeAll(async () => {
   addMonitoring(app, database);
   await database.query(`insert into log_entries (timestamp, level, message, context)
     select timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', case n % 2 when 0 then 'info' else 'error' end,
-      'entry ' || n, jsonb_build_object('requestId', 'req_' || n) from generate_series(1, 10) as n`);
+      'entry ' || n, jsonb_build_object('requestId', 'req_' || n) ||
+        case when n > 8 then jsonb_build_object('service', 'gateway', 'companyId', 'company-' || n)
+          when n > 6 then jsonb_build_object('service', 'provider.example') else '{}' end
+      from generate_series(1, 10) as n`);
 });
 
 async function ask(path: string) {
@@ -36,11 +39,18 @@ describe('A-8 the log viewer', () => {
     expect(seen).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map((n) => `entry ${n}`));
   });
 
-  test('A-8 filters by level, text, request and time', async () => {
+  test('A-8 filters by level, text, request, service, company and time', async () => {
     const found = async (query: string) => messages((await ask(`/monitoring/app-logs?${query}`)).body);
     expect(await found('contains=ENTRY 1')).toEqual(['entry 10', 'entry 1']);
     expect(await found('request_id=req_3')).toEqual(['entry 3']);
     expect(await found('from=2026-01-01T00:00:03Z&to=2026-01-01T00:00:05Z')).toEqual(['entry 4', 'entry 3']);
+    expect(await found('service=gateway')).toEqual(['entry 10', 'entry 9']);
+    expect(await found('service=gateway&level=error')).toEqual(['entry 9']);
+    expect(await found('service=backend')).toEqual([]);
+    // Lines about an external service are of no service of ours.
+    expect(await found('service=shared&limit=3')).toEqual(['entry 8', 'entry 7', 'entry 6']);
+    expect(await found('company_id=company-10')).toEqual(['entry 10']);
+    expect(messages((await ask('/monitoring/errors?service=gateway')).body)).toEqual(['entry 9']);
     expect(await found('level=error&limit=2')).toEqual(['entry 9', 'entry 7']);
   });
 
@@ -51,7 +61,7 @@ describe('A-8 the log viewer', () => {
       timestamp: '2026-01-01T00:00:09.000Z',
       level: 'error',
       message: 'entry 9',
-      context: { requestId: 'req_9' },
+      context: { requestId: 'req_9', service: 'gateway', companyId: 'company-9' },
     });
   });
 

@@ -171,8 +171,11 @@ const MONEY_TABLES = [
   'provider_events',
 ];
 
-const withIds = operationsOf(createSchema()).filter(({ field }) =>
-  field.args.some(({ name, type }) => name !== 'after' && getNamedType(type).name === 'ID'),
+/** Over HTTP; the one subscription, of super admins, is refused to others in live-logs.test.ts. */
+const withIds = operationsOf(createSchema()).filter(
+  ({ kind, field }) =>
+    kind !== 'subscription' &&
+    field.args.some(({ name, type }) => name !== 'after' && getNamedType(type).name === 'ID'),
 );
 
 const backend = useResource(() => openBackend());
@@ -278,6 +281,7 @@ describe('another company’s things', () => {
     setCompanyBilling: ({ companyId }) => ({ companyId }),
     setCompanyCeilings: ({ companyId }) => ({ companyId }),
     companyCeilings: ({ companyId }) => ({ companyId }),
+    logEntries: ({ companyId }) => ({ companyId }),
   };
 
   let things: ForeignThings;

@@ -300,6 +300,14 @@ describe('what operators look back on', () => {
       expect(await ask('{ logEntries(requestId: "req_1") { nodes { message } } }')).toEqual({
         logEntries: { nodes: [{ message: 'it broke' }] },
       });
+      const counted = async (args: string) =>
+        ((await ask(`{ logEntries(${args}) { nodes { message } } }`)) as { logEntries: { nodes: [] } })
+          .logEntries.nodes.length;
+      const all = await counted('minLevel: ERROR');
+      expect(all).toBeGreaterThan(0);
+      expect(await counted('minLevel: ERROR, companyId: "none", service: "gateway"')).toBe(0);
+      expect(await counted('minLevel: ERROR, service: "", from: "2001-01-01T00:00:00Z"')).toBe(all);
+      expect(await counted('minLevel: ERROR, to: "2001-01-01T00:00:00Z"')).toBe(0);
     });
   });
 

@@ -190,7 +190,7 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
   test('P-13 a super admin watches the log while calls run, and a company admin finds no such page', async () => {
     const watcher = await world.visit();
     await logIn(watcher.page, world.demo.super_admin);
-    await open(watcher.page, 'Live logs');
+    await open(watcher.page, 'Logs');
     await watcher.page.getByText('connected').waitFor();
     const lines = watcher.page.getByRole('region', { name: 'Lines of the log' });
     // A socket that is open is not yet a subscription that runs: what is logged in between is nobody's.
@@ -205,6 +205,6 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
 
     await admin.page.goto('/logs');
     await admin.page.getByRole('heading', { name: 'There is no such page' }).waitFor();
-    expect(await admin.page.getByRole('link', { name: 'Live logs' }).count()).toBe(0);
+    expect(await admin.page.getByRole('link', { name: 'Logs' }).count()).toBe(0);
   }, 60_000);
 });

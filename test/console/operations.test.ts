@@ -15,6 +15,7 @@ const PAGES = [
   '/ai-operations',
   '/withheld-usage',
   '/errors?level=WARN',
+  '/logs?show=stored&level=WARN',
   '/unannounced-meetings',
   '/companies',
 ];
@@ -186,12 +187,53 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
   }, 60_000);
 
   test('P-13 the live log says that it is connected once nothing is missed any more', async () => {
-    await open('/logs', 'Live logs');
+    await open('/logs', 'Logs');
     await page.getByText('connected', { exact: true }).waitFor();
     isBroken = true;
     expect(await call()).toBe(503);
     await page.getByRole('region', { name: 'Lines of the log' }).getByText('a model target failed').waitFor();
     isBroken = false;
+  }, 60_000);
+
+  test('A-8 the log is searched by service, level, request, company and time, and followed live with the same filters', async () => {
+    const requestId = 'req_of_the_log_page';
+    const unsigned = (headers: Record<string, string>) =>
+      fetch(`${world.demo.backend_url}/payments/webhook`, { method: 'POST', body: '{}', headers });
+    await unsigned({ 'x-request-id': requestId });
+    await open('/services', 'Services');
+    await open('/logs?show=stored', 'Logs');
+    const found = row('a payment event was refused').filter({ hasText: requestId });
+    const apply = () => page.getByRole('button', { name: 'Apply' }).click();
+    await until(async () => {
+      await page.getByLabel('Request id').fill(requestId);
+      await page.getByLabel('Service').selectOption('backend');
+      await page.getByLabel('At least').selectOption('WARN');
+      await apply();
+      return (await found.count()) > 0;
+    });
+    expect(new URL(page.url()).searchParams.toString()).toBe(
+      `show=stored&service=backend&level=WARN&request=${requestId}`,
+    );
+    await page.getByLabel('From').fill('2001-01-01T00:00');
+    await page.getByLabel('Until').fill('2001-01-02T00:00');
+    await apply();
+    await page.getByText('No such line').waitFor();
+    await page.goBack();
+    await found.first().waitFor();
+    await page.getByLabel('Service').selectOption('gateway');
+    await apply();
+    await page.getByText('No such line').waitFor();
+    await page.getByLabel('Service').selectOption('backend');
+    await apply();
+    await page.getByRole('button', { name: 'Live' }).click();
+    await page.getByText('connected', { exact: true }).waitFor();
+    await unsigned({});
+    await unsigned({ 'x-request-id': requestId });
+    const lines = page.getByRole('region', { name: 'Lines of the log' });
+    await lines.getByText(requestId).first().waitFor();
+    const shown = await lines.locator('div').allInnerTexts();
+    expect(shown.filter((line) => !line.includes(requestId))).toEqual([]);
+    expect(await violationsOf(page)).toEqual([]);
   }, 60_000);
 
   test('G-29 companies show their balance and whether their calls are answered', async () => {

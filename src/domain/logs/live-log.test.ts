@@ -154,6 +154,25 @@ describe('watchers of the log', () => {
     expect(messagesOf(await watcher.next())).toEqual(['x']);
   });
 
+  test('A-8 watchers see the lines of one service, request or company alone', async () => {
+    const { clock, watch, say } = given();
+    const watched = {
+      gateway: await watch({ service: 'gateway' }),
+      shared: await watch({ service: 'shared' }),
+      request: await watch({ requestId: 'req_1' }),
+      company: await watch({ service: 'gateway', companyId: 'c1' }),
+    };
+    await say('one', 'info', { service: 'gateway', requestId: 'req_1' });
+    await say('two', 'info', { service: 'gateway', companyId: 'c1' });
+    await say('three', 'info', { service: 'provider.example', requestId: 'req_1', companyId: 'c1' });
+    await say('four', 'info');
+    await clock.advance(25);
+    expect(messagesOf(await watched.gateway.next())).toEqual(['one', 'two']);
+    expect(messagesOf(await watched.shared.next())).toEqual(['three', 'four']);
+    expect(messagesOf(await watched.request.next())).toEqual(['one', 'three']);
+    expect(messagesOf(await watched.company.next())).toEqual(['two']);
+  });
+
   test('P-13 what is no entry is passed over', async () => {
     const { clock, state, watch, say } = given();
     const watcher = await watch();

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../../ports/clock.ts';
-import type { LogEntry, LogLevel, LogSink } from '../../ports/log.ts';
+import type { LogContext, LogEntry, LogLevel, LogSink } from '../../ports/log.ts';
 import type { SharedState, StateSubscription } from '../../ports/shared-state.ts';
+import { SERVICES, SHARED_SERVICE } from './log-queries.ts';
 
 interface LiveLogParts {
   readonly sharedState: SharedState;
@@ -182,6 +183,10 @@ export interface LogFilter {
   readonly minLevel: LogLevel | null;
   /** In the message or in the context, whatever the case of its letters; null is all. */
   readonly contains: string | null;
+  /** Of these fields of the context null is all; the service `shared` is a line that names none of ours. */
+  readonly service?: string | null;
+  readonly requestId?: string | null;
+  readonly companyId?: string | null;
 }
 
 /** A line that came over the wire, and what filters look at, worked out when the first one asks. */
@@ -193,10 +198,22 @@ interface WatchedLine {
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-function createLogFilter({ minLevel, contains }: LogFilter): (line: WatchedLine) => boolean {
+function createLogFilter(filter: LogFilter): (line: WatchedLine) => boolean {
+  const { minLevel, contains, service = null, requestId = null, companyId = null } = filter;
   const least = minLevel === null ? 0 : LEVELS.indexOf(minLevel);
   const wanted = (contains ?? '').toLowerCase();
-  return (line) => line.rank >= least && (wanted === '' || line.searchable().includes(wanted));
+  const isOfService = ({ service: named }: LogContext) =>
+    service === null || (service === SHARED_SERVICE ? !SERVICES.includes(String(named)) : named === service);
+  return (line) => {
+    const { context } = line.entry;
+    return (
+      line.rank >= least &&
+      isOfService(context) &&
+      (requestId === null || context.requestId === requestId) &&
+      (companyId === null || context.companyId === companyId) &&
+      (wanted === '' || line.searchable().includes(wanted))
+    );
+  };
 }
 
 /** Null for what is no entry: another version of this program may run beside this one. */

@@ -8,6 +8,9 @@ export interface EntryFilter {
   /** In the message or in the context, whatever the case of its letters. */
   readonly contains?: string | undefined;
   readonly requestId?: string | undefined;
+  /** One of ours, or `shared` for lines that name none of them. */
+  readonly service?: string | undefined;
+  readonly companyId?: string | undefined;
   /** Not before. */
   readonly from?: Date | undefined;
   /** Before. */
@@ -25,6 +28,9 @@ type FoundEntries =
 
 export const MAX_ENTRIES = 500;
 const DEFAULT_ENTRIES = 100;
+/** Some lines name an external service under the same word. */
+export const SERVICES: readonly string[] = ['gateway', 'backend', 'ai-service'];
+export const SHARED_SERVICE = 'shared';
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 interface Place {
@@ -70,13 +76,17 @@ function conditionsOf(
     const places = added.map((value) => `$${values.push(value)}`);
     conditions.push(condition(...places));
   };
-  const { level, contains, requestId, from, to } = filter;
+  const { level, contains, requestId, service, companyId, from, to } = filter;
   // Errors alone are the common case and have an index that one equality can use; at least debug is all of them.
   if (level === 'error') add((place) => `level = ${place}`, level);
   else if (level !== undefined && level !== 'debug') {
     add((place) => `level = any(${place}::text[])`, LEVELS.slice(LEVELS.indexOf(level)));
   }
   if (requestId !== undefined) add((place) => `request_id = ${place}`, storable(requestId));
+  if (service === SHARED_SERVICE) {
+    add((place) => `coalesce(context ->> 'service', '') <> all(${place}::text[])`, SERVICES);
+  } else if (service !== undefined) add((place) => `context ->> 'service' = ${place}`, storable(service));
+  if (companyId !== undefined) add((place) => `context ->> 'companyId' = ${place}`, storable(companyId));
   if (from !== undefined) add((place) => `timestamp >= ${place}`, from);
   if (to !== undefined) add((place) => `timestamp < ${place}`, to);
   if (contains !== undefined && contains !== '') {
@@ -135,9 +145,6 @@ export interface ErrorGroup {
 /** What a group is made of: the newest so many lines. Older ones are not counted, and the answer stays quick. */
 const MOST_GROUPED_LINES = 20_000;
 const MOST_GROUPS = 200;
-/** Some lines name an external service under the same word. */
-const SERVICES = ['gateway', 'backend', 'ai-service'];
-
 /** The one that was seen last comes first. */
 export async function groupErrors(
   statements: Statements,

@@ -3,9 +3,11 @@ import { withGapSignal } from '../../adapters/shared-state/gap-signal.ts';
 import { type DatabaseEpoch, startDatabaseEpoch } from '../../domain/processes/database-epoch.ts';
 import type { Listening } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { HostFigures } from '../../ports/host-figures.ts';
 import type { ProcessFigures } from '../../ports/process-figures.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type AttachedParts, connect, type Parts } from '../wiring/connect.ts';
+import { openHostFigures } from './host-figures.ts';
 import { type Closing, closeAll, createStop, type Stop } from './lifecycle.ts';
 
 export interface Opening extends Parts {
@@ -16,6 +18,7 @@ export interface Opening extends Parts {
 export interface ServiceOpening extends Opening {
   /** Of the process, whatever services run in it. */
   readonly processFigures: () => ProcessFigures;
+  readonly hostFigures: () => HostFigures;
   readonly databaseEpoch: DatabaseEpoch;
   /** Stops this process as a signal does. */
   readonly stop: Stop['begin'];
@@ -40,7 +43,9 @@ export async function startService(
   try {
     const processFigures = openProcessFigures(parts.clock, databaseEpoch.stepBacks);
     const { begin: stop, onSignal } = createStop(parts, closings, configuration.shutdownTimeoutMs);
-    const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, processFigures, stop });
+    const hostFigures = openHostFigures({ clock: parts.clock, dataDir: configuration.dataDir });
+    const figures = { processFigures, hostFigures };
+    const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, ...figures, stop });
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
     if (line !== null) process.stdout.write(`ready: ${line}\n`);

@@ -65,6 +65,18 @@ const errorGroupObject: Declaration = (builder) => {
   });
 };
 
+const SERVICE_FILTER = 'gateway, backend, ai-service, or shared for lines of none of them.';
+type TextFilter = 'contains' | 'requestId' | 'service' | 'companyId';
+
+/** Null for one that is left out or empty. */
+function textFilter(
+  args: Readonly<Partial<Record<TextFilter, string | number | null | undefined>>>,
+  field: TextFilter,
+): string | null {
+  const value = args[field];
+  return value == null || value === '' ? null : boundedOrNull('line', field, String(value));
+}
+
 const logEntries: Declaration = (builder) =>
   builder.queryField('logEntries', (t) =>
     t.field({
@@ -79,17 +91,24 @@ const logEntries: Declaration = (builder) =>
           description: 'In the message or the context, whatever the case of its letters.',
         }),
         requestId: t.arg.string(),
+        service: t.arg.string({ description: SERVICE_FILTER }),
+        companyId: t.arg.id(),
+        from: t.arg({ type: 'DateTime', description: 'Not before.' }),
+        to: t.arg({ type: 'DateTime', description: 'Before.' }),
       },
       async resolve(_root, args, { parts: { database } }) {
         const { limit, after } = pageArgs(args);
-        const text = (field: 'contains' | 'requestId') =>
-          (args[field] === '' ? null : boundedOrNull('line', field, args[field])) ?? undefined;
+        const text = (field: TextFilter) => textFilter(args, field) ?? undefined;
         const found = await findEntries(database, {
           limit,
           after: after ?? undefined,
           level: args.minLevel ?? undefined,
           contains: text('contains'),
           requestId: text('requestId'),
+          service: text('service'),
+          companyId: text('companyId'),
+          from: args.from ?? undefined,
+          to: args.to ?? undefined,
         });
         if (found.outcome === 'invalid-cursor') {
           throw wrongCursor();
@@ -135,14 +154,22 @@ const logStream: Declaration = (builder) => {
         contains: t.arg.string({
           description: 'In the message or the context, whatever the case of its letters.',
         }),
+        service: t.arg.string({ description: SERVICE_FILTER }),
+        requestId: t.arg.string(),
+        companyId: t.arg.id(),
         announced: t.arg.boolean({
           description:
             'The first line then says that the log is watched from now on, with `watching: true` in its context.',
         }),
       },
       async subscribe(_root, args, { parts }) {
-        const contains = args.contains === '' ? null : boundedOrNull('line', 'contains', args.contains);
-        const watching = await parts.logWatchers.watch({ minLevel: args.minLevel ?? null, contains });
+        const watching = await parts.logWatchers.watch({
+          minLevel: args.minLevel ?? null,
+          contains: textFilter(args, 'contains'),
+          service: textFilter(args, 'service'),
+          requestId: textFilter(args, 'requestId'),
+          companyId: textFilter(args, 'companyId'),
+        });
         if (watching.outcome === 'too-many') {
           throw refusal('RATE_LIMITED', `The log has ${watching.most} watchers already. Try again later.`);
         }

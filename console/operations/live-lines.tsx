@@ -1,47 +1,31 @@
 import { createClient } from 'graphql-ws';
 import { useEffect, useRef, useState } from 'react';
-import { Choice, Field } from '../parts/form.tsx';
 import { objectIn } from '../parts/json.ts';
-import { type Mood, Notice, Page, Tag } from '../parts/page.tsx';
+import { Notice, Tag } from '../parts/page.tsx';
 import { useConsole } from '../session/console-context.ts';
-import { type DataOf, graphql, textOf } from '../session/graphql.ts';
+import { type DataOf, graphql, textOf, type Variables } from '../session/graphql.ts';
+import { LEVEL_MOODS } from './log-lines.tsx';
 
-const LOG_STREAM = graphql(`subscription($minLevel: LogLevel, $contains: String) {
-  logStream(minLevel: $minLevel, contains: $contains, announced: true) { timestamp level message context } }`);
-const MOODS: Record<Line['level'], Mood> = { DEBUG: 'plain', INFO: 'plain', WARN: 'warn', ERROR: 'bad' };
+const LOG_STREAM =
+  graphql(`subscription($minLevel: LogLevel, $contains: String, $service: String, $requestId: String, $companyId: ID) {
+  logStream(minLevel: $minLevel, contains: $contains, service: $service, requestId: $requestId, companyId: $companyId,
+    announced: true) { timestamp level message context } }`);
 const KEPT_LINES = 500;
 
-type Entry = DataOf<typeof LOG_STREAM>['logStream'];
-type Line = Entry & { readonly number: number };
+type Line = DataOf<typeof LOG_STREAM>['logStream'] & { readonly number: number };
+type LiveFilter = Variables<typeof LOG_STREAM>;
 
-export function LiveLogs() {
-  const [minLevel, setMinLevel] = useState('INFO');
-  const [contains, setContains] = useState('');
+/** What all processes log from now on, as far as the filter lets it pass. */
+export function LiveLines({ filter }: { filter: LiveFilter }) {
   const [isPaused, setPaused] = useState(false);
-  const { lines, status, clear } = useLines(minLevel, contains, isPaused);
+  const { lines, status, clear } = useLines(filter, isPaused);
   const box = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: follows each new line
   useEffect(() => {
     if (!isPaused) box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [lines, isPaused]);
   return (
-    <Page
-      title="Live logs"
-      says="What all processes log, as it happens. Secrets are taken out before a line is made."
-    >
-      <div className="columns">
-        <Choice label="At least" value={minLevel} onChange={(event) => setMinLevel(event.target.value)}>
-          {Object.keys(MOODS).map((level) => (
-            <option key={level}>{level}</option>
-          ))}
-        </Choice>
-        <Field
-          label="With the text"
-          type="search"
-          value={contains}
-          onChange={(event) => setContains(event.target.value)}
-        />
-      </div>
+    <>
       <div className="row">
         <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {isPaused ? 'Follow' : 'Pause'}
@@ -60,21 +44,23 @@ export function LiveLogs() {
         {lines.map((line) => (
           <div key={line.number}>
             <span className="quiet">{line.timestamp.slice(11, 23)}</span>{' '}
-            <Tag mood={MOODS[line.level]}>{line.level}</Tag> {line.message}{' '}
+            <Tag mood={LEVEL_MOODS[line.level]}>{line.level}</Tag> {line.message}{' '}
             <span className="quiet">{line.context == null ? '' : JSON.stringify(line.context)}</span>
           </div>
         ))}
       </section>
-    </Page>
+    </>
   );
 }
 
 /** The last lines while it follows; a pause keeps what is seen and what comes is not shown. */
-function useLines(minLevel: string, contains: string, isPaused: boolean) {
+function useLines(filter: LiveFilter, isPaused: boolean) {
   const { session } = useConsole();
   const [lines, setLines] = useState<readonly Line[]>([]);
   const [status, setStatus] = useState('connecting');
   const counter = useRef(0);
+  // By its text, so that an equal filter is no change.
+  const given = JSON.stringify(filter);
   useEffect(() => {
     if (isPaused) return;
     setStatus('connecting');
@@ -85,9 +71,8 @@ function useLines(minLevel: string, contains: string, isPaused: boolean) {
       shouldRetry: () => true,
       on: { closed: () => setStatus('connecting') },
     });
-    const variables = { minLevel, ...(contains === '' ? {} : { contains }) };
     const stop = client.subscribe<DataOf<typeof LOG_STREAM>>(
-      { query: textOf(LOG_STREAM), variables },
+      { query: textOf(LOG_STREAM), variables: JSON.parse(given) },
       {
         next: ({ data }) => {
           if (data == null) return;
@@ -105,6 +90,6 @@ function useLines(minLevel: string, contains: string, isPaused: boolean) {
       stop();
       void client.dispose();
     };
-  }, [session, minLevel, contains, isPaused]);
+  }, [session, given, isPaused]);
   return { lines, status, clear: () => setLines([]) };
 }
