@@ -44,6 +44,61 @@ describe('G-18 the Vercel AI SDK', () => {
   });
 });
 
+describe('G-36 what a provider says, to clients that decide by it', () => {
+  const tooLong = {
+    message: 'This model’s maximum context length is 4096 tokens',
+    code: 'context_length_exceeded',
+  };
+  const refusedWith = (error: object) => () => Response.json({ error }, { status: 400 });
+  const failureOf = async (work: PromiseLike<unknown>) =>
+    (await Promise.resolve(work).catch((error: unknown) => error)) as Record<string, unknown>;
+
+  test('G-36 G-41 the Vercel AI SDK retries a rate limit after its wait, and not a prompt that is too long', async () => {
+    const provider = createOpenAICompatible({ name: 'turnpike', baseURL: gateway.url, apiKey: rawKey });
+    const ask = () =>
+      generateText({ model: provider('svc/chat-default'), prompt: 'Hi', maxRetries: 0 }).then(
+        ({ text }) => text,
+      );
+    const headers = { 'retry-after': '9' };
+    gateway.upstream.answer(() => Response.json({}, { status: 429, headers }));
+    const limited = await failureOf(ask());
+    expect(limited).toMatchObject({ name: 'AI_APICallError', statusCode: 429, isRetryable: true });
+    expect(limited.responseHeaders).toMatchObject({ 'retry-after': '9', 'retry-after-ms': '9000' });
+    gateway.upstream.answer(refusedWith(tooLong));
+    const refused = await failureOf(ask());
+    expect(refused).toMatchObject({ statusCode: 400, isRetryable: false, message: tooLong.message });
+    expect(refused.data).toMatchObject({ error: { code: 'context_length_exceeded' } });
+  });
+
+  test('G-36 LangChain knows a prompt that is too long by the words of the provider', async () => {
+    const configuration = { baseURL: gateway.url };
+    const model = new ChatOpenAI({ model: 'svc/chat-default', apiKey: rawKey, configuration, maxRetries: 0 });
+    gateway.upstream.answer(refusedWith(tooLong));
+    const error = await failureOf(model.invoke('Hi'));
+    expect(error.name).toBe('ContextOverflowError');
+  });
+});
+
+describe('G-13 streams without the usage chunk', () => {
+  test('G-13 both clients read them to the end', async () => {
+    const { rawKey: apiKey } = await gateway.mint({ streamUsageChunk: 'ASKED' });
+    const events = [chunk('Hel'), chunk('lo'), finish, usageChunk, done];
+    gateway.upstream.answer(() => streamOf(...events));
+    const provider = createOpenAICompatible({ name: 'turnpike', baseURL: gateway.url, apiKey });
+    const { textStream } = streamText({ model: provider('svc/chat-default'), prompt: 'Hi' });
+    let text = '';
+    for await (const part of textStream) text += part;
+    expect(text).toBe('Hello');
+    const configuration = { baseURL: gateway.url };
+    // It requests usage, and gets it.
+    const model = new ChatOpenAI({ model: 'svc/chat-default', apiKey, configuration, streamUsage: true });
+    gateway.upstream.answer(() => streamOf(...events));
+    let tokens = 0;
+    for await (const part of await model.stream('Hi')) tokens += part.usage_metadata?.total_tokens ?? 0;
+    expect(tokens).toBe(12);
+  });
+});
+
 describe('G-18 LangChain', () => {
   const settings = () => ({ apiKey: rawKey, configuration: { baseURL: gateway.url } });
 
