@@ -22,6 +22,8 @@ export interface OpenedSystem {
   readonly sharedState: SharedState;
   /** Rejects where this process was not given the secret that the services sign with. */
   accessTokens(): Promise<AccessTokens>;
+  /** In production no alias is served by the embedded models. */
+  readonly isProduction?: boolean;
   /** What stands before the slash of every model alias. */
   readonly aliasPrefix: string;
   /** For providers' keys. Rejects where this process was not given the MASTER_KEY of the services. */

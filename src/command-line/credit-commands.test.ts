@@ -96,13 +96,13 @@ describe('grants and statements', () => {
       const { lines } = await typed(pricesCommand);
       expect(lines).toHaveLength(6);
       expect(lines).toContain(
-        'acme/chat-default from the beginning: prompt 1, cached 0.5, completion 4 credits for a million tokens',
+        'acme/chat-default from the beginning: prompt 1, cached 0.5, completion 4 credits per million tokens',
       );
       const parts = ['--prompt', '2.5', '--cached', '0.25', '--completion', '10', '--cache-write', '3'];
       const from = '2099-01-01T00:00Z';
       const set = await typed(setPriceCommand, 'acme/chat-default', ...parts, '--from', from);
       const line =
-        'acme/chat-default from 2099-01-01T00:00:00.000Z: prompt 2.5, cached 0.25, cache write 3, completion 10 credits for a million tokens';
+        'acme/chat-default from 2099-01-01T00:00:00.000Z: prompt 2.5, cached 0.25, cache write 3, completion 10 credits per million tokens';
       expect(set).toEqual({ exitCode: EXIT_OK, lines: [line] });
       expect((await typed(pricesCommand)).lines).toContain(line);
       expect((await typed(setPriceCommand, 'acme/embed-default', ...parts)).exitCode).toBe(EXIT_OK);

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createManualClock } from '../../test/doubles/manual-clock.ts';
+import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
@@ -207,6 +208,18 @@ describe('models and targets', () => {
     ]);
     expect(lines).toHaveLength(13);
     expect((await typed(aliasesCommand, 'x')).exitCode).toBe(EXIT_USAGE);
+    const [first, second] = JSON.parse((await typed(aliasesCommand, '--json')).lines.join('\n'));
+    expect(first).toEqual({ alias: 'acme/chat-premium', kind: 'chat', status: 'embedded', targets: [] });
+    expect(second.targets[0]).toEqual({
+      ...{ provider: 'openai', baseUrl: 'https://one.example/v1', model: 'one', weight: 1, hasKey: true },
+    });
+  });
+
+  test('aliases says that in production one without targets answers 503', async () => {
+    const { lines } = await typedCommand({ database, isProduction: true }, aliasesCommand);
+    expect(lines[1]).toBe('  no targets: calls answer 503. Add one with turnpike set-alias');
+    const json = await typedCommand({ database, isProduction: true }, aliasesCommand, '--json');
+    expect(JSON.parse(json.lines.join('\n'))[0].status).toBe('unconfigured');
   });
 });
 

@@ -6,20 +6,42 @@ import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.t
 import { readCatalogue, resealTargets } from '../domain/models/targets.ts';
 import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, momentIn } from './command.ts';
 
+const WITHOUT_TARGETS = {
+  embedded: 'served by the embedded models',
+  unconfigured: 'calls answer 503. Add one with turnpike set-alias',
+} as const;
+
+function isJsonOrNothing(words: readonly string[]): boolean {
+  return words.length === 0 || (words.length === 1 && words[0] === '--json');
+}
+
 export const aliasesCommand: Command = {
   name: 'aliases',
-  usage: '',
+  usage: '[--json]',
   summary: 'The model aliases, their kinds and the targets behind them.',
   works: 'on-the-database',
-  async run({ terminal, database, aliasPrefix }, words) {
-    if (words.length > 0) {
+  async run({ terminal, database, aliasPrefix, isProduction = false }, words) {
+    if (!isJsonOrNothing(words)) {
       return complainOfUsage(terminal, aliasesCommand);
     }
     const { targets } = await readCatalogue(database);
+    const served = isProduction ? 'unconfigured' : 'embedded';
+    if (words.length > 0) {
+      const aliases = ALIAS_NAMES.map(({ name, kind }) => {
+        const own = targets.filter(({ alias }) => alias === name);
+        const shown = own.map(({ provider, baseUrl, model, weight, sealedKey }) => {
+          return { provider, baseUrl, model, weight, hasKey: sealedKey !== null };
+        });
+        const status = own.length > 0 ? 'configured' : served;
+        return { alias: aliasOf(aliasPrefix, name), kind, status, targets: shown };
+      });
+      terminal.print(JSON.stringify(aliases, null, 2));
+      return EXIT_OK;
+    }
     for (const { name, kind } of ALIAS_NAMES) {
       terminal.print(`${aliasOf(aliasPrefix, name)} (${kind})`);
       const own = targets.filter(({ alias }) => alias === name);
-      if (own.length === 0) terminal.print('  no targets: served by the embedded models');
+      if (own.length === 0) terminal.print(`  no targets: ${WITHOUT_TARGETS[served]}`);
       for (const { provider, baseUrl, model, weight, sealedKey } of own) {
         const key = `${sealedKey === null ? 'no' : 'with a'} key`;
         terminal.print(`  ${provider}: ${baseUrl} ${model}, weight ${weight}, ${key}`);
@@ -31,18 +53,29 @@ export const aliasesCommand: Command = {
 
 export const pricesCommand: Command = {
   name: 'prices',
-  usage: '',
-  summary: 'What each model alias costs now, and from when on it will cost otherwise.',
+  usage: '[--json]',
+  summary: 'What each model alias costs now and later, in credits per million tokens.',
   works: 'on-the-database',
   async run({ terminal, database, aliasPrefix }, words) {
-    if (words.length > 0) {
+    if (!isJsonOrNothing(words)) {
       return complainOfUsage(terminal, pricesCommand);
     }
-    for (const price of await readPrices(database)) terminal.print(linePriced(aliasPrefix, price));
+    const prices = await readPrices(database);
+    if (words.length > 0) {
+      const shown = prices.map(({ alias, inForceFromMs, promptMicro, cachedMicro, completionMicro }) => {
+        const [prompt, cached, completion] = [promptMicro, cachedMicro, completionMicro].map(creditsOfMicro);
+        const from = inForceFromMs <= 0 ? null : new Date(inForceFromMs).toISOString();
+        return { alias: aliasOf(aliasPrefix, alias), from, unit: PRICE_UNIT, prompt, cached, completion };
+      });
+      terminal.print(JSON.stringify(shown, null, 2));
+      return EXIT_OK;
+    }
+    for (const price of prices) terminal.print(linePriced(aliasPrefix, price));
     return EXIT_OK;
   },
 };
 
+const PRICE_UNIT = 'credits per million tokens';
 const SET_PRICE_USAGE =
   'ALIAS --prompt CREDITS --cached CREDITS --completion CREDITS [--cache-write CREDITS] [--from 2031-12-31T23:00Z], for a million tokens';
 
@@ -94,7 +127,8 @@ function linePriced(prefix: string, price: AliasPrice): string {
   const parts = `prompt ${creditsOfMicro(price.promptMicro)}, cached ${creditsOfMicro(price.cachedMicro)}`;
   const { cacheWriteMicro } = price;
   const written = cacheWriteMicro == null ? '' : `, cache write ${creditsOfMicro(cacheWriteMicro)}`;
-  return `${aliasOf(prefix, price.alias)} ${from}: ${parts}${written}, completion ${creditsOfMicro(price.completionMicro)} credits for a million tokens`;
+  const completion = `completion ${creditsOfMicro(price.completionMicro)}`;
+  return `${aliasOf(prefix, price.alias)} ${from}: ${parts}${written}, ${completion} ${PRICE_UNIT}`;
 }
 
 /** The second of the three steps in which MASTER_KEY is changed; docs/operations.md tells all of them. */

@@ -1,8 +1,9 @@
 /** `npm run turnpike -- COMMAND …`: the command line. */
+import manifest from '../../package.json' with { type: 'json' };
 import { createSystemClock } from '../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { type Command, EXIT_USAGE, type Terminal } from '../command-line/command.ts';
-import { commandNamed, help } from '../command-line/commands.ts';
+import { commandNamed, help, helpOf, nearestCommand } from '../command-line/commands.ts';
 import { askThroughSocket, openedSystem } from './processes/control-socket.ts';
 import { isDataFolderHeld } from './processes/data-folder.ts';
 import { type Closing, closeAll, run } from './processes/lifecycle.ts';
@@ -20,20 +21,18 @@ const terminal: Terminal = {
 process.exitCode = await main(process.argv.slice(2));
 
 async function main([name = 'help', ...words]: readonly string[]): Promise<number> {
-  if (name === 'help' || name === '--help' || name === '-h') {
-    terminal.print(help());
+  if (name === '--version' || name === '-V' || name === 'version') {
+    terminal.print(`turnpike ${manifest.version}`);
     return 0;
   }
+  if (isHelp(name) || name === 'help') return showHelp(words[0]);
+  if (words.some(isHelp)) return showHelp(name);
   if (name === 'settings') {
     process.stdout.write(settingsPage());
     return 0;
   }
   const command = commandNamed(name);
-  if (command === null) {
-    terminal.complain(`there is no command ${name}`);
-    terminal.complain(help());
-    return EXIT_USAGE;
-  }
+  if (command === null) return complainOfName(name);
   if (command.works === 'alone') {
     const context = {
       ...{ terminal, deployments: knownDeployments },
@@ -46,6 +45,25 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
     exitCode = await runOnTheDatabase(configuration, command, words);
   });
   return exitCode;
+}
+
+function isHelp(word: string): boolean {
+  return word === '--help' || word === '-h';
+}
+
+function showHelp(name: string | undefined): number {
+  const command = name === undefined ? null : commandNamed(name);
+  if (command !== null) terminal.print(helpOf(command));
+  else if (name === undefined || name === 'help' || name === 'settings') terminal.print(help());
+  else return complainOfName(name);
+  return 0;
+}
+
+function complainOfName(name: string): number {
+  const nearest = nearestCommand(name);
+  const meant = nearest === null ? '' : ` Did you mean ${nearest}?`;
+  terminal.complain(`there is no command ${name}.${meant} "turnpike help" lists all of them.`);
+  return EXIT_USAGE;
 }
 
 async function runOnTheDatabase(

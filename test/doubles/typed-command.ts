@@ -8,6 +8,7 @@ import { createManualClock } from './manual-clock.ts';
 export interface TypedParts {
   readonly database: Database;
   readonly sharedState?: SharedState;
+  readonly isProduction?: boolean;
 }
 
 /** Runs a command as if an operator had typed it; complaints are marked by an exclamation mark. */

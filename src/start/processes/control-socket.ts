@@ -126,6 +126,7 @@ export function openedSystem(
     jobQueue,
     migrate,
     aliasPrefix: configuration.aliasPrefix,
+    isProduction: configuration.isProduction,
     accessTokens: async () => await createAccessTokens(accepted(ownSecrets, 'jwtSecret'), clock),
     // Loaded by those commands alone that ask the provider.
     paymentProvider: async () => (await import('../wiring/open-payments.ts')).openProvider(parts, null),

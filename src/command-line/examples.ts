@@ -1,0 +1,71 @@
+/** What `turnpike help COMMAND` shows: each command as it is typed, with values that look like real ones. */
+const COMPANY = '019a6f0e-5f00-7000-8000-000000000001';
+const KEY = '019a6f0e-5f00-7000-8000-000000000002';
+const OTHER = '019a6f0e-5f00-7000-8000-000000000003';
+
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  migrate: ['migrate'],
+  'create-super-admin': ['create-super-admin you@example.com'],
+  'create-company': ['create-company "Acme Ltd" admin@acme.example'],
+  'issue-token': ['issue-token admin@acme.example'],
+  'reset-totp': ['reset-totp admin@acme.example'],
+  companies: ['companies', `companies ${COMPANY}`],
+  ceilings: [`ceilings ${COMPANY}`],
+  'set-ceilings': [
+    `set-ceilings ${COMPANY} --requests-per-minute 6000 --api-keys 20`,
+    `set-ceilings ${COMPANY} --api-keys none`,
+  ],
+  keys: [`keys ${COMPANY}`],
+  'mint-key': [
+    `mint-key ${COMPANY} "Production"`,
+    `mint-key ${COMPANY} "Nightly jobs" --scopes inference:chat,usage:read --rpm 60`,
+  ],
+  'rotate-key': [`rotate-key ${COMPANY} ${KEY}`, `rotate-key ${COMPANY} ${KEY} --expires 2031-12-31T23:00Z`],
+  'revoke-key': [`revoke-key ${COMPANY} ${KEY}`],
+  'service-tokens': [`service-tokens ${COMPANY}`],
+  'create-service-token': ['create-service-token admin@acme.example "CI" --scopes keys:read --days 90'],
+  'revoke-service-token': [`revoke-service-token ${COMPANY} ${OTHER}`],
+  aliases: ['aliases', 'aliases --json'],
+  providers: ['providers', 'providers --json'],
+  'set-alias': [
+    'set-alias svc/chat-default --provider openai --model gpt-4.1 --key-file /run/secrets/openai',
+  ],
+  'reseal-keys': ['reseal-keys'],
+  prices: ['prices', 'prices --json'],
+  'set-price': ['set-price svc/chat-default --prompt 2 --cached 0.5 --completion 8'],
+  'adjust-credits': [`adjust-credits ${COMPANY} 50 --reason "Goodwill" --idempotency-key ticket-4711`],
+  audit: ['audit', 'audit --verbose'],
+  'set-billing': [`set-billing ${COMPANY} POSTPAID --line 1000`],
+  invoices: [`invoices ${COMPANY}`],
+  'invoice-month': ['invoice-month', 'invoice-month --month 2026-10'],
+  'mark-invoice-paid': [`mark-invoice-paid ${OTHER}`],
+  'void-invoice': [`void-invoice ${OTHER} "Sent twice"`],
+  statement: [`statement ${COMPANY} --from 2026-10-01 --to 2026-10-31 --out /tmp/october.csv`],
+  'set-aside-calls': ['set-aside-calls'],
+  'repair-calls': ['repair-calls --all', `repair-calls ${OTHER} --drop "A load test"`],
+  'withheld-usage': ['withheld-usage'],
+  'payment-events': ['payment-events', 'payment-events FAILED'],
+  'replay-payment-event': [`replay-payment-event ${OTHER}`],
+  'replay-payments': ['replay-payments --from 2026-11-14T00:00Z --to 2026-11-15T00:00Z'],
+  'deactivate-stale-subscriptions': [
+    'deactivate-stale-subscriptions',
+    'deactivate-stale-subscriptions --apply',
+  ],
+  'rebuild-plan-pricing': [`rebuild-plan-pricing ${OTHER}`],
+  'rebuild-pack-pricing': [`rebuild-pack-pricing ${OTHER}`],
+  'plan-rates': ['plan-rates'],
+  'set-plan-rate': ['set-plan-rate price_1Qabc eur 19.99'],
+  'other-invoice-lines': ['other-invoice-lines'],
+  'create-webhook-endpoint': ['create-webhook-endpoint https://backend.example/payments/webhook'],
+  'recreate-webhook-endpoint': ['recreate-webhook-endpoint https://backend.example/payments/webhook'],
+  queue: ['queue mail'],
+  redrive: ['redrive mail', `redrive mail ${OTHER}`],
+  'verify-deployment': [
+    'verify-deployment http://127.0.0.1:8081',
+    'verify-deployment https://backend.example --ai http://ai.internal:8082 --json',
+  ],
+};
+
+export function examplesOf(name: string): readonly string[] {
+  return EXAMPLES[name] ?? [];
+}
