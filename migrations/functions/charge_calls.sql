@@ -1,4 +1,4 @@
--- revision: 5
+-- revision: 6
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -14,6 +14,9 @@
 -- from the alias; 1,000,000,000 each where it gives none. The tokens are recorded as the provider reported them, and what
 -- those beyond the bounds would have cost goes to withheld_usage. Sums by day take at most 2^40 tokens of a call, so that
 -- no number of absurd reports overflows them.
+--
+-- A call is charged to its company's account, or to that of the user `payer`, who then is in `companies` beside the company:
+-- both are locked, so calls of a key wait for each other whoever pays.
 --
 -- Accounts are locked first, in the order of their ids, so groups with the same companies, keys or calls wait for
 -- each other and cannot deadlock. A company without an account or an alias without a price violates a not-null
@@ -40,7 +43,7 @@ begin
     from json_to_recordset(given_calls::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
       alias text, model text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
-      spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
+      spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint, payer uuid,
       cache_write bigint)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
@@ -54,7 +57,7 @@ begin
   recorded as (
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-      duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens)
+      duration_ms, charge_micro, price_id, idempotency_sha256, payer_id, cache_write_tokens)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
@@ -67,23 +70,23 @@ begin
             + due_cached * cached_micro::numeric
             + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
             + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end,
-      price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write
+      price.id, sha256(convert_to(idempotency, 'UTF8')), payer, cache_write
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
     where (select count(*) from locked) >= 0
     on conflict (id) do nothing
     returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
-      completion_tokens, charge_micro, price_id, (started_at at time zone 'utc')::date as day),
+      completion_tokens, charge_micro, price_id, payer_id, coalesce(payer_id, company_id) as account_id, (started_at at time zone 'utc')::date as day),
   withheld as (
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
-      prompt_bound, completion_bound, charged_micro, excess_micro)
+      prompt_bound, completion_bound, charged_micro, excess_micro, payer_id)
     select * from (
       select distinct on (over.id) over.id, company_id, key_id, request, recorded.alias, day, prompt, completion,
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
         div((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
           + least(cached, prompt) * cached_micro::numeric
-          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro
+          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro, payer_id
       from (select *, greatest(0, least(coalesce(cache_write, 0), prompt - least(cached, prompt))) as all_written
         from given) as over join recorded using (id) join prices as price on price.id = price_id
       where is_charged and (prompt > due_prompt or completion > due_completion)) as excess
@@ -92,19 +95,19 @@ begin
   posted as (
     insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
       source_id)
-    select company_id, locked.version + row_number() over of_account, 'USAGE', -charge_micro,
+    select account_id, locked.version + row_number() over of_account, 'USAGE', -charge_micro,
       locked.balance_micro - sum(charge_micro) over of_account, 'usage', 'call', recorded.id::text
-    from recorded left join locked on locked.id = company_id
+    from recorded left join locked on locked.id = account_id
     where charge_micro <> 0
-    window of_account as (partition by company_id order by recorded.id
+    window of_account as (partition by account_id order by recorded.id
       rows between unbounded preceding and current row)),
   charged as (
-    select company_id, count(*) as postings, sum(charge_micro)::bigint as charge, max(day) as day
-    from recorded where charge_micro <> 0 group by company_id),
+    select account_id, count(*) as postings, sum(charge_micro)::bigint as charge, max(day) as day
+    from recorded where charge_micro <> 0 group by account_id),
   levels as (
     update credit_accounts as account set balance_micro = account.balance_micro - charge,
       version = account.version + postings, updated_at = now()
-    from charged where account.id = charged.company_id
+    from charged where account.id = charged.account_id
     returning account.id, account.balance_micro + charge as before, account.balance_micro as after,
       account.line_micro as line, account.version, account.topped_up_micro as topped_up, account.topped_up_version,
       to_char(day, 'YYYY-MM') as month),
@@ -129,14 +132,14 @@ begin
       completion_tokens = present.completion_tokens + excluded.completion_tokens,
       charge_micro = present.charge_micro + excluded.charge_micro),
   spending as (
-    select recorded.key_id, date_trunc('month', day)::date as month, company_id, sum(charge_micro)::bigint as charge,
-      max(spending_limit) as spending_limit
+    select recorded.key_id, date_trunc('month', day)::date as month, company_id, account_id,
+      sum(charge_micro)::bigint as charge, max(spending_limit) as spending_limit
     from recorded
     -- A call may have been given twice.
     join (select id, max(spending_limit) as spending_limit from given group by id) as own
       using (id)
     where recorded.key_id is not null and charge_micro <> 0
-    group by 1, 2, 3),
+    group by 1, 2, 3, 4),
   months as (
     insert into key_months as present (key_id, month, charge_micro)
     select key_id, month, sum(charge)::bigint from spending group by 1, 2
@@ -159,7 +162,7 @@ begin
     on conflict do nothing)
   select id, after, line, version, null::uuid, null::text, null::bigint from levels
   union all
-  select company_id, null, null, levels.version, key_id, to_char(spent.month, 'YYYY-MM-DD'), spent.after
-  from spent join levels on levels.id = company_id where spending_limit is not null;
+  select account_id, null, null, levels.version, key_id, to_char(spent.month, 'YYYY-MM-DD'), spent.after
+  from spent join levels on levels.id = account_id where spending_limit is not null;
 end
 $$;

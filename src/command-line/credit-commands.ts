@@ -1,10 +1,16 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findCompany } from '../domain/accounts/company.ts';
-import { creditsOfMicro, microOfCredits, publishLevel } from '../domain/credits/ledger/credit-account.ts';
+import { findUser } from '../domain/accounts/user.ts';
+import {
+  creditsOfMicro,
+  microOfCredits,
+  publishLevel,
+  readLevel,
+} from '../domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../domain/credits/ledger/ledger.ts';
 import { statementLines } from '../domain/credits/ledger/statement.ts';
+import { openUserAccount, publishUserLevel } from '../domain/credits/ledger/user-account.ts';
 import { isId } from '../domain/keys/api-key.ts';
 import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
 import { runCheck } from '../domain/reconciliation/audit-check.ts';
@@ -26,20 +32,18 @@ export const adjustCreditsCommand: Command = {
       return complainOfUsage(terminal, adjustCreditsCommand, ADJUST_USAGE);
     }
     const { accountId, amountMicro, reason, key } = wish;
-    const posted = await database.transaction((transaction) =>
-      postTransaction(transaction, {
-        accountId,
-        type: 'ADJUSTMENT',
-        amountMicro,
-        contra: 'adjustments',
-        sourceKind: 'adjustment',
-        sourceId: key,
-        reason,
-      }),
-    );
+    const userOf = isId(accountId) ? ((await findUser(database, accountId))?.companyId ?? null) : null;
+    const posted = await database.transaction(async (transaction) => {
+      if (userOf !== null) await openUserAccount(transaction, { userId: accountId, companyId: userOf });
+      return await postTransaction(transaction, {
+        ...{ accountId, type: 'ADJUSTMENT', amountMicro, contra: 'adjustments' },
+        ...{ sourceKind: 'adjustment', sourceId: key, reason },
+      });
+    });
     switch (posted.outcome) {
       case 'posted':
-        await publishLevel(sharedState, posted.level);
+        if (userOf === null) await publishLevel(sharedState, posted.level);
+        else await publishUserLevel(sharedState, userOf, posted.level);
         terminal.print(`${accountId} now holds ${creditsOfMicro(posted.level.balanceMicro)} credits`);
         return EXIT_OK;
       case 'already-posted': {
@@ -90,8 +94,9 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 
 export const statementCommand: Command = {
   name: 'statement',
-  usage: 'COMPANY_ID --from YYYY-MM-DD --to YYYY-MM-DD [--out /FILE]',
-  summary: "A company's credit transactions as CSV, from one day to another (UTC, both included).",
+  usage: 'COMPANY_ID|USER_ID --from YYYY-MM-DD --to YYYY-MM-DD [--out /FILE]',
+  summary:
+    'The credit transactions of a company, or of a user with a balance, as CSV, from one day to another (UTC, both included).',
   works: 'on-the-database',
   async run({ terminal, database }, words) {
     const wanted = readStatementOptions(words);
@@ -103,8 +108,8 @@ export const statementCommand: Command = {
       terminal.complain('--out: give the whole path: the process that has the database writes the file');
       return EXIT_USAGE;
     }
-    if (!isId(companyId) || (await findCompany(database, companyId)) === null) {
-      terminal.complain(`there is no company ${companyId}: turnpike companies lists them`);
+    if (!isId(companyId) || (await readLevel(database, companyId)) === null) {
+      terminal.complain(`there is no credit account ${companyId}: turnpike companies lists the companies`);
       return EXIT_FAILED;
     }
     const lines = statementLines(database, { accountId: companyId, from, to });

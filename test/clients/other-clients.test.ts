@@ -94,7 +94,12 @@ describe('G-13 streams without the usage chunk', () => {
     const model = new ChatOpenAI({ model: 'svc/chat-default', apiKey, configuration, streamUsage: true });
     gateway.upstream.answer(() => streamOf(...events));
     let tokens = 0;
-    for await (const part of await model.stream('Hi')) tokens += part.usage_metadata?.total_tokens ?? 0;
+    for await (const part of await model.stream('Hi')) {
+      const { usage_metadata: usage } = part as {
+        readonly usage_metadata?: { readonly total_tokens: number };
+      };
+      tokens += usage?.total_tokens ?? 0;
+    }
     expect(tokens).toBe(12);
   });
 });

@@ -136,6 +136,8 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
   await row.getByText('Company admin').waitFor();
   await row.getByRole('button', { name: 'Withdraw' }).click();
   await row.waitFor({ state: 'detached' });
+  await walkMemberCredits(page, demo);
+  await page.goto('/team');
   await page.getByLabel('Name').fill('Demo Company Ltd');
   await button(page, 'Rename').click();
   await page.goto('/');
@@ -147,6 +149,35 @@ export async function walkTeam(page: Page, demo: DemoFile): Promise<void> {
     .first();
   await renamed.locator('summary').click();
   await renamed.getByText('Request id').waitFor();
+}
+
+/** Credits are moved to a person, never more than there are, and a key that the person pays for spends them. */
+async function walkMemberCredits(page: Page, demo: DemoFile): Promise<void> {
+  const { email } = demo.company_admin;
+  const person = page.getByRole('row').filter({ hasText: email });
+  await person.getByRole('button', { name: 'Credits' }).click();
+  await page.getByLabel('Credits', { exact: true }).fill('1000000000');
+  await page.getByLabel('Reason').fill('for trying things');
+  await button(page, 'Move the credits').click();
+  await refused(page, /credits/i);
+  await page.getByLabel('Credits', { exact: true }).fill('2.5');
+  await button(page, 'Move the credits').click();
+  await person.getByText('2.50', { exact: true }).waitFor();
+  await person.getByRole('button', { name: 'Credits' }).click();
+  await page.getByRole('dialog').getByRole('row').filter({ hasText: 'for trying things' }).waitFor();
+  await inDialog(page, 'Cancel').click();
+  await page.goto('/keys');
+  await button(page, 'Mint a key').click();
+  await page.getByLabel('Name').fill('my own');
+  await page.getByLabel('Paid by').selectOption({ label: `the personal credits of ${email}` });
+  await button(page, 'Mint').click();
+  const rawKey = await page.getByTestId('raw-key').innerText();
+  await button(page, 'I have kept it').click();
+  await page.getByRole('row').filter({ hasText: 'my own' }).getByText(`paid by ${email}`).waitFor();
+  const answer = await fetch(`${demo.gateway_url}/usage`, { headers: { authorization: `Bearer ${rawKey}` } });
+  expect(await answer.json()).toMatchObject({ balance: { credits: 2.5, payer: 'user' } });
+  await page.goto('/');
+  await page.getByText('Your own balance').waitFor();
 }
 
 /** A wrong password, the right one, another session ended, and the last admin who cannot leave. */

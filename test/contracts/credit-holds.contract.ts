@@ -69,7 +69,7 @@ async function createWorld(openState: HoldsState, seed: number) {
   const calls = new Map<string, RunningCall>();
   const untold: ReturnType<typeof level>[] = [];
   const counts = { admitted: 0, refused: 0, calls: 0 };
-  const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs: 0 };
+  const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs: 0, userId: null };
   const key = { id: 'key', companyId, requestsPerMinute: 1e9, tokensPerMinute: 1e9, maxCallsInFlight: null };
 
   const living = () =>

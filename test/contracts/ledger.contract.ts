@@ -3,8 +3,8 @@ import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.t
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import { readLevel, spendable } from '../../src/domain/credits/ledger/credit-account.ts';
 import { listTransactions, type Posting, postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
+import { openUserAccount } from '../../src/domain/credits/ledger/user-account.ts';
 import type { Database } from '../../src/ports/database.ts';
-import { openUserAccount } from '../doubles/user-account.ts';
 
 /** What accounts and their transactions guarantee, on one engine. */
 export function ledgerContract(engine: string, given: () => Database): void {
@@ -111,13 +111,14 @@ export function ledgerContract(engine: string, given: () => Database): void {
       expect(await post(purchase(newId(), 1n))).toEqual({ outcome: 'no-account' });
       expect(await readLevel(given(), newId())).toBeNull();
       const [companyId, userId] = [await company(), newId()];
-      expect(await openUserAccount(given(), userId)).toEqual({ outcome: 'no-user' });
+      const open = (ofCompany = companyId) =>
+        given().transaction((transaction) => openUserAccount(transaction, { userId, companyId: ofCompany }));
+      expect(await open()).toBe(false);
       await given().query(
         'insert into users (id, company_id, email, password_hash) values ($1, $2, $3, $4)',
         [userId, companyId, `${userId}@example.com`, 'none'],
       );
-      expect(await openUserAccount(given(), userId)).toEqual({ outcome: 'opened' });
-      expect(await openUserAccount(given(), userId)).toEqual({ outcome: 'open-already' });
+      expect([await open(), await open(), await open(await company())]).toEqual([true, true, false]);
       await post(purchase(userId, 100n));
       expect(await post(purchase(userId, -100n))).toMatchObject({ outcome: 'posted' });
       expect(await given().query('select 1 from credit_alerts where company_id = $1', [userId])).toEqual([]);

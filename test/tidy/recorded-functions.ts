@@ -33,8 +33,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 5,
-    checksum: 'dfaae2af2d53f43b',
+    revision: 6,
+    checksum: 'e46f0a0e1da73ddf',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

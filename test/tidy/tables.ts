@@ -394,6 +394,12 @@ export const tableExceptions: readonly TableException[] = [
       'which invoices block which companies: every gateway asks this once a second, in one statement, and the overdue ones are taken in one',
   },
   {
+    path: 'src/domain/credits/ledger/user-account.ts',
+    table: 'users',
+    access: 'read',
+    reason: 'which accounts hold credits of people who left is looked for in all accounts, in one statement',
+  },
+  {
     path: 'src/domain/keys/key-lookup.ts',
     table: 'company_ceilings',
     access: 'read',

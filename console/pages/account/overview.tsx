@@ -11,6 +11,7 @@ import { byDay, daysAgo, USAGE, type UsageData } from '../usage/usage-data.ts';
 const STANDING = graphql(`{
   company { name billingMode }
   creditBalance { credits held }
+  myCreditBalance { credits held }
   subscription { status isActive plan { name } }
 }`);
 const LOOK_EVERY_MS = 5_000;
@@ -38,6 +39,13 @@ export function Overview() {
               : `credits, ${credits(standing.data.creditBalance.held)} held by calls`
           }
         />
+        {standing.data?.myCreditBalance != null && (
+          <Figure
+            name="Your own balance"
+            value={credits(standing.data.myCreditBalance.credits)}
+            says={`credits, ${credits(standing.data.myCreditBalance.held)} held by calls`}
+          />
+        )}
         <Figure name="Spent" value={totals === undefined ? '…' : credits(totals.credits)} says="credits" />
         <Figure name="Calls" value={totals === undefined ? '…' : count(totals.calls)} says="all models" />
         <Figure

@@ -67,7 +67,7 @@ function Leave() {
         <Confirmed
           name="Leave the company"
           title="Leave the company?"
-          says="Your account is closed at once. This cannot be undone."
+          says="Your account is closed at once. Keys that you pay for are revoked, and your credits return to the company. This cannot be undone."
           work={leave}
         />
       </div>

@@ -1,14 +1,16 @@
+import { useState } from 'react';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
-import { type Column, List } from '../../parts/list.tsx';
+import { type Column, List, Nil } from '../../parts/list.tsx';
 import { Bones, Card, Page, Problem, Tag } from '../../parts/page.tsx';
-import { Moment, spoken } from '../../parts/words.tsx';
+import { credits, Moment, spoken } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, usePages, useQuery } from '../../session/use-query.ts';
+import { MemberCredits } from './member-credits.tsx';
 
 const MEMBERS = graphql(`query($after: ID) { members(first: 50, after: $after) {
-  nodes { id email role createdAt } pageInfo { hasNextPage endCursor } } }`);
+  nodes { id email role createdAt creditBalance { credits held } } pageInfo { hasNextPage endCursor } } }`);
 const INVITATIONS = graphql(`query($after: ID) { invitations(first: 50, after: $after) {
   nodes { id email role createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
 const INVITE = graphql(
@@ -40,13 +42,28 @@ export function Team() {
 function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
   const pages = usePages(MEMBERS);
   const change = useChange(pages.reload);
+  const [moving, setMoving] = useState<Member | null>(null);
   const actions: Column<Member> = {
     name: 'Do',
-    show: ({ id, email, role }) => {
-      if (id === ownId) return <span className="quiet">You</span>;
+    show: (member) => {
+      const { id, email, role } = member;
+      const move = (
+        <button type="button" className="little" onClick={() => setMoving(member)}>
+          Credits
+        </button>
+      );
+      if (id === ownId) {
+        return (
+          <div className="row">
+            {move}
+            <span className="quiet">You</span>
+          </div>
+        );
+      }
       const other = role === 'MEMBER' ? 'COMPANY_ADMIN' : 'MEMBER';
       return (
         <div className="row">
+          {move}
           <Act
             name={other === 'MEMBER' ? 'Make a member' : 'Make an admin'}
             work={() => change(CHANGE_ROLE, { id, role: other })}
@@ -54,7 +71,7 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
           <Confirmed
             name="Remove"
             title={`Remove ${email}?`}
-            says="They lose access at once, and their account is closed."
+            says="They lose access at once, and their account is closed. Keys that they pay for are revoked, and their credits return to the company."
             work={() => change(REMOVE, { id })}
           />
         </div>
@@ -71,8 +88,11 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
         more={pages}
         keyOf={({ id }) => id}
         empty={<p>Invite somebody below.</p>}
-        columns={[...COLUMNS, ...(isAdmin ? [actions] : [])]}
+        columns={[...COLUMNS, ...(isAdmin ? [CREDITS, actions] : [])]}
       />
+      {moving !== null && (
+        <MemberCredits member={moving} close={() => setMoving(null)} moved={pages.reload} />
+      )}
     </Card>
   );
 }
@@ -142,3 +162,8 @@ const COLUMNS: readonly Column<Member>[] = [
   { name: 'Role', show: ({ role }) => <Tag>{spoken(role)}</Tag> },
   { name: 'Since', show: ({ createdAt }) => <Moment at={createdAt} /> },
 ];
+
+const CREDITS: Column<Member> = {
+  name: 'Personal credits',
+  show: ({ creditBalance }) => (creditBalance === null ? <Nil /> : credits(creditBalance.credits)),
+};

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { Confirmed, Copy, Dialog } from '../../parts/dialog.tsx';
-import { Checks, Field, Form } from '../../parts/form.tsx';
+import { Checks, Choice, Field, Form } from '../../parts/form.tsx';
 import type { FormValues } from '../../parts/form-values.ts';
 import { type Column, List } from '../../parts/list.tsx';
 import { Bones, Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
@@ -19,9 +19,9 @@ import {
 } from './change-key.tsx';
 
 const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
-  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk } }`);
+  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk payerUser { email } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
-const ALIASES = graphql(`{ modelAliases { alias } }`);
+const CHOICES = graphql(`{ modelAliases { alias } members(first: 50) { nodes { id email } } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
   createApiKey(input: $input) { rawKey apiKey { name } }
 }`);
@@ -105,6 +105,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
         <code className="quiet">
           {key.prefix}…{key.lastFour}
         </code>
+        {key.payerUser !== null && <div className="small quiet">paid by {key.payerUser.email}</div>}
       </>
     ),
   },
@@ -142,8 +143,8 @@ interface MintKeyProps {
 
 function MintKey({ close, minted }: MintKeyProps) {
   const { session } = useConsole();
-  const aliases = useQuery(ALIASES);
-  const names = aliases.data?.modelAliases.map(({ alias }) => alias) ?? null;
+  const choices = useQuery(CHOICES);
+  const names = choices.data?.modelAliases.map(({ alias }) => alias) ?? null;
   const send = async (values: FormValues) => {
     const input = newKeyInput(values, names ?? []);
     const { createApiKey } = await session.request(MINT, { input });
@@ -156,7 +157,7 @@ function MintKey({ close, minted }: MintKeyProps) {
   );
   return (
     <Dialog title="Mint a key" close={close}>
-      <Problem error={aliases.error} retry={aliases.reload} />
+      <Problem error={choices.error} retry={choices.reload} />
       {names === null ? (
         <Bones />
       ) : (
@@ -183,6 +184,14 @@ function MintKey({ close, minted }: MintKeyProps) {
             <Field label="Calls at once" name="inFlight" type="number" min={1} step={1} />
             <Field label="Credits a month" name="monthly" type="number" min={0} step="any" />
           </div>
+          <Choice label="Paid by" name="payer">
+            <option value="">the company</option>
+            {choices.data?.members.nodes.map(({ id, email }) => (
+              <option key={id} value={id}>
+                {`the personal credits of ${email}`}
+              </option>
+            ))}
+          </Choice>
           <ExpiryField />
           <UsageChunkField />
         </Form>
@@ -227,6 +236,8 @@ function newKeyInput({ text, number, all }: FormValues, names: readonly string[]
     expiresAt: expiryIn(text('expires')),
     streamUsageChunk: usageChunkIn(text('usageChunk')),
     models: models.length === names.length ? null : models,
+    payer: text('payer') === '' ? null : ('USER' as const),
+    payerUserId: text('payer') === '' ? null : text('payer'),
   };
   const filled = Object.entries(given).filter(([, value]) => value !== null);
   return { name: text('name'), scopes: all('scopes'), ...Object.fromEntries(filled) };

@@ -18,6 +18,7 @@ import { invoiceDeclarations } from './billing/invoices.ts';
 import { paymentEventDeclarations } from './billing/payment-events.ts';
 import { subscriptionDeclarations } from './billing/subscriptions.ts';
 import { usageDeclarations } from './billing/usage.ts';
+import { userCreditDeclarations } from './billing/user-credits.ts';
 import { documentDeclarations } from './hiring/documents.ts';
 import { jobDeclarations } from './hiring/jobs.ts';
 import { matchDeclarations } from './hiring/matches.ts';
@@ -54,6 +55,7 @@ const declarations: readonly Declaration[] = [
   ...catalogChangeDeclarations,
   ...checkoutDeclarations,
   ...creditDeclarations,
+  ...userCreditDeclarations,
   ...invoiceDeclarations,
   ...paymentEventDeclarations,
   ...subscriptionDeclarations,

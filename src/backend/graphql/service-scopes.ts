@@ -29,6 +29,7 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   creditBalance: 'billing:read',
   creditTransactions: 'billing:read',
   creditStatement: 'billing:read',
+  userCreditTransactions: 'billing:read',
   creditAlerts: 'billing:read',
   alertSettings: 'billing:read',
   subscription: 'billing:read',

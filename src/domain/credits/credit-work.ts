@@ -17,10 +17,21 @@ import {
   type PostpaidTerms,
 } from './invoices/monthly-invoices.ts';
 import { EXPIRE_CREDITS_CRON, EXPIRE_CREDITS_QUEUE, expireCredits } from './ledger/expiring-credits.ts';
+import { returnCreditsOfFormerUsers } from './ledger/user-account.ts';
 
 interface CreditWorkParts extends MonthlyInvoiceParts {
   readonly mail: AlertOutbox;
 }
+
+/** Returns credits of former members to their companies; mostly there are none. */
+const RETURNED_CREDITS_QUEUE: QueueDefinition = {
+  name: 'returned-credits',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 300,
+  heartbeatSeconds: 60,
+};
 
 /** INVOICE_ISSUED_QUEUE is filled here and processed by `payments`. */
 export const CREDIT_QUEUES: readonly QueueDefinition[] = [
@@ -29,6 +40,7 @@ export const CREDIT_QUEUES: readonly QueueDefinition[] = [
   MONTHLY_INVOICES_QUEUE,
   INVOICE_ISSUED_QUEUE,
   EXPIRE_CREDITS_QUEUE,
+  RETURNED_CREDITS_QUEUE,
 ];
 
 export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
@@ -56,6 +68,12 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
       concurrency: 1,
       cron: EXPIRE_CREDITS_CRON,
       handler: async ({ signal }) => void (await expireCredits(parts, signal)),
+    },
+    {
+      queue: RETURNED_CREDITS_QUEUE,
+      concurrency: 1,
+      cron: '41 * * * *',
+      handler: async () => void (await returnCreditsOfFormerUsers(parts)),
     },
   ];
 }

@@ -8,7 +8,7 @@ export interface ApiKey extends KeySettings {
   readonly createdBy: string | null;
   readonly rotatedFromId: string | null;
   readonly createdAt: Date;
-  /** Up to half a minute late, and now and then lost: it tells keys in use from forgotten ones. */
+  /** Right within five seconds. */
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
 }
@@ -23,6 +23,8 @@ export interface KeySettings {
   readonly tokensPerMinute: number;
   readonly maxCallsInFlight: number | null;
   readonly monthlySpendingLimitMicro: bigint | null;
+  /** The user whose balance pays for its calls; null where the company's does. It never changes. */
+  readonly payerUserId: string | null;
   /** From this moment on it opens nothing. */
   readonly expiresAt: Date | null;
   /** Whether its streams show the usage chunk unasked; null keeps to the gateway's setting. */
@@ -53,7 +55,7 @@ export const DEFAULT_SCOPES: readonly Scope[] = ['inference:chat', 'inference:pa
 export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_four as "lastFour", scopes, models,
   requests_per_minute as "requestsPerMinute", tokens_per_minute as "tokensPerMinute",
   max_calls_in_flight as "maxCallsInFlight", monthly_spending_limit_micro as "monthlySpendingLimitMicro",
-  created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
+  payer_user_id as "payerUserId", created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
   stream_usage_chunk as "streamUsageChunk"`;
 

@@ -49,10 +49,10 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   const rows = await database.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at,
-       stream_usage_chunk)
+       stream_usage_chunk, payer_user_id)
      select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end,
-       stream_usage_chunk
+       stream_usage_chunk, payer_user_id
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,
@@ -101,6 +101,20 @@ export async function revokeKey(
   const { hash, ...key } = found;
   // After the commit, never before: whoever looks the key up because of the message must find it revoked.
   return { outcome: 'revoked', key, announced: await announce(sharedState, clock, hash) };
+}
+
+/** For a user who leaves the company: the keys that they pay for are revoked. Returns how many. */
+export async function revokeKeysPaidBy(
+  { database, sharedState, clock }: RevokeParts,
+  { companyId, userId }: { readonly companyId: string; readonly userId: string },
+): Promise<number> {
+  const rows = await database.query<{ hash: string }>(
+    `update api_keys set revoked_at = $3 where company_id = $1 and payer_user_id = $2 and revoked_at is null
+     returning encode(sha256, 'hex') as hash`,
+    [companyId, userId, new Date(clock.now())],
+  );
+  for (const { hash } of rows) await announce(sharedState, clock, hash);
+  return rows.length;
 }
 
 type InvalidSetting = {

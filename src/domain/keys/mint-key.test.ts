@@ -62,6 +62,7 @@ describe('G-19 minting', () => {
       rotatedFromId: null,
       createdAt: expect.any(Date),
       lastUsedAt: null,
+      payerUserId: null,
       expiresAt: null,
       revokedAt: null,
       streamUsageChunk: null,

@@ -40,6 +40,8 @@ interface WantedKey {
   readonly monthlySpendingLimitMicro?: bigint | null | undefined;
   readonly expiresAt?: Date | null | undefined;
   readonly streamUsageChunk?: string | null | undefined;
+  /** A user of the company, with a credit account; null or left out, the company pays. */
+  readonly payerUserId?: string | null | undefined;
   /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
   readonly knownModels?: readonly string[] | undefined;
 }
@@ -99,6 +101,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     monthlySpendingLimitMicro: wanted.monthlySpendingLimitMicro ?? null,
     expiresAt: wanted.expiresAt ?? null,
     streamUsageChunk: STREAM_USAGE_CHUNKS.find((one) => one === wanted.streamUsageChunk) ?? null,
+    payerUserId: wanted.payerUserId ?? null,
   };
   const complaints: Partial<Record<keyof KeySettings, string | null>> = {
     name: nameComplaint(settings.name),
@@ -133,9 +136,9 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
   const rows = await statements.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at,
-       stream_usage_chunk)
+       stream_usage_chunk, payer_user_id)
      select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
-       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text, $16::uuid
      from companies where companies.id = $2
      returning ${KEY_COLUMNS}`,
     [
@@ -154,6 +157,7 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
       key.createdBy,
       key.expiresAt ?? null,
       key.streamUsageChunk ?? null,
+      key.payerUserId ?? null,
     ],
   );
   return rows[0] ?? null;

@@ -148,7 +148,7 @@ export function recordOf(
   { requestId, endpoint, streamed, nowMs, prompts, choices }: RecordedFacts,
   ending: CallEnding,
 ): FinishedCall {
-  const { companyId, keyId, monthlyLimitMicro, startedAtMs } = payer;
+  const { companyId, keyId, monthlyLimitMicro, startedAtMs, userId } = payer;
   return {
     id,
     companyId,
@@ -161,6 +161,7 @@ export function recordOf(
     startedAtMs,
     durationMs: elapsedMs(startedAtMs, nowMs),
     monthlyLimitMicro,
+    payerId: userId ?? undefined,
     // One by one: copying an object whole costs several times as much.
     outcome: ending.outcome,
     reason: ending.reason,

@@ -90,7 +90,7 @@ export function createPlatformCalls({
   return {
     async begin({ companyId, alias, endpoint, requestId, bodyBytes }) {
       const startedAtMs = clock.now();
-      const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs };
+      const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs, userId: null };
       const estimatedTokens = totalTokens(estimateUsage(bodyBytes, null, 1));
       const call = { id: secrets.newId(), payer, alias, estimatedTokens };
       const admitted = await admit(call, usageToHold(alias, sizeOfText(bodyBytes)));

@@ -9,6 +9,7 @@ import {
   ledgerChainCheck,
   ledgerTotalCheck,
   refundsCheck,
+  userTransfersCheck,
 } from './ledger-checks.ts';
 import {
   chargesCheck,
@@ -35,6 +36,7 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   grantsCheck,
   expiredCreditsCheck,
   refundsCheck,
+  userTransfersCheck,
 ];
 
 interface BookSizes {

@@ -36,6 +36,29 @@ export const ledgerTotalCheck: AuditCheck = {
     where held <> given`,
 };
 
+/** Credits of users are credits of their company: they come from its account and return there; operators may adjust them. */
+export const userTransfersCheck: AuditCheck = {
+  holds: 'every transfer between a company and one of its users has both sides, of one amount',
+  faults: `select format('the transfer %s takes %s micro-credits from account %s and adds %s to account %s', source_id,
+      coalesce(-given.amount_micro, 0), coalesce(given.account_id::text, 'none'), coalesce(taken.amount_micro, 0),
+      coalesce(taken.account_id::text, 'none'))
+    from (select * from credit_transactions where source_kind = 'credits-to-user') as given
+    full join (select * from credit_transactions where source_kind = 'credits-of-user') as taken using (source_id)
+    left join credit_accounts as account on account.id = taken.account_id
+    where given.amount_micro is null or taken.amount_micro is null or given.amount_micro <> -taken.amount_micro
+      or account.owner is distinct from 'USER' or account.company_id is distinct from given.account_id
+    union all
+    select format('account %s of a user has the type %s, which only accounts of companies have', account.id, posted.type)
+    from credit_accounts as account join credit_transactions as posted on posted.account_id = account.id
+    where account.owner = 'USER' and (posted.type not in ('USAGE', 'ADJUSTMENT')
+      or posted.type = 'ADJUSTMENT' and posted.source_kind not in ('credits-of-user', 'adjustment'))
+    union all
+    select format('call %s of company %s was paid by account %s, which holds credits of company %s', calls.id,
+      calls.company_id, account.id, account.company_id)
+    from calls join credit_accounts as account on account.id = calls.payer_id
+    where account.company_id is distinct from calls.company_id`,
+};
+
 /**
  * What was sold and granted, each beside its transaction: by the kind of source under which it is posted, which is
  * written here a second time on purpose.

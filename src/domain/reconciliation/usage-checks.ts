@@ -11,10 +11,11 @@ export const retiredChargesCheck: AuditCheck = {
     from (select company_id, sum(charge_micro) as cost from retired_usage
       where key_id = '00000000-0000-0000-0000-000000000000' group by company_id) as retired
     full join (
-      select account_id as company_id, -sum(amount_micro) as charged from credit_transactions as posted
+      select coalesce(account.company_id, account_id) as company_id, -sum(amount_micro) as charged
+      from credit_transactions as posted left join credit_accounts as account on account.id = account_id
       where source_kind in ('call', 'withheld-usage') and source_id < ${RETIRED_BEFORE}
         and not exists (select 1 from calls where calls.id::text = posted.source_id)
-      group by account_id) as posted using (company_id)
+      group by 1) as posted using (company_id)
     where coalesce(cost, 0) <> coalesce(charged, 0)`,
 };
 
@@ -32,13 +33,14 @@ export const chargesCheck: AuditCheck = {
         call.id, call.company_id, call.charge_micro)
       else format('call %s of company %s costs %s micro-credits; transaction %s of account %s has the amount %s',
         call.id, call.company_id, call.charge_micro, posted.version, posted.account_id, posted.amount_micro) end
-    from (select id, company_id, charge_micro from calls where charge_micro <> 0) as call
+    from (select id, company_id, coalesce(payer_id, company_id) as payer, charge_micro from calls
+      where charge_micro <> 0) as call
     full join (select account_id, max(version) as version, sum(amount_micro) as amount_micro, source_id,
         bool_and(source_kind in ('call', 'withheld-usage')) as is_of_call
       from credit_transactions where source_kind in ('call', 'withheld-usage') or type = 'USAGE'
       group by account_id, source_id) as posted on posted.source_id = call.id::text
     where (call.id is null and not (is_of_call and source_id < ${RETIRED_BEFORE})) or source_id is null
-      or posted.amount_micro <> -call.charge_micro or posted.account_id <> call.company_id`,
+      or posted.amount_micro <> -call.charge_micro or posted.account_id <> call.payer`,
 };
 
 /**

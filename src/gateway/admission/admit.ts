@@ -3,7 +3,7 @@ import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
-import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
+import { BALANCE_LEVEL } from '../../domain/credits/ledger/credit-account.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
@@ -24,6 +24,7 @@ import { bearerToken } from '../../http/client-identity.ts';
 import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
+import { COMPANY_IN_DEBT, creditRefusal, payerOf, spendingRefusal } from './credit-refusals.ts';
 import {
   askedOnce,
   IDEMPOTENCY_KEY_HEADER,
@@ -200,6 +201,7 @@ async function admitPaidCall(
   const standing = await parts.standings.find(key.companyId);
   if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
   if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
+  if (standing.isInDebt && key.payerUserId !== null) return refuse(COMPANY_IN_DEBT, known);
   if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
 
   const size = sizeOf(route, bytes, fields);
@@ -326,7 +328,8 @@ function refuseByLimit(
       return refuse(NOT_PAYABLE_NOW, known);
     case 'not-payable': {
       const { hold, level, allowances } = limited;
-      const refusal = hold.name === BALANCE_LEVEL ? creditRefusal(level) : spendingRefusal(payer, level);
+      const isBalance = hold.name.startsWith(BALANCE_LEVEL);
+      const refusal = isBalance ? creditRefusal(payer, level) : spendingRefusal(payer, level);
       return refuse(refusal, { ...known, allowances });
     }
     case 'refused': {
@@ -358,33 +361,3 @@ function limitMessage(by: KeyLimitName): string {
 
 const ONE_STREAM =
   'Streams of your company were left before their usage arrived, too often: for an hour it has one stream at a time. Read streams to their end, or call without stream.';
-
-function payerOf(key: KeyInUse, startedAtMs: number): Payer {
-  const { id: keyId, companyId, monthlySpendingLimitMicro: monthlyLimitMicro } = key;
-  return { companyId, keyId, monthlyLimitMicro, startedAtMs };
-}
-
-function creditRefusal(levelMicro: number): Refusal {
-  return { name: 'insufficientCredits', message: levelMicro > 0 ? ALL_HELD : NONE_LEFT };
-}
-
-/** Buying credits does not help against a key's own limit, so it is not a 402. */
-function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
-  const limit = `This key's monthly spending limit of ${creditsOfMicro(payer.monthlyLimitMicro ?? 0n)} credits`;
-  const free = nextMonth(payer.startedAtMs);
-  const message =
-    levelMicro > 0
-      ? `${limit} is held by its calls that are still running. Wait until some end, or lower max_tokens.`
-      : `${limit} is used up. Raise the limit, use another key, or wait until ${free} (UTC).`;
-  return { name: 'keySpendingLimit', message };
-}
-
-const NONE_LEFT =
-  'Your company has no credits left. Buy credits, or have its credit line raised; calls pass again at once.';
-const ALL_HELD =
-  'All credits of your company are held by its calls that are still running. Wait until some end, lower max_tokens, or buy credits.';
-
-function nextMonth(atMs: number): string {
-  const at = new Date(atMs);
-  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
-}

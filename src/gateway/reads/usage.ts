@@ -62,12 +62,12 @@ async function usageBody(
   { from, to, groupBy }: UsageParameters,
 ) {
   const month = monthOf(clock.now());
-  const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro } = key;
+  const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro, payerUserId } = key;
   const by: UsageDimension[][] = [[], ['model'], ['day'], ...(groupBy === null ? [] : [[...groupBy]])];
   const [{ groups, range }, level, held, spentMicro, left] = await Promise.all([
     usageReport(database, { companyId, keyId, from, to, by }),
-    readLevel(database, companyId),
-    heldCredits(companyId),
+    readLevel(database, payerUserId ?? companyId),
+    heldCredits(companyId, payerUserId),
     limitMicro === null ? 0n : readKeyMonth(database, keyId, month.firstDay),
     abandoned.look(key),
   ]);
@@ -81,7 +81,11 @@ async function usageBody(
     ...(groupBy === null
       ? {}
       : { groups: grouped.map((group) => ({ ...namesOf(group, groupBy), ...shownRow(group) })) }),
-    balance: { credits: creditsAsNumber(level?.balanceMicro ?? 0n), held: creditsAsNumber(held ?? 0n) },
+    balance: {
+      credits: creditsAsNumber(level?.balanceMicro ?? 0n),
+      held: creditsAsNumber(held ?? 0n),
+      ...(payerUserId === null ? {} : { payer: 'user' }),
+    },
     limits: {
       requests_per_minute: shownAllowance(allowances.requests),
       tokens_per_minute: shownAllowance(allowances.tokens),

@@ -10,7 +10,9 @@ import {
   changeRole as setMemberRole,
 } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
+import { publishMoved } from '../../../domain/credits/ledger/user-account.ts';
 import { countAttempt, member } from '../access.ts';
+import { settleLeaver } from '../billing/user-credits.ts';
 import { badInput, conflict, notFound, refusal, signUpRefused } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
@@ -129,14 +131,18 @@ const removeMember: Declaration = (builder) =>
         const { companyId } = await member(context);
         const userId = idOf('member', args.userId);
         const now = new Date(context.parts.clock.now());
-        await recordedChange(context, async ({ transaction, record }) => {
+        const moved = await recordedChange(context, async (change) => {
+          const { transaction, record } = change;
+          const moved = await settleLeaver(change, context.parts, { companyId, userId });
           const { email, role } = memberChanged(
             await removeFromCompany(transaction, { companyId, userId, now }),
           );
           if (role !== 'MEMBER') await refuseServiceToken(context, ONLY_MEMBERS);
           const details = { email };
           await record({ action: 'member.removed', objectKind: 'user', objectId: userId, details });
+          return moved;
         });
+        if (moved !== null) await publishMoved(context.parts.sharedState, moved, context.log);
         return true;
       },
     }),
@@ -151,10 +157,13 @@ const leaveCompany: Declaration = (builder) =>
       async resolve(_root, _args, context) {
         const { companyId, id: userId } = await member(context);
         const now = new Date(context.parts.clock.now());
-        await recordedChange(context, async ({ transaction, record }) => {
-          memberChanged(await removeFromCompany(transaction, { companyId, userId, now }));
-          await record({ action: 'member.left', objectKind: 'user', objectId: userId });
+        const moved = await recordedChange(context, async (change) => {
+          const moved = await settleLeaver(change, context.parts, { companyId, userId });
+          memberChanged(await removeFromCompany(change.transaction, { companyId, userId, now }));
+          await change.record({ action: 'member.left', objectKind: 'user', objectId: userId });
+          return moved;
         });
+        if (moved !== null) await publishMoved(context.parts.sharedState, moved, context.log);
         return true;
       },
     }),

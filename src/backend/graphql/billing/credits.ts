@@ -14,6 +14,7 @@ import {
   type TransactionType,
 } from '../../../domain/credits/ledger/ledger.ts';
 import { statementLines } from '../../../domain/credits/ledger/statement.ts';
+import { readUserBalances } from '../../../domain/credits/ledger/user-account.ts';
 import { freshCode, member } from '../access.ts';
 import { microFrom } from '../amounts.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
@@ -21,6 +22,7 @@ import { bounded, idOf } from '../input.ts';
 import { defineConnection, numberCursor, type Page, pageArgs, pageOf } from '../paging.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
@@ -49,8 +51,8 @@ const creditObjects: Declaration = (builder) => {
       }),
       held: t.float({
         description: 'What calls in flight hold against it.',
-        resolve: async ({ companyId }, _args, { parts }) =>
-          creditsAsNumber((await parts.heldCredits(companyId)) ?? 0n),
+        resolve: async ({ companyId, userId }, _args, { parts }) =>
+          creditsAsNumber((await parts.heldCredits(companyId, userId ?? null)) ?? 0n),
       }),
       updatedAt: t.expose('updatedAt', { type: 'DateTime' }),
     }),
@@ -71,7 +73,7 @@ const creditObjects: Declaration = (builder) => {
       id: t.id({ resolve: ({ accountId, version }) => `${accountId}.${version}` }),
       type: t.expose('type', { type: 'CreditTransactionType' }),
       credits: t.float({
-        description: 'To the company; below zero it was taken.',
+        description: 'To the account; below zero it was taken.',
         resolve: ({ amountMicro }) => creditsAsNumber(amountMicro),
       }),
       balanceAfter: t.float({ resolve: ({ balanceAfterMicro }) => creditsAsNumber(balanceAfterMicro) }),
@@ -123,17 +125,20 @@ const creditStatement: Declaration = (builder) =>
     t.string({
       extensions: { maxCharacters: 4_000_000 } satisfies FieldSize,
       description:
-        'The company’s credit transactions as CSV, with the opening and the closing balance: from `from`, before `to`.',
+        'The company’s credit transactions as CSV, or those of a member’s own balance, with the opening and the closing ' +
+        'balance: from `from`, before `to`.',
       authScopes: { companyAdmin: true },
       args: {
+        userId: t.arg.id({ description: 'A member with a balance of their own; left out, the company.' }),
         from: t.arg({ type: 'DateTime', required: true }),
         to: t.arg({ type: 'DateTime', required: true }),
       },
-      async resolve(_root, { from, to }, context) {
+      async resolve(_root, { from, to, userId }, context) {
         const { companyId } = await member(context);
+        const accountId = userId == null ? companyId : await userAccountOf(context, companyId, userId);
         if (from >= to) throw badInput('to', 'it must lie after from');
         const lines: string[] = [];
-        for await (const line of statementLines(context.parts.database, { accountId: companyId, from, to })) {
+        for await (const line of statementLines(context.parts.database, { accountId, from, to })) {
           if (lines.length === MOST_LINES) {
             throw badInput('from', `the period has more than ${MOST_LINES} lines: ask for a shorter one`);
           }
@@ -143,6 +148,18 @@ const creditStatement: Declaration = (builder) =>
       },
     }),
   );
+
+/** Of a former member too: the account stays that of the company. */
+async function userAccountOf(
+  context: RequestContext,
+  companyId: string,
+  userId: string | number,
+): Promise<string> {
+  const id = idOf('member', userId);
+  const [account] = await readUserBalances(context.parts.database, companyId, [id]);
+  if (account === undefined) throw notFound('member');
+  return id;
+}
 
 /** Who does not know whether it worked sends it again with the same key: it is done once. */
 const adjustCredits: Declaration = (builder) =>

@@ -1,5 +1,6 @@
 import { findMembers } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
+import { openUserAccount } from '../../../domain/credits/ledger/user-account.ts';
 import {
   type ApiKey,
   type KeyStatus,
@@ -13,6 +14,7 @@ import { ALIAS_NAMES, aliasOf } from '../../../domain/models/aliases.ts';
 import { member } from '../access.ts';
 import { holdKeysToCeiling } from '../accounts/ceilings.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
+import { currentMember } from '../billing/user-credits.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, boundedOrNull, idOf } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
@@ -28,6 +30,7 @@ declare module '../schema-builder.ts' {
   interface SchemaScalars {
     ApiKeyStatus: KeyStatus;
     StreamUsageChunk: StreamUsageChunk;
+    KeyPayer: 'COMPANY' | 'USER';
   }
 }
 
@@ -41,6 +44,12 @@ const apiKeyObjects: Declaration = (builder) => {
         description: 'A stream shows it only where the client sent `stream_options.include_usage: true`.',
       },
     } as const,
+  });
+  builder.enumType('KeyPayer', {
+    values: {
+      COMPANY: { description: 'The balance of the company.' },
+      USER: { description: 'The credit balance of one of its people.' },
+    },
   });
   builder.objectType('ApiKey', {
     description: 'Everything about a key but the key.',
@@ -84,6 +93,18 @@ const apiKeyObjects: Declaration = (builder) => {
         type: 'StreamUsageChunk',
         nullable: true,
         description: 'Null is the gateway’s setting, STREAM_USAGE_CHUNK.',
+      }),
+      payer: t.field({
+        type: 'KeyPayer',
+        description: 'Whose balance pays for its calls. It never changes, and a rotation has the same.',
+        resolve: ({ payerUserId }) => (payerUserId === null ? 'COMPANY' : 'USER'),
+      }),
+      payerUser: t.loadable({
+        type: 'Member',
+        nullable: true,
+        description: 'Whose balance it is, where the payer is USER.',
+        load: loadMembers,
+        resolve: (key) => key.payerUserId,
       }),
     }),
   });
@@ -133,6 +154,13 @@ const createApiKey: Declaration = (builder) => {
         type: 'StreamUsageChunk',
         description: 'Left out, the gateway’s setting, STREAM_USAGE_CHUNK.',
       }),
+      payer: t.field({
+        type: 'KeyPayer',
+        description: 'Whose balance pays for its calls; COMPANY by default.',
+      }),
+      payerUserId: t.id({
+        description: 'With the payer USER: the member whose balance it is; by default the caller.',
+      }),
     }),
   });
   builder.mutationField('createApiKey', (t) =>
@@ -144,8 +172,10 @@ const createApiKey: Declaration = (builder) => {
         const { clock, secrets, aliasPrefix } = context.parts;
         const { companyId, id: createdBy } = await member(context);
         const spending = wanted.monthlySpendingLimit ?? null;
+        const payerUserId = await payerOf(context, wanted, { companyId, callerId: createdBy });
         const key = {
           ...wanted,
+          payerUserId,
           name: bounded('line', 'input.name', wanted.name),
           scopes: boundedOrNull('words', 'input.scopes', wanted.scopes),
           models: boundedOrNull('words', 'input.models', wanted.models),
@@ -156,12 +186,18 @@ const createApiKey: Declaration = (builder) => {
           createdBy,
         };
         return await recordedChange(context, async ({ transaction, record }) => {
+          if (
+            payerUserId !== null &&
+            !(await openUserAccount(transaction, { userId: payerUserId, companyId }))
+          ) {
+            throw conflict('The credit account of this person belongs to another company.');
+          }
           const minted = await mintKey({ database: transaction, secrets, clock }, key);
           if (minted.outcome === 'invalid') throw badInput(keyInputField(minted.field), minted.message);
           if (minted.outcome === 'no-such-company') throw notFound('company');
           await holdKeysToCeiling(context, transaction, companyId, { isRotation: false });
           const { id, name, scopes } = minted.key;
-          const details = { name, scopes };
+          const details = { name, scopes, ...(payerUserId === null ? {} : { payerUserId }) };
           await record({ action: 'key.minted', objectKind: 'api-key', objectId: id, details });
           return { rawKey: minted.rawKey, apiKey: minted.key };
         });
@@ -169,6 +205,23 @@ const createApiKey: Declaration = (builder) => {
     }),
   );
 };
+
+/** Null where the company pays. */
+async function payerOf(
+  context: RequestContext,
+  {
+    payer,
+    payerUserId,
+  }: {
+    readonly payer?: 'COMPANY' | 'USER' | null | undefined;
+    readonly payerUserId?: string | null | undefined;
+  },
+  { companyId, callerId }: { readonly companyId: string; readonly callerId: string },
+): Promise<string | null> {
+  if (payer === 'USER') return (await currentMember(context, companyId, payerUserId ?? callerId)).id;
+  if (payerUserId == null) return null;
+  throw badInput('input.payerUserId', 'it needs the payer USER');
+}
 
 /** G-22; G-19: the raw key stands in this answer and nowhere else. */
 const rotateApiKey: Declaration = (builder) =>

@@ -133,11 +133,11 @@ const keepSums = (gone: string) => `with gone as ${gone},
     on conflict (company_id, key_id, day, alias) do update
       set ${USAGE_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
   select count(*) as lacking
-  from (select id, company_id, charge_micro from gone where charge_micro <> 0) as charged
+  from (select id, coalesce(payer_id, company_id) as payer, charge_micro from gone where charge_micro <> 0) as charged
   left join credit_transactions as posted on posted.source_kind = 'call' and posted.source_id = charged.id::text
-    and posted.account_id = company_id
+    and posted.account_id = payer
   left join credit_transactions as later on later.source_kind = 'withheld-usage' and later.source_id = charged.id::text
-    and later.account_id = company_id
+    and later.account_id = payer
   where coalesce(posted.amount_micro, 0) + coalesce(later.amount_micro, 0) <> -charge_micro`;
 
 const LACKING_USAGE = `select 1 from retired_usage as retired

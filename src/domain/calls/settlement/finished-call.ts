@@ -57,6 +57,8 @@ export interface FinishedCall {
   readonly durationMs: number;
   /** The key's monthly spending limit as it was known; null without one. */
   readonly monthlyLimitMicro: bigint | null;
+  /** The user whose balance pays; absent where the company's does. */
+  readonly payerId?: string | undefined;
   /** Only of a call with an idempotency key. */
   readonly idempotent?: IdempotentEnding;
 }
@@ -135,6 +137,7 @@ export function callRowOf(call: FinishedCall) {
     idempotency: call.idempotent?.idempotencyKey,
     prompt_bound: call.tokenBounds?.promptTokens,
     completion_bound: call.tokenBounds?.completionTokens,
+    payer: call.payerId,
   };
 }
 
@@ -196,7 +199,7 @@ interface KeySpending {
   /** Its first day, UTC: 'YYYY-MM-01'. */
   readonly month: string;
   readonly spentMicro: bigint;
-  /** That of the company's account: of two spendings the one with the higher is newer. */
+  /** That of the account that pays: of two spendings the one with the higher is newer. */
   readonly version: bigint;
 }
 
@@ -218,8 +221,12 @@ export async function chargeCalls(
   calls: readonly FinishedCall[],
 ): Promise<ChargedCalls> {
   if (calls.length === 0) return { levels: [], spending: [] };
-  const companies = [...new Set(calls.map(({ companyId }) => companyId))];
-  const given = [JSON.stringify(calls.map(callRowOf)), companies];
+  const accounts = new Set<string>();
+  for (const { companyId, payerId } of calls) {
+    accounts.add(companyId);
+    if (payerId !== undefined) accounts.add(payerId);
+  }
+  const given = [JSON.stringify(calls.map(callRowOf)), [...accounts]];
   const answers = answerRows(calls);
   const rows =
     answers.length === 0
@@ -272,8 +279,8 @@ export const NO_CHARGE: OwnCharge = { level: null, spending: null };
 export function ownCharges({ levels, spending }: ChargedCalls): (call: FinishedCall) => OwnCharge {
   const levelOf = new Map(levels.map((level) => [level.accountId, level]));
   const spendingOf = new Map(spending.map((one) => [`${one.keyId} ${one.month}`, one]));
-  return ({ companyId, keyId, startedAtMs }) => ({
-    level: levelOf.get(companyId) ?? null,
+  return ({ companyId, payerId, keyId, startedAtMs }) => ({
+    level: levelOf.get(payerId ?? companyId) ?? null,
     spending: spendingOf.size === 0 ? null : (spendingOf.get(`${keyId} ${monthOf(startedAtMs)}`) ?? null),
   });
 }

@@ -52,6 +52,7 @@ const journalRecord = z.object({
     .string()
     .regex(/^\d{1,19}$/)
     .nullable(),
+  payerId: z.uuid().optional(),
   idempotent: idempotentEnding.optional(),
 });
 

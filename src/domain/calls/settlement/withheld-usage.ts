@@ -8,7 +8,7 @@ import { ALL_KEYS } from '../usage/usage-report.ts';
 /**
  * What calls would have cost beyond the most that their alias can read and write (decisions/0030). The statement that
  * charges a call writes it, so every way of paying for a call does, a replayed journal too.
- *   open -> POSTED     by an operator: charged to the company like the rest of its call, once
+ *   open -> POSTED     by an operator: charged to the account that paid the rest of its call, once
  *   open -> DROPPED    by an operator, with a reason; never charged
  */
 export interface WithheldUsage {
@@ -101,9 +101,9 @@ export async function postWithheldUsage(
 ): Promise<ResolvedUsage> {
   const found = await lockOpen(transaction, callId, 'POSTED');
   if (found.outcome !== 'open') return found;
-  const { companyId, keyId, excessMicro, day } = found.usage;
+  const { accountId, keyId, excessMicro, day } = found.usage;
   const posted = await postTransaction(transaction, {
-    accountId: companyId,
+    accountId,
     type: 'USAGE',
     amountMicro: -excessMicro,
     contra: 'usage',
@@ -130,7 +130,7 @@ export async function dropWithheldUsage(
   return { outcome: 'resolved', usage, isNew: true, level: null };
 }
 
-type OpenUsage = WithheldUsage & { readonly day: string };
+type OpenUsage = WithheldUsage & { readonly day: string; readonly accountId: string };
 
 /** The account first, as by everyone who charges: then nobody waits for the other. */
 async function lockOpen(
@@ -138,19 +138,21 @@ async function lockOpen(
   callId: string,
   wanted: 'POSTED' | 'DROPPED',
 ): Promise<{ outcome: 'open'; usage: OpenUsage } | ResolvedUsage> {
-  const [place] = await transaction.query<{ companyId: string }>(
-    'select company_id as "companyId" from withheld_usage where call_id = $1',
+  const [place] = await transaction.query<{ accountId: string }>(
+    'select coalesce(payer_id, company_id) as "accountId" from withheld_usage where call_id = $1',
     [callId],
   );
   if (place === undefined) return { outcome: 'not-found' };
-  await lockAccount(transaction, place.companyId);
+  await lockAccount(transaction, place.accountId);
   const [row] = await transaction.query<Row & { day: string }>(
     `select ${COLUMNS}, to_char(day, 'YYYY-MM-DD') as day from withheld_usage where call_id = $1 for update`,
     [callId],
   );
   if (row === undefined) return { outcome: 'not-found' };
   const usage = usageOf(row);
-  if (usage.resolution === null) return { outcome: 'open', usage: { ...usage, day: row.day } };
+  if (usage.resolution === null) {
+    return { outcome: 'open', usage: { ...usage, day: row.day, ...place } };
+  }
   if (usage.resolution === wanted) return { outcome: 'resolved', usage, isNew: false, level: null };
   return { outcome: 'resolved-otherwise', usage };
 }

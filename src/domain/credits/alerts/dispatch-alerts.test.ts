@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test';
+import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../../test/doubles/manual-clock.ts';
 import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import type { Transaction } from '../../../ports/database.ts';
 import type { JobData } from '../../../ports/job-queue.ts';
 import { addCompany } from '../../accounts/company.ts';
+import { chargeCalls } from '../../calls/settlement/finished-call.ts';
 import { postTransaction } from '../ledger/ledger.ts';
+import { transferToUser } from '../ledger/user-account.ts';
 import {
   type AlertMail,
   type AlertNotice,
@@ -119,6 +122,35 @@ describe('alerts', () => {
     expect(new Set((await noticesOf([...jobs, ...jobs])).mails.map(({ dedupeKey }) => dedupeKey)).size).toBe(
       2,
     );
+  });
+
+  test('a user whose balance runs low is mailed, and nobody else; not once they have left', async () => {
+    await addOwners('admin9@a.example', 'member9@a.example');
+    await post(1_000n);
+    const [member] = await database.query<{ id: string }>(
+      "select id from users where email = 'member9@a.example'",
+    );
+    const userId = member?.id ?? '';
+    const wanted = { companyId, userId, idempotencyKey: newId(), reason: 'budget', heldMicro: 0n };
+    await database.transaction((transaction) =>
+      transferToUser(transaction, { ...wanted, amountMicro: 100n }),
+    );
+    // 76 micro-credits: 24 are left.
+    await chargeCalls(database, [finishedCall(companyId, { payerId: userId })]);
+    const drained = recordingQueue();
+    await dispatchAlerts({ database, ...drained, clock });
+    expect((await noticesOf(drained.jobs)).mails).toEqual([]);
+    await chargeCalls(database, [finishedCall(companyId, { payerId: userId })]);
+    const { jobs, jobQueue } = recordingQueue();
+    await dispatchAlerts({ database, jobQueue, clock });
+    expect((await noticesOf(jobs)).mails).toMatchObject([
+      {
+        ...{ kind: 'low-balance', to: 'member9@a.example', companyId },
+        data: { companyName: 'Acme', balanceMicro: -52n, thresholdMicro: 0n, isOfUser: true },
+      },
+    ]);
+    await database.query('update users set removed_at = now() where id = $1', [userId]);
+    expect((await noticesOf(jobs)).mails).toEqual([]);
   });
 
   test('a mail says what the balance was when it fell, also where credits were bought before the mail', async () => {

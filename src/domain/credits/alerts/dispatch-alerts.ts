@@ -4,12 +4,14 @@ import type { Database, Transaction } from '../../../ports/database.ts';
 import type { JobData, JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-queue.ts';
 import { findCompany } from '../../accounts/company.ts';
 import { listAdmins } from '../../accounts/members.ts';
+import { findUser } from '../../accounts/user.ts';
 import { findKey } from '../../keys/key-lifecycle.ts';
 import { readKeyMonth } from '../holds/holds.ts';
 import { type AlertKind, ownBalanceMicro, readAlertSettings } from './alert-settings.ts';
 
 /** A threshold that was passed, by what it is told apart by. */
 interface AlertName {
+  /** The account: a company's id, or a user's. */
   readonly companyId: string;
   readonly kind: AlertKind;
   /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
@@ -84,6 +86,9 @@ async function takeWaiting(transaction: Transaction, now: Date): Promise<readonl
 /** An alert with what its mail says, as of the commit that raised it. */
 export interface AlertNotice extends AlertName, AccountInNotice {
   readonly companyName: string;
+  /** The company of the account, or of the user whose account it is. */
+  readonly mailedAs: string;
+  readonly isOfUser: boolean;
   readonly raisedAt: Date;
   /** The addresses of those who are told: whom the company chose and still has, else its admins. */
   readonly receivers: readonly string[];
@@ -136,21 +141,26 @@ export function createAlertHandler(parts: {
 }
 
 /**
- * Null where nobody is to be told: a user's own account has no company, a company may have switched alerts off, and where
- * one commit has crossed several thresholds only the last of them is mailed.
+ * Null where no mail is sent: a company may have switched alerts off, a user may have left it, and where one commit has
+ * crossed several thresholds only the last of them is mailed. An alert of a user's balance goes to that user.
  */
 async function readNotice(transaction: Transaction, alert: AlertName): Promise<AlertNotice | null> {
-  const { companyId } = alert;
+  const owner = await findUser(transaction, alert.companyId);
+  const companyId = owner === null ? alert.companyId : owner.companyId;
+  if (companyId === null) return null;
   const company = await findCompany(transaction, companyId);
   const raised = await readRaised(transaction, alert);
   const settings = await readAlertSettings(transaction, companyId);
   if (company === null || raised === null || raised.isOvertaken || !settings.isOn) return null;
   const { balanceMicro, lineMicro, toppedUpMicro, raisedAt } = raised;
-  const receivers = settings.receivers ?? (await listAdmins(transaction, companyId));
+  const receivers =
+    owner === null ? (settings.receivers ?? (await listAdmins(transaction, companyId))) : [owner];
   return {
     ...alert,
     ...{ balanceMicro, lineMicro, toppedUpMicro, raisedAt },
     companyName: company.name,
+    isOfUser: owner !== null,
+    mailedAs: companyId,
     receivers: receivers.map(({ email }) => email),
     key: alert.kind === 'KEY_SPENDING' ? await readKey(transaction, alert, raised) : null,
   };
@@ -221,6 +231,7 @@ type AlertContent =
         readonly balanceMicro: bigint;
         readonly thresholdMicro: bigint;
         readonly at: Date;
+        readonly isOfUser?: true;
       };
     }
   | {
@@ -248,7 +259,7 @@ export function createAlertMails(outbox: AlertOutbox): AlertReceiver {
     const { companyId, kind, subject, thresholdPercent, episode } = notice;
     for (const to of notice.receivers) {
       const dedupeKey = ['alert', companyId, kind, subject, thresholdPercent, episode, to].join(':');
-      await outbox.send({ to, companyId, dedupeKey, ...content }, within);
+      await outbox.send({ to, companyId: notice.mailedAs, dedupeKey, ...content }, within);
     }
   };
 }
@@ -260,7 +271,8 @@ function contentOf(notice: AlertNotice): AlertContent | null {
   switch (kind) {
     case 'LOW_BALANCE': {
       const thresholdMicro = ownBalanceMicro(notice) ?? (toppedUpMicro * percent) / 100n;
-      return { kind: 'low-balance', data: { companyName, balanceMicro, thresholdMicro, at } };
+      const ofUser = notice.isOfUser ? { isOfUser: true as const } : {};
+      return { kind: 'low-balance', data: { companyName, balanceMicro, thresholdMicro, at, ...ofUser } };
     }
     case 'CREDIT_LINE': {
       if (lineMicro === null) return null;

@@ -207,33 +207,47 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
 interface BillingStatus {
   /** The earliest due date of its open invoices: from then on its keys open no model. Null where nothing is open. */
   readonly blockedFromMs: number | null;
+  /**
+   * Its account is below zero and its credit line. Balances of its users pay for nothing until that is settled: otherwise
+   * credits could be moved to a user, refunded, and spent.
+   */
+  readonly isInDebt: boolean;
 }
 
-const GOOD_BILLING_STATUS: BillingStatus = { blockedFromMs: null };
+const GOOD_BILLING_STATUS: BillingStatus = { blockedFromMs: null, isInDebt: false };
 
 /** Compared at each call: an invoice comes due while nobody tells of it. */
-export function isBlocked({ blockedFromMs }: BillingStatus, nowMs: number): boolean {
+export function isBlocked({ blockedFromMs }: Pick<BillingStatus, 'blockedFromMs'>, nowMs: number): boolean {
   return blockedFromMs !== null && blockedFromMs <= nowMs;
 }
 
 /**
- * Companies with an unpaid invoice and how they stand; who is not among them stands well. Only POSTPAID companies are
+ * Companies with an unpaid invoice or a debt and how they stand; who is not among them stands well. Only POSTPAID companies are
  * blocked by invoices (G-32): one that has been made PREPAID since pays before it calls.
  */
 async function readBillingStatuses(
   statements: Statements,
   companyIds: readonly string[],
 ): Promise<ReadonlyMap<string, BillingStatus>> {
-  const rows = await statements.query<{ companyId: string; dueAt: Date }>(
-    `select invoice.company_id as "companyId", min(invoice.due_at) as "dueAt"
-     from invoices as invoice join companies as company on company.id = invoice.company_id
-     where invoice.company_id = any($1::uuid[]) and invoice.status in ('OPEN', 'UNCOLLECTIBLE')
-       and invoice.due_at is not null
-       and company.billing_mode = 'POSTPAID'
-     group by invoice.company_id`,
+  const rows = await statements.query<{ companyId: string; dueAt: Date | null; isInDebt: boolean }>(
+    `with owed as (
+       select invoice.company_id, min(invoice.due_at) as due_at
+       from invoices as invoice join companies as company on company.id = invoice.company_id
+       where invoice.company_id = any($1::uuid[]) and invoice.status in ('OPEN', 'UNCOLLECTIBLE')
+         and invoice.due_at is not null
+         and company.billing_mode = 'POSTPAID'
+       group by invoice.company_id)
+     select id as "companyId", due_at as "dueAt", coalesce(balance_micro < -line_micro, false) as "isInDebt"
+     from credit_accounts left join owed on owed.company_id = id
+     where id = any($1::uuid[]) and (due_at is not null or balance_micro < -line_micro)`,
     [companyIds],
   );
-  return new Map(rows.map(({ companyId, dueAt }) => [companyId, { blockedFromMs: dueAt.getTime() }]));
+  return new Map(
+    rows.map(({ companyId, dueAt, isInDebt }) => [
+      companyId,
+      { blockedFromMs: dueAt?.getTime() ?? null, isInDebt },
+    ]),
+  );
 }
 
 /**

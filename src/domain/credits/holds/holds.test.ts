@@ -9,7 +9,13 @@ import { createCreditHolds, estimateCost } from './holds.ts';
 
 const LIMIT = 500n;
 const JANUARY = Date.UTC(2030, 0, 31, 23, 59, 59, 999);
-const payer = { companyId: 'company', keyId: 'key', monthlyLimitMicro: LIMIT, startedAtMs: JANUARY };
+const payer = {
+  companyId: 'company',
+  keyId: 'key',
+  monthlyLimitMicro: LIMIT,
+  startedAtMs: JANUARY,
+  userId: null,
+};
 const level = { accountId: 'company', balanceMicro: 70n, lineMicro: 30n, version: 9n };
 
 function given() {

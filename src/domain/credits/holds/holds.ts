@@ -10,6 +10,7 @@ import {
   type SharedLevel,
   sharedLevelOf,
   spendable,
+  userBalanceLevel,
 } from '../ledger/credit-account.ts';
 
 /** Whose credits a call spends, and by when. */
@@ -19,6 +20,8 @@ export interface Payer {
   readonly keyId: string | null;
   readonly monthlyLimitMicro: bigint | null;
   readonly startedAtMs: number;
+  /** The user whose balance pays; null where the company's does. */
+  readonly userId: string | null;
 }
 
 /** What a call holds while it runs; `limits` takes it in one step with the key's own. */
@@ -43,7 +46,7 @@ interface ChangedLevels {
 }
 
 export interface CreditHolds {
-  /** The company's balance, and where the key has a monthly limit what is left of it. */
+  /** The balance of the company, or of the user who pays, and where the key has a monthly limit what is left of it. */
   of(payer: Payer, amountMicro: number): readonly Hold[];
   levelsAfter(payer: Payer, changed: ChangedLevels): readonly SharedLevel[];
 }
@@ -70,46 +73,47 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
   const { database, maxAgeMs = MAX_AGE_MS, graceMs = LEVEL_KEPT_MS } = parts;
   const reads = createLevelReads<SharedLevel>(parts);
 
-  async function readBalance(companyId: string): Promise<SharedLevel> {
-    const level = await readLevel(database, companyId);
-    if (level === null) throw new Error(`the company ${companyId} has no credit account`);
-    return sharedLevelOf(level);
+  async function readBalance(accountId: string, name: string): Promise<SharedLevel> {
+    const level = await readLevel(database, accountId);
+    if (level === null) throw new Error(`there is no credit account ${accountId}`);
+    return sharedLevelOf(level, name);
   }
 
   async function readSpending(
-    companyId: string,
+    accountId: string,
     { keyId, month, limitMicro }: KeyMonth,
   ): Promise<SharedLevel> {
     const [row] = await database.query<{ version: bigint; spentMicro: bigint }>(SPENT, [
-      companyId,
+      accountId,
       keyId,
       month,
     ]);
-    if (row === undefined) throw new Error(`the company ${companyId} has no credit account`);
+    if (row === undefined) throw new Error(`there is no credit account ${accountId}`);
     return spendingLevel({ keyId, month, limitMicro }, row.spentMicro, row.version);
   }
 
   return {
     of(payer, amount) {
-      const { companyId } = payer;
+      const accountId = payer.userId ?? payer.companyId;
+      const name = balanceLevelOf(payer);
       // Not tried for nothing by every call of an outage.
       const ages = { maxAgeMs: reads.isAnswering() ? maxAgeMs : graceMs, graceMs };
       const balance: Hold = {
         of: 'balance',
-        name: BALANCE_LEVEL,
-        level: BALANCE_LEVEL,
+        name,
+        level: name,
         amount,
         ...ages,
-        read: () => reads.read(companyId, () => readBalance(companyId)),
+        read: () => reads.read(accountId, () => readBalance(accountId, name)),
       };
       const keyMonth = keyMonthOf(payer);
       if (keyMonth === null) return [balance];
       const level = spendingLevelName(keyMonth);
-      const read = () => reads.read(`${companyId} ${level}`, () => readSpending(companyId, keyMonth));
+      const read = () => reads.read(`${accountId} ${level}`, () => readSpending(accountId, keyMonth));
       return [balance, { of: 'key-spending', name: spendingName(keyMonth), level, amount, ...ages, read }];
     },
     levelsAfter(payer, { level, spending }) {
-      const levels = level === null ? [] : [sharedLevelOf(level)];
+      const levels = level === null ? [] : [sharedLevelOf(level, balanceLevelOf(payer))];
       const keyMonth = spending === null ? null : keyMonthOf(payer);
       // A call is counted in the month it began in, by the commit as by its hold.
       if (spending !== null && keyMonth?.month === spending.month) {
@@ -118,6 +122,10 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       return levels;
     },
   };
+}
+
+function balanceLevelOf({ userId }: Payer): string {
+  return userId === null ? BALANCE_LEVEL : userBalanceLevel(userId);
 }
 
 /** What a key with a monthly limit has spent in a month, as its limit counts it; `month` is its first day. */
@@ -280,13 +288,13 @@ export function estimateCost(
   return Math.min(Math.ceil(cost), MOST_HELD_MICRO);
 }
 
-export type HeldCredits = (companyId: string) => Promise<bigint | null>;
+export type HeldCredits = (companyId: string, userId?: string | null) => Promise<bigint | null>;
 
 /** Names nobody's call, holds nothing, and is gone at once. */
 const LOOK = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: Number.MAX_SAFE_INTEGER } as const;
 
 /**
- * What the calls in flight of a company hold against its balance, in micro-credits: for people to see, not to decide
+ * What the calls in flight of a company hold against its balance, or against that of one of its users, in micro-credits: for people to see, not to decide
  * by. Null while shared state is away: each process then only knows of its own calls.
  */
 export function createHeldCredits(parts: {
@@ -294,9 +302,10 @@ export function createHeldCredits(parts: {
   readonly log: Log;
 }): HeldCredits {
   const { sharedState, log } = parts;
-  return async (companyId) => {
+  return async (companyId, userId = null) => {
+    const name = userId === null ? BALANCE_LEVEL : userBalanceLevel(userId);
     try {
-      const looked = await sharedState.reserve(companyId, [{ kind: 'held', name: BALANCE_LEVEL, ...LOOK }]);
+      const looked = await sharedState.reserve(companyId, [{ kind: 'held', name, ...LOOK }]);
       return looked.outcome === 'level-unknown' ? null : BigInt(looked.standings[0]?.used ?? 0);
     } catch (error) {
       log.debug('what calls in flight hold cannot be seen', { companyId, error });

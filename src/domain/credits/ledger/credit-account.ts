@@ -44,8 +44,13 @@ export interface SharedLevel {
   readonly ttlMs: number;
 }
 
-/** Of an account's level, under the account's id. */
+/** Of a company's level, under the company's id. */
 export const BALANCE_LEVEL = 'balance';
+
+/** Of a user's level, under the id of the company: one step of shared state is about one company. */
+export function userBalanceLevel(userId: string): string {
+  return `${BALANCE_LEVEL} ${userId}`;
+}
 
 /** With a company's id: its balance, its billing or its invoices have changed. */
 export const COMPANIES_TOPIC = 'companies';
@@ -53,9 +58,9 @@ export const COMPANIES_TOPIC = 'companies';
 /** How long a level is kept, and so the longest that it can serve while the database is away. */
 export const LEVEL_KEPT_MS = 10 * 60_000;
 
-export function sharedLevelOf(level: AccountLevel): SharedLevel {
+export function sharedLevelOf(level: AccountLevel, name: string = BALANCE_LEVEL): SharedLevel {
   return {
-    name: BALANCE_LEVEL,
+    name,
     value: spendable(level),
     version: Number(level.version),
     ttlMs: LEVEL_KEPT_MS,
@@ -80,9 +85,11 @@ export async function publishLevel(sharedState: SharedState, level: AccountLevel
   }
 }
 
-/** What a company holds, for people to see: holds of calls in flight are not taken off. */
+/** What an account holds, for people to see: holds of calls in flight are not taken off. */
 export interface CompanyBalance {
   readonly companyId: string;
+  /** Of a user's account; absent for the company's own. */
+  readonly userId?: string;
   readonly balanceMicro: bigint;
   readonly updatedAt: Date;
 }

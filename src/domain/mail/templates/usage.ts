@@ -9,21 +9,34 @@ export const lowBalance = template({
     thresholdMicro: micro,
     /** When the balance was that. */
     at: moment.optional(),
+    /** The balance is the receiver's own, which the company's admins fill. */
+    isOfUser: z.boolean().optional(),
   }),
-  write: ({ companyName, balanceMicro, thresholdMicro, at }, links) => ({
-    subject: `${companyName} has ${inCredits(balanceMicro)} left`,
-    heading: 'Your credits are running low',
-    blocks: [
-      paragraph(
-        BigInt(balanceMicro) > 0n
-          ? `The balance of ${companyName} is below ${inCredits(thresholdMicro)}. When nothing is left, calls are refused.`
-          : `The balance of ${companyName} is used up. Calls are refused until credits are bought.`,
-      ),
-      facts(['Balance', inCredits(balanceMicro)], at === undefined ? null : ['As of', atTime(at)]),
-      button('Buy credits', links.billing),
-    ],
-    because: `You get this because you look after the billing of ${companyName}.`,
-  }),
+  write: ({ companyName, balanceMicro, thresholdMicro, at, isOfUser }, links) => {
+    const whose =
+      isOfUser === true ? `Your personal credit balance at ${companyName}` : `The balance of ${companyName}`;
+    const until = isOfUser === true ? 'a company admin moves credits to it' : 'credits are bought';
+    return {
+      subject:
+        isOfUser === true
+          ? `You have ${inCredits(balanceMicro)} left at ${companyName}`
+          : `${companyName} has ${inCredits(balanceMicro)} left`,
+      heading: 'Your credits are running low',
+      blocks: [
+        paragraph(
+          BigInt(balanceMicro) > 0n
+            ? `${whose} is below ${inCredits(thresholdMicro)}. When nothing is left, calls are refused.`
+            : `${whose} is used up. Calls are refused until ${until}.`,
+        ),
+        facts(['Balance', inCredits(balanceMicro)], at === undefined ? null : ['As of', atTime(at)]),
+        ...(isOfUser === true ? [] : [button('Buy credits', links.billing)]),
+      ],
+      because:
+        isOfUser === true
+          ? `You get this because API keys of ${companyName} draw on your personal credit balance.`
+          : `You get this because you look after the billing of ${companyName}.`,
+    };
+  },
 });
 
 /** A key has used up what it may spend in a month, or nearly. */

@@ -1,0 +1,53 @@
+import type { Payer } from '../../domain/credits/holds/holds.ts';
+import { creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
+import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
+import type { Refusal } from './refusals.ts';
+
+/** Whose credits the calls of a key spend. */
+export function payerOf(key: KeyInUse, startedAtMs: number): Payer {
+  const { id: keyId, companyId, monthlySpendingLimitMicro: monthlyLimitMicro, payerUserId: userId } = key;
+  return { companyId, keyId, monthlyLimitMicro, startedAtMs, userId };
+}
+
+/** A level above zero is held by other calls. */
+export function creditRefusal({ userId }: Payer, levelMicro: number): Refusal {
+  const words = userId === null ? OF_COMPANY : OF_USER;
+  return { name: 'insufficientCredits', message: levelMicro > 0 ? words.allHeld : words.noneLeft };
+}
+
+const OF_COMPANY = {
+  noneLeft:
+    'Your company has no credits left. Buy credits, or have its credit line raised; calls pass again at once.',
+  allHeld:
+    'All credits of your company are held by its calls that are still running. Wait until some end, lower max_tokens, or buy credits.',
+};
+
+const OF_USER = {
+  noneLeft:
+    'The personal credit balance that pays for this key is used up. Ask a company admin to move credits to it, or use a key that the company pays for.',
+  allHeld:
+    'The personal credit balance that pays for this key is held by calls that are still running. Wait until some end, lower max_tokens, or ask a company admin to move credits to it.',
+};
+
+/** Credits of users are credits of the company, which owes some. */
+export const COMPANY_IN_DEBT: Refusal = {
+  name: 'insufficientCredits',
+  message:
+    'The balance of your company is below zero, so personal credit balances are blocked. Buy credits for the company; calls pass again at once.',
+};
+
+/** Buying credits does not help against a key's own limit, so it is not a 402. */
+export function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
+  const limit = `This key's monthly spending limit of ${creditsOfMicro(payer.monthlyLimitMicro ?? 0n)} credits`;
+  const free = nextMonth(payer.startedAtMs);
+  const message =
+    levelMicro > 0
+      ? `${limit} is held by its calls that are still running. Wait until some end, or lower max_tokens.`
+      : `${limit} is used up. Raise the limit, use another key, or wait until ${free} (UTC).`;
+  return { name: 'keySpendingLimit', message };
+}
+
+function nextMonth(atMs: number): string {
+  const at = new Date(atMs);
+  return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
+}
