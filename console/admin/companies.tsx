@@ -10,9 +10,13 @@ import { graphql, type RowOf } from '../session/graphql.ts';
 import { usePages, useQuery } from '../session/use-query.ts';
 
 const COMPANIES = graphql(`query($after: ID) { companies(first: 30, after: $after) {
-  nodes { id name billingMode creditLimit createdAt standing balance { credits } } pageInfo { hasNextPage endCursor } } }`);
+  nodes { id name billingMode creditLimit createdAt standing balance { credits }
+    postpaidTerms { dueDays invoiceDay plan { id name } } } pageInfo { hasNextPage endCursor } } }`);
 const SET_BILLING = graphql(`mutation($id: ID!, $mode: BillingMode!, $limit: Float) {
   setCompanyBilling(companyId: $id, billingMode: $mode, creditLimit: $limit) { id } }`);
+const ASSIGN = graphql(`mutation($id: ID!, $plan: ID!, $limit: Float, $due: Int, $day: Int) {
+  assignPlan(companyId: $id, planId: $plan, creditLimit: $limit, dueDays: $due, invoiceDay: $day) { id } }`);
+const PLANS = graphql(`{ plans { id name active billingMode } }`);
 const ADJUST = graphql(`mutation($id: ID!, $credits: Float!, $reason: String!, $once: String!) {
   adjustCredits(companyId: $id, credits: $credits, reason: $reason, idempotencyKey: $once) { balanceAfter } }`);
 
@@ -30,6 +34,7 @@ const MOODS: Record<Company['standing'], Mood> = { GOOD: 'good', OUT_OF_CREDITS:
 export function Companies() {
   const pages = usePages(COMPANIES);
   const [billed, setBilled] = useState<Company | null>(null);
+  const [assigned, setAssigned] = useState<Company | null>(null);
   const [adjusted, setAdjusted] = useState<Company | null>(null);
   const [limited, setLimited] = useState<Company | null>(null);
   return (
@@ -61,7 +66,14 @@ export function Companies() {
               show: ({ standing }) => <Tag mood={MOODS[standing]}>{spoken(standing)}</Tag>,
             },
             { name: 'Balance', isNumber: true, show: ({ balance }) => credits(balance.credits) },
-            { name: 'Pays', show: ({ billingMode }) => <Tag>{spoken(billingMode)}</Tag> },
+            {
+              name: 'Pays',
+              show: ({ billingMode, postpaidTerms }) => (
+                <>
+                  <Tag>{spoken(billingMode)}</Tag> {postpaidTerms?.plan.name ?? ''}
+                </>
+              ),
+            },
             {
               name: 'Credit limit',
               isNumber: true,
@@ -74,6 +86,9 @@ export function Companies() {
                 <div className="row">
                   <button type="button" className="little" onClick={() => setBilled(company)}>
                     Billing
+                  </button>
+                  <button type="button" className="little" onClick={() => setAssigned(company)}>
+                    Assign a plan
                   </button>
                   <button type="button" className="little" onClick={() => setAdjusted(company)}>
                     Adjust credits
@@ -89,6 +104,9 @@ export function Companies() {
       </Card>
       <ResetTotp />
       {billed !== null && <Billing company={billed} close={() => setBilled(null)} changed={pages.reload} />}
+      {assigned !== null && (
+        <AssignPlan company={assigned} close={() => setAssigned(null)} changed={pages.reload} />
+      )}
       {adjusted !== null && (
         <Adjust company={adjusted} close={() => setAdjusted(null)} changed={pages.reload} />
       )}
@@ -158,6 +176,78 @@ function Billing({ company, close, changed }: { company: Company; close(): void;
           defaultValue={company.creditLimit ?? ''}
         />
       </Form>
+    </Dialog>
+  );
+}
+
+/** For POSTPAID plans, on the terms that were agreed. */
+function AssignPlan(props: { company: Company; close(): void; changed(): Promise<void> }) {
+  const { company, close, changed } = props;
+  const { session } = useConsole();
+  const { data, error, reload } = useQuery(PLANS);
+  const plans = data?.plans.filter(({ active, billingMode }) => active && billingMode === 'POSTPAID') ?? null;
+  const cancel = (
+    <button type="button" onClick={close}>
+      Cancel
+    </button>
+  );
+  return (
+    <Dialog title={`Assign a plan to ${company.name}`} close={close}>
+      <Problem error={error} retry={reload} />
+      {plans === null && error === null && <Bones />}
+      {plans?.length === 0 && <p>There is no postpaid plan. Add one under Plans and packs.</p>}
+      {plans !== null && plans.length > 0 && (
+        <Form
+          submit="Assign the plan"
+          beside={cancel}
+          send={async ({ text, number }) => {
+            const agreed = { limit: number('limit'), due: number('due'), day: number('day') };
+            await session.request(ASSIGN, { id: company.id, plan: text('plan'), ...agreed });
+            await changed();
+            close();
+          }}
+        >
+          <Choice label="Plan" name="plan" defaultValue={company.postpaidTerms?.plan.id}>
+            {plans.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </Choice>
+          <Field
+            label="Credit limit"
+            hint="How far below zero it may go. Empty: without end."
+            name="limit"
+            type="number"
+            min={0}
+            step="any"
+            defaultValue={company.creditLimit ?? ''}
+          />
+          <div className="columns">
+            <Field
+              label="Due after days"
+              hint="Empty: as set for all."
+              name="due"
+              type="number"
+              min={1}
+              max={365}
+              step={1}
+              defaultValue={company.postpaidTerms?.dueDays ?? ''}
+            />
+            <Field
+              label="Invoice day"
+              hint="Of the month, 1 to 28."
+              name="day"
+              type="number"
+              min={1}
+              max={28}
+              step={1}
+              defaultValue={company.postpaidTerms?.invoiceDay ?? 1}
+              required
+            />
+          </div>
+        </Form>
+      )}
     </Dialog>
   );
 }

@@ -9,6 +9,7 @@ import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { createCompanyCounters } from '../../src/domain/limits/company-ceilings.ts';
 import { createLogWatchers } from '../../src/domain/logs/live-log.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
+import type { PlanRequestMail } from '../../src/domain/payments/assign-plan.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
 import { createClientAddress } from '../../src/http/client-identity.ts';
 import type { Database } from '../../src/ports/database.ts';
@@ -50,7 +51,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
   const state = () => createInProcessState({ clock, log });
   const [sharedState, ownState] = [state(), state()];
   const provider = changes.provider ?? createAgreeingProvider();
-  const mails: AccountMail[] = [];
+  const [mails, planRequests]: [AccountMail[], PlanRequestMail[]] = [[], []];
   const queued: { readonly queue: string; readonly data: JobData }[] = [];
   const parts: BackendParts = {
     ...{ clock, log, secrets, database, sharedState, ownState },
@@ -58,7 +59,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     accessTokens: await createAccessTokens([JWT_SECRET], clock),
     mailOutbox: {
       async send(mail) {
-        mails.push(mail);
+        void (mail.kind === 'plan-request' ? planRequests.push(mail) : mails.push(mail));
         return { outcome: 'queued' };
       },
     },
@@ -116,6 +117,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     /** What was logged, and the mails that were handed over for sending. */
     entries,
     mails,
+    planRequests,
     /** What was enqueued, as far as the test's own queue does not take it. */
     queued,
     fetch: fetchApp,

@@ -135,11 +135,21 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await scale.getByRole('button', { name: 'Retire' }).click();
     await operator.page.getByRole('dialog').getByRole('button', { name: 'Retire' }).click();
     await scale.waitFor({ state: 'detached' });
+    await open(operator.page, 'Companies');
+    await operator.page.getByRole('button', { name: 'Assign a plan' }).first().click();
+    await operator.page.getByRole('dialog').getByLabel('Invoice day').fill('29');
+    expect(await violationsOf(operator.page)).toEqual([]);
+    await operator.page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     expect(operator.complaints).toEqual([]);
     await operator.close();
 
     const { page } = admin;
     await page.goto('/billing');
+    await page.getByRole('button', { name: 'Contact us about Enterprise' }).click();
+    await page.getByRole('dialog').getByLabel('Message').fill('For 200 people.');
+    expect(await violationsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Send the request' }).click();
+    await page.getByText('We have your request').waitFor();
     await page.getByRole('button', { name: 'Subscribe to Basic' }).click();
     await page.waitForURL(`${world.demo.sandbox_url}/**`);
     await page

@@ -29,6 +29,7 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     ...{ companyName, planName: 'Team', endsAt: at, amount },
     ...{ creditsMicro: 5_000_000n, trialCreditsMicro: 1_000_000n, isCanceled: false },
   },
+  'plan-request': { companyName, planName: 'Enterprise', askedBy: 'a@acme.example', message: 'Call us.' },
   'upcoming-invoice': { companyName, amount, dueAt: at, planName: 'Team', creditsMicro: 5_000_000n },
   'invoice-issued': {
     companyName,

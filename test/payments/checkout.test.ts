@@ -167,13 +167,14 @@ describe('the checkout of a plan', () => {
   test('P-29 POSTPAID plans, inactive ones and those without a price are not sold', async () => {
     const companyId = await shop.newCompany();
     const plans = [
-      await shop.newPlan({ billingMode: 'POSTPAID' }),
-      await shop.newPlan({ active: false }),
-      await shop.newPlan({ name: 'Unpriced' }),
-    ];
-    for (const { id: planId } of plans) {
+      [await shop.newPlan({ billingMode: 'POSTPAID' }), 'by-agreement'],
+      [await shop.newPlan({ billingMode: 'POSTPAID', active: false }), 'not-for-sale'],
+      [await shop.newPlan({ active: false }), 'not-for-sale'],
+      [await shop.newPlan({ name: 'Unpriced' }), 'not-for-sale'],
+    ] as const;
+    for (const [{ id: planId }, outcome] of plans) {
       const opened = await createSubscriptionCheckout(shop.parts, { companyId, planId });
-      expect(opened).toMatchObject({ outcome: 'not-for-sale', message: expect.any(String) });
+      expect<object>(opened).toMatchObject({ outcome, message: expect.any(String) });
     }
     const unknown = { companyId, planId: crypto.randomUUID() };
     expect(await createSubscriptionCheckout(shop.parts, unknown)).toEqual({ outcome: 'no-such-plan' });

@@ -299,7 +299,7 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/credits',
     owns: [
       ...['credit_accounts', 'credit_transactions', 'key_months', 'credit_alerts', 'alert_settings'],
-      ...['invoices', 'postpaid_spans', 'credit_lots'],
+      ...['invoices', 'postpaid_spans', 'postpaid_terms', 'credit_lots'],
     ],
   },
   { owner: 'src/domain/jobs', owns: ['jobs', 'job_versions', 'job_files'] },

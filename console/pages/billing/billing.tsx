@@ -19,7 +19,8 @@ import { Plans } from './plans.tsx';
 const SHOP = graphql(`{
   creditBalance { credits held updatedAt }
   creditPacks { id name credits price currency }
-  plans { id name credits price currency interval active billingMode needsProviderPricing trialDays trialCredits }
+  plans { id name credits price currency interval active purchase needsProviderPricing trialDays trialCredits }
+  company { postpaidTerms { dueDays invoiceDay plan { id name } } }
   subscription { status isActive cancelAtPeriodEnd currentPeriodEnd trialEnd plan { id name } }
 }`);
 const BUY = graphql(`mutation($id: ID!) { page: createCreditPackCheckout(creditPackId: $id) { url } }`);

@@ -1,12 +1,17 @@
 import { useState } from 'react';
 import { Act, Dialog } from '../../parts/dialog.tsx';
+import { Field, Form } from '../../parts/form.tsx';
 import { Bones, Empty, Notice, Problem } from '../../parts/page.tsx';
 import { credits, Moment, money, spoken } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
 import { graphql } from '../../session/graphql.ts';
 import { useAction, useChange, useQuery } from '../../session/use-query.ts';
 
 const PREVIEW = graphql(
   `query($id: ID!) { previewSubscriptionChange(planId: $id) { amountDue currency credits } }`,
+);
+const REQUEST = graphql(
+  `mutation($id: ID!, $message: String) { requestPlan(planId: $id, message: $message) }`,
 );
 const CHANGE = graphql(`mutation($id: ID!) { changeSubscriptionPlan(planId: $id) { id } }`);
 
@@ -18,7 +23,7 @@ export interface PlanOffer {
   readonly currency: string;
   readonly interval: string;
   readonly active: boolean;
-  readonly billingMode: string;
+  readonly purchase: 'CHECKOUT' | 'CONTACT_US';
   readonly needsProviderPricing: boolean;
   readonly trialDays: number | null;
   readonly trialCredits: number;
@@ -33,8 +38,18 @@ interface Subscribed {
   readonly plan: { readonly id: string; readonly name: string };
 }
 
+interface Terms {
+  readonly plan: { readonly id: string; readonly name: string };
+  readonly dueDays: number | null;
+  readonly invoiceDay: number;
+}
+
 interface PlansProps {
-  readonly shop: { readonly plans: readonly PlanOffer[]; readonly subscription: Subscribed | null };
+  readonly shop: {
+    readonly plans: readonly PlanOffer[];
+    readonly subscription: Subscribed | null;
+    readonly company: { readonly postpaidTerms: Terms | null };
+  };
   reload(): Promise<void>;
   subscribe(planId: string): Promise<void>;
 }
@@ -44,8 +59,15 @@ export function Plans({ shop, reload, subscribe }: PlansProps) {
   const { subscription } = shop;
   const plans = shop.plans.filter(({ active, needsProviderPricing }) => active && !needsProviderPricing);
   const [wanted, setWanted] = useState<PlanOffer | null>(null);
+  const { postpaidTerms } = shop.company;
   return (
     <>
+      {postpaidTerms !== null && (
+        <Notice mood="good">
+          {postpaidTerms.plan.name}: invoiced monthly, on day {postpaidTerms.invoiceDay}
+          {postpaidTerms.dueDays !== null && `, due within ${postpaidTerms.dueDays} days`}
+        </Notice>
+      )}
       {subscription !== null && <Current {...subscription} />}
       {plans.length === 0 && <Empty title="No plans are sold at the moment">Packs need none.</Empty>}
       {plans.map((plan) => (
@@ -54,7 +76,9 @@ export function Plans({ shop, reload, subscribe }: PlansProps) {
             <h3>{plan.name}</h3>
             <span className="quiet small">{wordsOf(plan, subscription === null)}</span>
           </div>
-          <PlanButton plan={plan} subscription={subscription} subscribe={subscribe} change={setWanted} />
+          {plan.id !== postpaidTerms?.plan.id && (
+            <PlanButton plan={plan} subscription={subscription} subscribe={subscribe} change={setWanted} />
+          )}
         </div>
       ))}
       {wanted !== null && <ChangePlan plan={wanted} close={() => setWanted(null)} changed={reload} />}
@@ -82,7 +106,7 @@ function Current({ isActive, plan, status, currentPeriodEnd, cancelAtPeriodEnd, 
 }
 
 function wordsOf(plan: PlanOffer, isNew: boolean): string {
-  if (plan.billingMode === 'POSTPAID') return 'Calls are invoiced monthly, by agreement';
+  if (plan.purchase === 'CONTACT_US') return 'Calls are invoiced monthly, by agreement';
   const period = `${money(plan.price, plan.currency)} a ${plan.interval.toLowerCase()}`;
   const brings = `${credits(plan.credits)} credits, ${period}`;
   if (!isNew || plan.trialDays === null) return brings;
@@ -97,7 +121,7 @@ function PlanButton(props: {
   change(plan: PlanOffer): void;
 }) {
   const { plan, subscription, subscribe, change } = props;
-  if (plan.billingMode === 'POSTPAID') return null;
+  if (plan.purchase === 'CONTACT_US') return <ContactUs plan={plan} />;
   if (subscription?.isActive !== true) {
     return <Act name={`Subscribe to ${plan.name}`} work={() => subscribe(plan.id)} />;
   }
@@ -106,6 +130,49 @@ function PlanButton(props: {
     <button type="button" className="little" onClick={() => change(plan)}>
       Change to {plan.name}
     </button>
+  );
+}
+
+/** Its terms are agreed on: the operator gets a mail and answers by mail. */
+function ContactUs({ plan }: { plan: PlanOffer }) {
+  const { session } = useConsole();
+  const [isOpen, setOpen] = useState(false);
+  const [isSent, setSent] = useState(false);
+  const cancel = (
+    <button type="button" onClick={() => setOpen(false)}>
+      Cancel
+    </button>
+  );
+  if (isSent) return <span className="quiet small">We have your request and will answer by mail.</span>;
+  return (
+    <>
+      <button type="button" className="little" onClick={() => setOpen(true)}>
+        Contact us about {plan.name}
+      </button>
+      {isOpen && (
+        <Dialog title={`Contact us about ${plan.name}`} close={() => setOpen(false)}>
+          <p>
+            {plan.name} is paid by monthly invoice, on terms that we agree on with you. We answer to your
+            address.
+          </p>
+          <Form
+            submit="Send the request"
+            beside={cancel}
+            send={async ({ text }) => {
+              await session.request(REQUEST, { id: plan.id, message: text('message') || null });
+              setSent(true);
+            }}
+          >
+            <Field
+              label="Message"
+              hint="How many people and calls, for example."
+              name="message"
+              maxLength={200}
+            />
+          </Form>
+        </Dialog>
+      )}
+    </>
   );
 }
 

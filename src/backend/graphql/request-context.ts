@@ -8,6 +8,7 @@ import type { JobFields } from '../../domain/jobs/job.ts';
 import type { CompanyCounters } from '../../domain/limits/company-ceilings.ts';
 import type { LogWatchers } from '../../domain/logs/live-log.ts';
 import type { Cipher } from '../../domain/models/cipher.ts';
+import type { PlanRequestOutbox } from '../../domain/payments/assign-plan.ts';
 import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database } from '../../ports/database.ts';
@@ -35,7 +36,7 @@ export interface GraphqlParts {
   readonly accessTokens: AccessTokens;
   readonly attempts: Attempts;
   readonly requestLimits: RequestLimits;
-  readonly mailOutbox: MailOutbox;
+  readonly mailOutbox: MailOutbox & PlanRequestOutbox;
   /** Left out where a mail server takes the mails. */
   readonly capturedMail?: CapturedMail;
   /** Where documents wait to be read. */

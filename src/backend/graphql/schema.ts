@@ -14,6 +14,7 @@ import { catalogDeclarations } from './billing/catalog.ts';
 import { catalogChangeDeclarations } from './billing/catalog-changes.ts';
 import { checkoutDeclarations } from './billing/checkout.ts';
 import { creditDeclarations } from './billing/credits.ts';
+import { enterpriseDeclarations } from './billing/enterprise.ts';
 import { invoiceDeclarations } from './billing/invoices.ts';
 import { paymentEventDeclarations } from './billing/payment-events.ts';
 import { subscriptionDeclarations } from './billing/subscriptions.ts';
@@ -53,6 +54,7 @@ const declarations: readonly Declaration[] = [
   ...alertDeclarations,
   ...catalogDeclarations,
   ...catalogChangeDeclarations,
+  ...enterpriseDeclarations,
   ...checkoutDeclarations,
   ...creditDeclarations,
   ...userCreditDeclarations,

@@ -132,6 +132,7 @@ function escapeHtml(text: string): string {
 export interface ConsoleLinks {
   readonly billing: string;
   readonly keys: string;
+  readonly companies: string;
   readonly withheldUsage: string;
   meeting(meetingId: string): string;
   invitation(token: string): string;
@@ -149,6 +150,7 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
   return {
     billing: page('billing'),
     keys: page('keys'),
+    companies: page('companies'),
     withheldUsage: page('withheld-usage'),
     meeting: (meetingId) => page(`meetings/${encodeURIComponent(meetingId)}`),
     invitation: (token) => page(`invitation#token=${encodeURIComponent(token)}`),

@@ -13,7 +13,7 @@ import {
   upcomingInvoice,
 } from './templates/billing.ts';
 import { invitation, passwordReset, scorecardReminder, verifyEmail } from './templates/team.ts';
-import { lowBalance, spendingLimit, withheldUsage } from './templates/usage.ts';
+import { lowBalance, planRequest, spendingLimit, withheldUsage } from './templates/usage.ts';
 
 /** Every kind of mail there is. */
 export const TEMPLATES = {
@@ -30,6 +30,7 @@ export const TEMPLATES = {
   'low-balance': lowBalance,
   'spending-limit': spendingLimit,
   'withheld-usage': withheldUsage,
+  'plan-request': planRequest,
   invitation,
   'password-reset': passwordReset,
   'verify-email': verifyEmail,

@@ -8,6 +8,7 @@ type SubscriptionCheckout =
   | { readonly outcome: 'no-such-plan' | 'no-such-company' }
   /** POSTPAID plans are not sold (P-29), inactive ones no more, and one without a price not yet. */
   | { readonly outcome: 'not-for-sale'; readonly message: string }
+  | { readonly outcome: 'by-agreement'; readonly message: string }
   | { readonly outcome: 'subscribed-already'; readonly message: string }
   /** Somebody else of the company opened a checkout of another plan at this moment. */
   | { readonly outcome: 'replaced'; readonly message: string }
@@ -30,7 +31,10 @@ export async function createSubscriptionCheckout(
   const plan = await findPlan(database, planId);
   if (plan === null) return { outcome: 'no-such-plan' };
   const problem = notForSale(plan);
-  if (problem !== null) return { outcome: 'not-for-sale', message: problem };
+  if (problem !== null) {
+    const isAgreed = plan.active && plan.billingMode === 'POSTPAID';
+    return { outcome: isAgreed ? 'by-agreement' : 'not-for-sale', message: problem };
+  }
   const [live] = await liveSubscriptions(database, companyId);
   if (live !== undefined) return subscribedAlready();
   const customer = await ensureCustomer(parts, companyId);
@@ -109,10 +113,10 @@ function isUsable({ clock }: CheckoutParts, { expiresAt, createdAt }: OpenChecko
 
 /** Why a company cannot subscribe to it by itself; null where it can. */
 export function notForSale(plan: Plan): string | null {
-  if (plan.billingMode === 'POSTPAID') {
-    return `Plan "${plan.name}" is paid afterwards, by invoice: it is not bought by checkout. Ask us to set it up.`;
-  }
   if (!plan.active) return `Plan "${plan.name}" is not sold any more.`;
+  if (plan.billingMode === 'POSTPAID') {
+    return `Plan "${plan.name}" is paid by invoice, on terms that are agreed on. Contact us for it (requestPlan).`;
+  }
   if (plan.providerPriceId === null) {
     return `Plan "${plan.name}" has no price at the payment provider yet: a super admin runs syncAllPlansProviderPricing.`;
   }

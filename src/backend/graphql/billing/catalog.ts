@@ -32,6 +32,7 @@ declare module '../schema-builder.ts' {
   }
   interface SchemaScalars {
     BillingInterval: BillingInterval;
+    PlanPurchase: 'CHECKOUT' | 'CONTACT_US';
   }
   interface SchemaInputs {
     PlanInput: PlanInput;
@@ -59,8 +60,15 @@ interface PlanInput extends Omit<CreditPackInput, 'sortOrder'> {
 
 const catalogObjects: Declaration = (builder) => {
   builder.enumType('BillingInterval', { values: ['MONTH', 'YEAR'] as const });
+  builder.enumType('PlanPurchase', {
+    values: {
+      CHECKOUT: { description: 'By createSubscriptionCheckout.' },
+      CONTACT_US: { description: 'Its terms are agreed on with the operator: requestPlan asks for it.' },
+    },
+  });
   builder.objectType('Plan', {
-    description: 'What is paid for by the period.',
+    description:
+      'What is paid for by the period; a POSTPAID plan by usage, at its price for its credits, or without those at the operator’s price of a credit.',
     fields: (t) => ({
       id: t.exposeID('id'),
       name: t.exposeString('name'),
@@ -86,6 +94,11 @@ const catalogObjects: Declaration = (builder) => {
         description: 'What a paid period brings expires so many days after it was granted; null is never.',
       }),
       sortOrder: t.exposeInt('sortOrder'),
+      purchase: t.field({
+        type: 'PlanPurchase',
+        description: 'How a company gets it.',
+        resolve: ({ billingMode }) => (billingMode === 'POSTPAID' ? 'CONTACT_US' : 'CHECKOUT'),
+      }),
       providerProductId: t.exposeString('providerProductId', { nullable: true }),
       providerPriceId: t.exposeString('providerPriceId', { nullable: true }),
       needsProviderPricing: t.exposeBoolean('needsProviderPricing', {

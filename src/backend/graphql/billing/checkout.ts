@@ -15,7 +15,7 @@ import { createSubscriptionCheckout as openSubscriptionCheckout } from '../../..
 import { member } from '../access.ts';
 import { refuseUnverified } from '../accounts/email-verification.ts';
 import { amountFrom } from '../amounts.ts';
-import { conflict, notFound, providerFailed } from '../errors.ts';
+import { conflict, notFound, providerFailed, refusal } from '../errors.ts';
 import { idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
@@ -145,6 +145,8 @@ const createSubscriptionCheckout: Declaration = (builder) =>
             throw notFound('plan');
           case 'no-such-company':
             throw notFound('company');
+          case 'by-agreement':
+            throw refusal('CONFLICT', opened.message, { reason: 'CONTACT_US' });
           case 'not-for-sale':
           case 'subscribed-already':
           case 'replaced':

@@ -6,6 +6,7 @@ import type { Secrets } from '../../../ports/secrets.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { MICRO_PER_CREDIT, publishLevel, readLevel } from '../ledger/credit-account.ts';
 import { INVOICE_COLUMNS, type Invoice } from './invoice.ts';
+import { type AgreedRate, type AgreedTerms, findAgreedTerms } from './postpaid-terms.ts';
 import { companiesToInvoice, type DueUsage, monthNamed, monthOf, takeDueUsage } from './postpaid-usage.ts';
 
 export interface MonthlyInvoiceParts {
@@ -43,15 +44,20 @@ export async function invoiceFinishedMonths(
   const { database, clock, log } = parts;
   const thisMonth = monthOf(new Date(clock.now())).start;
   const before = until === undefined || until > thisMonth ? thisMonth : until;
+  // Who names a month has it invoiced now, whatever day was agreed.
+  const isAsAgreed = until === undefined;
   const failed: string[] = [];
   let invoiced = 0;
   let after: string | null = null;
   do {
     const companies = await companiesToInvoice(database, { limit: PAGE, after });
+    const agreed = await findAgreedTerms(database, companies);
     for (const companyId of companies) {
       signal?.throwIfAborted();
       try {
-        invoiced += await invoiceCompany(parts, companyId, before);
+        const terms = agreed.get(companyId) ?? null;
+        const its = isAsAgreed ? monthOf(new Date(clock.now() - daysToWait(terms) * DAY_MS)).start : before;
+        invoiced += await invoiceCompany(parts, { companyId, agreed: terms }, its);
       } catch (error) {
         log.error('a company could not be invoiced', { companyId, error });
         failed.push(companyId);
@@ -75,14 +81,28 @@ export function createMonthlyInvoiceHandler(parts: MonthlyInvoiceParts): JobHand
   };
 }
 
-async function invoiceCompany(parts: MonthlyInvoiceParts, companyId: string, before: Date): Promise<number> {
+/** A company of day 5 has a month invoiced four days after it is over. */
+function daysToWait(agreed: AgreedTerms | null): number {
+  return (agreed?.invoiceDay ?? 1) - 1;
+}
+
+interface InvoicedCompany {
+  readonly companyId: string;
+  readonly agreed: AgreedTerms | null;
+}
+
+async function invoiceCompany(
+  parts: MonthlyInvoiceParts,
+  { companyId, agreed }: InvoicedCompany,
+  before: Date,
+): Promise<number> {
   const { database, sharedState, log } = parts;
   for (let count = 0; count < MOST_MONTHS_AT_ONCE; count += 1) {
     const made = await database.transaction(
       async (transaction) => {
         const due = await takeDueUsage(transaction, companyId, before);
         if (due === null) return null;
-        await makeInvoice(parts, transaction, companyId, due);
+        await makeInvoice(parts, transaction, { companyId, agreed }, due);
         return await readLevel(transaction, companyId);
       },
       { timeoutMs: TRANSACTION_MS },
@@ -96,9 +116,11 @@ async function invoiceCompany(parts: MonthlyInvoiceParts, companyId: string, bef
 async function makeInvoice(
   { jobQueue, secrets, clock, terms }: MonthlyInvoiceParts,
   transaction: Transaction,
-  companyId: string,
+  { companyId, agreed }: InvoicedCompany,
   { month, usageMicro, firstVersion, lastVersion }: DueUsage,
 ): Promise<void> {
+  const rate = agreed?.rate ?? null;
+  const dueDays = agreed?.dueDays ?? terms.dueDays;
   const id = secrets.newId();
   const now = new Date(clock.now());
   const [invoice] = await transaction.query<Invoice>(
@@ -109,15 +131,15 @@ async function makeInvoice(
     [
       id,
       companyId,
-      invoiceAmountMinor(usageMicro, terms),
-      terms.currency,
+      rate === null ? invoiceAmountMinor(usageMicro, terms) : agreedAmountMinor(usageMicro, rate),
+      rate?.currency ?? terms.currency,
       usageMicro,
       firstVersion,
       lastVersion,
       month.start,
       month.end,
       numberOf(month.start, id),
-      new Date(now.getTime() + terms.dueDays * DAY_MS),
+      new Date(now.getTime() + dueDays * DAY_MS),
       now,
     ],
   );
@@ -162,6 +184,12 @@ export function invoiceAmountMinor(usageMicro: bigint, terms: PostpaidTerms): bi
   const asked = usageMicro * price.units * terms.minorPerMajor;
   const step = MICRO_PER_CREDIT * price.scale * terms.leastMinor;
   return ((asked + step - 1n) / step) * terms.leastMinor;
+}
+
+/** The same at a rate that was agreed. */
+export function agreedAmountMinor(usageMicro: bigint, rate: AgreedRate): bigint {
+  const step = rate.creditsMicro * rate.leastMinor;
+  return ((usageMicro * rate.priceMinor + step - 1n) / step) * rate.leastMinor;
 }
 
 /** Makes the invoices of finished months; `{ until: 'YYYY-MM' }` leaves the months after that one out. */

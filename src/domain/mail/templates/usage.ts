@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { button, facts, paragraph, template } from '../content.ts';
-import { atTime, inCredits, micro, moment, name } from '../fields.ts';
+import { atTime, inCredits, micro, moment, name, remark } from '../fields.ts';
 
 export const lowBalance = template({
   data: z.strictObject({
@@ -73,6 +73,33 @@ export const spendingLimit = template({
       because: `You get this because you look after the keys of ${companyName}.`,
     };
   },
+});
+
+/** To super admins: a company asks for a plan that is agreed on. */
+export const planRequest = template({
+  data: z.strictObject({
+    companyName: name,
+    planName: name,
+    askedBy: name,
+    message: remark.optional(),
+  }),
+  write: ({ companyName, planName, askedBy, message }, links) => ({
+    subject: `${companyName} asks for the plan ${planName}`,
+    heading: 'A company asks for a plan',
+    blocks: [
+      paragraph(
+        `${companyName} would like the plan ${planName}. Agree on the terms with them, then assign the plan under Companies.`,
+      ),
+      facts(
+        ['Company', companyName],
+        ['Plan', planName],
+        ['Contact', askedBy],
+        message === undefined ? null : ['Message', message],
+      ),
+      button('See the companies', links.companies),
+    ],
+    because: 'You get this because you are a super admin.',
+  }),
 });
 
 /** To super admins: providers reported more usage than calls can have. */
