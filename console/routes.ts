@@ -38,6 +38,7 @@ const Matches = page(() => import('./pages/hiring/matches.tsx'), 'Matches');
 const Meetings = page(() => import('./pages/hiring/meetings.tsx'), 'Meetings');
 const MeetingPage = page(() => import('./pages/hiring/meeting.tsx'), 'MeetingPage');
 const Team = page(() => import('./pages/account/team.tsx'), 'Team');
+const CompanySettings = page(() => import('./pages/account/company-settings.tsx'), 'CompanySettings');
 const AuditLog = page(() => import('./pages/account/audit-log.tsx'), 'AuditLog');
 const Profile = page(() => import('./pages/account/profile.tsx'), 'Profile');
 const Companies = page(() => import('./admin/companies.tsx'), 'Companies');
@@ -64,6 +65,7 @@ export function roomsOf(person: Person): readonly Room[] {
   const when = (is: boolean, ...places: Place[]) => (is ? places : []);
   const company = [
     ...when(isMember, { path: '/', name: 'Overview', page: Overview }),
+    ...when(isAdmin, { path: '/settings', name: 'Company settings', page: CompanySettings }),
     ...when(isAdmin, { path: '/keys', name: 'API keys', page: Keys }),
     ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
     ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),

@@ -21,6 +21,9 @@ export interface PaymentProvider {
   setPriceActive(priceId: string, active: boolean): Promise<ProviderAnswer<Created>>;
   createCustomer(wanted: WantedCustomer, idempotencyKey: string): Promise<ProviderAnswer<Created>>;
 
+  /** Without a key: the same again changes nothing. */
+  updateCustomer(customerId: string, wanted: CustomerProfile): Promise<ProviderAnswer<Created>>;
+
   createCheckoutSession(
     wanted: WantedCheckout,
     idempotencyKey: string,
@@ -135,6 +138,21 @@ export interface WantedCustomer {
   readonly name: string;
   readonly email: string | null;
   readonly metadata: Metadata;
+}
+
+/** What invoices show of a customer; null is nothing. */
+export interface CustomerProfile {
+  readonly name: string;
+  readonly email: string | null;
+  readonly address: {
+    readonly line1: string;
+    readonly line2: string | null;
+    readonly postalCode: string | null;
+    readonly city: string | null;
+    readonly state: string | null;
+    readonly country: string;
+  } | null;
+  readonly taxId: string | null;
 }
 
 export interface WantedCheckout {

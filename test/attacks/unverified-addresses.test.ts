@@ -45,6 +45,8 @@ describe('an address that is not proven', () => {
       code: 'FORBIDDEN',
       reason: 'EMAIL_NOT_VERIFIED',
     });
+    const billing = 'mutation { updateCompany(billingEmail: "spam@elsewhere.example") { id } }';
+    expect((await client.refusal(billing)).extensions).toMatchObject({ reason: 'EMAIL_NOT_VERIFIED' });
     expect(await state()).toMatchObject({ whoAmI: { emailVerified: false }, creditBalance: { credits: 0 } });
     expect(await nobody.ask(VERIFY, { token })).toEqual({ verifyEmail: true });
     expect(await state()).toMatchObject({ whoAmI: { emailVerified: true }, creditBalance: { credits: 25 } });

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
+import { updateStaleCustomers } from '../../src/domain/payments/customer-profile.ts';
 import { until } from '../doubles/until.ts';
 import { openSandbox, type SandboxUnderTest } from '../payment-sandbox/sandbox-under-test.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
@@ -307,3 +308,76 @@ async function deactivated(companyId: string): Promise<void> {
   expect(again.deactivateStaleSubscriptions).toEqual([]);
   expect(await actionsOn(row?.id ?? '')).toEqual(['subscription.deactivated']);
 }
+
+describe('the profile of a company', () => {
+  const PROFILE = `mutation($name: String, $address: CompanyAddressInput, $taxId: String, $billingEmail: String) {
+    updateCompany(name: $name, address: $address, taxId: $taxId, billingEmail: $billingEmail) {
+      name taxId billingEmail address { line1 line2 postalCode city state country } } }`;
+  const address = { line1: '1 Main Street', postalCode: '10115', city: 'Berlin', country: 'de' };
+
+  test('is stored, changed in parts, shown by the customer at the provider, and recorded by its fields', async () => {
+    const companyId = await backend.company('Profiled');
+    const admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
+    const pack = await addPack();
+    await admin.ask(BUY_PACK, { id: pack.id });
+    const customer = async () => {
+      const [row] = await database.query<{ id: string }>(
+        'select provider_customer_id as id from companies where id = $1',
+        [companyId],
+      );
+      return (await sandbox.call('GET', `/v1/customers/${row?.id}`)).body;
+    };
+    const billingEmail = 'bills@profiled.example';
+    const given = { address, taxId: 'DE 123/456.789', billingEmail };
+    const shown = { ...address, country: 'DE', line2: null, state: null };
+    expect(await admin.ask(PROFILE, given)).toEqual({
+      updateCompany: { name: 'Profiled', ...given, address: shown },
+    });
+    expect(await customer()).toMatchObject({
+      name: 'Profiled',
+      email: billingEmail,
+      address: { line1: '1 Main Street', city: 'Berlin', country: 'DE' },
+      invoice_settings: { custom_fields: [{ name: 'Tax ID', value: 'DE 123/456.789' }] },
+    });
+    expect(await admin.ask(PROFILE, { name: 'Profiled Ltd', address: null })).toEqual({
+      updateCompany: { name: 'Profiled Ltd', ...given, address: null },
+    });
+    expect(await customer()).toMatchObject({ name: 'Profiled Ltd', address: null });
+    expect(await actionsOn(companyId)).toEqual(['company.updated', 'company.updated']);
+    const stale = await database.query('select 1 from companies where id = $1 and customer_is_stale', [
+      companyId,
+    ]);
+    expect(stale).toEqual([]);
+  });
+
+  test('is brought to the provider by the job where the provider did not answer', async () => {
+    const companyId = await backend.company('Later');
+    const admin = await backend.person(companyId, { role: 'COMPANY_ADMIN' });
+    await admin.ask(BUY_PACK, { id: (await addPack()).id });
+    await database.query('update companies set customer_is_stale = true where id = $1', [companyId]);
+    const failure = { reason: 'unavailable', message: 'Not now.', code: null } as const;
+    const away = { updateCustomer: async () => ({ outcome: 'failed', failure }) as const };
+    const { log } = backend.parts;
+    expect(await updateStaleCustomers({ database, provider: away, log }, { companyId })).toBe(0);
+    expect(await updateStaleCustomers({ database, provider: sandbox.provider, log }, { companyId })).toBe(1);
+    expect(await updateStaleCustomers({ database, provider: sandbox.provider, log }, { companyId })).toBe(0);
+  });
+
+  test('is refused by its field where something is wrong', async () => {
+    const { admin } = backend.people;
+    const wrong: readonly [object, string][] = [
+      [{}, 'name'],
+      [{ name: ' ' }, 'name'],
+      [{ address: { ...address, country: 'Germany' } }, 'address.country'],
+      [{ address: { ...address, line1: ' ' } }, 'address.line1'],
+      [{ address: { ...address, city: 'x'.repeat(201) } }, 'address.city'],
+      [{ taxId: '<b>' }, 'taxId'],
+      [{ taxId: '1'.repeat(41) }, 'taxId'],
+      [{ billingEmail: 'nobody' }, 'billingEmail'],
+    ];
+    for (const [changes, field] of wrong) {
+      const refused = await admin.refusal(PROFILE, changes);
+      expect([changes, refused.extensions]).toEqual([changes, { code: 'BAD_USER_INPUT', field }]);
+    }
+  });
+});

@@ -14,6 +14,7 @@ const DOORS = [
 ];
 const COMPANY = [
   '/',
+  '/settings',
   '/keys',
   '/service-tokens',
   '/usage',

@@ -6,6 +6,7 @@ import { useResource } from '../setup/use-resource.ts';
 import { logIn, mailedLink, openBrowserSystem } from './browser-system.ts';
 
 const NOT_FOR_MEMBERS = [
+  '/settings',
   '/keys',
   '/service-tokens',
   '/billing',
@@ -29,6 +30,7 @@ const NOT_FOR_MEMBERS = [
   '/unannounced-meetings',
 ];
 const NOT_FOR_SUPER_ADMINS = [
+  '/settings',
   '/keys',
   '/service-tokens',
   '/usage',

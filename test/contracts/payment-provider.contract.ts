@@ -96,6 +96,35 @@ export function describePaymentSelling(open: () => ProviderUnderTest): void {
     expect(unknown).toMatchObject({ outcome: 'failed', failure: { reason: 'not-found' } });
   });
 
+  test('a customer has the profile that it was given last, or none', async () => {
+    const { provider } = open();
+    const { customerId } = await sell('one-time');
+    const address = {
+      ...{ line1: '1 Main Street', line2: null, postalCode: '10115', city: 'Berlin', state: null },
+      country: 'DE',
+    };
+    const profile = { name: 'Acme Ltd', email: 'bills@acme.example', address, taxId: 'DE123456789' };
+    done(await provider.updateCustomer(customerId, profile));
+    const invoice = async (key: string) =>
+      done(
+        await provider.createInvoice(
+          {
+            ...{ customerId, currency: 'usd', daysUntilDue: 3, description: 'Usage', metadata: {} },
+            lines: [{ description: 'Usage', amountMinor: 100n }],
+          },
+          key,
+        ),
+      );
+    expect(await invoice(newKey())).toMatchObject({
+      customer_name: 'Acme Ltd',
+      customer_email: 'bills@acme.example',
+      customer_address: { line1: '1 Main Street', postal_code: '10115', city: 'Berlin', country: 'DE' },
+      custom_fields: [{ name: 'Tax ID', value: 'DE123456789' }],
+    });
+    done(await provider.updateCustomer(customerId, { ...profile, address: null, taxId: null }));
+    expect(await invoice(newKey())).toMatchObject({ customer_address: null, custom_fields: null });
+  });
+
   test('a checkout that was given up cannot be paid, and a paid one not given up', async () => {
     const { provider } = open();
     const { priceId } = await sell('one-time');

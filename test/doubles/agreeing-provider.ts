@@ -19,6 +19,7 @@ export function createAgreeingProvider(changes: Partial<PaymentProvider> = {}): 
     renameProduct: known,
     setPriceActive: known,
     createCustomer: () => made('cus', {}),
+    updateCustomer: known,
     createCheckoutSession: page,
     createPortalSession: page,
     expireCheckoutSession: known,

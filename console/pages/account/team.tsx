@@ -20,8 +20,6 @@ const WITHDRAW = graphql(`mutation($id: ID!) { withdrawInvitation(id: $id) { id 
 const CHANGE_ROLE = graphql(
   `mutation($id: ID!, $role: Role!) { changeRole(userId: $id, role: $role) { id } }`,
 );
-const COMPANY = graphql(`{ company { id name } }`);
-const RENAME = graphql(`mutation($name: String!) { updateCompany(name: $name) { id } }`);
 const REMOVE = graphql(`mutation($id: ID!) { removeMember(userId: $id) }`);
 
 type Member = RowOf<typeof MEMBERS>;
@@ -34,7 +32,6 @@ export function Team() {
     <Page title="Team" says="Who belongs to your company. Admins also manage its people, keys and money.">
       <Members isAdmin={isAdmin} ownId={ownId} />
       {isAdmin && <Invitations />}
-      {isAdmin && <CompanyName />}
     </Page>
   );
 }
@@ -133,27 +130,6 @@ function Invitations() {
         />
       </Card>
     </div>
-  );
-}
-
-function CompanyName() {
-  const result = useQuery(COMPANY);
-  const change = useChange(result.reload);
-  const company = result.data?.company;
-  return (
-    <Card title="The company">
-      <Problem error={result.error} retry={result.reload} />
-      {company === undefined ? (
-        <Bones lines={2} />
-      ) : (
-        <Form submit="Rename" send={({ text }) => change(RENAME, { name: text('name') })}>
-          <Field label="Name" name="name" maxLength={200} defaultValue={company.name} required />
-          <p className="quiet small">
-            Its id is <code>{company.id}</code>.
-          </p>
-        </Form>
-      )}
-    </Card>
   );
 }
 

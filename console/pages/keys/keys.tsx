@@ -8,6 +8,7 @@ import { count, credits, Moment, spoken } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql, type RowOf } from '../../session/graphql.ts';
 import { useChange, useQuery } from '../../session/use-query.ts';
+import { SettingsTabs } from '../account/company-settings.tsx';
 import {
   EditKey,
   ExpiryField,
@@ -77,6 +78,7 @@ export function Keys() {
         </button>
       }
     >
+      <SettingsTabs />
       <Card>
         <List
           label="API keys"

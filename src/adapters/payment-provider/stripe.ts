@@ -4,6 +4,7 @@ import type { Log } from '../../ports/log.ts';
 import {
   type CheckoutTaxes,
   type Created,
+  type CustomerProfile,
   type PaymentProvider,
   PROVIDER_API_VERSION,
   type WantedInvoice,
@@ -40,6 +41,7 @@ type Selling = Pick<
   | 'renameProduct'
   | 'setPriceActive'
   | 'createCustomer'
+  | 'updateCustomer'
   | 'createCheckoutSession'
   | 'expireCheckoutSession'
   | 'createPortalSession'
@@ -79,6 +81,11 @@ function createSelling(stripe: Stripe, { answer }: Attempts): Selling {
         const wanted = { name, ...(email === null ? {} : { email }), metadata };
         return idOf(await stripe.customers.create(wanted, { idempotencyKey }));
       }),
+
+    updateCustomer: (customerId, profile) =>
+      answer('update customer', async () =>
+        idOf(await stripe.customers.update(customerId, customerParameters(profile))),
+      ),
 
     createCheckoutSession: (wanted, idempotencyKey) =>
       answer('create checkout session', async () => {
@@ -122,6 +129,27 @@ function checkoutParameters(
     ...(mode === 'payment'
       ? { payment_intent_data: { metadata } }
       : { subscription_data: { metadata, ...(trialDays ? { trial_period_days: trialDays } : {}) } }),
+  };
+}
+
+/** The tax id is printed on invoices as it is written: a tax id of the provider's own kind would have to be of a known form. */
+function customerParameters({ name, email, address, taxId }: CustomerProfile): Stripe.CustomerUpdateParams {
+  const text = (value: string | null) => value ?? '';
+  return {
+    name,
+    ...(email === null ? {} : { email }),
+    address:
+      address === null
+        ? ''
+        : {
+            ...{ line1: address.line1, line2: text(address.line2), city: text(address.city) },
+            ...{
+              postal_code: text(address.postalCode),
+              state: text(address.state),
+              country: address.country,
+            },
+          },
+    invoice_settings: { custom_fields: taxId === null ? '' : [{ name: 'Tax ID', value: taxId }] },
   };
 }
 

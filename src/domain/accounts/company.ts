@@ -12,7 +12,22 @@ export interface Company {
   /** How far a POSTPAID company may go below zero; null is no limit. */
   readonly creditLimitMicro: bigint | null;
   readonly providerCustomerId: string | null;
+  readonly address: CompanyAddress | null;
+  /** As the company writes it: `DE123456789`. */
+  readonly taxId: string | null;
+  /** Gets the mails about money beside the admins. */
+  readonly billingEmail: string | null;
   readonly createdAt: Date;
+}
+
+export interface CompanyAddress {
+  readonly line1: string;
+  readonly line2: string | null;
+  readonly postalCode: string | null;
+  readonly city: string | null;
+  readonly state: string | null;
+  /** Two letters, upper case. */
+  readonly country: string;
 }
 
 interface NewCompany {
@@ -22,7 +37,8 @@ interface NewCompany {
 }
 
 const COMPANY_COLUMNS = `id, name, billing_mode as "billingMode", credit_limit_micro as "creditLimitMicro",
-  provider_customer_id as "providerCustomerId", created_at as "createdAt"`;
+  provider_customer_id as "providerCustomerId", address, tax_id as "taxId", billing_email as "billingEmail",
+  created_at as "createdAt"`;
 
 /** With the ceilings that new companies have. Does nothing where a company of that id exists already. */
 export async function addCompany(statements: Statements, company: NewCompany): Promise<void> {
@@ -67,16 +83,59 @@ export async function hasCompanies(statements: Statements): Promise<boolean> {
   return (await statements.query('select 1 from companies limit 1')).length > 0;
 }
 
-/** The company as it is then, or null where there is none. */
-export async function renameCompany(
+interface WantedProfile {
+  readonly id: string;
+  /** What is left out stays; null removes it. */
+  readonly name?: string | undefined;
+  readonly address?: CompanyAddress | null | undefined;
+  readonly taxId?: string | null | undefined;
+  readonly billingEmail?: string | null | undefined;
+  readonly now: Date;
+}
+
+/**
+ * The company as it is then, or null where there is none. What its customer at the payment provider shows is stale from
+ * then on, until `markCustomerFresh`.
+ */
+export async function updateCompanyProfile(
   statements: Statements,
-  { id, name, now }: { readonly id: string; readonly name: string; readonly now: Date },
+  { id, name, address, taxId, billingEmail, now }: WantedProfile,
 ): Promise<Company | null> {
   const rows = await statements.query<Company>(
-    `update companies set name = $2, updated_at = $3 where id = $1 returning ${COMPANY_COLUMNS}`,
-    [id, name, now],
+    `update companies set name = coalesce($2, name), address = case when $3 then $4::jsonb else address end,
+       tax_id = case when $5 then $6 else tax_id end, billing_email = case when $7 then $8 else billing_email end,
+       customer_is_stale = provider_customer_id is not null, updated_at = $9
+     where id = $1 returning ${COMPANY_COLUMNS}`,
+    [
+      ...[id, name ?? null, address !== undefined, address == null ? null : { ...address }],
+      ...[taxId !== undefined, taxId ?? null, billingEmail !== undefined, billingEmail ?? null, now],
+    ],
   );
   return rows[0] ?? null;
+}
+
+/** Companies whose customer at the provider does not show their profile yet; of one company, or of any. */
+export async function companiesWithStaleCustomer(
+  statements: Statements,
+  { companyId = null, limit }: { readonly companyId?: string | null; readonly limit: number },
+): Promise<readonly (Company & { readonly updatedAt: Date })[]> {
+  return await statements.query<Company & { readonly updatedAt: Date }>(
+    `select ${COMPANY_COLUMNS}, updated_at as "updatedAt" from companies
+     where customer_is_stale and ($1::uuid is null or id = $1) order by id limit $2`,
+    [companyId, limit],
+  );
+}
+
+/** Unless the company has changed since. */
+export async function markCustomerFresh(
+  statements: Statements,
+  { id, updatedAt }: { readonly id: string; readonly updatedAt: Date },
+): Promise<void> {
+  await statements.query(
+    `update companies set customer_is_stale = false
+     where id = $1 and date_trunc('milliseconds', updated_at) = $2`,
+    [id, updatedAt],
+  );
 }
 
 /** True where it changed. `credits`, which decides on billing, locks the account before it calls this. */
@@ -96,13 +155,16 @@ export async function changeBilling(
   return changed.length > 0;
 }
 
+/** A new customer is made with the name alone. */
+const HAS_PROFILE = 'num_nonnulls(address, tax_id, billing_email) > 0';
+
 /** Stores a company's customer at the payment provider. False where it has one already, or another company has this one. */
 export async function linkProviderCustomer(
   statements: Statements,
   { companyId, customerId }: { readonly companyId: string; readonly customerId: string },
 ): Promise<boolean> {
   const linked = await statements.query(
-    `update companies set provider_customer_id = $2, updated_at = now()
+    `update companies set provider_customer_id = $2, updated_at = now(), customer_is_stale = ${HAS_PROFILE}
      where id = $1 and provider_customer_id is null
        and not exists (select 1 from companies where provider_customer_id = $2)
      returning id`,
@@ -117,7 +179,7 @@ export async function replaceProviderCustomer(
   wanted: { readonly companyId: string; readonly staleId: string; readonly customerId: string },
 ): Promise<void> {
   await statements.query(
-    `update companies set provider_customer_id = $3, updated_at = now()
+    `update companies set provider_customer_id = $3, updated_at = now(), customer_is_stale = ${HAS_PROFILE}
      where id = $1 and provider_customer_id = $2
        and not exists (select 1 from companies where provider_customer_id = $3)`,
     [wanted.companyId, wanted.staleId, wanted.customerId],

@@ -12,6 +12,7 @@ import type { Secrets } from '../../ports/secrets.ts';
 import { findCompany, linkProviderCustomer, replaceProviderCustomer } from '../accounts/company.ts';
 import { listAdmins } from '../accounts/members.ts';
 import { type CreditPack, findCreditPack } from '../catalog/credit-pack.ts';
+import { updateStaleCustomers } from './customer-profile.ts';
 import type { PaymentEvents } from './payment-events.ts';
 import { cancelPurchase } from './purchase.ts';
 
@@ -21,6 +22,7 @@ export interface CheckoutParts {
   readonly provider: Pick<
     PaymentProvider,
     | 'createCustomer'
+    | 'updateCustomer'
     | 'createCheckoutSession'
     | 'expireCheckoutSession'
     | 'retrieveCheckoutSession'
@@ -112,8 +114,9 @@ export async function createBillingPortal(parts: CheckoutParts, companyId: strin
 
 interface CustomerParts {
   readonly database: Database;
-  readonly provider: Pick<PaymentProvider, 'createCustomer'>;
+  readonly provider: Pick<PaymentProvider, 'createCustomer' | 'updateCustomer'>;
   readonly secrets: Pick<Secrets, 'sha256'>;
+  readonly log: Log;
   /** Events may wait for the customer. */
   readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
 }
@@ -140,6 +143,7 @@ export async function ensureCustomer(parts: CustomerParts, companyId: string): P
   const customerId = (await findCompany(database, companyId))?.providerCustomerId ?? null;
   // Nothing may be bought in the name of a customer that belongs to another company.
   if (customerId === null) throw new Error(`customer ${made.value.id} cannot be linked to ${companyId}`);
+  await updateStaleCustomers(parts, { companyId });
   await paymentEvents.wake([`customer:${customerId}`]);
   return { outcome: 'ensured', customerId };
 }
@@ -183,6 +187,7 @@ export async function forCustomer<T>(
   }
   const present = (await findCompany(database, companyId))?.providerCustomerId ?? null;
   if (present === null || present === customerId) return answer;
+  await updateStaleCustomers(parts, { companyId });
   await paymentEvents.wake([`customer:${present}`]);
   return await request(present, `:${present}`);
 }

@@ -103,14 +103,26 @@ type ToldFact = {
 
 export function createTellAdmins(transaction: Transaction, outbox: Pick<MailOutbox, 'send'>): TellAdmins {
   return async ({ kind, companyId, data, fact }) => {
-    const admins = await listAdmins(transaction, companyId);
-    for (const { companyName, email } of admins) {
+    for (const { companyName, email } of await billingRecipients(transaction, companyId)) {
       const dedupeKey = `${fact}:${email}`;
       // The kind and its data belong together by the type of the fact; joined with the name the compiler loses it.
       const mail = { kind, to: email, companyId, dedupeKey, data: { ...data, companyName } } as MailToSend;
       await outbox.send(mail, transaction);
     }
   };
+}
+
+/** The admins, and the billing address of the company where it is another one. */
+async function billingRecipients(
+  transaction: Transaction,
+  companyId: string,
+): Promise<readonly { readonly email: string; readonly companyName: string }[]> {
+  const admins = await listAdmins(transaction, companyId);
+  const company = await findCompany(transaction, companyId);
+  const email = company?.billingEmail ?? null;
+  if (company === null || email === null) return admins;
+  const isAdmins = admins.some((admin) => admin.email.toLowerCase() === email.toLowerCase());
+  return isAdmins ? admins : [...admins, { email, companyName: company.name }];
 }
 
 /** Mails the super admins about money that they have to look after, once each, if the transaction commits. */

@@ -7,6 +7,7 @@ import { archivePrices } from '../catalog/change-offer.ts';
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { endGrace } from '../subscriptions/subscription.ts';
+import { updateStaleCustomers } from './customer-profile.ts';
 import { type DisputeParts, readDisputes } from './disputes.ts';
 import { findPaymentEvent, type PaymentEvent } from './event-inbox.ts';
 import type { PaymentEvents } from './payment-events.ts';
@@ -17,7 +18,7 @@ interface PaymentWorkParts extends ReconcileParts, PostpaidInvoiceParts {
   readonly provider: ReconcileParts['provider'] &
     PostpaidInvoiceParts['provider'] &
     DisputeParts['provider'] &
-    Pick<PaymentProvider, 'setPriceActive'>;
+    Pick<PaymentProvider, 'setPriceActive' | 'updateCustomer'>;
   readonly paymentEvents: PaymentEvents;
   readonly pastDueGraceMs: number;
   readonly eventsKeepDays: number;
@@ -72,6 +73,7 @@ export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
       cron: '*/10 * * * *',
       handler: async ({ signal }) => {
         await archivePrices(parts);
+        await updateStaleCustomers(parts);
         await reconcile(parts, signal);
       },
     },

@@ -18,7 +18,12 @@ export interface PostpaidInvoiceParts {
   readonly database: Database;
   readonly provider: Pick<
     PaymentProvider,
-    'createCustomer' | 'createInvoice' | 'retrieveInvoice' | 'markInvoicePaid' | 'voidInvoice'
+    | 'createCustomer'
+    | 'updateCustomer'
+    | 'createInvoice'
+    | 'retrieveInvoice'
+    | 'markInvoicePaid'
+    | 'voidInvoice'
   >;
   readonly paymentEvents: Pick<PaymentEvents, 'wake'>;
   readonly mail: Pick<MailOutbox, 'send'>;

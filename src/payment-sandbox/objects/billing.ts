@@ -151,7 +151,8 @@ export function invoiceShape(id: string, created: number, given: GivenInvoice): 
 function customerPart(customer: Stripe.Customer) {
   return {
     customer: customer.id,
-    customer_address: null,
+    custom_fields: customer.invoice_settings.custom_fields,
+    customer_address: customer.address ?? null,
     customer_email: customer.email,
     customer_name: customer.name ?? null,
     customer_phone: null,
@@ -193,7 +194,6 @@ const UNUSED = {
   account_tax_ids: null,
   application: null,
   application_fee_amount: null,
-  custom_fields: null,
   default_payment_method: null,
   default_source: null,
   default_tax_rates: [],

@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import { invalid } from '../api-errors.ts';
 import { couponShape, customerShape, priceShape, productShape } from '../objects/catalog.ts';
+import type { Params } from '../request-params.ts';
 import { keepUpdate, need, type Turn } from '../state/transaction.ts';
 import { type Call, filters, listOf, type Route } from './route.ts';
 
@@ -162,10 +163,33 @@ async function updateCustomer(turn: Turn, { params, id }: Call): Promise<Stripe.
     name: params.text('name', 256) ?? body.name ?? null,
     email: params.text('email', LONGEST_EMAIL) ?? body.email,
     description: params.text('description') ?? body.description,
+    address: params.has('address') ? addressOf(params.group('address')) : (body.address ?? null),
+    invoice_settings: { ...body.invoice_settings, ...customFieldsOf(params.group('invoice_settings')) },
     // Below zero it is a credit of the customer's, which the next invoices use up.
     balance: params.whole('balance', { min: -99_999_999 }) ?? body.balance,
     metadata: { ...body.metadata, ...params.metadata() },
   };
   await keepUpdate(turn, 'customer', body, after, { hidden, event: 'customer.updated' });
   return after;
+}
+
+/** An empty parameter takes the address off. */
+function addressOf(group: Params | undefined): Stripe.Address | null {
+  if (group === undefined) return null;
+  const line = (name: string) => group.text(name, 500) ?? null;
+  return {
+    ...{ line1: line('line1'), line2: line('line2'), city: line('city'), state: line('state') },
+    ...{ postal_code: line('postal_code'), country: line('country') },
+  };
+}
+
+const MOST_CUSTOM_FIELDS = 4;
+
+function customFieldsOf(group: Params | undefined): Partial<Stripe.Customer.InvoiceSettings> {
+  if (group?.has('custom_fields') !== true) return {};
+  const fields = group.groups('custom_fields').map((field) => {
+    return { name: field.needed('name', 40), value: field.needed('value', 140) };
+  });
+  if (fields.length > MOST_CUSTOM_FIELDS) throw invalid('At most 4 custom fields.', 'invoice_settings');
+  return { custom_fields: fields.length === 0 ? null : fields };
 }

@@ -1,31 +1,36 @@
 import {
   type BillingMode,
   type Company,
+  type CompanyAddress,
   findCompany,
   listCompanies,
   prepareSignUp,
-  renameCompany,
   signUp as signUpCompany,
+  updateCompanyProfile,
 } from '../../../domain/accounts/company.ts';
+import { isEmail } from '../../../domain/accounts/email.ts';
 import { mailVerification } from '../../../domain/accounts/email-verification.ts';
 import {
   type BillingStatusWord,
   readCompanyBillingStatuses,
 } from '../../../domain/credits/holds/billing-status.ts';
 import type { CompanyBalance } from '../../../domain/credits/ledger/credit-account.ts';
+import { updateStaleCustomers } from '../../../domain/payments/customer-profile.ts';
 import { countAttempt, member } from '../access.ts';
 import { creditsOrNull } from '../amounts.ts';
 import { badInput, conflict, notFound, signUpRefused } from '../errors.ts';
-import { bounded, idOf } from '../input.ts';
+import { bounded, boundedOrNull, idOf } from '../input.ts';
 import { defineConnection, type Page, pageArgs, pageOf } from '../paging.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { refuseUnverified } from './email-verification.ts';
 import { startRecordedSession } from './sessions.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     Company: Company;
+    CompanyAddress: CompanyAddress;
     CompanyConnection: Page<Company>;
   }
   interface SchemaScalars {
@@ -50,6 +55,17 @@ const companyObject: Declaration = (builder) => {
       },
     },
   });
+  const line = { nullable: true } as const;
+  builder.objectType('CompanyAddress', {
+    fields: (t) => ({
+      line1: t.exposeString('line1'),
+      line2: t.exposeString('line2', line),
+      postalCode: t.exposeString('postalCode', line),
+      city: t.exposeString('city', line),
+      state: t.exposeString('state', line),
+      country: t.exposeString('country', { description: 'Two letters, as DE.' }),
+    }),
+  });
   builder.objectType('Company', {
     fields: (t) => ({
       id: t.exposeID('id'),
@@ -62,6 +78,12 @@ const companyObject: Declaration = (builder) => {
       }),
       balance: t.loadable({ type: 'CreditBalance', load: loadBalances, resolve: ({ id }) => id }),
       standing: t.loadable({ type: 'CompanyStanding', load: loadStandings, resolve: ({ id }) => id }),
+      address: t.expose('address', { type: 'CompanyAddress', nullable: true }),
+      taxId: t.exposeString('taxId', { nullable: true, description: 'As the company writes it.' }),
+      billingEmail: t.exposeString('billingEmail', {
+        nullable: true,
+        description: 'Gets the mails about money beside the admins.',
+      }),
       providerCustomerId: t.exposeString('providerCustomerId', { nullable: true }),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
     }),
@@ -162,26 +184,96 @@ const signUp: Declaration = (builder) => {
   );
 };
 
-const updateCompany: Declaration = (builder) =>
+const updateCompany: Declaration = (builder) => {
+  const input = builder.inputType('CompanyAddressInput', {
+    fields: (t) => ({
+      line1: t.string({ required: true }),
+      line2: t.string(),
+      postalCode: t.string(),
+      city: t.string(),
+      state: t.string(),
+      country: t.string({ required: true, description: 'Two letters, as DE.' }),
+    }),
+  });
   builder.mutationField('updateCompany', (t) =>
     t.field({
       type: 'Company',
+      description:
+        'The profile of the caller’s company, which its invoices show. What is left out stays; null removes it.',
       authScopes: { companyAdmin: true },
-      args: { name: t.arg.string({ required: true }) },
+      args: {
+        name: t.arg.string(),
+        address: t.arg({ type: input }),
+        taxId: t.arg.string(),
+        billingEmail: t.arg.string(),
+      },
       async resolve(_root, args, context) {
-        const { companyId } = await member(context);
-        const name = bounded('line', 'name', args.name);
+        const viewer = await member(context);
+        const { companyId } = viewer;
+        const name = boundedOrNull('line', 'name', args.name) ?? undefined;
+        const address = args.address == null ? args.address : addressFrom(args.address);
+        const taxId = args.taxId == null ? args.taxId : taxIdFrom(args.taxId);
+        const billingEmail = args.billingEmail == null ? args.billingEmail : emailFrom(args.billingEmail);
+        // Mails go there that nobody has confirmed to want: only people whose own address is known may set it.
+        if (billingEmail != null) refuseUnverified(viewer);
+        const given = { name, address, taxId, billingEmail };
+        const fields = Object.entries(given).flatMap(([field, value]) =>
+          value === undefined ? [] : [field],
+        );
+        if (fields.length === 0)
+          throw badInput('name', 'say what to change: name, address, taxId or billingEmail');
         const now = new Date(context.parts.clock.now());
-        return await recordedChange(context, async ({ transaction, record }) => {
-          const changed = await renameCompany(transaction, { id: companyId, name, now });
+        const company = await recordedChange(context, async ({ transaction, record }) => {
+          const changed = await updateCompanyProfile(transaction, { id: companyId, ...given, now });
           if (changed === null) throw notFound('company');
-          const details = { name };
-          await record({ action: 'company.renamed', objectKind: 'company', objectId: companyId, details });
+          const object = { objectKind: 'company', objectId: companyId };
+          if (name !== undefined && fields.length === 1) {
+            await record({ action: 'company.renamed', ...object, details: { name } });
+          } else {
+            await record({ action: 'company.updated', ...object, details: { fields: fields.join(', ') } });
+          }
           return changed;
         });
+        await updateStaleCustomers(context.parts, { companyId });
+        return company;
       },
     }),
   );
+};
+
+const COUNTRY = /^[A-Z]{2}$/;
+
+function addressFrom(
+  address: {
+    readonly [Field in keyof CompanyAddress]?: string | null | undefined;
+  },
+): CompanyAddress {
+  const line = (field: keyof CompanyAddress) => {
+    const text = address[field]?.trim() ?? '';
+    return text === '' ? null : bounded('line', `address.${field}`, text);
+  };
+  const country = (line('country') ?? '').toUpperCase();
+  if (!COUNTRY.test(country)) {
+    throw badInput('address.country', 'a country is two letters, as DE or US');
+  }
+  const line1 = bounded('line', 'address.line1', address.line1);
+  const rest = { postalCode: line('postalCode'), city: line('city'), state: line('state') };
+  return { line1, line2: line('line2'), ...rest, country };
+}
+
+const TAX_ID = /^[\p{L}\p{N}][\p{L}\p{N} ./-]{1,39}$/u;
+
+function taxIdFrom(value: string): string {
+  const taxId = bounded('line', 'taxId', value);
+  if (TAX_ID.test(taxId)) return taxId;
+  throw badInput('taxId', 'a tax id has 2 to 40 letters and digits, with spaces, dots, slashes and hyphens');
+}
+
+function emailFrom(value: string): string {
+  const email = bounded('email', 'billingEmail', value);
+  if (isEmail(email)) return email;
+  throw badInput('billingEmail', 'this is no e-mail address');
+}
 
 export const companyDeclarations: readonly Declaration[] = [
   companyObject,
