@@ -2,11 +2,11 @@ import { useState } from 'react';
 import { Act, Confirmed } from '../../parts/dialog.tsx';
 import { Choice, Field, Form } from '../../parts/form.tsx';
 import { type Column, List, Nil } from '../../parts/list.tsx';
-import { Bones, Card, Page, Problem, Tag } from '../../parts/page.tsx';
+import { Card, Page, Tag } from '../../parts/page.tsx';
 import { credits, Moment, spoken } from '../../parts/words.tsx';
 import { useSessionState } from '../../session/console-context.ts';
 import { graphql, type RowOf } from '../../session/graphql.ts';
-import { useChange, usePages, useQuery } from '../../session/use-query.ts';
+import { useChange, usePages } from '../../session/use-query.ts';
 import { MemberCredits } from './member-credits.tsx';
 
 const MEMBERS = graphql(`query($after: ID) { members(first: 50, after: $after) {
