@@ -15,15 +15,18 @@ import {
 import { readsReasoningBack } from './model-names.ts';
 
 /**
- * The turns of a Messages request as messages of chat completions. Blocks of text are joined into one string where
- * nothing else is among them: every compatible server takes that, and not every one takes parts.
+ * The system prompt and the turns of a Messages request as messages of chat completions. Blocks of text are joined into
+ * one string where nothing else is among them: every compatible server takes that, and not every one takes parts.
  */
-export function chatTurns(value: unknown, model: string): JsonObject[] {
-  const messages = turnsOf(value).flatMap((turn) => {
-    if (turn.role === 'assistant') return assistantMessages(turn, model);
-    return turn.role === 'user' ? userMessages(turn) : systemMessages(turn);
+export function chatMessages(system: unknown, value: unknown, model: string): JsonObject[] {
+  const turns = turnsOf(value);
+  // Those before the first turn are a part of the prompt.
+  const first = turns[0]?.role === 'system' ? turns[0].blocks : [];
+  const prompt = [...(isMissing(system) ? [] : blocksOf(system, 'system')), ...first];
+  const messages = turns.slice(first.length === 0 ? 0 : 1).flatMap((turn) => {
+    return turn.role === 'assistant' ? assistantMessages(turn, model) : userMessages(turn);
   });
-  if (messages.length > 0) return messages;
+  if (messages.length > 0) return [...systemMessages(prompt), ...messages];
   return refuse('messages', "'messages' must have at least one message with content.");
 }
 
@@ -38,7 +41,10 @@ interface Turn {
   readonly blocks: Block[];
 }
 
-/** Messages of one role in a row are one turn on Anthropic's wire. */
+/**
+ * Messages of one role in a row are one turn on Anthropic's wire. Instructions in the middle of a conversation, which Claude
+ * Code sends, are marked text of the user's turn: the templates of many open models refuse a system message there.
+ */
 function turnsOf(value: unknown): readonly Turn[] {
   const turns: Turn[] = [];
   readArray(value, 'messages').forEach((item, at) => {
@@ -49,11 +55,19 @@ function turnsOf(value: unknown): readonly Turn[] {
       refuse(`${path}.role`, `'${path}.role' must be 'user', 'assistant' or 'system'.`);
     }
     const blocks = blocksOf(message.content, `${path}.content`);
+    const isLater = role === 'system' && turns.some((turn) => turn.role !== 'system');
+    const side = isLater ? 'user' : role;
+    const added = isLater ? blocks.flatMap(markedInstruction) : blocks;
     const last = turns.at(-1);
-    if (last?.role === role) last.blocks.push(...blocks);
-    else turns.push({ role, blocks: [...blocks] });
+    if (last?.role === side) last.blocks.push(...added);
+    else turns.push({ role: side, blocks: [...added] });
   });
   return turns;
+}
+
+function markedInstruction(block: Block): Block[] {
+  const text = textIn(partsOf(block, 'text'));
+  return text === '' ? [] : [{ ...block, block: { type: 'text', text: `<system>\n${text}\n</system>` } }];
 }
 
 function blocksOf(content: unknown, path: string): readonly Block[] {
@@ -65,8 +79,8 @@ function blocksOf(content: unknown, path: string): readonly Block[] {
   });
 }
 
-function systemMessages({ blocks }: Turn): JsonObject[] {
-  const content = contentOf(blocks, 'text');
+function systemMessages(blocks: readonly Block[]): JsonObject[] {
+  const content = joined(blocks.flatMap((block) => partsOf(block, 'text')));
   return content === null ? [] : [{ role: 'system', content }];
 }
 
@@ -146,15 +160,6 @@ function toolCall(block: JsonObject, path: string): JsonObject {
 }
 
 type Allowed = 'any' | 'text';
-
-/** A string or blocks, as the content of a message; null where there is none. */
-export function chatContent(content: unknown, path: string, allowed: Allowed): unknown {
-  return contentOf(blocksOf(content, path), allowed);
-}
-
-function contentOf(blocks: readonly Block[], allowed: Allowed): unknown {
-  return joined(blocks.flatMap((block) => partsOf(block, allowed)));
-}
 
 function joined(parts: readonly JsonObject[]): unknown {
   const filled = parts.filter((part) => !isText(part) || part.text !== '');

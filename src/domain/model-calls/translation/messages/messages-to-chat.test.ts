@@ -76,8 +76,11 @@ describe('a Messages request becomes one of chat completions', () => {
     expect(sent({ system }).messages[0]).toEqual({ role: 'system', content: 'One.\n\nTwo.' });
     const inTheMiddle = { role: 'system', content: [{ type: 'text', text: 'Now in French.' }] };
     expect(turns({ role: 'user', content: 'Hi' }, inTheMiddle)).toEqual([
+      { role: 'user', content: 'Hi\n\n<system>\nNow in French.\n</system>' },
+    ]);
+    expect(sent({ system, messages: [inTheMiddle, { role: 'user', content: 'Hi' }] }).messages).toEqual([
+      { role: 'system', content: 'One.\n\nTwo.\n\nNow in French.' },
       { role: 'user', content: 'Hi' },
-      { role: 'system', content: 'Now in French.' },
     ]);
   });
 

@@ -1,5 +1,5 @@
 import type { TranslationTarget, Translator } from '../translator.ts';
-import { chatContent, chatTurns } from './chat-turns.ts';
+import { chatMessages } from './chat-turns.ts';
 import {
   definedMembers,
   isMissing,
@@ -69,7 +69,7 @@ function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking
   const stop = optional(request.stop_sequences, 'stop_sequences', readStrings) ?? [];
   return definedMembers({
     model: to.model,
-    messages: [...systemMessage(request.system), ...chatTurns(request.messages, to.model)],
+    messages: chatMessages(request.system, request.messages, to.model),
     [to.maxTokensName]: readPositiveInteger(request.max_tokens, 'max_tokens'),
     temperature: optional(request.temperature, 'temperature', readNumber),
     top_p: optional(request.top_p, 'top_p', readNumber),
@@ -82,12 +82,6 @@ function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking
     stream: stream ? true : null,
     stream_options: stream && to.hasStreamOptions ? { include_usage: true } : null,
   });
-}
-
-function systemMessage(system: unknown): JsonObject[] {
-  if (isMissing(system)) return [];
-  const content = chatContent(system, 'system', 'text');
-  return content === null ? [] : [{ role: 'system', content }];
 }
 
 const TOOL_MEMBERS = new Set([
