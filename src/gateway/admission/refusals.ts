@@ -150,9 +150,10 @@ export function refusalResponse(
   headers: Readonly<Record<string, string>>,
   client: RefusedClient | null = null,
 ): Response {
-  const { retryAfterMs, shouldRetry } = refusal;
+  const { retryAfterMs } = refusal;
+  const status = refusalStatus(refusal);
   const own = { ...headers, ...OWN_HEADERS[refusal.name] };
-  const told = shouldRetry === false ? { ...own, 'x-should-retry': 'false' } : own;
+  const told = isFinal(refusal, status, client) ? { ...own, 'x-should-retry': 'false' } : own;
   const more =
     retryAfterMs === undefined
       ? told
@@ -162,10 +163,21 @@ export function refusalResponse(
           'retry-after': String(Math.ceil(retryAfterMs / 1000)),
           'retry-after-ms': String(Math.ceil(retryAfterMs)),
         };
-  const status = refusalStatus(refusal);
   const envelope = refusalEnvelope(refusal);
   if (client?.wire !== 'messages') return envelopeResponse(status, envelope, more);
   return Response.json(messagesError(status, envelope, client.requestId), { status, headers: more });
+}
+
+/** Of the refusals with a status of 4xx, those after which the same call may pass. */
+const PASSING: readonly number[] = [408, 409, 425, 429];
+
+/**
+ * Claude Code repeats every refusal for minutes, one of its key too, unless the answer says that it is final, as Anthropic's
+ * do.
+ */
+function isFinal({ shouldRetry }: Refusal, status: number, client: RefusedClient | null): boolean {
+  if (shouldRetry === false) return true;
+  return client?.wire === 'messages' && status < 500 && !PASSING.includes(status);
 }
 
 /** An error as Anthropic writes it, with our code. */
