@@ -88,6 +88,9 @@ export async function runBlock(world: DocWorld, block: DocBlock): Promise<string
     case 'yaml':
       Bun.YAML.parse(block.text);
       return [];
+    case 'toml':
+      Bun.TOML.parse(block.text);
+      return [];
     case 'graphql':
       return await runGraphql(world, block.text.replaceAll('"…"', `"${ABSENT}"`));
     case 'js':

@@ -200,6 +200,10 @@ export const libraryHomes: readonly LibraryHome[] = [
   { name: 'openai', homes: [], reason: 'a client that the gateway must please' },
   { name: 'ai', homes: [], reason: 'a client that the gateway must please' },
   { name: '@ai-sdk/openai-compatible', homes: [], reason: 'how the client above speaks to us' },
+  { name: '@ai-sdk/openai', homes: [], reason: 'the same over the Responses API' },
+  { name: '@ai-sdk/anthropic', homes: [], reason: 'the same over the Messages API' },
+  { name: '@anthropic-ai/sdk', homes: [], reason: 'a client that the gateway must please' },
+  { name: '@openai/agents', homes: [], reason: 'a client that the gateway must please' },
   { name: '@langchain/openai', homes: [], reason: 'a client that the gateway must please' },
   {
     name: 'bun',
