@@ -4,9 +4,11 @@ import { type ChatUsage, usageInChat } from './chat-usage.ts';
 import {
   definedMembers,
   encodeJson,
+  HELD_BY_BLOCK,
   inputAsArguments,
   isObject,
   type JsonObject,
+  MOST_HELD,
   parseObject,
   serverSentEvent,
 } from './members.ts';
@@ -80,6 +82,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
   let counts: Counts = NO_COUNTS;
   let hasFinished = false;
   let isComplete = false;
+  let held = 0;
 
   const chunk = (delta: JsonObject, finish: string | null = null) =>
     serverSentEvent(null, {
@@ -99,7 +102,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
       case 'content_block_start':
         return blockStart(read);
       case 'content_block_delta':
-        return blockDelta(blocks.get(read.index), read.delta);
+        return held > MOST_HELD ? 'failed' : blockDelta(blocks.get(read.index), read.delta);
       case 'content_block_stop':
         return blockStop(read.index);
       case 'message_delta':
@@ -121,6 +124,8 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
     if (!isObject(start)) return 'failed';
     const block: StreamedBlock = { start, call: -1, text: stringOf(start.thinking), signature: '' };
     blocks.set(index, block);
+    held += HELD_BY_BLOCK + block.text.length;
+    if (held > MOST_HELD) return 'failed';
     if (start.type === 'text') return textChunk('content', stringOf(start.text));
     if (start.type === 'thinking') return textChunk('reasoning_content', block.text);
     if (start.type !== 'tool_use') return '';
@@ -141,9 +146,11 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
         return textChunk('content', stringOf(delta.text));
       case 'thinking_delta':
         block.text += stringOf(delta.thinking);
+        held += stringOf(delta.thinking).length;
         return textChunk('reasoning_content', stringOf(delta.thinking));
       case 'signature_delta':
         block.signature += stringOf(delta.signature);
+        held += stringOf(delta.signature).length;
         return '';
       case 'input_json_delta':
         return block.call === -1 ? '' : argumentsChunk(block, stringOf(delta.partial_json));
@@ -153,7 +160,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
   }
 
   function argumentsChunk(block: StreamedBlock, text: string): string {
-    block.text += text;
+    block.text ||= text;
     return text === '' ? '' : callChunk({ index: block.call, function: { arguments: text } });
   }
 
@@ -161,6 +168,7 @@ function createChunkStream(model: string, stamps: TranslationStamps): StreamTran
     const block = blocks.get(index);
     if (block === undefined) return 'failed';
     blocks.delete(index);
+    held -= HELD_BY_BLOCK + (block.call === -1 ? block.text.length + block.signature.length : 0);
     // A call without arguments comes without a delta; clients parse what they have gathered.
     if (block.call !== -1 && block.text === '') {
       const { input } = block.start;
@@ -194,7 +202,7 @@ interface StreamedBlock {
   readonly start: JsonObject;
   /** Its number among the tool calls; -1 where it is none. */
   call: number;
-  /** Arguments or thinking so far. */
+  /** The thinking so far, or the first of the arguments. */
   text: string;
   signature: string;
 }

@@ -494,4 +494,22 @@ describe('the events of a message become a stream of chat completions', () => {
     cut.event('message_start', JSON.stringify(start));
     expect(cut.end()).toBe('cut-off');
   });
+
+  test('a provider that never ends its thinking is broken off; text and arguments are held back by nothing', () => {
+    const piece = 'x'.repeat(1024 * 1024);
+    const lastOf = (block: object, type: string, member: string) => {
+      const stream = translated({ stream: true }).answer.stream();
+      stream.event(null, JSON.stringify(opened(0, block)));
+      let said = '';
+      for (let at = 0; at < 20 && said !== 'failed'; at += 1) {
+        said = stream.event(null, JSON.stringify(delta(0, type, { [member]: piece })));
+      }
+      return said;
+    };
+    expect(lastOf({ type: 'thinking', thinking: '' }, 'thinking_delta', 'thinking')).toBe('failed');
+    expect(lastOf(text(''), 'text_delta', 'text')).not.toBe('failed');
+    expect(lastOf({ type: 'tool_use', id: 'a', name: 'f' }, 'input_json_delta', 'partial_json')).not.toBe(
+      'failed',
+    );
+  });
 });

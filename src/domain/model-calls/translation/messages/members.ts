@@ -170,3 +170,8 @@ export function inputAsArguments(input: JsonObject): string {
   const invalid = input[INVALID_JSON];
   return names.length === 1 && typeof invalid === 'string' ? invalid : JSON.stringify(input);
 }
+
+/** Characters that a stream's translation may hold back. No answer has so many; a provider without an end would. */
+export const MOST_HELD = 16 * 1024 * 1024;
+/** What an open block takes besides its text, in the same measure. */
+export const HELD_BY_BLOCK = 256;

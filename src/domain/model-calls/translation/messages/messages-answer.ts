@@ -3,8 +3,10 @@ import { type ChatUsage, readChatUsage } from './chat-usage.ts';
 import {
   argumentsAsInput,
   encodeJson,
+  HELD_BY_BLOCK,
   isObject,
   type JsonObject,
+  MOST_HELD,
   parseObject,
   serverSentEvent,
 } from './members.ts';
@@ -60,6 +62,7 @@ interface OpenBlock {
   call: number;
   readonly id: string;
   name: string;
+  /** Arguments so far, and what waits to be written. */
   text: string;
   index: number | null;
 }
@@ -78,6 +81,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
   let finish: JsonObject | null = null;
   let hasRefused = false;
   let usage: ChatUsage | null = null;
+  let held = 0;
 
   function event(name: string | null, data: string): string | 'failed' {
     if (name === 'error') return 'failed';
@@ -89,6 +93,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     const choice: unknown = chunk.choices[0];
     if (!isObject(choice)) return start;
     const delta = isObject(choice.delta) ? deltaEvents(choice.delta) : '';
+    if (held > MOST_HELD) return 'failed';
     if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') finish = choice;
     return start + delta;
   }
@@ -135,6 +140,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     const block: OpenBlock = { ...parts, text: '', index: null };
     const opening = canOpen(block) ? closeOpen() + start(block) : '';
     blocks.push(block);
+    held += HELD_BY_BLOCK;
     return opening + extend(block, text);
   }
 
@@ -145,8 +151,12 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
   }
 
   function extend(block: OpenBlock, text: string): string {
-    block.text += text;
-    return block === open && text !== '' ? deltaOf(block, text) : '';
+    const isWritten = block === open;
+    if (block.kind === 'tool' || !isWritten) {
+      block.text += text;
+      held += text.length;
+    }
+    return isWritten && text !== '' ? deltaOf(block, text) : '';
   }
 
   function start(block: OpenBlock): string {

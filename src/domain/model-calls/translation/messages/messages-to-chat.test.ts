@@ -531,4 +531,23 @@ describe('a stream of chat completions becomes the events of a message', () => {
     expect(cut.end()).toBe('cut-off');
     expect(stream().end()).toBe('cut-off');
   });
+
+  test('a provider that never ends a call of a tool, or begins ever more, is broken off', () => {
+    const piece = 'x'.repeat(1024 * 1024);
+    for (const isNew of [true, false]) {
+      const stream = translated({ stream: true }).answer.stream();
+      let said = '';
+      for (let at = 0; at < 20 && said !== 'failed'; at += 1) {
+        said = stream.event(
+          null,
+          JSON.stringify(chunk(call(isNew ? at : 0, isNew || at === 0 ? `c${at}` : null, piece))),
+        );
+      }
+      expect(said).toBe('failed');
+    }
+    const text = translated({ stream: true }).answer.stream();
+    for (let at = 0; at < 20; at += 1) {
+      expect(text.event(null, JSON.stringify(chunk({ content: piece })))).not.toBe('failed');
+    }
+  });
 });
