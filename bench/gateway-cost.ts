@@ -18,13 +18,15 @@ const BODY_BYTES = [1_000, 10_000, 100_000, 1_000_000];
 /** The most that a call may cost, in calls of nginx. */
 const NGINX_TIMES = { servers: 6, 'all services on servers': 8, embedded: 12 } as const;
 const PORTKEY_SHARE = 1 / 8;
+/** The most that a call of another wire may cost, in chat calls: as much, but for what two runs differ by. */
+const NO_DEARER = 1.05;
 const FIRST_TOKEN_AIM_MS = 0.35;
 const WHOLE_CALL_AIM_MS = 0.8;
 
 export const gatewayCost: Measurement = {
   name: 'gateway-cost',
   what: 'CPU time of a small chat call, 32 connections, in front of an upstream that answers at once; everything on',
-  withinMs: 480_000,
+  withinMs: 600_000,
   async run(context) {
     const upstream = await startUpstream(context);
     const nginx = await startNginx(context, upstream);
@@ -45,6 +47,7 @@ export const gatewayCost: Measurement = {
       ...costRows(results, nginx, ours, aims),
       ...besidePeer(results, ours, peers[0] ?? null),
       ...(await addedTime(direct, ours)),
+      ...(await byWire(ours)),
       ...(await byBodySize(bare, ours)),
     ];
   },
@@ -93,7 +96,11 @@ function besidePeer(results: Results, ours: Contestant, peer: Contestant | null)
 }
 
 function medianCost(results: Results, one: Contestant): number {
-  return median((results.get(one) ?? []).map(({ cpuMicros }) => cpuMicros));
+  return median(costsOf(results, one));
+}
+
+function costsOf(results: Results, one: Contestant): number[] {
+  return (results.get(one) ?? []).map(({ cpuMicros }) => cpuMicros);
 }
 
 /** To a stream's first bytes, which wait for nothing of ours but admission, and to a whole call, which is committed. */
@@ -120,6 +127,37 @@ async function addedTime(direct: Contestant, ours: Contestant): Promise<Row[]> {
       aim: { below: WHOLE_CALL_AIM_MS },
     },
   ];
+}
+
+const HELLO = '{"role":"user","content":"Hello FILLER"}';
+const WIRES = [
+  { path: '/chat/completions', body: `"model":"svc/chat-default","messages":[${HELLO}],"max_tokens":5` },
+  { path: '/responses', body: `"model":"svc/chat-default","input":[${HELLO}],"max_output_tokens":5` },
+  { path: '/messages', body: `"model":"svc/chat-premium","messages":[${HELLO}],"max_tokens":5` },
+];
+
+/** The routes of other wires to providers that speak them, beside chat: whole answers, and streams of 50 events. */
+async function byWire(ours: Contestant): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [kind, more] of [
+    ['a whole answer', ''],
+    ['a stream of 50 events', ',"stream":true'],
+  ] as const) {
+    const wires = WIRES.map(({ path, body }) => {
+      const url = ours.url.replace('/chat/completions', path);
+      return { ...ours, name: `${kind}: ${path}`, url, body: `{${body}${more}}` };
+    });
+    const results = await inRounds(wires);
+    const [chat, ...others] = wires as [Contestant, ...Contestant[]];
+    const least = medianCost(results, chat);
+    rows.push({ label: chat.name, unit: 'µs', ...medianOf(costsOf(results, chat)) });
+    for (const other of others) {
+      const beside = { reference: 'chat completions', ratio: medianCost(results, other) / least };
+      const aim = { below: NO_DEARER * least };
+      rows.push({ label: other.name, unit: 'µs', ...medianOf(costsOf(results, other)), beside, aim });
+    }
+  }
+  return rows;
 }
 
 /** Beside a proxy that only reads and sends the body: what is left is ours. */

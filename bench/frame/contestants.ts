@@ -13,6 +13,8 @@ export interface Contestant {
   readonly pid: number;
   /** What it wants to be told besides, as lines of a request. */
   readonly headers?: readonly string[];
+  /** In the place of a small chat call; FILLER is what makes it as large as is wanted. */
+  readonly body?: string;
 }
 
 const UPSTREAM = '../../bench/programs/instant-upstream.ts';
@@ -52,7 +54,9 @@ export async function startGateway(
   mkdirSync(dataDir, { recursive: true });
   const models = join(dataDir, 'models.json');
   const targets = [{ base_url: upstream, model: 'instant', api_key: 'sk-instant', weight: 1 }];
-  writeFileSync(models, JSON.stringify({ aliases: { 'svc/chat-default': { targets } } }));
+  const anthropic = targets.map((target) => ({ ...target, provider: 'anthropic' }));
+  const aliases = { 'svc/chat-default': { targets }, 'svc/chat-premium': { targets: anthropic } };
+  writeFileSync(models, JSON.stringify({ aliases }));
   const env: Record<string, string> = {
     DATA_DIR: dataDir,
     MODEL_CONFIG: models,

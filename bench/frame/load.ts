@@ -20,10 +20,11 @@ export interface LoadResult {
 const PROGRAM = join(import.meta.dir, '../programs/load.ts');
 
 export async function runLoad(contestant: Contestant, load: Load): Promise<LoadResult> {
-  const { url, key, pid, headers = [] } = contestant;
+  const { url, key, pid, headers = [], body } = contestant;
   const words = [url, key, load.connections, load.seconds, load.bodyBytes, ...headers].map(String);
   const before = cpuMicrosWithChildren(pid);
-  const child = Bun.spawn([process.execPath, PROGRAM, ...words], { stdout: 'pipe', stderr: 'inherit' });
+  const env = body === undefined ? process.env : { ...process.env, LOAD_BODY: body };
+  const child = Bun.spawn([process.execPath, PROGRAM, ...words], { stdout: 'pipe', stderr: 'inherit', env });
   const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the load on ${contestant.name} failed`);
   const result = JSON.parse(output) as Omit<LoadResult, 'cpuMicros'>;

@@ -17,6 +17,45 @@ const part = event({ choices: [{ index: 0, delta: { content: 'word ' }, finish_r
 const last = `${event({ choices: [], usage })}data: [DONE]\n\n`;
 const stream = part.repeat(CHUNKS) + last;
 
+/** The same in the words of the other two wires: as many events, of the size that providers send. */
+const named = (event: { readonly type: string }) =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+const counts = { input_tokens: 9, output_tokens: 3 };
+const item = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant' };
+const output = [{ ...item, content: [{ type: 'output_text', annotations: [], text: message.content }] }];
+const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'instant', error: null };
+const completed = { ...response, status: 'completed', output, usage: { ...counts, total_tokens: 12 } };
+const responsePart = (at: number) =>
+  named({
+    ...{ type: 'response.output_text.delta', sequence_number: at + 1, item_id: 'msg_1' },
+    ...{ output_index: 0, content_index: 0, delta: 'word ', logprobs: [], obfuscation: 'x7Kq2p' },
+  });
+const responseStream = [
+  named({
+    type: 'response.created',
+    ...{ sequence_number: 0, response: { ...response, output: [], usage: null } },
+  }),
+  ...Array.from({ length: CHUNKS }, (_, at) => responsePart(at)),
+  named({ type: 'response.completed', ...{ sequence_number: CHUNKS + 1, response: completed } }),
+].join('');
+const answered = { id: 'msg_1', type: 'message', role: 'assistant', model: 'instant' };
+const wholeMessage = {
+  ...{ ...answered, content: [{ type: 'text', text: message.content }] },
+  ...{ stop_reason: 'end_turn', stop_sequence: null, usage: counts },
+};
+const delta = { type: 'text_delta', text: 'word ' };
+const messageStream = [
+  named({ type: 'message_start', ...{ message: { ...answered, content: [], usage: counts } } }),
+  named({ type: 'content_block_delta', ...{ index: 0, delta } }).repeat(CHUNKS),
+  named({ type: 'message_delta', ...{ delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 3 } } }),
+  named({ type: 'message_stop' }),
+].join('');
+const WIRES = [
+  { ending: '/responses', whole: JSON.stringify(completed), stream: responseStream },
+  { ending: '/messages', whole: JSON.stringify(wholeMessage), stream: messageStream },
+  { ending: '', whole, stream },
+];
+
 /** One chunk every 100 ms, so that many streams are open at once. */
 const SLOW_CHUNKS = 30;
 const SLOW_MS = 100;
@@ -42,7 +81,10 @@ const server = Bun.serve({
     const body = await request.text();
     if (body.includes('"slow":true')) return new Response(slowStream(), { headers: sse });
     const isStream = body.includes('"stream":true');
-    return isStream ? new Response(stream, { headers: sse }) : new Response(whole, { headers: json });
+    const wire = WIRES.find(({ ending }) => request.url.endsWith(ending)) ?? { whole, stream };
+    return isStream
+      ? new Response(wire.stream, { headers: sse })
+      : new Response(wire.whole, { headers: json });
   },
 });
 process.stdout.write(`ready: http://127.0.0.1:${server.port}/v1\n`);

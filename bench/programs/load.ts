@@ -6,7 +6,9 @@ const [url = '', key = '', connections = '32', seconds = '5', bodyBytes = '0', .
   process.argv.slice(2);
 const { hostname, port, pathname } = new URL(url);
 const filler = 'x'.repeat(Number(bodyBytes));
-const body = `{"model":"svc/chat-default","messages":[{"role":"user","content":"Hello ${filler}"}],"max_tokens":5}`;
+const CHAT =
+  '{"model":"svc/chat-default","messages":[{"role":"user","content":"Hello FILLER"}],"max_tokens":5}';
+const body = (process.env.LOAD_BODY ?? CHAT).replace('FILLER', filler);
 const lines = [
   `POST ${pathname} HTTP/1.1`,
   `host: ${hostname}:${port}`,

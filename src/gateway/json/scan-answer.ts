@@ -84,7 +84,7 @@ export function scanAnswer(bytes: Uint8Array, start: number, end: number, fields
   if (fields.inner !== null) resetInner(fields);
   const at = spaceEnd(bytes, start, end);
   if (bytes[at] !== OPENING_BRACE) return;
-  const after = membersEnd(bytes, at, end, fields, false);
+  const after = membersEnd(bytes, at, end, fields, fields.inner === null ? CHUNK : EVENT);
   fields.isWhole = after !== -1 && spaceEnd(bytes, after, end) === end;
 }
 
@@ -93,15 +93,19 @@ function resetInner(fields: AnswerFields): void {
   fields.innerIdStart = fields.innerIdEnd = fields.deltaBytes = 0;
 }
 
-/** Of the object that begins at `start`, or of the one within it; -1 where it does not end. */
+/** Which object it is: of the wire of chat completions, of another wire, or the one within that. */
+const CHUNK = 0;
+const EVENT = 1;
+const INNER = 2;
+
+/** Of the object that begins at `start`; -1 where it does not end. */
 function membersEnd(
   bytes: Uint8Array,
   start: number,
   end: number,
   fields: AnswerFields,
-  isInner: boolean,
+  kind: number,
 ): number {
-  const { inner } = fields;
   let at = spaceEnd(bytes, start + 1, end);
   while (bytes[at] === QUOTE) {
     const nameStart = at;
@@ -109,17 +113,14 @@ function membersEnd(
     at = spaceEnd(bytes, nameEnd, end);
     if (bytes[at] !== COLON) return -1;
     const valueStart = spaceEnd(bytes, at + 1, end);
-    const goesIn =
-      inner !== null &&
-      !isInner &&
-      bytes[valueStart] === OPENING_BRACE &&
-      isName(bytes, nameStart, nameEnd, inner);
-    const valueEnd = goesIn
-      ? membersEnd(bytes, valueStart, end, fields, true)
-      : endOfValue(bytes, valueStart, end, fields);
+    const valueEnd =
+      kind === EVENT && isInnerObject(bytes, nameStart, nameEnd, valueStart, fields)
+        ? membersEnd(bytes, valueStart, end, fields, INNER)
+        : endOfValue(bytes, valueStart, end, fields);
     if (valueEnd === -1) return -1;
-    if (isInner) noteInnerField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
+    if (kind === INNER) noteInnerField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
     else noteField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
+    if (kind === EVENT) noteEventField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
     at = spaceEnd(bytes, valueEnd, end);
     if (bytes[at] !== COMMA) break;
     at = spaceEnd(bytes, at + 1, end);
@@ -142,9 +143,6 @@ function noteField(
   fields: AnswerFields,
 ): void {
   const length = nameEnd - nameStart - 2;
-  if (fields.inner !== null && (length === 4 || length === 5)) {
-    noteEventField(bytes, nameStart, nameEnd, valueStart, valueEnd, fields);
-  }
   if (length !== 5 && length !== 8 && length < SHORTEST_ESCAPED) return;
   if (isName(bytes, nameStart, nameEnd, 'model')) {
     fields.toRestamp.push(valueStart, valueEnd);
@@ -159,6 +157,16 @@ function noteField(
     fields.errorStart = valueStart;
     fields.errorEnd = valueEnd;
   }
+}
+
+function isInnerObject(
+  bytes: Uint8Array,
+  nameStart: number,
+  nameEnd: number,
+  valueStart: number,
+  { inner }: AnswerFields,
+): boolean {
+  return inner !== null && bytes[valueStart] === OPENING_BRACE && isName(bytes, nameStart, nameEnd, inner);
 }
 
 /** What an event of the other two wires has at its top. */

@@ -194,7 +194,26 @@ export function readSseEventData(event: SseEvent): SseEventData {
     }
     return dataOf(source, valueStart(source, start + DATA.length, firstLineEnd), firstLineEnd);
   }
-  return readSeveralLines(event);
+  return (lines === 2 ? readNamedEvent(event) : null) ?? readSeveralLines(event);
+}
+
+/**
+ * A name and one line of data, as each event of Responses and Messages is: its lines are found from both ends, without
+ * looking at the data. Null for any other two lines.
+ */
+function readNamedEvent({ source, start, end, firstLineEnd }: SseEvent): SseEventData | null {
+  if (!isField(source, start, firstLineEnd, EVENT)) return null;
+  const isReturn = source[firstLineEnd] === CR && source[firstLineEnd + 1] === LF;
+  const secondStart = firstLineEnd + (isReturn ? 2 : 1);
+  const secondEnd = withoutLineEnd(source, withoutLineEnd(source, end));
+  if (!isField(source, secondStart, secondEnd, DATA)) return null;
+  if (isErrorName(source, start, firstLineEnd)) return ERROR;
+  return dataOf(source, valueStart(source, secondStart + DATA.length, secondEnd), secondEnd);
+}
+
+/** A line end is before `end`. */
+function withoutLineEnd(source: Uint8Array, end: number): number {
+  return source[end - 1] === LF && source[end - 2] === CR ? end - 2 : end - 1;
 }
 
 /** Where in the event that byte of its data stands. */
