@@ -54,6 +54,16 @@ export interface UpstreamCall {
   /** Those of the client's headers that may go on. */
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: EndSignal;
+  /** Reads or deletes what the provider has stored below the endpoint; the body is then empty. Left out: a POST. */
+  readonly stored?: StoredAtProvider;
+}
+
+export interface StoredAtProvider {
+  readonly method: 'GET' | 'DELETE';
+  /** Behind the endpoint, such as `/resp_1/input_items`: the caller has checked every part of it. */
+  readonly path: string;
+  /** Without a question mark; empty for none. */
+  readonly query: string;
 }
 
 /** As much of an AbortSignal as ending a call needs. An AbortSignal is one; the gateway's own costs a tenth of it. */

@@ -57,6 +57,22 @@ function callsContract(create: CreateUpstream): void {
       expect(provider.received().toLowerCase()).not.toContain('authorization');
     });
 
+    test('a read or a deletion of what the provider has stored, with its path and query', async () => {
+      const { provider, upstream, caller } = setUp((socket) => socket.write(WHOLE));
+      const target = { id: 't', baseUrl: provider.baseUrl, model: 'm', apiKey: 'sk-1' };
+      const call = { endpoint: 'responses', body: bytesOf(''), headers: {}, signal: caller.signal } as const;
+      const path = '/resp_1/input_items';
+      const read = await upstream.send(target, {
+        ...call,
+        stored: { method: 'GET', path, query: 'limit=5' },
+      });
+      expect(await textIn(read.body)).toBe('hi');
+      expect(provider.received()).toStartWith('GET /v1/responses/resp_1/input_items?limit=5 HTTP/1.1\r\n');
+      await upstream.send(target, { ...call, stored: { method: 'DELETE', path: '/resp_1', query: '' } });
+      expect(provider.received()).toContain('DELETE /v1/responses/resp_1 HTTP/1.1\r\n');
+      expect(provider.received().match(/authorization: Bearer sk-1/gi)).toHaveLength(2);
+    });
+
     test('one connection serves call after call', async () => {
       const { provider, clock, upstream, send } = setUp((socket) => socket.write(WHOLE));
       for (let call = 0; call < 5; call += 1) expect(await textIn((await send()).body)).toBe('hi');

@@ -1,4 +1,5 @@
 export interface Received {
+  readonly method: string;
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Uint8Array;
@@ -31,6 +32,7 @@ export function startScriptedUpstream(): ScriptedUpstream {
         request.signal.addEventListener('abort', () => resolve()),
       );
       const one: Received = {
+        method: request.method,
         path: new URL(request.url).pathname,
         headers: Object.fromEntries(request.headers),
         body: new Uint8Array(await request.arrayBuffer()),

@@ -51,7 +51,7 @@ export function createHttpUpstream({
     connect === null ? null : createFirstContact({ clock, log, connectTimeoutMs, connect });
 
   return {
-    async send(target, { endpoint, body, headers, signal }) {
+    async send(target, { endpoint, body, headers, signal, stored }) {
       const { baseUrl } = target;
       if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
       if (signal.aborted) throw upstreamFailure('aborted', null);
@@ -67,10 +67,10 @@ export function createHttpUpstream({
       const timer = clock.after(firstByteTimeoutMs, () => end('first-byte-time-out'));
       const contact = firstContact?.begin(baseUrl, () => end('connect'));
       try {
-        const response = await session.fetch(addressOf(target, endpoint), {
-          method: 'POST',
+        const response = await session.fetch(addressOf(target, endpoint, stored), {
+          method: stored?.method ?? 'POST',
           headers: { ...callerHeaders(headers, target), ...ourHeaders(target) },
-          body,
+          body: stored === undefined ? body : null,
           redirect: 'manual',
           // Bun's own limit counts silence, in the body too; ours are the ones of the settings.
           timeout: false,

@@ -40,15 +40,22 @@ function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<stri
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+const NOTHING_BELOW = { path: '', query: '' };
+
 /** Where a call goes. Anthropic's addresses work with and without the version; Azure's name the deployment. */
-export function addressOf({ baseUrl, model, wire }: UpstreamTarget, endpoint: ModelEndpoint): string {
+export function addressOf(
+  { baseUrl, model, wire }: UpstreamTarget,
+  endpoint: ModelEndpoint,
+  { path: below, query } = NOTHING_BELOW,
+): string {
   if (wire?.apiVersion != null) {
     const resource = baseUrl?.replace(/\/openai$/, '');
     const path = endpoint === 'responses' ? endpoint : `deployments/${encodeURIComponent(model)}/${endpoint}`;
-    return `${resource}/openai/${path}?api-version=${encodeURIComponent(wire.apiVersion)}`;
+    const version = `api-version=${encodeURIComponent(wire.apiVersion)}`;
+    return `${resource}/openai/${path}${below}?${version}${query === '' ? '' : `&${query}`}`;
   }
   const isUnversioned = wire?.provider === 'anthropic' && baseUrl?.endsWith('/v1') === false;
-  return `${baseUrl}${isUnversioned ? '/v1' : ''}/${endpoint}`;
+  return `${baseUrl}${isUnversioned ? '/v1' : ''}/${endpoint}${below}${query === '' ? '' : `?${query}`}`;
 }
 
 export function mediaType(header: string | null): string {

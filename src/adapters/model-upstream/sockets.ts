@@ -2,6 +2,7 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type {
   ModelEndpoint,
+  StoredAtProvider,
   UpstreamAnswer,
   UpstreamBody,
   UpstreamCall,
@@ -112,10 +113,15 @@ export function createSocketUpstream({
   function headOf({ heads }: Prepared, target: UpstreamTarget, endpoint: ModelEndpoint): Uint8Array {
     const known = heads.get(endpoint);
     if (known !== undefined) return known;
-    const { host, pathname, search } = new URL(addressOf(target, endpoint));
-    const head = requestHead(`${pathname}${search}`, host, { ...ALWAYS, ...ourHeaders(target) });
+    const head = newHead(target, endpoint);
     heads.set(endpoint, head);
     return head;
+  }
+
+  function newHead(target: UpstreamTarget, endpoint: ModelEndpoint, stored?: StoredAtProvider): Uint8Array {
+    const { host, pathname, search } = new URL(addressOf(target, endpoint, stored));
+    const headers = { ...ALWAYS, ...ourHeaders(target) };
+    return requestHead(stored?.method ?? 'POST', `${pathname}${search}`, host, headers);
   }
 
   function toAnswer(head: AnswerHead, body: UpstreamBody): UpstreamAnswer {
@@ -131,14 +137,14 @@ export function createSocketUpstream({
 
   function begin(
     target: UpstreamTarget,
-    { endpoint, body, headers, signal }: UpstreamCall,
+    { endpoint, body, headers, signal, stored }: UpstreamCall,
     ready: Prepared,
     { approval, nowMs }: { readonly approval: HostApproval; readonly nowMs: number },
   ): Promise<UpstreamAnswer> {
     if (signal.aborted) throw upstreamFailure('aborted', null);
     if (approval.outcome !== 'approved') throw upstreamFailure('connect', new Error(approval.problem));
     const request = {
-      head: headOf(ready, target, endpoint),
+      head: stored === undefined ? headOf(ready, target, endpoint) : newHead(target, endpoint, stored),
       more: headerLines(callerHeaders(headers, target), ready.taken),
       body,
     };

@@ -1,4 +1,5 @@
 import type { Socket } from 'bun';
+import type { StoredAtProvider } from '../../../ports/model-upstream.ts';
 
 /** A request as it goes over the wire. */
 export interface RequestBytes {
@@ -28,11 +29,12 @@ const CLOSED: Sent = { written: -1, rest: NOTHING };
 
 /** The lines that all calls to an endpoint of a target have in common. */
 export function requestHead(
+  method: 'POST' | StoredAtProvider['method'],
   path: string,
   host: string,
   headers: Readonly<Record<string, string>>,
 ): Uint8Array {
-  return Buffer.from(`POST ${path} HTTP/1.1\r\nhost: ${host}\r\n${headerLines(headers)}`, 'latin1');
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${headerLines(headers)}`, 'latin1');
 }
 
 /** Without those that are `taken`, by their lower-case names. Throws for what no header can carry. */
