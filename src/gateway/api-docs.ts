@@ -113,6 +113,11 @@ function read(path: string, summary: string, answer: DescribedAnswer): Described
   return { method: 'get', path: `${BASE_PATH}${path}`, summary, needsToken: true, answers };
 }
 
+function stored(method: 'get' | 'delete', path: string, summary: string, schema: z.ZodType): DescribedRoute {
+  const answers = [ok(schema), ...refused([...EVERY_ROUTE, 'modelNotAllowed', 'notFound'])];
+  return { method, path: `${BASE_PATH}${path}`, summary, needsToken: true, answers };
+}
+
 function ok(schema: z.ZodType, example?: unknown): DescribedAnswer {
   return { status: 200, means: 'The answer.', schema, ...(example === undefined ? {} : { example }) };
 }
@@ -160,6 +165,14 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
     responsesBody,
     { model: ALIAS, input: 'Hello' },
     ok(response),
+  ),
+  stored('get', '/responses/{response}', 'A stored response of the company.', response),
+  stored('get', '/responses/{response}/input_items', 'The input of a stored response, in pages.', list),
+  stored(
+    'delete',
+    '/responses/{response}',
+    'Deletes a stored response, at its provider too.',
+    z.looseObject({ id: z.string(), deleted: z.literal(true) }),
   ),
   call(
     '/messages',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** A route as its document tells of it. The schemas are those that the route itself reads and answers with. */
 export interface DescribedRoute {
-  readonly method: 'get' | 'post';
+  readonly method: 'get' | 'post' | 'delete';
   /** As `/api/meetings/{id}/transcript`. */
   readonly path: string;
   readonly summary: string;

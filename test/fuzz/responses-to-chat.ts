@@ -62,7 +62,11 @@ function translate(body: string): TranslatedRequest {
     defaultMaxTokens: 9,
   } as const;
   const stamps = { newId, nowSeconds: 1_000 };
-  return createResponsesToChat().translateRequest(new TextEncoder().encode(body), to, stamps);
+  return createResponsesToChat({ storesResponses: false }).translateRequest(
+    new TextEncoder().encode(body),
+    to,
+    stamps,
+  );
 }
 
 function answerOf(random: SeededRandom) {

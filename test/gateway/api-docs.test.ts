@@ -14,7 +14,10 @@ beforeAll(async () => {
   const vectors = { object: 'list', model: 'x', data, usage: { prompt_tokens: 3, total_tokens: 3 } };
   const response = { id: 'resp_1', object: 'response', model: 'x', output: [], usage: null };
   const answers: Record<string, object> = { '/v1/embeddings': vectors, '/v1/responses': response };
-  gateway.upstream.answer(({ path }) => Response.json(answers[path] ?? chatAnswer()));
+  gateway.upstream.answer(({ path }) => {
+    if (path.endsWith('/input_items')) return Response.json({ object: 'list', data: [], has_more: false });
+    return Response.json(answers[path.replace('/resp_1', '')] ?? chatAnswer());
+  });
   const scopes = ['inference:chat', 'inference:parse', 'usage:read', 'jobs:read'];
   rawKey = (await gateway.mint({ scopes })).rawKey;
 });
@@ -23,17 +26,20 @@ describe('A-5 the documents of the gateway', () => {
   test('A-5 every described route is one, and every kind of route is described', () => {
     const called = GATEWAY_ROUTES.filter(({ path }) => path.startsWith('/llm/v1') && path !== MCP_PATH);
     const routes = called.map(({ method, path }) =>
-      routeOf(method.toUpperCase(), path.replace('{model}', 'svc%2Fchat-default')),
+      routeOf(
+        method.toUpperCase(),
+        path.replace('{model}', 'svc%2Fchat-default').replace('{response}', 'resp_1'),
+      ),
     );
     expect(routes).not.toContain(null);
-    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(12);
+    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(13);
     expect(gatewayDocument()).toMatchObject({ openapi: '3.1.0' });
   });
 
   for (const { method, path, body, answers } of GATEWAY_ROUTES) {
     test(`A-5 ${method} ${path} answers as its document says`, async () => {
       const schema = answers[0]?.schema;
-      const place = path.replace('{model}', 'svc/chat-default');
+      const place = path.replace('{model}', 'svc/chat-default').replace('{response}', 'resp_1');
       const address = new URL(place, gateway.url).href;
       const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
       const init = body === undefined ? {} : { body: JSON.stringify(body.example) };

@@ -27,6 +27,10 @@ import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../src/domain/models/model-directory.ts';
 import type { WantedTarget } from '../../src/domain/models/target.ts';
 import { type CatalogueParts, setAliasTargets } from '../../src/domain/models/targets.ts';
+import {
+  createStoredResponses,
+  type StoredResponseParts,
+} from '../../src/domain/stored-responses/stored-responses.ts';
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
 import { createGateway } from '../../src/gateway/server.ts';
@@ -65,6 +69,8 @@ export interface GatewayOptions {
   readonly journalMaxCalls?: number;
   readonly maxAnswerBytes?: number;
   readonly tracer?: Tracer;
+  /** STORED_RESPONSES=on. */
+  readonly storesResponses?: boolean;
   /** In the place of a database in memory; whoever opened it closes it. */
   readonly database?: Database;
   /** In the place of this process's memory; whoever opened it closes it. */
@@ -100,6 +106,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   });
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
+    responses: openResponses({ database, clock, log, secrets }, options),
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
     limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
@@ -108,8 +115,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...{ idleTimeoutMs: options.idleTimeoutMs ?? 5_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 5_000 },
     streamUsageChunk: options.streamUsageChunk ?? 'always',
-    maxBodyBytes,
-    dependencies: async () => ({}),
+    ...{ maxBodyBytes, dependencies: async () => ({}) },
     tracer: options.tracer ?? null,
   });
   const { unreadSeconds } = options;
@@ -228,6 +234,15 @@ function openIdempotency(
 ) {
   const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets: parts.secrets });
   return createIdempotentCalls({ ...parts, cipher, maxAnswerBytes, keepMs: 86_400_000 });
+}
+
+function openResponses(
+  parts: Pick<StoredResponseParts, 'database' | 'clock' | 'log'> & { secrets: Secrets },
+  { storesResponses: isOn = false }: GatewayOptions,
+) {
+  const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets: parts.secrets });
+  const bounds = { keepMs: 86_400_000, maxBytes: 1024 * 1024, maxCompanyBytes: 10 * 1024 * 1024 };
+  return createStoredResponses({ ...parts, cipher, isOn, ...bounds });
 }
 
 function breakable(real: Database, outage: { isAway: boolean }): Database {

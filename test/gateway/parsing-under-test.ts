@@ -3,7 +3,7 @@ import { createSocketUpstream } from '../../src/adapters/model-upstream/sockets.
 import { createDocumentEngine } from '../../src/domain/documents/embedded-engine.ts';
 import { createFairReader } from '../../src/domain/documents/fair-reader.ts';
 import { createTextParser, type TextParserParts } from '../../src/domain/documents/parse-text.ts';
-import { TRANSLATION_PAIRS } from '../../src/domain/model-calls/translation/pairs.ts';
+import { translationPairs } from '../../src/domain/model-calls/translation/pairs.ts';
 import { createTranslatingUpstream } from '../../src/domain/model-calls/translation/translating-upstream.ts';
 import type { Secrets } from '../../src/ports/secrets.ts';
 import { approveAnyHost } from '../doubles/approve-any-host.ts';
@@ -11,10 +11,17 @@ import { approveAnyHost } from '../doubles/approve-any-host.ts';
 type Given = Pick<TextParserParts, 'models' | 'breakers' | 'clock' | 'log'> & { readonly secrets: Secrets };
 
 /** Providers over HTTP, and documents read by them or by the embedded engine; four characters are a token. */
-export function openParsing(given: Given, { firstByteTimeoutMs = 5_000 }: { firstByteTimeoutMs?: number }) {
+export function openParsing(
+  given: Given,
+  {
+    firstByteTimeoutMs = 5_000,
+    storesResponses = false,
+  }: { firstByteTimeoutMs?: number; storesResponses?: boolean },
+) {
   const { clock, log, secrets } = given;
   const sockets = createSocketUpstream({ clock, log, approveHost: approveAnyHost, firstByteTimeoutMs });
-  const upstream = createTranslatingUpstream({ upstream: sockets, pairs: TRANSLATION_PAIRS, secrets, clock });
+  const pairs = translationPairs({ storesResponses });
+  const upstream = createTranslatingUpstream({ upstream: sockets, pairs, secrets, clock });
   const parser = createTextParser({
     ...given,
     upstream,

@@ -284,15 +284,15 @@ describe('routes of the other wires', () => {
 
   test('background responses and earlier ones are refused with what to do', async () => {
     const url = `${gateway.url}/responses`;
-    for (const [more, param] of [
-      [{ background: true }, 'background'],
-      [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
-      [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input'],
-      [{ conversation: 'conv_1' }, 'conversation'],
-      [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
+    for (const [more, param, status] of [
+      [{ background: true }, 'background', 400],
+      [{ previous_response_id: 'resp_1' }, 'previous_response_id', 404],
+      [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input', 404],
+      [{ conversation: 'conv_1' }, 'conversation', 400],
+      [{ prompt: { id: 'pmpt_1' } }, 'prompt', 400],
     ] as const) {
       const said = await refusalOf(post(url, rawKey, { ...asked, ...more }));
-      expect(said).toMatchObject({ status: 400, param });
+      expect(said).toMatchObject({ status, param });
     }
   });
 });

@@ -14,6 +14,7 @@ import { createAbandonedStreams } from '../../src/domain/limits/abandoned-stream
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory } from '../../src/domain/models/model-directory.ts';
+import { createStoredResponses } from '../../src/domain/stored-responses/stored-responses.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
 import { createRunningCalls } from '../../src/gateway/mcp/running-calls.ts';
 import { createGateway, type GatewayParts } from '../../src/gateway/server.ts';
@@ -65,6 +66,9 @@ export async function openGatewayBeside(first: GatewayUnderTest, options: Beside
   const app = createGateway({
     ...common,
     ...{ models, keys, standings, breakers, calls, idempotency, upstream, reader },
+    responses: createStoredResponses({
+      ...{ ...common, cipher: answers, isOn: false, keepMs: 86_400_000, maxBytes: 0, maxCompanyBytes: 0 },
+    }),
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
     limits: createLimits({ sharedState, ownState: sharedState, clock, log, addressRequestsPerMinute }),

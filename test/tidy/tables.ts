@@ -80,6 +80,11 @@ export const domainSiblings: readonly AllowedArrow[] = [
     to: ['credits', 'models', 'accounts', 'retention'],
     reason: 'a finished call is priced by its model and charged; months are added up company by company',
   },
+  {
+    from: 'stored-responses',
+    to: ['calls', 'retention'],
+    reason: 'encrypts responses as calls encrypt stored answers; removes old ones in chunks',
+  },
   { from: 'subscriptions', to: ['accounts', 'catalog'], reason: 'a company subscribes to a plan' },
   {
     from: 'payments',
@@ -337,6 +342,7 @@ export const tableOwners: readonly TableOwner[] = [
     ],
   },
   { owner: 'src/domain/processes', owns: ['service_processes', 'database_epoch'] },
+  { owner: 'src/domain/stored-responses', owns: ['stored_responses'] },
   { owner: 'src/domain/subscriptions', owns: ['subscriptions'] },
   {
     owner: 'src/domain/talents',

@@ -20,10 +20,12 @@ import {
 } from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import { bearerToken } from '../../http/client-identity.ts';
 import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
+import { continueResponse, isContinuation } from './continue-response.ts';
 import { COMPANY_IN_DEBT, creditRefusal, payerOf, spendingRefusal } from './credit-refusals.ts';
 import {
   askedOnce,
@@ -47,6 +49,7 @@ export interface AdmitParts {
   readonly abandoned: AbandonedStreams;
   readonly calls: Pick<CallBook, 'hasRoom'>;
   readonly idempotency: IdempotentCalls;
+  readonly responses: StoredResponses;
   readonly secrets: Secrets;
   readonly bodyBounds: BodyBounds;
 }
@@ -115,7 +118,8 @@ export type Admission =
  * Every refusal of the gateway, in its order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413,
  * model 403, overdue invoice 403, credits 402, the key's spending limit 403, key limits 429. The address counts every request; nothing else is
  * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
- * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read.
+ * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read. Responses that
+ * a body refers to are looked up after that (404).
  */
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
   const { request, path, address, startedAtMs } = arrival;
@@ -196,8 +200,11 @@ async function admitPaidCall(
   startedAtMs: number,
   asked: AskedOnce | null,
 ): Promise<Admission> {
-  const { id, route, key, alias, bytes, fields } = wanted;
-  const known = { route, key, alias: alias.alias };
+  const { id, route, key } = wanted;
+  const known = { route, key, alias: wanted.alias.alias };
+  const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
+  if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
+  const { alias, bytes, fields } = continued ?? wanted;
   const standing = await parts.standings.find(key.companyId);
   if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
   if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);

@@ -1,6 +1,6 @@
 import { type BodyBounds, readBody } from '../../http/read-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
-import { type EarlierResponses, type ModelBodyFields, readModelBody } from '../json/request-body.ts';
+import { type ModelBodyFields, readModelBody } from '../json/request-body.ts';
 import type { Refusal } from './refusals.ts';
 
 type ReadCallBody =
@@ -36,17 +36,9 @@ export async function readCallBody(
         return refuseBody({ name: 'invalidRequest', message: read.message, param: read.param });
       }
       const { fields } = read;
-      if (fields.earlier !== null) return refuseBody(notStored(fields.earlier));
       return { outcome: 'read', bytes: body.bytes, fields };
     }
   }
-}
-
-function notStored({ responseId }: EarlierResponses): Refusal {
-  const message =
-    "Earlier responses are not stored. Send the whole conversation in 'input', and set store to false in your client.";
-  const param = responseId === null ? 'input' : 'previous_response_id';
-  return { name: 'invalidRequest', message, param };
 }
 
 function refuseBody(refusal: Refusal): ReadCallBody {

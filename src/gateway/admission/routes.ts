@@ -31,6 +31,13 @@ export type Route =
       readonly scope: Scope;
       readonly alias: string;
     }
+  | {
+      readonly kind: 'stored-response';
+      readonly endpoint: 'responses';
+      readonly scope: Scope;
+      readonly id: string;
+      readonly action: 'read' | 'delete' | 'input-items';
+    }
   | { readonly kind: 'usage'; readonly endpoint: 'usage'; readonly scope: Scope }
   | { readonly kind: 'jobs'; readonly endpoint: 'jobs'; readonly scope: Scope };
 
@@ -67,6 +74,7 @@ export function wireOfPath(path: string): ClientWire {
 }
 
 const ONE_MODEL = '/models/';
+const RESPONSES = '/responses/';
 
 /** Null for an unknown route, and for a wrong method on a known one (G-10). */
 export function routeOf(method: string, path: string): Route | null {
@@ -74,6 +82,7 @@ export function routeOf(method: string, path: string): Route | null {
   const rest = path.slice(BASE_PATH.length);
   const route = ROUTES.get(`${method} ${rest}`);
   if (route !== undefined) return route;
+  if (rest.startsWith(RESPONSES)) return storedResponseRoute(method, rest.slice(RESPONSES.length));
   if (method !== 'GET' || !rest.startsWith(ONE_MODEL) || rest.length > 200) return null;
   // An alias holds a slash, which a client may or may not encode (G-4).
   const alias = decoded(rest.slice(ONE_MODEL.length));
@@ -86,6 +95,13 @@ export function routeNames(): readonly { readonly method: string; readonly path:
     const [method = '', path = ''] = name.split(' ');
     return { method, path };
   });
+}
+
+function storedResponseRoute(method: string, rest: string): Route | null {
+  const [, id, below] = /^([\w-]{1,200})(\/input_items)?$/.exec(rest) ?? [];
+  if (id === undefined || (method !== 'GET' && (method !== 'DELETE' || below !== undefined))) return null;
+  const action = method === 'DELETE' ? 'delete' : below === undefined ? 'read' : 'input-items';
+  return { kind: 'stored-response', endpoint: 'responses', scope: chat, id, action };
 }
 
 function decoded(text: string): string | null {

@@ -6,10 +6,12 @@ import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts'
 import type { CallAbort } from '../../domain/model-calls/call-abort.ts';
 import { type CallEnding, recordOf, releaseCall, tokensToCount } from '../../domain/model-calls/paid-call.ts';
 import type { NoteBroken } from '../../domain/model-calls/try-targets.ts';
+import type { StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import type { Connection } from '../../http/listen.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import type { Secrets } from '../../ports/secrets.ts';
 import type {
   Admission,
   AdmittedModelCall,
@@ -35,6 +37,8 @@ export interface AnswerParts extends EndParts {
   readonly abandoned: AbandonedStreams;
   /** Whether streams show their usage chunk unasked, where the key has no choice of its own. */
   readonly streamUsageChunk?: 'always' | 'asked';
+  readonly responses: StoredResponses;
+  readonly secrets: Pick<Secrets, 'newId'>;
   /** Between two chunks of an answer. */
   readonly idleTimeoutMs: number;
 }

@@ -5,9 +5,10 @@ import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
 import { refusalResponse } from '../admission/refusals.ts';
+import { answerStoredResponse, type StoredResponseParts } from './stored-response.ts';
 import { type AnsweredRead, answerUsage, matchIsoTime, refusedRead, type UsageParts } from './usage.ts';
 
-export interface ReadParts extends UsageParts {
+export interface ReadParts extends UsageParts, StoredResponseParts {
   readonly models: ModelDirectory;
 }
 
@@ -20,7 +21,10 @@ export async function answerRead(
   call: AdmittedRead,
   { url, headers }: { readonly url: string; readonly headers: Record<string, string> },
 ): Promise<Response> {
-  const { kind } = call.route;
+  const { route } = call;
+  if (route.kind === 'stored-response')
+    return await answerStoredResponse(parts, call, route, { url, headers });
+  const { kind } = route;
   if (kind !== 'usage' && kind !== 'jobs') return answerListing(parts.models, call, headers);
   const search = searchOf(url);
   const answered =

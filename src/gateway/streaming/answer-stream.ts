@@ -5,6 +5,7 @@ import type { AdmittedModelCall } from '../admission/admit.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
 import { type Answering, type AnswerParts, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
+import { recordResponse } from '../forwarding/record-response.ts';
 import { asksForUsage } from '../json/request-body.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
@@ -62,6 +63,8 @@ export function answerStream(answering: Answering): Response {
   let hasPassed = false;
   let pending: BodyRead | Promise<BodyRead> | undefined;
   let leaving: Promise<void> | null = null;
+  /** The last event of a stream that was read on without its client. */
+  let drained: Uint8Array | null = null;
 
   function ending(withoutUsage: string) {
     const tokens = tap.usage();
@@ -77,6 +80,10 @@ export function answerStream(answering: Answering): Response {
       ...(isPaid ? {} : { estimatedTokens: lost() }),
       ...(gathering === null ? {} : { answer: { contentType: EVENT_STREAM_TYPE, bytes: gathering.bytes() } }),
     };
+  }
+
+  function record(last: Uint8Array | null, isCharged: boolean): Promise<void> | null {
+    return recordResponse(answering, { id: tap.responseId(), last, isCharged });
   }
 
   function brokenEvent(refusal: Refusal): Uint8Array {
@@ -112,6 +119,7 @@ export function answerStream(answering: Answering): Response {
     if (fate === 'free') {
       abortUpstream();
       await end(ending(CLIENT_LEFT));
+      await record(null, isPaid);
       return;
     }
     const drain = drainUpstream();
@@ -126,6 +134,7 @@ export function answerStream(answering: Answering): Response {
     const isBilled = isWhole && tap.usage() !== null;
     const free = failure(DRAINED_WITHOUT_USAGE, answer.status, target.id, firstByteMs);
     await end(isBilled ? { ...ending(CLIENT_LEFT), reason: DRAINED } : { ...free, estimatedTokens: lost() });
+    await record(drained, isBilled);
     await parts.abandoned.drained(call.key, isBilled).catch(() => {});
   }
 
@@ -142,6 +151,7 @@ export function answerStream(answering: Answering): Response {
     const { bytes, doneBytes, broken } = tap.end();
     if (bytes !== null) gathering?.push(bytes);
     if (doneBytes !== null) gathering?.push(doneBytes);
+    drained = doneBytes;
     return broken === null || broken === 'cut-off';
   }
 
@@ -161,6 +171,7 @@ export function answerStream(answering: Answering): Response {
     if (!hasPassed && result !== null) answering.noteBroken?.(result);
     abortUpstream();
     await end({ ...failure(reason, answer.status, target.id, firstByteMs), estimatedTokens: lost() });
+    await record(null, false);
     controller.enqueue(brokenEvent(refusal));
     controller.close();
   }
@@ -187,7 +198,9 @@ export function answerStream(answering: Answering): Response {
     if (doneBytes !== null) gathering?.push(doneBytes);
     // What has passed by now leaves first: the runtime would hold it back until the commit has come.
     await parts.clock.turn();
+    const recorded = record(doneBytes, tap.usage() !== null);
     const isWritten = await end(ending('no-usage'));
+    if (recorded !== null) await recorded;
     if (!isWritten) controller.enqueue(brokenEvent({ name: 'unavailable' }));
     else if (doneBytes !== null) controller.enqueue(doneBytes);
     controller.close();

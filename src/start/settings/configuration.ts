@@ -33,6 +33,8 @@ export interface Configuration {
   readonly journal: { commitDeadlineMs: number; maxCalls: number };
   /** What is kept of calls with an idempotency key, and how long. */
   readonly idempotency: { maxAnswerBytes: number; keepMs: number };
+  /** Responses that no provider stores, and how long any response can be continued. */
+  readonly storedResponses: { isOn: boolean; keepMs: number; maxBytes: number; maxCompanyBytes: number };
   /** How long single calls are kept, in whole months (0: for good), and how they are parted. */
   readonly calls: { keepMonths: number; span: 'month' | 'week' | 'day' };
   /** Null is this process's memory. */
@@ -222,6 +224,15 @@ function requestLimitsIn(values: SettingValues) {
   };
 }
 
+function storedResponsesIn(values: SettingValues): Configuration['storedResponses'] {
+  return {
+    isOn: values.STORED_RESPONSES === 'on',
+    keepMs: values.STORED_RESPONSES_KEEP_DAYS * 24 * 60 * 60_000,
+    maxBytes: values.STORED_RESPONSE_MAX_BYTES,
+    maxCompanyBytes: values.STORED_RESPONSES_COMPANY_MB * 1_000_000,
+  };
+}
+
 function abandonedStreamsIn(values: SettingValues): Configuration['abandonedStreams'] {
   return {
     mode: values.ABANDONED_STREAMS,
@@ -262,6 +273,7 @@ function assemble(
     databaseMaxWaiting: values.DATABASE_MAX_WAITING,
     journal: { commitDeadlineMs: values.COMMIT_DEADLINE_MS, maxCalls: values.JOURNAL_MAX_CALLS },
     idempotency: { maxAnswerBytes: values.IDEMPOTENT_ANSWER_MAX_BYTES, keepMs: values.IDEMPOTENCY_KEEP_MS },
+    storedResponses: storedResponsesIn(values),
     calls: { keepMonths: values.CALLS_KEEP_MONTHS, span: values.CALLS_PARTITION },
     redis: values.REDIS_URL === null ? null : { url: values.REDIS_URL, timeoutMs: values.REDIS_TIMEOUT_MS },
     ...secretsOf(values),
@@ -276,8 +288,7 @@ function assemble(
     },
     mail: { smtpUrl: values.SMTP_URL, from: values.MAIL_FROM, fromName: values.MAIL_FROM_NAME },
     ...{ signUpMode: values.SIGN_UP, oidc: oidcOf(values) },
-    demoWorld: values.DEMO_WORLD ?? !isProduction,
-    demoCredits: values.CREDITS_GRANTED_TO_DEMO,
+    ...{ demoWorld: values.DEMO_WORLD ?? !isProduction, demoCredits: values.CREDITS_GRANTED_TO_DEMO },
     paymentSandbox: values.PAYMENT_SANDBOX ?? !isProduction,
     models,
     aliasPrefix: values.ALIAS_PREFIX,

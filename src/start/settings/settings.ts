@@ -109,6 +109,29 @@ export const SETTINGS = {
     DAY_MS,
     'How long at least an Idempotency-Key and its answer are kept.',
   ),
+  STORED_RESPONSES: oneOf(
+    ['off', 'on'],
+    'off',
+    'Whether responses of the Responses API that no provider stores (of targets that only speak chat completions) are stored, encrypted, so that previous_response_id and GET work with them. Off, such a response says `store: false`.',
+  ),
+  STORED_RESPONSES_KEEP_DAYS: whole(
+    1,
+    400,
+    30,
+    'How long a response can be read and continued, wherever it is stored.',
+  ),
+  STORED_RESPONSE_MAX_BYTES: whole(
+    1_024,
+    16 * 1024 * 1024,
+    4 * 1024 * 1024,
+    'The largest response that is stored with STORED_RESPONSES, together with its whole input.',
+  ),
+  STORED_RESPONSES_COMPANY_MB: whole(
+    1,
+    1_000_000,
+    1_000,
+    'What one company may have stored with STORED_RESPONSES, in megabytes. Further responses are not stored.',
+  ),
   CALLS_KEEP_MONTHS: whole(
     0,
     1_200,

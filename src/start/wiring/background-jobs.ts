@@ -9,6 +9,10 @@ import { MAIL_QUEUES, mailWork } from '../../domain/mail/mail-worker.ts';
 import { MEETING_QUEUES } from '../../domain/meetings/meeting-work.ts';
 import { PAYMENT_QUEUES } from '../../domain/payments/payment-jobs.ts';
 import { createJobRates, type JobRates } from '../../domain/processes/job-rates.ts';
+import {
+  STORED_RESPONSE_QUEUES,
+  storedResponseWork,
+} from '../../domain/stored-responses/stored-responses.ts';
 import { CV_QUEUE } from '../../domain/talents/talent-changes.ts';
 import type { JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Mail } from '../../ports/mail.ts';
@@ -29,6 +33,7 @@ const QUEUES: readonly QueueDefinition[] = [
   ...CREDIT_QUEUES,
   ...CALL_QUEUES,
   ...ACCOUNT_QUEUES,
+  ...STORED_RESPONSE_QUEUES,
   ...PAYMENT_QUEUES,
   CV_QUEUE,
   DOCUMENT_QUEUE,
@@ -79,5 +84,6 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
       idempotencyKeepMs: configuration.idempotency.keepMs,
     }),
     ...accountWork(opening),
+    ...storedResponseWork(opening),
   ];
 }

@@ -19,7 +19,7 @@ import { createDocumentEngine } from '../../domain/documents/embedded-engine.ts'
 import { createFairReader, type FairReader } from '../../domain/documents/fair-reader.ts';
 import { createTextParser, type TextParser } from '../../domain/documents/parse-text.ts';
 import { createLimits, type Limits } from '../../domain/limits/limits.ts';
-import { TRANSLATION_PAIRS } from '../../domain/model-calls/translation/pairs.ts';
+import { translationPairs } from '../../domain/model-calls/translation/pairs.ts';
 import { createTranslatingUpstream } from '../../domain/model-calls/translation/translating-upstream.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
@@ -182,7 +182,8 @@ export function openApproveHost({
 export function openProviders(parts: Parts): ModelUpstream & { close(): void } {
   const { secrets, clock } = parts;
   const http = openHttp(parts);
-  const translating = createTranslatingUpstream({ upstream: http, pairs: TRANSLATION_PAIRS, secrets, clock });
+  const pairs = translationPairs({ storesResponses: false });
+  const translating = createTranslatingUpstream({ upstream: http, pairs, secrets, clock });
   return { ...translating, close: http.close };
 }
 
@@ -204,7 +205,8 @@ function openUpstream(opening: Opening): ModelUpstream {
   const upstream: ModelUpstream = {
     send: (target, call) => (target.baseUrl === null ? sendEmbedded(target, call) : http.send(target, call)),
   };
-  return createTranslatingUpstream({ upstream, pairs: TRANSLATION_PAIRS, secrets, clock });
+  const pairs = translationPairs({ storesResponses: opening.configuration.storedResponses.isOn });
+  return createTranslatingUpstream({ upstream, pairs, secrets, clock });
 }
 
 /** Through a proxy it is the runtime's fetch, and a direct connection to the provider proves nothing. */

@@ -8,6 +8,7 @@ import { type CallBook, createCallBook } from '../../domain/calls/settlement/set
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
 import { type AbandonedStreams, createAbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
+import { createStoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import { REFUSALS } from '../../gateway/admission/refusals.ts';
 import { gatewayDocument } from '../../gateway/api-docs.ts';
 import { type CallMeters, createCallMeters, withMeters } from '../../gateway/call-telemetry.ts';
@@ -75,6 +76,9 @@ async function openGatewayParts(
   const { maxAnswerBytes, keepMs } = configuration.idempotency;
   const idempotency = createIdempotentCalls({ database, clock, log, cipher, maxAnswerBytes, keepMs });
   opening.whenClosing('idempotent calls', async () => idempotency.close());
+  const responses = createStoredResponses({
+    ...{ database, clock, log, cipher, ...configuration.storedResponses },
+  });
   const ownState = createInProcessState({ clock, log });
   const abandoned = await createAbandonedStreams({
     ...{ sharedState, ownState, clock, log, ...configuration.abandonedStreams },
@@ -93,6 +97,7 @@ async function openGatewayParts(
     meters,
     tracer: openTracer(opening, log),
     idempotency,
+    responses,
     heldCredits: createHeldCredits({ sharedState, log }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),

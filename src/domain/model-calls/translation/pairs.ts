@@ -1,15 +1,16 @@
 import { composedTranslator } from './composed-translator.ts';
 import { chatToMessages } from './messages/chat-to-messages.ts';
 import { messagesToChat } from './messages/messages-to-chat.ts';
-import { createResponsesToChat } from './responses/responses-to-chat.ts';
+import { createResponsesToChat, type ResponsesToChatOptions } from './responses/responses-to-chat.ts';
 import type { TranslationPair } from './translating-upstream.ts';
 
-const responsesToChat = createResponsesToChat();
-
 /** In the order of preference: where a target speaks several of them, the first. */
-export const TRANSLATION_PAIRS: readonly TranslationPair[] = [
-  { from: 'responses', to: 'chat/completions', translator: responsesToChat },
-  { from: 'responses', to: 'messages', translator: composedTranslator(responsesToChat, chatToMessages) },
-  { from: 'messages', to: 'chat/completions', translator: messagesToChat },
-  { from: 'chat/completions', to: 'messages', translator: chatToMessages },
-];
+export function translationPairs(options: ResponsesToChatOptions): readonly TranslationPair[] {
+  const responsesToChat = createResponsesToChat(options);
+  return [
+    { from: 'responses', to: 'chat/completions', translator: responsesToChat },
+    { from: 'responses', to: 'messages', translator: composedTranslator(responsesToChat, chatToMessages) },
+    { from: 'messages', to: 'chat/completions', translator: messagesToChat },
+    { from: 'chat/completions', to: 'messages', translator: chatToMessages },
+  ];
+}

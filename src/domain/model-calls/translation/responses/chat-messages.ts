@@ -5,8 +5,6 @@ export interface InputParts {
   readonly problems: BodyProblems;
   readonly names: ToolNames;
   readonly tools: ChatTools;
-  /** The stored item of that id; null where it is not there, or nothing is stored. */
-  readonly storedItem: (id: string) => JsonObject | null;
 }
 
 /** The messages of a chat that say what the instructions and items of a response say. */
@@ -97,17 +95,14 @@ export function createChatMessages(parts: InputParts): ChatMessages {
     caller.attachments.push({ type: 'text', text: `Output of the tool call ${id}:` }, ...attachments);
   }
 
+  /** Those that could be found have been replaced. One to reasoning is left out as reasoning itself is. */
   function addReference(item: JsonObject, param: string): void {
     const id = readNeeded(problems, item.id, 'string', `${param}.id`);
-    const found = id === null ? null : parts.storedItem(id);
-    if (found !== null && found.type !== 'item_reference') addItem(found, param);
-    // A reference to reasoning is left out as reasoning itself is.
-    else if (id?.startsWith('rs_') !== true) {
-      problems.add(
-        `The item that '${param}' refers to is not stored. Send the item itself, as clients do with 'store': false.`,
-        param,
-      );
-    }
+    if (id?.startsWith('rs_') === true) return;
+    problems.add(
+      `The item that '${param}' refers to is not stored. Send the item itself, as clients do with 'store': false.`,
+      param,
+    );
   }
 
   const readers: Readonly<Record<string, (item: JsonObject, param: string) => void>> = {

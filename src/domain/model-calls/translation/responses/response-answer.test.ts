@@ -6,7 +6,7 @@ import { createResponsesToChat } from './responses-to-chat.ts';
 
 const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } };
 
-function answerOf(request: JsonObject = {}): AnswerTranslation {
+function answerOf(request: JsonObject = {}, storesResponses = false): AnswerTranslation {
   const bytes = new TextEncoder().encode(JSON.stringify({ model: 'alias', input: 'Hello', ...request }));
   let ids = 0;
   const newId = () => {
@@ -19,7 +19,10 @@ function answerOf(request: JsonObject = {}): AnswerTranslation {
     hasStreamOptions: true,
     defaultMaxTokens: 9,
   } as const;
-  const translated = createResponsesToChat().translateRequest(bytes, to, { newId, nowSeconds: 1_000 });
+  const translated = createResponsesToChat({ storesResponses }).translateRequest(bytes, to, {
+    newId,
+    nowSeconds: 1_000,
+  });
   if (translated.outcome === 'refused') throw new Error(translated.message);
   return translated.answer;
 }
@@ -202,6 +205,15 @@ describe('a whole answer', () => {
       { type: 'reasoning', summary: [{ type: 'summary_text', text: 'Hm.' }] },
       { type: 'message', content: [{ text: 'Yes.' }] },
     ]);
+  });
+
+  test('says that it is stored where it is', () => {
+    const bytes = new TextEncoder().encode('{"choices":[{"message":{"content":"Hi."}}]}');
+    const storeOf = (request: JsonObject) => {
+      const read = answerOf(request, true).whole(bytes);
+      return read === null ? null : JSON.parse(new TextDecoder().decode(read)).store;
+    };
+    expect([storeOf({}), storeOf({ store: true }), storeOf({ store: false })]).toEqual([true, true, false]);
   });
 
   test('an empty one has an empty message; what is no chat is no answer', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import type { TranslationTarget } from '../translator.ts';
 import { isObject, type JsonObject } from './body-reading.ts';
-import { createResponsesToChat, type ResponseHistory } from './responses-to-chat.ts';
+import { createResponsesToChat } from './responses-to-chat.ts';
 
 const target: TranslationTarget = {
   model: 'provider-model',
@@ -11,24 +11,20 @@ const target: TranslationTarget = {
 };
 const stamps = { newId: () => 'r', nowSeconds: 1_000 };
 
-function translate(body: unknown, to: Partial<TranslationTarget> = {}, history?: ResponseHistory) {
+function translate(body: unknown, to: Partial<TranslationTarget> = {}, storesResponses = false) {
   const bytes = new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body));
-  return createResponsesToChat(history).translateRequest(bytes, { ...target, ...to }, stamps);
+  return createResponsesToChat({ storesResponses }).translateRequest(bytes, { ...target, ...to }, stamps);
 }
 
 /** The body of chat completions; a refusal is an error here. */
-function chatOf(
-  body: JsonObject,
-  to: Partial<TranslationTarget> = {},
-  history?: ResponseHistory,
-): JsonObject {
-  const translated = translate({ model: 'alias', ...body }, to, history);
+function chatOf(body: JsonObject, to: Partial<TranslationTarget> = {}, storesResponses = false): JsonObject {
+  const translated = translate({ model: 'alias', ...body }, to, storesResponses);
   if (translated.outcome === 'refused') throw new Error(`${translated.param}: ${translated.message}`);
   return JSON.parse(new TextDecoder().decode(translated.body));
 }
 
-function refusalOf(body: JsonObject, history?: ResponseHistory) {
-  const translated = translate({ model: 'alias', input: 'Hello', ...body }, {}, history);
+function refusalOf(body: JsonObject) {
+  const translated = translate({ model: 'alias', input: 'Hello', ...body });
   return translated.outcome === 'refused' ? translated : 'translated';
 }
 
@@ -175,25 +171,10 @@ describe('the input of a response as messages', () => {
     ]);
   });
 
-  test('stored items come before the input, and references are replaced by what they refer to', () => {
-    const stored = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Yes.' }] };
-    const history = {
-      previousItems: [{ role: 'user', content: 'First' }, stored],
-      storedItem: (id: string) => (id === 'msg_1' ? stored : null),
-      isStored: true,
-    };
-    const input = [
-      { type: 'item_reference', id: 'msg_1' },
-      { id: 'rs_1' },
-      { role: 'user', content: 'Why?' },
-    ];
-    const chat = chatOf({ input, previous_response_id: 'resp_1' }, {}, history);
-    expect(chat.messages).toEqual([
-      { role: 'user', content: 'First' },
-      { role: 'assistant', content: 'Yes.' },
-      { role: 'assistant', content: 'Yes.' },
-      { role: 'user', content: 'Why?' },
-    ]);
+  test('references to reasoning are left out; where responses are stored, previous_response_id has been replaced', () => {
+    const input = [{ type: 'item_reference', id: 'rs_1' }, { id: 'rs_2' }, { role: 'user', content: 'Why?' }];
+    const chat = chatOf({ input, previous_response_id: 'resp_1' }, {}, true);
+    expect(chat.messages).toEqual([{ role: 'user', content: 'Why?' }]);
   });
 });
 

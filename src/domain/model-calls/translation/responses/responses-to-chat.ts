@@ -12,23 +12,20 @@ import { createChatMessages } from './chat-messages.ts';
 import { createChatTools, createToolNames, readToolChoice } from './chat-tools.ts';
 import { createResponseAnswer } from './response-answer.ts';
 
-/** What is stored of earlier responses of the company, as far as a request refers to it. */
-export interface ResponseHistory {
-  /** The items before the input, of `previous_response_id`. Null where responses are not stored. */
-  readonly previousItems: readonly unknown[] | null;
-  readonly storedItem: (id: string) => JsonObject | null;
-  /** Whether this response is going to be stored, which the response says. */
-  readonly isStored: boolean;
+export interface ResponsesToChatOptions {
+  /**
+   * Whether responses of such targets are stored by the gateway, which then has put the items that a request refers to into
+   * its input. A response says so in `store`.
+   */
+  readonly storesResponses: boolean;
 }
-
-const NOTHING_STORED: ResponseHistory = { previousItems: null, storedItem: () => null, isStored: false };
 
 /**
  * OpenAI's Responses API in front of a target that speaks chat completions. What changes the meaning of a request and
  * cannot be said there is refused by name. What only concerns OpenAI's own operation, or repeats a default, is left out,
  * because clients send it with every request.
  */
-export function createResponsesToChat(history: ResponseHistory = NOTHING_STORED): Translator {
+export function createResponsesToChat({ storesResponses }: ResponsesToChatOptions): Translator {
   return {
     translateRequest(bytes, to, stamps) {
       const body = parseJson(new TextDecoder().decode(bytes));
@@ -41,7 +38,7 @@ export function createResponsesToChat(history: ResponseHistory = NOTHING_STORED)
       const tools = createChatTools(problems, names);
       const offered = readMember(problems, body.tools, 'array', 'tools') ?? [];
       tools.add(offered, 'tools');
-      const messages = readMessages(problems, body, history, { names, tools });
+      const messages = readMessages(problems, body, storesResponses, { names, tools });
       const choice = readToolChoice(problems, names, tools, body.tool_choice);
       const chat = {
         model: to.model,
@@ -51,7 +48,7 @@ export function createResponsesToChat(history: ResponseHistory = NOTHING_STORED)
         ...readStream(problems, body, to),
         ...readBound(problems, body, to),
       };
-      const echo = echoOf(body, offered, history.isStored);
+      const echo = echoOf(body, offered, storesResponses && body.store !== false);
       if (problems.first !== null) return { outcome: 'refused', ...problems.first };
       const hasSummary = isObject(body.reasoning) && typeof summaryOf(body.reasoning) === 'string';
       return {
@@ -101,20 +98,18 @@ function refuseMembers(problems: BodyProblems, body: JsonObject): void {
 function readMessages(
   problems: BodyProblems,
   body: JsonObject,
-  history: ResponseHistory,
+  storesResponses: boolean,
   parts: Pick<Parameters<typeof createChatMessages>[0], 'names' | 'tools'>,
 ): readonly JsonObject[] {
-  const messages = createChatMessages({ ...parts, problems, storedItem: history.storedItem });
+  const messages = createChatMessages({ ...parts, problems });
   const instructions = readMember(problems, body.instructions, 'string', 'instructions');
   if (instructions !== null && instructions !== '') messages.instruct(instructions);
-  if (readMember(problems, body.previous_response_id, 'string', 'previous_response_id') !== null) {
-    if (history.previousItems === null) {
-      problems.add(
-        "Responses of this model are not stored, so 'previous_response_id' cannot be continued. Send the earlier items in 'input'.",
-        'previous_response_id',
-      );
-    }
-    messages.add(history.previousItems ?? [], 'previous_response_id');
+  const previous = readMember(problems, body.previous_response_id, 'string', 'previous_response_id');
+  if (previous !== null && !storesResponses) {
+    problems.add(
+      "Responses of this model are not stored, so 'previous_response_id' cannot be continued. Send the earlier items in 'input'.",
+      'previous_response_id',
+    );
   }
   messages.add(inputItems(problems, body.input), 'input');
   const list = messages.list();
@@ -123,7 +118,7 @@ function readMessages(
 }
 
 /** A text is a message of the user. */
-export function inputItems(problems: BodyProblems, input: unknown): readonly unknown[] {
+function inputItems(problems: BodyProblems, input: unknown): readonly unknown[] {
   if (typeof input === 'string') return [{ type: 'message', role: 'user', content: input }];
   if (input === undefined || input === null) return [];
   if (Array.isArray(input)) return input;

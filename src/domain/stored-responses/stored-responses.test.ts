@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'bun:test';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { describePostgres, usePostgres } from '../../../test/setup/use-postgres.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import type { Database } from '../../ports/database.ts';
+import { addCompany } from '../accounts/company.ts';
+import { createAnswerCipher } from '../calls/idempotency/answer-cipher.ts';
+import { contentOf, expandedBody, inputItemsPage, outputIds } from './response-content.ts';
+import { createStoredResponses, type NewResponse, purgeStoredResponses } from './stored-responses.ts';
+
+const DAY_MS = 24 * 60 * 60_000;
+const secrets = createSystemSecrets();
+const cipher = createAnswerCipher({
+  masterKeys: ['a master key of more than thirty-two characters'],
+  secrets,
+});
+const database = useMemoryDatabase();
+
+const message = (id: string, text: string) => ({
+  ...{ id, type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] },
+});
+const response = (id: string, text = 'Yes.') => ({
+  ...{ id, object: 'response', output: [message(`msg_${id}_0`, text)] },
+});
+
+function opened(more: { database?: Database; maxBytes?: number; maxCompanyBytes?: number } = {}) {
+  const clock = createManualClock();
+  const { log, entries } = createRecordingLog();
+  const bounds = { isOn: true, keepMs: 30 * DAY_MS, maxBytes: 100_000, maxCompanyBytes: 1_000_000 };
+  const stored = createStoredResponses({ database, clock, log, cipher, ...bounds, ...more });
+  return { stored, clock, entries };
+}
+
+async function newCompany(): Promise<string> {
+  const id = secrets.newId();
+  await addCompany(database, { id, name: 'Acme', billingMode: 'PREPAID' });
+  return id;
+}
+
+const newResponse = (companyId: string, more: Partial<NewResponse> = {}): NewResponse => ({
+  id: `resp_${secrets.newId()}`,
+  companyId,
+  keyId: secrets.newId(),
+  alias: 'svc/chat-default',
+  targetId: 'target',
+  itemIds: [],
+  chargeCallId: null,
+  content: null,
+  ...more,
+});
+
+/** What of these ids is not there. */
+const missing = (...ids: string[]) => ({
+  ...{ outcome: 'searched' as const, previous: null, holders: [], missing: ids },
+});
+const byId = (responseId: string) => ({ responseId, itemIds: [] });
+const byItem = (...itemIds: string[]) => ({ responseId: null, itemIds });
+
+describe('stored responses', () => {
+  test('are found by their company, by their id and by those of their items', async () => {
+    const { stored } = opened();
+    const companyId = await newCompany();
+    const id = `resp_${secrets.newId()}`;
+    const content = contentOf({ input: 'Hello' }, response(id));
+    const given = newResponse(companyId, { id, itemIds: outputIds(response(id)), content });
+    await stored.record(given);
+    const { companyId: _, ...expected } = given;
+    expect(await stored.find(companyId, byId(id))).toEqual({
+      ...{ outcome: 'searched', previous: expected, holders: [], missing: [] },
+    });
+    expect(await stored.find(companyId, byItem(`msg_${id}_0`))).toEqual({
+      ...{ outcome: 'searched', previous: null, holders: [expected], missing: [] },
+    });
+  });
+
+  test('of another company are not found, not by an item either, and cannot be deleted or taken over', async () => {
+    const { stored } = opened();
+    const [companyId, other] = [await newCompany(), await newCompany()];
+    const given = newResponse(companyId, { itemIds: ['msg_own'] });
+    await stored.record(given);
+    await stored.record({ ...given, companyId: other });
+    expect(await stored.find(other, byId(given.id))).toEqual(missing(given.id));
+    expect(await stored.find(other, byItem('msg_own'))).toEqual(missing('msg_own'));
+    expect(await stored.remove(other, given.id)).toBe('not-found');
+    expect(await stored.find(companyId, byId(given.id))).toMatchObject({ missing: [] });
+    expect(await stored.remove(companyId, given.id)).toBe('removed');
+    expect(await stored.remove(companyId, given.id)).toBe('not-found');
+  });
+
+  test('are encrypted, each for its company: nothing of them is readable in the database or moves', async () => {
+    const { stored, entries } = opened();
+    const [companyId, other] = [await newCompany(), await newCompany()];
+    const id = `resp_${secrets.newId()}`;
+    const content = contentOf({ input: 'a very secret question' }, response(id, 'a very secret answer'));
+    await stored.record(newResponse(companyId, { id, content }));
+    const [row] = await database.query<{ found: boolean }>(
+      `select position('secret'::bytea in sealed_content) > 0 as found from stored_responses where id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ found: false });
+    await database.query('update stored_responses set company_id = $1 where id = $2', [other, id]);
+    expect(await stored.find(other, byId(id))).toEqual(missing(id));
+    expect(JSON.stringify(entries)).not.toContain('secret');
+  });
+
+  test('end by their age, and go in chunks', async () => {
+    const { stored, clock } = opened();
+    const companyId = await newCompany();
+    const given = newResponse(companyId);
+    await stored.record(given);
+    await clock.advance(31 * DAY_MS);
+    expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
+    await database.query(
+      `insert into stored_responses (id, company_id, key_id, alias, target_id, created_at, expires_at)
+       select 'old_' || n, $1, $1, 'a', 't', $2, $2 from generate_series(1, 1500) as n`,
+      [companyId, new Date(clock.now() - 1)],
+    );
+    const fresh = newResponse(companyId);
+    await stored.record(fresh);
+    expect(await purgeStoredResponses({ database, clock })).toBeGreaterThanOrEqual(1_501);
+    expect(await stored.find(companyId, byId(fresh.id))).toMatchObject({ missing: [] });
+  });
+
+  test('go with their company', async () => {
+    const { stored } = opened();
+    const companyId = await newCompany();
+    const given = newResponse(companyId);
+    await stored.record(given);
+    await database.query('delete from company_ceilings where company_id = $1', [companyId]);
+    await database.query('delete from companies where id = $1', [companyId]);
+    const left = await database.query('select 1 from stored_responses where id = $1', [given.id]);
+    expect(left).toEqual([]);
+  });
+
+  test('are bounded: one by its size, those of a company together, and ids that are none', async () => {
+    const { stored } = opened({ maxBytes: 2_000, maxCompanyBytes: 4_000 });
+    const companyId = await newCompany();
+    const storing = async (text: string) => {
+      const id = `resp_${secrets.newId()}`;
+      await stored.record(newResponse(companyId, { id, content: contentOf({ input: text }, response(id)) }));
+      const found = await stored.find(companyId, byId(id));
+      return found.outcome === 'searched' && found.previous !== null;
+    };
+    expect(await storing('x'.repeat(2_000))).toBe(false);
+    expect(await storing('x'.repeat(1_500))).toBe(true);
+    expect(await storing('x'.repeat(1_500))).toBe(true);
+    expect(await storing('x'.repeat(1_500))).toBe(false);
+    for (const id of ['', 'a/../b', 'a b', 'x'.repeat(201), "resp_'; drop"]) {
+      await stored.record(newResponse(companyId, { id }));
+      expect(await stored.find(companyId, byId(id))).toEqual(missing(id));
+      expect(await stored.remove(companyId, id)).toBe('not-found');
+    }
+  });
+
+  test('that were not charged say so until a read has charged them', async () => {
+    const { stored } = opened();
+    const companyId = await newCompany();
+    const given = newResponse(companyId, { chargeCallId: secrets.newId() });
+    await stored.record(given);
+    const found = async () => {
+      const search = await stored.find(companyId, byId(given.id));
+      return search.outcome === 'searched' ? search.previous?.chargeCallId : search.outcome;
+    };
+    expect(await found()).toBe(given.chargeCallId);
+    await stored.charged(companyId, given.id);
+    expect(await found()).toBeNull();
+  });
+
+  test('fail open when they are recorded, and say that they are unavailable when they are read', async () => {
+    const fault = Object.assign(new Error('gone'), { name: 'DatabaseFailure', sqlState: '57P01' });
+    const gone = { ...database, query: () => Promise.reject(fault) } as unknown as Database;
+    const { stored, entries } = opened({ database: gone });
+    await stored.record(newResponse(secrets.newId()));
+    expect(entries).toHaveLength(1);
+    expect(await stored.find('c', byId('resp_1'))).toEqual({ outcome: 'away' });
+    expect(await stored.remove('c', 'resp_1')).toBe('away');
+  });
+});
+
+describePostgres('stored responses on PostgreSQL', () => {
+  const postgres = usePostgres();
+
+  test('are recorded, found by id and item, deleted and removed by their age', async () => {
+    const { stored, clock } = opened({ database: postgres });
+    const companyId = secrets.newId();
+    await addCompany(postgres, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+    const ids = ['resp_a', 'resp_b'];
+    for (const id of ids) {
+      const content = contentOf({ input: 'Hello' }, response(id));
+      const itemIds = outputIds(response(id));
+      await stored.record(newResponse(companyId, { id, itemIds, content, chargeCallId: secrets.newId() }));
+    }
+    const both = { responseId: 'resp_a', itemIds: ['msg_resp_b_0', 'msg_none'] };
+    expect(await stored.find(companyId, both)).toMatchObject({
+      ...{ previous: { id: 'resp_a' }, holders: [{ id: 'resp_b' }], missing: ['msg_none'] },
+    });
+    await stored.charged(companyId, 'resp_a');
+    expect(await stored.remove(companyId, 'resp_a')).toBe('removed');
+    await clock.advance(31 * DAY_MS);
+    expect(await purgeStoredResponses({ database: postgres, clock })).toBe(1);
+  });
+});
+
+describe('the content of a stored response', () => {
+  test('has the input as items with ids, a page at a time', () => {
+    const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' };
+    const { input } = contentOf({ input: [{ role: 'user', content: 'Hi' }, call] }, response('resp_r'));
+    const first = {
+      ...{ type: 'message', role: 'user', id: 'msg_r_i0', status: 'completed' },
+      content: [{ type: 'input_text', text: 'Hi' }],
+    };
+    const second = { ...call, id: 'item_r_i1' };
+    expect(input).toEqual([first, second]);
+    const content = { response: response('resp_r'), input };
+    expect(inputItemsPage(content, { limit: 1, after: null, order: 'desc' })).toEqual({
+      ...{ object: 'list', data: [second], first_id: 'item_r_i1', last_id: 'item_r_i1', has_more: true },
+    });
+    expect(inputItemsPage(content, { limit: 5, after: 'item_r_i1', order: 'desc' })).toMatchObject({
+      ...{ data: [first], has_more: false },
+    });
+  });
+
+  test('comes before the input of a continuation, and takes the place of references', () => {
+    const previous = contentOf({ input: 'First' }, response('resp_a'));
+    const holder = contentOf({ input: 'Other' }, response('resp_b', 'Held.'));
+    const reference = { type: 'item_reference', id: 'msg_resp_b_0' };
+    const body = {
+      model: 'm',
+      input: [reference, { id: 'rs_gone' }, { id: 'rs_there' }, { role: 'user', content: 'Why?' }],
+    };
+    expect(expandedBody(body, { previous, holders: [holder], dropped: new Set(['rs_gone']) })).toMatchObject({
+      model: 'm',
+      input: [
+        { role: 'user', content: [{ text: 'First' }] },
+        { role: 'assistant', content: [{ text: 'Yes.' }] },
+        { role: 'assistant', content: [{ text: 'Held.' }] },
+        { id: 'rs_there' },
+        { role: 'user', content: 'Why?' },
+      ],
+    });
+  });
+});

@@ -1,0 +1,221 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database } from '../../ports/database.ts';
+import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
+import { isDatabaseFault } from '../calls/settlement/finished-call.ts';
+import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
+import { parseContent, type ResponseContent, writeContent } from './response-content.ts';
+
+/** A response that has just been made. */
+export interface NewResponse {
+  readonly id: string;
+  readonly companyId: string;
+  readonly keyId: string;
+  readonly alias: string;
+  readonly targetId: string;
+  readonly itemIds: readonly string[];
+  /** The call under which a later read charges it; null where it is charged. */
+  readonly chargeCallId: string | null;
+  /** Null where the provider stores it. */
+  readonly content: ResponseContent | null;
+}
+
+export interface StoredResponse {
+  readonly id: string;
+  readonly keyId: string;
+  readonly alias: string;
+  readonly targetId: string;
+  readonly itemIds: readonly string[];
+  readonly chargeCallId: string | null;
+  readonly content: ResponseContent | null;
+}
+
+/** What a request refers to. */
+export interface EarlierIds {
+  readonly responseId: string | null;
+  readonly itemIds: readonly string[];
+}
+
+export type FoundResponses =
+  | {
+      readonly outcome: 'searched';
+      /** Of `responseId`; null where the request named none, or it is missing. */
+      readonly previous: StoredResponse | null;
+      /** Those that have the items; each once. */
+      readonly holders: readonly StoredResponse[];
+      /** Ids that the company does not have: unknown, expired, deleted, or another company's. */
+      readonly missing: readonly string[];
+    }
+  | { readonly outcome: 'away' };
+
+export interface StoredResponses {
+  /** Whether responses that no provider stores are stored here. */
+  readonly isOn: boolean;
+  /** The largest response that is stored here, with its input. */
+  readonly maxBytes: number;
+  /** Fails open: the call has been answered, so a response that cannot be recorded is only not found later. */
+  record(response: NewResponse): Promise<void>;
+  find(companyId: string, ids: EarlierIds): Promise<FoundResponses>;
+  remove(companyId: string, id: string): Promise<'removed' | 'not-found' | 'away'>;
+  /** A read has charged it. */
+  charged(companyId: string, id: string): Promise<void>;
+}
+
+export interface StoredResponseParts {
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Log;
+  readonly cipher: AnswerCipher;
+  readonly isOn: boolean;
+  readonly keepMs: number;
+  readonly maxBytes: number;
+  /** What one company may have stored here. */
+  readonly maxCompanyBytes: number;
+}
+
+/** An id is a word: nothing else was ever given out, and nothing else goes into a provider's address. */
+const ID = /^[\w-]{1,200}$/;
+const MOST_ITEM_IDS = 1_000;
+
+export function isResponseId(id: string): boolean {
+  return ID.test(id);
+}
+
+export function createStoredResponses(parts: StoredResponseParts): StoredResponses {
+  const { database, clock, log, cipher, isOn, keepMs, maxBytes, maxCompanyBytes } = parts;
+
+  async function sealed({ id, companyId, content }: NewResponse): Promise<Uint8Array<ArrayBuffer> | null> {
+    if (content === null) return null;
+    const bytes = writeContent(content);
+    if (bytes.length > maxBytes) return null;
+    return await cipher.seal(bytes, boundTo(companyId, id));
+  }
+
+  async function opened(companyId: string, row: ResponseRow): Promise<StoredResponse | null> {
+    const { sealedContent, ...rest } = row;
+    if (sealedContent === null) return { ...rest, content: null };
+    const bytes = await cipher.open(sealedContent, boundTo(companyId, row.id));
+    const content = bytes === null ? null : parseContent(bytes);
+    if (content !== null) return { ...rest, content };
+    log.warn('a stored response does not open under MASTER_KEY: was that changed?', { keyId: row.keyId });
+    return null;
+  }
+
+  async function search(companyId: string, { responseId, itemIds }: EarlierIds): Promise<FoundResponses> {
+    const ids = responseId === null ? [] : [responseId];
+    const rows = await database.query<ResponseRow>(FIND, [
+      ...[companyId, ids.filter(isResponseId), itemIds.filter(isResponseId), new Date(clock.now())],
+    ]);
+    const all = await Promise.all(rows.map((row) => opened(companyId, row)));
+    const found = all.filter((one) => one !== null);
+    const has = (item: string) => found.some((one) => one.itemIds.includes(item));
+    const previous = found.find(({ id }) => id === responseId) ?? null;
+    return {
+      outcome: 'searched',
+      previous,
+      holders: found.filter((one) => itemIds.some((item) => one.itemIds.includes(item))),
+      missing: [...(previous === null ? ids : []), ...itemIds.filter((item) => !has(item))],
+    };
+  }
+
+  return {
+    isOn,
+    maxBytes,
+    async record(response) {
+      const { id, companyId, keyId, alias, targetId, chargeCallId, content } = response;
+      const itemIds = response.itemIds.filter(isResponseId).slice(0, MOST_ITEM_IDS);
+      if (!isResponseId(id)) return;
+      try {
+        const bytes = await sealed(response);
+        if (content !== null && bytes === null) return;
+        const now = clock.now();
+        await database.query(RECORD, [
+          ...[id, companyId, keyId, alias, targetId, itemIds, chargeCallId, bytes, bytes?.length ?? 0],
+          ...[new Date(now), new Date(now + keepMs), maxCompanyBytes],
+        ]);
+      } catch (error) {
+        log.warn('a response could not be recorded and cannot be continued', { companyId, error });
+      }
+    },
+    find: async (companyId, ids) => (await unlessAway(search(companyId, ids))) ?? { outcome: 'away' },
+    async remove(companyId, id) {
+      if (!isResponseId(id)) return 'not-found';
+      const removed = await unlessAway(database.query<{ id: string }>(REMOVE, [companyId, id]));
+      if (removed === null) return 'away';
+      return removed.length === 0 ? 'not-found' : 'removed';
+    },
+    async charged(companyId, id) {
+      await database.query(CHARGED, [companyId, id]);
+    },
+  };
+}
+
+interface ResponseRow extends Omit<StoredResponse, 'content'> {
+  readonly sealedContent: Uint8Array | null;
+}
+
+/** A second response of the same id changes nothing: the first company has it. */
+const RECORD = `insert into stored_responses (id, company_id, key_id, alias, target_id, item_ids, charge_call_id,
+    sealed_content, content_bytes, created_at, expires_at)
+  select $1, $2, $3, $4, $5, $6::text[], $7, $8, $9, $10, $11
+  where $9::integer = 0 or $9::integer + (
+    select coalesce(sum(content_bytes), 0) from stored_responses where company_id = $2) <= $12::bigint
+  on conflict (id) do nothing`;
+
+const FIND = `select id, key_id as "keyId", alias, target_id as "targetId", item_ids as "itemIds",
+    charge_call_id as "chargeCallId", sealed_content as "sealedContent"
+  from stored_responses
+  where company_id = $1 and expires_at > $4 and (id = any ($2::text[]) or item_ids && $3::text[])`;
+
+const REMOVE = 'delete from stored_responses where company_id = $1 and id = $2 returning id';
+
+const CHARGED = 'update stored_responses set charge_call_id = null where company_id = $1 and id = $2';
+
+/** Nobody who can write the database can have one company's response given to another. */
+function boundTo(companyId: string, id: string): string {
+  return `response ${companyId} ${id}`;
+}
+
+/** Null where the database cannot be asked. */
+async function unlessAway<T>(asking: Promise<T>): Promise<T | null> {
+  try {
+    return await asking;
+  } catch (error) {
+    if (isDatabaseFault(error)) return null;
+    throw error;
+  }
+}
+
+/** The rest is left for the next run. */
+const MOST_CHUNKS = 50;
+
+const PURGE = `delete from stored_responses
+  where id = any (array(
+    select id from stored_responses where expires_at <= $1
+    order by expires_at limit ${CHUNK_ROWS} for update skip locked))`;
+
+/** Removes responses past their time. Several processes may do it at once. */
+export async function purgeStoredResponses({
+  database,
+  clock,
+}: Pick<StoredResponseParts, 'database' | 'clock'>): Promise<number> {
+  const values = [new Date(clock.now())];
+  return (await changeInChunks(database, { sql: PURGE, values, maxChunks: MOST_CHUNKS })).rows;
+}
+
+const STORED_RESPONSES_QUEUE: QueueDefinition = {
+  name: 'stored-responses-retention',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 60,
+};
+
+export const STORED_RESPONSE_QUEUES: readonly QueueDefinition[] = [STORED_RESPONSES_QUEUE];
+
+export function storedResponseWork(parts: Parameters<typeof purgeStoredResponses>[0]): readonly QueueWork[] {
+  const handler = async () => void (await purgeStoredResponses(parts));
+  return [{ queue: STORED_RESPONSES_QUEUE, concurrency: 1, cron: '*/20 * * * *', handler }];
+}

@@ -1,0 +1,226 @@
+import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
+import { createCallAbort } from '../../domain/model-calls/call-abort.ts';
+import { recordOf } from '../../domain/model-calls/paid-call.ts';
+import type { Alias, AliasTarget } from '../../domain/models/aliases.ts';
+import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import { inputItemsPage, type ResponseContent } from '../../domain/stored-responses/response-content.ts';
+import type { StoredResponse, StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
+import { gatherBody } from '../../http/read-body.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { ModelUpstream } from '../../ports/model-upstream.ts';
+import type { AdmittedRead } from '../admission/admit.ts';
+import { type Refusal, refusalResponse } from '../admission/refusals.ts';
+import type { Route } from '../admission/routes.ts';
+import { readWholeAnswer, type Usage } from '../json/answer-body.ts';
+
+export interface StoredResponseParts {
+  readonly responses: StoredResponses;
+  readonly models: ModelDirectory;
+  readonly upstream: ModelUpstream;
+  readonly calls: Pick<CallBook, 'settle'>;
+  readonly clock: Clock;
+  readonly idleTimeoutMs: number;
+}
+
+type StoredRoute = Extract<Route, { kind: 'stored-response' }>;
+
+interface Answering {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+}
+
+/**
+ * `GET` and `DELETE /responses/{id}` and `GET /responses/{id}/input_items`. Only the company that made the response finds
+ * it. What a provider stores is read there, by the target that made it; what is stored here is answered from here.
+ */
+export async function answerStoredResponse(
+  parts: StoredResponseParts,
+  call: AdmittedRead,
+  route: StoredRoute,
+  { url, headers }: Answering,
+): Promise<Response> {
+  const answered = await answer(parts, call, route, new URL(url, 'http://gateway').searchParams);
+  if (answered.outcome === 'refused') return refusalResponse(answered.refusal, headers);
+  const shown = { ...headers, 'content-type': 'application/json', 'cache-control': 'no-store' };
+  return new Response(answered.body, { headers: shown });
+}
+
+type Answered =
+  | { readonly outcome: 'answered'; readonly body: string | Uint8Array<ArrayBuffer> }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+async function answer(
+  parts: StoredResponseParts,
+  call: AdmittedRead,
+  { id, action }: StoredRoute,
+  search: URLSearchParams,
+): Promise<Answered> {
+  const { companyId, models } = call.key;
+  const found = await parts.responses.find(companyId, { responseId: id, itemIds: [] });
+  if (found.outcome === 'away') return refused({ name: 'unavailable', message: AWAY });
+  const stored = found.previous;
+  if (stored === null) return refused({ name: 'notFound', message: NOT_FOUND });
+  if (models !== null && !models.includes(stored.alias)) return refused({ name: 'modelNotAllowed' });
+  if (search.get('stream') === 'true') {
+    return refused({ name: 'invalidRequest', message: NO_STREAM, param: 'stream' });
+  }
+  if (action === 'delete') return await remove(parts, call, stored);
+  if (stored.content === null) return await readAtProvider(parts, call, stored, action, search);
+  return action === 'read' ? answered(stored.content.response) : inputItems(stored.content, search);
+}
+
+function inputItems(content: ResponseContent, search: URLSearchParams): Answered {
+  const limit = Number(search.get('limit') ?? 20);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
+    return refused({ name: 'invalidRequest', message: "'limit' must be from 1 to 100.", param: 'limit' });
+  }
+  const order = search.get('order') === 'asc' ? 'asc' : 'desc';
+  return answered(inputItemsPage(content, { limit, after: search.get('after'), order }));
+}
+
+/** The provider first: a row that is left can be deleted again, a response without its row cannot. */
+async function remove(
+  parts: StoredResponseParts,
+  call: AdmittedRead,
+  stored: StoredResponse,
+): Promise<Answered> {
+  const { id } = stored;
+  if (stored.content === null) {
+    const target = targetOf(parts.models, stored);
+    const method = 'DELETE' as const;
+    const sent =
+      target === null ? null : await send(parts, target.target, { method, path: `/${id}`, query: '' });
+    if (sent !== null && sent.status !== 404 && !sent.isFine) return refused({ name: 'unavailable' });
+  }
+  const removed = await parts.responses.remove(call.key.companyId, id);
+  if (removed === 'away') return refused({ name: 'unavailable', message: AWAY });
+  if (removed === 'not-found') return refused({ name: 'notFound', message: NOT_FOUND });
+  return answered({ id, object: 'response', deleted: true });
+}
+
+/** Those of the parameters that providers know. */
+const PASSED = ['include', 'include[]', 'limit', 'after', 'order'];
+
+async function readAtProvider(
+  parts: StoredResponseParts,
+  call: AdmittedRead,
+  stored: StoredResponse,
+  action: 'read' | 'input-items',
+  search: URLSearchParams,
+): Promise<Answered> {
+  const found = targetOf(parts.models, stored);
+  if (found === null) return refused({ name: 'notFound', message: NO_PROVIDER });
+  const below = action === 'read' ? '' : '/input_items';
+  const passed = new URLSearchParams([...search].filter(([name]) => PASSED.includes(name)));
+  const place = { method: 'GET', path: `/${stored.id}${below}`, query: passed.toString() } as const;
+  const sent = await send(parts, found.target, place);
+  if (sent.status === 404) return refused({ name: 'notFound', message: NOT_FOUND });
+  if (!sent.isFine) return refused({ name: 'unavailable' });
+  const read = readWholeAnswer(sent.bytes, stored.alias, 'responses');
+  if (!read.isJsonObject) return refused({ name: 'unavailable' });
+  // Whatever of the response is read: its input is worth nothing without the call that was made of it.
+  if (action === 'read' && stored.chargeCallId !== null && read.usage !== null) {
+    const isCharged = await charge(
+      parts,
+      call,
+      { ...stored, chargeCallId: stored.chargeCallId },
+      found.alias,
+      read.usage,
+    );
+    if (!isCharged) return refused({ name: 'unavailable' });
+  }
+  return { outcome: 'answered', body: read.bytes };
+}
+
+/** Under the id that was set aside for it, which the ledger takes once. False where it cannot be written now. */
+async function charge(
+  { calls, clock, responses }: StoredResponseParts,
+  { key }: AdmittedRead,
+  { id, targetId, chargeCallId }: StoredResponse & { readonly chargeCallId: string },
+  alias: Alias,
+  tokens: Usage,
+): Promise<boolean> {
+  const nowMs = clock.now();
+  const payer = {
+    companyId: key.companyId,
+    keyId: key.id,
+    monthlyLimitMicro: key.monthlySpendingLimitMicro,
+    startedAtMs: nowMs,
+  };
+  const facts = {
+    requestId: chargeCallId,
+    endpoint: 'responses',
+    streamed: false,
+    nowMs,
+    prompts: 1,
+    choices: 1,
+  };
+  const ending = {
+    outcome: 'SUCCEEDED',
+    reason: 'read-later',
+    httpStatus: 200,
+    targetId,
+    tokens,
+    firstByteMs: 0,
+  } as const;
+  const settled = await calls.settle(
+    recordOf({ id: chargeCallId, payer, alias, estimatedTokens: 0 }, facts, ending),
+  );
+  if (settled.outcome === 'not-written') return false;
+  await responses.charged(key.companyId, id);
+  return true;
+}
+
+/** The target that made it, under its alias or, since aliases change, any other. */
+function targetOf(
+  models: ModelDirectory,
+  { alias, targetId }: StoredResponse,
+): { readonly alias: Alias; readonly target: AliasTarget } | null {
+  const own = models.find(alias);
+  for (const one of own === null ? models.all() : [own, ...models.all()]) {
+    const target = one.targets.find(({ id }) => id === targetId);
+    if (target !== undefined) return { alias: one, target };
+  }
+  return null;
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+
+type Sent = { readonly status: number; readonly isFine: boolean; readonly bytes: Uint8Array<ArrayBuffer> };
+
+const FAILED: Sent = { status: 503, isFine: false, bytes: new Uint8Array(0) };
+
+async function send(
+  { upstream, idleTimeoutMs }: StoredResponseParts,
+  target: AliasTarget,
+  stored: NonNullable<Parameters<ModelUpstream['send']>[1]['stored']>,
+): Promise<Sent> {
+  const call = {
+    endpoint: 'responses',
+    body: new Uint8Array(0),
+    headers: {},
+    signal: createCallAbort(),
+  } as const;
+  try {
+    const { status, body } = await upstream.send(target, { ...call, stored });
+    const gathered = await gatherBody(body, { maxBytes: MOST_BYTES, idleMs: idleTimeoutMs });
+    if (gathered.outcome !== 'whole') return FAILED;
+    return { status, isFine: status >= 200 && status < 300, bytes: gathered.bytes };
+  } catch (error) {
+    if (error instanceof Error && error.name === 'UpstreamFailure') return FAILED;
+    throw error;
+  }
+}
+
+const AWAY = 'Stored responses cannot be read at the moment. Try again with backoff.';
+const NOT_FOUND = 'There is no such response: it was not stored, has expired or was deleted.';
+const NO_PROVIDER = 'The provider that stores this response is not configured any more.';
+const NO_STREAM = 'Stored responses are not streamed. Read the response whole, without stream.';
+
+function answered(body: unknown): Answered {
+  return { outcome: 'answered', body: JSON.stringify(body) };
+}
+
+function refused(refusal: Refusal): Answered {
+  return { outcome: 'refused', refusal };
+}
