@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { RunningProcess } from '../../test/system/running-system.ts';
 import { startProcess } from '../../test/system/running-system.ts';
 import type { BenchContext } from './measurement.ts';
 import { whenReady } from './processes.ts';
@@ -31,7 +32,7 @@ export async function startBareProxy(context: BenchContext, upstream: string): P
   await whenReady(running);
   return {
     name: 'a bare proxy on Bun',
-    url: `${readyAddress(running.output())}/chat/completions`,
+    url: `${readyAddress(running)}/chat/completions`,
     key: 'x',
     pid: running.pid,
   };
@@ -78,7 +79,7 @@ export async function startGateway(
   await minting.exited;
   const key = /tpk_\w+/.exec(minting.output())?.[0];
   if (key === undefined) throw new Error(`no key was minted: ${minting.errors()}`);
-  const url = `${readyAddress(running.output())}/chat/completions`;
+  const url = `${readyAddress(running)}/chat/completions`;
   return { name: OURS[parts].name, url, key, pid: running.pid, environment: env };
 }
 
@@ -113,10 +114,12 @@ export async function startProgram(
 ): Promise<string> {
   const running = context.startProcess(file, env);
   await whenReady(running);
-  return readyAddress(running.output());
+  return readyAddress(running);
 }
 
-function readyAddress(output: string): string {
+/** Programs of the benchmark say it on standard output, Turnpike on standard error. */
+function readyAddress(running: Pick<RunningProcess, 'output' | 'errors'>): string {
+  const output = `${running.output()}\n${running.errors()}`;
   const address = /^ready: .*?(http:[^\s,]+)/m.exec(output)?.[1];
   if (address === undefined) throw new Error(`no address in: ${output}`);
   return address;

@@ -11,7 +11,7 @@ const LONGEST_SHOWN_LINE = 200;
 export async function whenReady(running: RunningProcess): Promise<number> {
   const ended = endingOf(running);
   const deadline = performance.now() + READY_WITHIN_MS;
-  while (!/^ready\b.*\n/m.test(running.output())) {
+  while (!/^ready\b.*\n/m.test(`${running.output()}\n${running.errors()}`)) {
     if (ended.exitCode !== null) {
       throw new Error(`a process ended with ${ended.exitCode} before it was ready: ${complaintOf(running)}`);
     }

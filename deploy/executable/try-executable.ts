@@ -88,7 +88,7 @@ async function readyLine(output: ReadableStream<Uint8Array>): Promise<void> {
   const decoder = new TextDecoder();
   for await (const bytes of output) {
     told += decoder.decode(bytes, { stream: true });
-    if (/^ready/m.test(told)) return;
+    if (/^ready|"message":"ready/m.test(told)) return;
   }
   throw new Error(`it ended before it was ready: ${told.slice(-500)}`);
 }

@@ -50,6 +50,15 @@ describe('the backend of a fresh machine', () => {
   });
 });
 
+describe('the log of a fresh machine', () => {
+  test('every line on standard output is JSON, the ready line too; the word is on standard error for scripts', () => {
+    const lines = running.system.output().split('\n').slice(0, -1);
+    const messages = lines.map((line) => (JSON.parse(line) as { message: string }).message);
+    expect(messages.filter((message) => message.startsWith('ready: gateway http'))).toHaveLength(1);
+    expect(running.system.errors()).toMatch(/^ready: gateway http:.*, backend and console http:/);
+  });
+});
+
 describe('the AI service of a fresh machine', () => {
   test('A-1 /health is healthy when live', async () => {
     const { status, json } = await get(`${running.demo.ai_url}/health`);
@@ -76,6 +85,7 @@ describe('the AI service of a fresh machine', () => {
         circuit_breakers: {},
         journal: { status: 'healthy', set_aside: 0 },
         usage: { status: 'healthy', withheld: 0 },
+        model_targets: { status: 'healthy', cooling: 0 },
         match_score_generator: 'healthy',
         email_worker: 'healthy',
         cv_worker: 'healthy',

@@ -75,17 +75,16 @@ function spawned(command: string[], env: Record<string, string>, detached: boole
     async line(beginning) {
       const deadline = Bun.nanoseconds() / 1e6 + READY_WITHIN_MS;
       for (;;) {
-        const found = out
-          .text()
-          .split('\n')
-          .slice(0, -1)
+        // The word `ready` at the beginning of a line is on standard error where log lines are JSON.
+        const found = [out, err]
+          .flatMap((one) => one.text().split('\n').slice(0, -1))
           .find((line) => line.startsWith(beginning));
         if (found !== undefined) return found;
         const ended = child.exitCode !== null || child.signalCode !== null;
         if (ended || Bun.nanoseconds() / 1e6 > deadline) {
           throw new Error(`no line begins with "${beginning}":\n${out.text()}${err.text()}`);
         }
-        await out.more();
+        await Promise.race([out.more(), err.more()]);
       }
     },
   };

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { withGapSignal } from '../../adapters/shared-state/gap-signal.ts';
 import { type DatabaseEpoch, startDatabaseEpoch } from '../../domain/processes/database-epoch.ts';
@@ -6,7 +7,8 @@ import type { Clock } from '../../ports/clock.ts';
 import type { HostFigures } from '../../ports/host-figures.ts';
 import type { ProcessFigures } from '../../ports/process-figures.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { type AttachedParts, connect, type Parts } from '../wiring/connect.ts';
+import { type AttachedParts, connect, isTextLog, type Parts } from '../wiring/connect.ts';
+import { readyTexts } from './announce-ready.ts';
 import { openHostFigures } from './host-figures.ts';
 import { type Closing, closeAll, createStop, type Stop } from './lifecycle.ts';
 
@@ -48,11 +50,20 @@ export async function startService(
     const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, ...figures, stop });
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
-    if (line !== null) process.stdout.write(`ready: ${line}\n`);
+    if (line !== null) announceReady(configuration, parts.clock, line);
   } catch (error) {
     await closeAll(parts.log, closings);
     throw error;
   }
+}
+
+function announceReady(configuration: Configuration, clock: Clock, line: string): void {
+  const isTerminal = process.stdout.isTTY === true;
+  const demoFile = configuration.demoWorld ? resolve(configuration.dataDir, 'demo.json') : null;
+  const isText = isTextLog(configuration, isTerminal);
+  const { output, errors } = readyTexts({ line, nowMs: clock.now(), isText, isTerminal, demoFile });
+  process.stdout.write(output);
+  if (errors !== '') process.stderr.write(errors);
 }
 
 /** All servers of a process drain side by side, under one deadline, and its child processes stop beside them. */

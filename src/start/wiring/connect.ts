@@ -185,12 +185,16 @@ function openLog(configuration: Configuration, clock: Clock): OwnLog {
 
 function consoleLines(configuration: Configuration, clock: Clock): ConsoleLines {
   const output = createStandardOutput();
-  const { format } = configuration.log;
-  const isText = format === 'text' || (format === 'auto' && output.isTerminal);
   const colours = output.isTerminal;
+  const isText = isTextLog(configuration, output.isTerminal);
   return createConsoleLines({
     output,
     clock,
     format: isText ? createTerminalFormat({ colours }) : formatJsonLine,
   });
+}
+
+/** Lines for people; JSON where a program reads them. */
+export function isTextLog({ log: { format } }: Pick<Configuration, 'log'>, isTerminal: boolean): boolean {
+  return format === 'text' || (format === 'auto' && isTerminal);
 }

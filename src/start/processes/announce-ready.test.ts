@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { readyTexts } from './announce-ready.ts';
+
+const LINE =
+  'gateway http://127.0.0.1:8080/llm/v1, backend and console http://127.0.0.1:8081, AI service http://127.0.0.1:8082';
+const nowMs = Date.UTC(2026, 10, 15);
+const ready = { line: LINE, nowMs, isText: false, isTerminal: false, demoFile: '/data/demo.json' };
+
+test('where log lines are JSON the ready line is one too, and scripts find the word on standard error', () => {
+  const { output, errors } = readyTexts(ready);
+  expect(JSON.parse(output)).toEqual({
+    ...{ timestamp: '2026-11-15T00:00:00.000Z', level: 'info', message: `ready: ${LINE}` },
+  });
+  expect(output.endsWith('\n')).toBe(true);
+  expect(errors).toBe(`ready: ${LINE}\n`);
+});
+
+test('as text it is one line, and in a terminal a screen says what to open and type first', () => {
+  expect(readyTexts({ ...ready, isText: true })).toEqual({ output: `ready: ${LINE}\n`, errors: '' });
+  const { output, errors } = readyTexts({ ...ready, isText: true, isTerminal: true });
+  expect([output.split('\n')[0], errors]).toEqual([`ready: ${LINE}`, '']);
+  for (const said of [
+    'http://127.0.0.1:8081  with a log-in of /data/demo.json',
+    'curl http://127.0.0.1:8080/llm/v1/models -H "Authorization: Bearer $(node -p',
+    'http://127.0.0.1:8080/docs',
+    'npm run turnpike -- help',
+    'Ctrl-C',
+  ]) {
+    expect(output).toContain(said);
+  }
+  const without = readyTexts({ ...ready, isText: true, isTerminal: true, demoFile: null }).output;
+  expect(without).toContain('npm run turnpike -- create-super-admin');
+  expect(without).not.toContain('demo.json');
+  const alone = { ...ready, line: 'AI service http://127.0.0.1:8082', isText: true, isTerminal: true };
+  expect(readyTexts(alone).output).toBe('ready: AI service http://127.0.0.1:8082\n');
+});
