@@ -43,8 +43,8 @@ begin
     from json_to_recordset(given_calls::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
       alias text, model text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
-      spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint, payer uuid,
-      cache_write bigint)),
+      spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
+      cache_write bigint, payer uuid)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
     select id, balance_micro, version from credit_accounts
@@ -57,7 +57,7 @@ begin
   recorded as (
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-      duration_ms, charge_micro, price_id, idempotency_sha256, payer_id, cache_write_tokens)
+      duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
@@ -70,14 +70,15 @@ begin
             + due_cached * cached_micro::numeric
             + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
             + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end,
-      price.id, sha256(convert_to(idempotency, 'UTF8')), payer, cache_write
+      price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
     where (select count(*) from locked) >= 0
     on conflict (id) do nothing
     returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
-      completion_tokens, charge_micro, price_id, payer_id, coalesce(payer_id, company_id) as account_id, (started_at at time zone 'utc')::date as day),
+      completion_tokens, charge_micro, price_id, payer_id, coalesce(payer_id, company_id) as account_id,
+      (started_at at time zone 'utc')::date as day),
   withheld as (
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
       prompt_bound, completion_bound, charged_micro, excess_micro, payer_id)
@@ -86,7 +87,8 @@ begin
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
         div((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
           + least(cached, prompt) * cached_micro::numeric
-          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro, payer_id
+          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro,
+        payer_id
       from (select *, greatest(0, least(coalesce(cache_write, 0), prompt - least(cached, prompt))) as all_written
         from given) as over join recorded using (id) join prices as price on price.id = price_id
       where is_charged and (prompt > due_prompt or completion > due_completion)) as excess

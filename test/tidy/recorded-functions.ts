@@ -34,7 +34,7 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   {
     name: 'charge_calls',
     revision: 6,
-    checksum: 'e46f0a0e1da73ddf',
+    checksum: 'de2da8bba5901873',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

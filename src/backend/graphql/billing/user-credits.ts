@@ -139,7 +139,7 @@ const grantUserCredits: Declaration = (builder) =>
               const available = creditsAsNumber(moved.availableMicro);
               throw badInput(
                 'credits',
-                `${whose} has ${available} credits that are not held by running calls`,
+                `${whose} has ${available} credits to move: none that expire or are held by running calls`,
               );
             }
             case 'already-moved':

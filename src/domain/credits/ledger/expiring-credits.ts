@@ -19,6 +19,9 @@ interface Lot {
   readonly expiresAt: Date;
 }
 
+/** The company's side of a transfer to one of its users; `turnpike audit` compares it with the other side. */
+export const COMPANY_SIDE = 'credits-to-user';
+
 /** Of the posting that an expired lot makes; its id is the account and the version of the grant. */
 const EXPIRY_SOURCE = 'credit-lot';
 const ACCOUNTS_AT_ONCE = 100;
@@ -89,6 +92,21 @@ async function expireAccount(
     level = posted.level;
   }
   return { lots: due.length, level };
+}
+
+/**
+ * What of an account's balance will expire, at the level that it has under its lock. Call it before the lock is taken: what
+ * was spent until then is added up first, and the function that it returns adds only the rest.
+ */
+export async function countExpiring(
+  transaction: Transaction,
+  accountId: string,
+): Promise<(level: AccountLevel) => Promise<bigint>> {
+  const spentSoFar = await addUpSpent(transaction, accountId);
+  return async ({ version }) => {
+    const lots = await countSpent(transaction, accountId, { spentSoFar, untilVersion: version });
+    return lots.reduce((sum, { leftMicro }) => sum + leftMicro, 0n);
+  };
 }
 
 /** Sums that cannot change any more, by the versions that they lie between. */
@@ -163,6 +181,7 @@ async function openLots(
   );
 }
 
+/** Transfers to users are none of it: only credits that do not expire are moved. */
 async function spentBetween(
   transaction: Transaction,
   accountId: string,
@@ -171,8 +190,9 @@ async function spentBetween(
 ): Promise<bigint> {
   const [row] = await transaction.query<{ spent: bigint }>(
     `select coalesce(sum(-amount_micro), 0)::bigint as spent from credit_transactions
-     where account_id = $1 and version > $2 and version <= $3 and amount_micro < 0 and type <> 'EXPIRY'`,
-    [accountId, afterVersion, untilVersion],
+     where account_id = $1 and version > $2 and version <= $3 and amount_micro < 0 and type <> 'EXPIRY'
+       and source_kind <> $4`,
+    [accountId, afterVersion, untilVersion, COMPANY_SIDE],
   );
   return row?.spent ?? 0n;
 }

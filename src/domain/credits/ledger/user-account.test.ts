@@ -106,6 +106,21 @@ describe('credits of users', () => {
     expect(await move(newId(), 1n)).toEqual({ outcome: 'other-company' });
   });
 
+  test('P-19 granted credits that expire are not moved: to a user and back they would not expire any more', async () => {
+    const userId = await addMember();
+    const expires = { at: new Date(Date.UTC(2100, 0, 1)), subject: null };
+    const grant = { accountId: companyId, type: 'SUBSCRIPTION_GRANT', contra: 'grants', expires } as const;
+    await database.transaction((transaction) =>
+      postTransaction(transaction, { ...grant, amountMicro: 300n, sourceKind: 'test', sourceId: newId() }),
+    );
+    await post(100n);
+    // What is spent counts against what expires first: 300 - 76 are left of the grant.
+    await chargeCalls(database, [finishedCall(companyId)]);
+    expect(await move(userId, 101n)).toEqual({ outcome: 'not-enough', availableMicro: 100n });
+    expect(await move(userId, 100n)).toMatchObject({ outcome: 'moved' });
+    expect(await move(userId, 1n)).toMatchObject({ outcome: 'not-enough' });
+  });
+
   test('G-28 a call is charged to the user who pays, with the month of its key, and the company’s usage has it', async () => {
     const [userId, keyId] = [await addMember(), newId()];
     await post(1_000n);

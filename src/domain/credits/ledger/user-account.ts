@@ -2,6 +2,7 @@ import type { Database, Statements, Transaction } from '../../../ports/database.
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { type AccountLevel, publishLevel, sharedLevelOf, userBalanceLevel } from './credit-account.ts';
+import { COMPANY_SIDE, countExpiring } from './expiring-credits.ts';
 import { findTransactionOf, lockAccount, postTransaction } from './ledger.ts';
 
 /**
@@ -14,8 +15,7 @@ interface UserAccount {
   readonly companyId: string;
 }
 
-/** The two sides of a transfer have one source id and these kinds; `turnpike audit` compares them. */
-const COMPANY_SIDE = 'credits-to-user';
+/** The user's side of a transfer, which has one source id with the company's. */
 export const USER_SIDE = 'credits-of-user';
 
 /**
@@ -59,18 +59,20 @@ type Transferred =
   | ({ readonly outcome: 'moved' | 'already-moved' } & MovedCredits)
   /** The key was used for another transfer. */
   | { readonly outcome: 'other-transfer' }
-  /** `availableMicro`: what the giving account has and does not hold. */
+  /** `availableMicro`: what the giving account has, without what calls hold and what expires. */
   | { readonly outcome: 'not-enough'; readonly availableMicro: bigint }
   | { readonly outcome: 'other-company' }
   | { readonly outcome: 'wrong-amount'; readonly problem: string };
 
 /**
  * Moves credits between a company and one of its people, once for an idempotency key. Only credits that the giving
- * account has: a credit line is not moved, because invoices ask for the usage of the company's own account.
+ * account has: a credit line is not moved, because invoices ask for the usage of the company's own account, and neither are
+ * credits that expire, which would outlive their expiry.
  */
 export async function transferToUser(transaction: Transaction, wanted: UserTransfer): Promise<Transferred> {
   const { userId, companyId, amountMicro, heldMicro } = wanted;
   if (!(await openUserAccount(transaction, wanted))) return { outcome: 'other-company' };
+  const expiringAt = await countExpiring(transaction, companyId);
   const { company, user } = await lockBoth(transaction, wanted);
   const sourceId = `${companyId}:${wanted.idempotencyKey}`;
   const before = await findTransactionOf(transaction, { sourceKind: USER_SIDE, sourceId });
@@ -78,7 +80,8 @@ export async function transferToUser(transaction: Transaction, wanted: UserTrans
     const isSame = before.accountId === userId && before.amountMicro === amountMicro;
     return isSame ? { outcome: 'already-moved', company, user } : { outcome: 'other-transfer' };
   }
-  const givingMicro = amountMicro > 0n ? company.balanceMicro : user.balanceMicro;
+  const givingMicro =
+    amountMicro > 0n ? company.balanceMicro - (await expiringAt(company)) : user.balanceMicro;
   const availableMicro = givingMicro > heldMicro ? givingMicro - heldMicro : 0n;
   if ((amountMicro > 0n ? amountMicro : -amountMicro) > availableMicro) {
     return { outcome: 'not-enough', availableMicro };
