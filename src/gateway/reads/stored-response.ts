@@ -9,6 +9,7 @@ import { gatherBody } from '../../http/read-body.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
+import { payerOf } from '../admission/credit-refusals.ts';
 import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
 import { readWholeAnswer, type Usage } from '../json/answer-body.ts';
@@ -141,12 +142,7 @@ async function charge(
   tokens: Usage,
 ): Promise<boolean> {
   const nowMs = clock.now();
-  const payer = {
-    companyId: key.companyId,
-    keyId: key.id,
-    monthlyLimitMicro: key.monthlySpendingLimitMicro,
-    startedAtMs: nowMs,
-  };
+  const payer = payerOf(key, nowMs);
   const facts = {
     requestId: chargeCallId,
     endpoint: 'responses',
