@@ -285,6 +285,7 @@ describe('another company’s things', () => {
     adjustCredits: ({ companyId }) => ({ companyId }),
     userCreditTransactions: ({ userId }) => ({ userId }),
     grantUserCredits: ({ userId }) => ({ userId }),
+    creditStatement: ({ userId }) => ({ userId }),
     setCompanyBilling: ({ companyId }) => ({ companyId }),
     assignPlan: ({ companyId, keyId }) => ({ companyId, planId: keyId }),
     requestPlan: ({ keyId }) => ({ planId: keyId }),
