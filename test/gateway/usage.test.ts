@@ -37,6 +37,7 @@ const ONE = {
   failures: 0,
   prompt_tokens: 1_000,
   cached_tokens: 200,
+  cache_write_tokens: 0,
   completion_tokens: 100,
   credits: 0.0013,
 };
@@ -45,6 +46,7 @@ const TWO = {
   failures: 0,
   prompt_tokens: 2_000,
   cached_tokens: 400,
+  cache_write_tokens: 0,
   completion_tokens: 200,
   credits: 0.0026,
 };
@@ -85,6 +87,7 @@ describe('G-5 GET /usage over a socket', () => {
       failures: 0,
       prompt_tokens: 1_000,
       cached_tokens: 200,
+      cache_write_tokens: 0,
       completion_tokens: 100,
       credits: 0.0013,
     };
@@ -208,6 +211,7 @@ describe('G-5 GET /usage', () => {
       failures: 1,
       prompt_tokens: 0,
       cached_tokens: 0,
+      cache_write_tokens: 0,
       completion_tokens: 0,
       credits: 0,
     };
