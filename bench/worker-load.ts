@@ -102,7 +102,11 @@ function createGiver({ parts, companyId }: WorkerWorld, userId: string): Readonl
       const wanted = { room: `bench-${number}`, companyId, createdBy: userId, ...plan };
       const announced = await announceMeeting(transaction, parts, wanted);
       if (announced.outcome !== 'announced') throw new Error(`a meeting was ${announced.outcome}`);
-      const transcript = { meetingId: announced.meeting.id, text: `${TRANSCRIPT}\nBob: ${number}.` };
+      const transcript = {
+        meetingId: announced.meeting.id,
+        kind: 'transcript' as const,
+        text: `${TRANSCRIPT}\nBob: ${number}.`,
+      };
       return await postTranscript(transaction, parts, transcript);
     },
   };

@@ -27,7 +27,11 @@ const MOST_EVENT_BYTES = 1024 * 1024;
 const MOST_TRANSCRIPT_BYTES = 4 * LONGEST_TRANSCRIPT;
 const BODY_TIMEOUT_MS = 10_000;
 
-export const transcriptBody = z.strictObject({ text: z.string().min(1).max(LONGEST_TRANSCRIPT) });
+export const transcriptBody = z.strictObject({
+  text: z.string().min(1).max(LONGEST_TRANSCRIPT),
+  /** What it is: the words that were said, or notes of them. */
+  kind: z.enum(['transcript', 'notes']).default('transcript'),
+});
 /** 202 of every event: the meeting that it belongs to, which it may have made, and what was wrong with its times. */
 export const eventAnswer = z.strictObject({
   meeting_id: z.uuid(),
@@ -84,9 +88,9 @@ async function takeTranscript(context: Context, parts: RoomEventParts): Promise<
     const [issue] = read.error.issues;
     return refuse(400, issue?.message ?? 'it cannot be read', issue?.path.join('.') || null);
   }
-  const { text } = read.data;
+  const { text, kind } = read.data;
   const posted = await parts.database.transaction((transaction) =>
-    postTranscript(transaction, parts, { meetingId: id.data, text }),
+    postTranscript(transaction, parts, { meetingId: id.data, kind, text }),
   );
   switch (posted.outcome) {
     case 'unknown':

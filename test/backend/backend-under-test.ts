@@ -8,6 +8,7 @@ import { addUser, type Role } from '../../src/domain/accounts/user.ts';
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { createCompanyCounters } from '../../src/domain/limits/company-ceilings.ts';
 import { createLogWatchers } from '../../src/domain/logs/live-log.ts';
+import type { SummaryMail } from '../../src/domain/meetings/summary-text.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import type { PlanRequestMail } from '../../src/domain/payments/assign-plan.ts';
 import { createPaymentEvents } from '../../src/domain/payments/payment-events.ts';
@@ -38,6 +39,22 @@ const NO_QUEUES: BackendParts['queues'] = {
   discard: async () => 0,
 };
 
+/** Takes every mail that people cause, and sends none. */
+function createRecordingOutbox() {
+  const mails: AccountMail[] = [];
+  const planRequests: PlanRequestMail[] = [];
+  const summaries: SummaryMail[] = [];
+  const mailOutbox: BackendParts['mailOutbox'] = {
+    async send(mail) {
+      if (mail.kind === 'meeting-summary') summaries.push(mail);
+      else if (mail.kind === 'plan-request') planRequests.push(mail);
+      else mails.push(mail);
+      return { outcome: 'queued' };
+    },
+  };
+  return { mailOutbox, mails, planRequests, summaries };
+}
+
 /**
  * The real backend on a database in memory, with a clock that the test moves, without a socket. `changes` replaces
  * parts of it, such as the database by PostgreSQL or a part of another capability by a double.
@@ -51,18 +68,13 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
   const state = () => createInProcessState({ clock, log });
   const [sharedState, ownState] = [state(), state()];
   const provider = changes.provider ?? createAgreeingProvider();
-  const [mails, planRequests]: [AccountMail[], PlanRequestMail[]] = [[], []];
+  const { mailOutbox, ...sent } = createRecordingOutbox();
   const queued: { readonly queue: string; readonly data: JobData }[] = [];
   const parts: BackendParts = {
     ...{ clock, log, secrets, database, sharedState, ownState },
     counters: createCompanyCounters({ sharedState, ownState, clock, log }),
     accessTokens: await createAccessTokens([JWT_SECRET], clock),
-    mailOutbox: {
-      async send(mail) {
-        void (mail.kind === 'plan-request' ? planRequests.push(mail) : mails.push(mail));
-        return { outcome: 'queued' };
-      },
-    },
+    mailOutbox,
     jobQueue: { enqueue: async (queue, data) => String(queued.push({ queue, data })) },
     ...{ queues: NO_QUEUES, provider, approveHost: null, signUpMode: 'open' },
     paymentEvents: createPaymentEvents({
@@ -116,8 +128,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     database,
     /** What was logged, and the mails that were handed over for sending. */
     entries,
-    mails,
-    planRequests,
+    ...sent,
     /** What was enqueued, as far as the test's own queue does not take it. */
     queued,
     fetch: fetchApp,

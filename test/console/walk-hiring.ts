@@ -178,10 +178,41 @@ export async function walkMeetings(page: Page): Promise<void> {
   await heading(page, 'Room forge');
   await page.getByRole('link', { name: 'Grace Miller' }).waitFor();
   await page
-    .getByRole('textbox', { name: 'Transcript' })
+    .getByRole('textbox', { name: 'Text' })
     .fill('Ada: We decided to offer you a trial day.\nGrace: Thank you, when can I come?');
-  await button(page, 'Add the transcript').click();
+  await button(page, 'Add').click();
   await card(page, 'What was said').getByText('Ada: We decided to offer you a trial day.').first().waitFor();
   await card(page, 'What was said').getByText('Grace: Thank you, when can I come?').first().waitFor();
   expect(await page.locator('main').innerText()).not.toMatch(/[{}[\]]/);
+  await passOnSummary(page);
+}
+
+/** The summary is saved and mailed; the links are changed; notes from a file replace the transcript and are deleted. */
+async function passOnSummary(page: Page): Promise<void> {
+  const saving = page.waitForEvent('download');
+  await button(page, 'Save as Markdown').click();
+  const saved = await saving;
+  expect(saved.suggestedFilename()).toBe('forge.md');
+  await card(page, 'Pass it on').getByRole('checkbox').first().check();
+  const mailed = page.waitForResponse((response) =>
+    (response.request().postData() ?? '').includes('mailMeetingSummary'),
+  );
+  await button(page, 'Send by mail').click();
+  expect(await (await mailed).json()).toEqual({ data: { mailMeetingSummary: 1 } });
+  await page.getByText('Link a job or a talent').click();
+  await page.getByRole('combobox', { name: 'Talent' }).selectOption('');
+  await button(page, 'Save the links').click();
+  await page.getByRole('link', { name: 'Grace Miller' }).waitFor({ state: 'detached' });
+  await page.getByRole('combobox', { name: 'What it is' }).selectOption('NOTES');
+  const notes = {
+    name: 'notes.md',
+    mimeType: 'text/markdown',
+    buffer: Buffer.from('Next steps:\n- Order gloves\n'),
+  };
+  await page.getByLabel('From a file').setInputFiles(notes);
+  await button(page, 'Add').click();
+  await card(page, 'What was said').getByText('Order gloves').waitFor();
+  await button(page, 'Delete the text').click();
+  await inDialog(page, 'Delete the text').click();
+  await card(page, 'What was said').waitFor({ state: 'detached' });
 }

@@ -82,6 +82,15 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     jobTitle: 'Engineer',
     endedAt: at,
   },
+  'meeting-summary': {
+    companyName,
+    meetingId: '0190f0f0-0000-7000-8000-000000000001',
+    room: 'interview-1',
+    jobTitle: 'Engineer',
+    talentName: 'Grace',
+    sentBy: 'ada@customer.example',
+    sections: [{ name: 'Decisions', lines: ['Ada: We decided to go on.'] }],
+  },
 };
 
 export const MAIL_KINDS = Object.keys(MAIL_SAMPLES) as MailKind[];

@@ -62,3 +62,139 @@ describe('P-15 meetings', () => {
     expect(await database.query('select 1 from meetings where id = $1', [createMeeting.id])).toEqual([]);
   });
 });
+
+const SUMMARY = {
+  engine: 'embedded',
+  summary: ['Ada: The candidate has led two teams.'],
+  decisions: [{ text: 'We decided to *offer* a trial day.', speaker: 'Ada' }],
+  actionItems: [{ text: 'I will send the contract by Friday.', speaker: null }],
+  questions: [{ text: 'When can she start?', speaker: null }],
+};
+
+/** A meeting whose transcript has been summarised by the worker. */
+async function summarised(room: string, links: Record<string, string> = {}): Promise<string> {
+  const { member } = backend.people;
+  const { createMeeting } = await member.ask<Created>(CREATE, { input: { room, ...links } });
+  const { id } = createMeeting;
+  await member.ask(ADD, { id, text: 'Ada: We decided to offer a trial day.' });
+  await backend.database.query('update meeting_transcripts set summary = $2 where meeting_id = $1', [
+    id,
+    SUMMARY,
+  ]);
+  await backend.database.query('update meetings set insight = $2 where id = $1', [id, { summary: SUMMARY }]);
+  return id;
+}
+
+const ADD = `mutation($id: ID!, $text: String!, $kind: MeetingTextKind) {
+  addMeetingTranscript(meetingId: $id, text: $text, kind: $kind) { id } }`;
+const EXPORT = `query($id: ID!, $format: MeetingSummaryFormat) { meetingSummary(meetingId: $id, format: $format) }`;
+const LINK = `mutation($id: ID!, $jobId: ID, $talentId: ID) {
+  linkMeeting(meetingId: $id, jobId: $jobId, talentId: $talentId) { jobId talentId briefing } }`;
+const MAIL = 'mutation($id: ID!, $to: [String!]!) { mailMeetingSummary(meetingId: $id, to: $to) }';
+
+describe('P-15 what becomes of a meeting', () => {
+  test('P-15 the job and the talent of a meeting are linked later, corrected and taken off', async () => {
+    const { database, companies, people, queued } = backend;
+    const jobId = await addJob(database, companies.acme, {});
+    const talentId = await addTalent(database, companies.acme, {});
+    const { createMeeting } = await people.member.ask<Created>(CREATE, { input: { room: 'linked-later' } });
+    const { id } = createMeeting;
+    const before = queued.length;
+    expect(await people.member.ask(LINK, { id, jobId, talentId })).toEqual({
+      linkMeeting: { jobId, talentId, briefing: null },
+    });
+    expect(queued.slice(before)).toEqual([{ queue: 'meeting', data: { meetingId: id } }]);
+    expect(await people.member.ask(LINK, { id, jobId })).toEqual({
+      linkMeeting: { jobId, talentId: null, briefing: null },
+    });
+    const theirs = await addTalent(database, companies.other, {});
+    expect((await people.member.refusal(LINK, { id, talentId: theirs })).extensions.code).toBe('NOT_FOUND');
+    const theirJob = await addJob(database, companies.other, {});
+    expect((await people.member.refusal(LINK, { id, jobId: theirJob })).extensions.code).toBe('NOT_FOUND');
+    // Erasing a talent erases a meeting that was linked later, too.
+    await people.member.ask(LINK, { id, talentId });
+    await people.admin.ask('mutation($id: ID!) { eraseTalent(id: $id) }', { id: talentId });
+    expect(await database.query('select 1 from meetings where id = $1', [id])).toEqual([]);
+  });
+
+  test('P-15 its summary is exported as Markdown or text, with what people said escaped', async () => {
+    const { database, companies, people } = backend;
+    const jobId = await addJob(database, companies.acme, { title: 'Welder' });
+    const id = await summarised('exported', { jobId });
+    const { meetingSummary } = await people.member.ask<{ meetingSummary: string }>(EXPORT, { id });
+    expect(meetingSummary).toBe(
+      [
+        '# Meeting in room exported',
+        '',
+        '- Job: Welder',
+        '- Written by: sentences of the text, picked out',
+        '',
+        '## Summary',
+        '- Ada: The candidate has led two teams.',
+        '',
+        '## Decisions',
+        '- Ada: We decided to \\*offer\\* a trial day.',
+        '',
+        '## Open questions',
+        '- When can she start?',
+        '',
+        '## Next steps',
+        '- I will send the contract by Friday.',
+        '',
+      ].join('\n'),
+    );
+    const text = await people.member.ask<{ meetingSummary: string }>(EXPORT, { id, format: 'TEXT' });
+    expect(text.meetingSummary).toContain('Next steps\n- I will send');
+    expect(text.meetingSummary).not.toMatch(/^#|\\\*/m);
+    const { createMeeting } = await people.member.ask<Created>(CREATE, { input: { room: 'unsaid' } });
+    expect((await people.member.refusal(EXPORT, { id: createMeeting.id })).extensions.code).toBe('CONFLICT');
+  });
+
+  test('P-15 its summary is mailed to members alone, once a request, and the audit log counts them', async () => {
+    const { people, summaries } = backend;
+    const id = await summarised('mailed');
+    const to = [people.admin.email, people.member.email];
+    expect(await people.member.ask(MAIL, { id, to })).toEqual({ mailMeetingSummary: 2 });
+    expect(summaries.map((mail) => mail.to).sort()).toEqual([...to].sort());
+    expect(summaries[0]?.data).toMatchObject({
+      meetingId: id,
+      room: 'mailed',
+      sentBy: people.member.email,
+      sections: expect.arrayContaining([
+        { name: 'Next steps', lines: ['I will send the contract by Friday.'] },
+      ]),
+    });
+    for (const wrong of [
+      ['stranger@elsewhere.example'],
+      [...to, people.otherAdmin.email],
+      [],
+      Array(21).fill(to[0]),
+    ])
+      expect((await people.member.refusal(MAIL, { id, to: wrong })).extensions.code).toBe('BAD_USER_INPUT');
+    expect(summaries).toHaveLength(2);
+    const { auditLog } = await people.admin.ask<{
+      auditLog: { nodes: { action: string; details: object }[] };
+    }>('{ auditLog(first: 1) { nodes { action details } } }');
+    expect(auditLog.nodes).toEqual([{ action: 'meeting.summary-mailed', details: { recipients: 2 } }]);
+  });
+
+  test('P-15 notes take the place of a transcript, and what was handed in is erased with its summary', async () => {
+    const { database, people } = backend;
+    const id = await summarised('erased-text');
+    await people.member.ask(ADD, { id, text: 'Decisions: trial day', kind: 'NOTES' });
+    expect(
+      await database.query('select kind, version, summary from meeting_transcripts where meeting_id = $1', [
+        id,
+      ]),
+    ).toEqual([{ kind: 'notes', version: 2, summary: null }]);
+    const erase = 'mutation($id: ID!) { deleteMeetingTranscript(meetingId: $id) }';
+    expect(await people.member.ask(erase, { id })).toEqual({ deleteMeetingTranscript: true });
+    expect(await database.query('select 1 from meeting_transcripts where meeting_id = $1', [id])).toEqual([]);
+    const [meeting] = await database.query<{ insight: object }>(
+      'select insight from meetings where id = $1',
+      [id],
+    );
+    expect(meeting?.insight).toEqual({ summary: null });
+    expect(await people.member.ask(erase, { id })).toEqual({ deleteMeetingTranscript: false });
+  });
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { addCompany } from '../../src/domain/accounts/company.ts';
+import { deleteTranscript } from '../../src/domain/meetings/transcript.ts';
 import { addJob, addTalent } from '../matching/matching-world.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { ADA, type MeetingsUnderTest, openMeetings, plain, serverEvents, T0 } from './meetings-under-test.ts';
@@ -110,6 +111,50 @@ describe('A-7 insights', () => {
       actionItems: [],
     });
     expect(charges).toEqual([true]);
+  });
+
+  test('A-7 the summary of a text that is deleted while a model reads it is discarded, whatever comes next', async () => {
+    const charges: boolean[] = [];
+    const readings: string[] = [];
+    const deleting = await openMeetings(database, {
+      async ask(question) {
+        readings.push(question.data);
+        if (readings.length === 1) {
+          const wanted = { meetingId: id, companyId: deleting.companyId };
+          await database.transaction((transaction) => deleteTranscript(transaction, deleting, wanted));
+          await deleting.post(`meetings/${id}/transcript`, { text: 'Decisions: none yet', kind: 'notes' });
+        }
+        return {
+          answer: JSON.stringify({ summary: [question.data], decisions: [], actionItems: [], questions: [] }),
+          charge: async (_transaction, isUsable) => void charges.push(isUsable),
+          release: async () => {},
+        };
+      },
+    });
+    const announced = await deleting.announce('deleted-meanwhile');
+    const id = announced.outcome === 'announced' ? announced.meeting.id : '';
+    await deleting.post(`meetings/${id}/transcript`, { text: 'Ada: This must be forgotten.' });
+    await deleting.workOff();
+    const [meeting] = await deleting.meetings('deleted-meanwhile');
+    expect(meeting?.insight?.summary?.summary.join()).toContain('none yet');
+    expect(JSON.stringify(meeting)).not.toContain('forgotten');
+    expect(charges).toEqual([true]);
+  });
+
+  test('A-7 an answer with characters that cannot be stored is of no use', async () => {
+    const lists = { decisions: [], actionItems: [], questions: [] };
+    const odd = await openMeetings(database, {
+      ask: async () => ({
+        answer: JSON.stringify({ summary: ['a\u0000b'], ...lists }),
+        charge: async () => {},
+        release: async () => {},
+      }),
+    });
+    const announced = await odd.announce('odd-answer');
+    const id = announced.outcome === 'announced' ? announced.meeting.id : '';
+    await odd.post(`meetings/${id}/transcript`, { text: TRANSCRIPT });
+    await odd.workOff();
+    expect((await odd.meetings('odd-answer'))[0]?.insight?.summary?.engine).toBe('embedded');
   });
 
   test('A-7 nobody came, and one alone: told as such, and nobody is reminded', async () => {

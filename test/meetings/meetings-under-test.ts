@@ -55,7 +55,7 @@ export async function openMeetings(database: Database, model?: MeetingModel) {
   const { signal } = new AbortController();
 
   return {
-    ...{ clock, secrets, companyId, userId, mails, database, waiting },
+    ...{ clock, secrets, companyId, userId, mails, database, waiting, jobQueue },
     async post(path: string, body: unknown, token = TOKEN) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };

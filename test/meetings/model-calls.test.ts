@@ -37,7 +37,7 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
     breakers: { enter: () => ({ outcome: 'enter', report() {} }) },
     ...{ secrets: createSystemSecrets(), clock: createManualClock(), log: createSilentLog() },
     answerTimeoutMs: 1_000,
-    chatAlias: () => ({
+    extractAlias: () => ({
       alias: 'svc/chat-default',
       kind: 'chat',
       targets,

@@ -1,26 +1,22 @@
 import { Link, useParams } from 'wouter';
 import { Facts, Score } from '../../parts/facts.tsx';
-import { Area, Form } from '../../parts/form.tsx';
 import { List } from '../../parts/list.tsx';
 import { Bones, Card, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
 import { exact, Moment } from '../../parts/words.tsx';
-import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
 import { useQuery } from '../../session/use-query.ts';
 import { briefingOf, type Insight, insightOf, lengthWords, type Summary } from './meeting-data.ts';
+import { AddText, LinkMeeting, PassOn } from './meeting-forms.tsx';
 
 const MEETING = graphql(`query($id: ID!) { meeting(id: $id) {
   id room startsAt plannedMinutes startedAt endedAt jobId talentId briefing insight } }`);
 const JOB = graphql(`query($id: ID!) { job(id: $id) { title } }`);
 const TALENT = graphql(`query($id: ID!) { talent(id: $id) { name } }`);
-const ADD_TRANSCRIPT = graphql(`mutation($id: ID!, $text: String!) {
-  addMeetingTranscript(meetingId: $id, text: $text) { id } }`);
 const LOOK_EVERY_MS = 5_000;
 
 type Meeting = DataOf<typeof MEETING>['meeting'];
 
 export function MeetingPage() {
-  const { session } = useConsole();
   const { id } = useParams<{ id: string }>();
   const result = useQuery(MEETING, { id }, LOOK_EVERY_MS);
   const meeting = result.data?.meeting ?? null;
@@ -35,36 +31,23 @@ export function MeetingPage() {
         result.error === null && <Bones lines={6} />
       ) : (
         <>
-          <Plan meeting={meeting} />
+          <Plan meeting={meeting} changed={result.reload} />
           <BriefingCard briefing={meeting.briefing} />
           {insight === null ? (
             <Notice>What is known of it appears when it has begun and ended.</Notice>
           ) : (
             <KnownOf insight={insight} />
           )}
-          <Card title={insight?.summary == null ? 'Add the transcript' : 'Another transcript'}>
-            <p className="quiet">
-              Plain text with “Name:” before each turn, WebVTT or SRT. The summary comes with it.
-            </p>
-            <Form
-              submit="Add the transcript"
-              clears
-              send={async ({ text }) => {
-                await session.request(ADD_TRANSCRIPT, { id, text: text('text') });
-                await result.reload();
-              }}
-            >
-              <Area label="Transcript" name="text" rows={6} required placeholder="Ada: Welcome …" />
-            </Form>
-          </Card>
+          {insight?.summary != null && <PassOn id={id} room={meeting.room} />}
+          <AddText id={id} changed={result.reload} hasText={insight?.summary != null} />
         </>
       )}
     </Page>
   );
 }
 
-function Plan({ meeting }: { meeting: Meeting }) {
-  const { startsAt, plannedMinutes, startedAt, endedAt, jobId, talentId } = meeting;
+function Plan({ meeting, changed }: { meeting: Meeting; changed(): Promise<void> }) {
+  const { id, startsAt, plannedMinutes, startedAt, endedAt, jobId, talentId } = meeting;
   return (
     <Card title="When and what for">
       <Facts
@@ -79,6 +62,7 @@ function Plan({ meeting }: { meeting: Meeting }) {
           ['Talent', talentId !== null && <TalentLink id={talentId} />],
         ]}
       />
+      <LinkMeeting id={id} jobId={jobId} talentId={talentId} changed={changed} />
     </Card>
   );
 }
@@ -158,8 +142,8 @@ function SummaryCard({ summary: { sentences, decisions, actionItems, questions }
         <p key={sentence}>{sentence}</p>
       ))}
       <Points title="Decisions" points={decisions} />
-      <Points title="To do" points={actionItems} />
-      <Points title="Questions" points={questions} />
+      <Points title="Open questions" points={questions} />
+      <Points title="Next steps" points={actionItems} />
     </Card>
   );
 }

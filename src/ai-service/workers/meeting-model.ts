@@ -12,21 +12,21 @@ import type { Alias } from '../../domain/models/aliases.ts';
 export interface MeetingModelParts extends AskModelParts {
   readonly platformCalls: PlatformCalls;
   /** Null where nobody can answer for it. */
-  readonly chatAlias: () => Alias | null;
+  readonly extractAlias: () => Alias | null;
 }
 
 const NOBODY = { answer: null, charge: async () => {}, release: async () => {} };
 const NOT_PAYABLE: AskedModel = { outcome: 'failed', reason: 'not-payable', targetId: null };
 
 /**
- * Summaries by the chat alias, as calls of the company whose meeting it is (G-28). Where no provider answers for the
+ * Summaries by the extract alias, as calls of the company whose meeting it is (G-28). Where no provider answers for the
  * alias none is called. An answer of no use is not paid for.
  */
 export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
-  const { platformCalls, chatAlias, clock } = parts;
+  const { platformCalls, extractAlias, clock } = parts;
   return {
     async ask(question, { companyId, requestId, signal }) {
-      const alias = chatAlias();
+      const alias = extractAlias();
       if (alias === null || !alias.targets.some((target) => serviceOf(target) !== null)) return NOBODY;
       const bodyBytes = question.instruction.length + question.data.length;
       const endpoint = 'meeting-summary';

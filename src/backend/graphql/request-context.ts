@@ -7,6 +7,7 @@ import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
 import type { JobFields } from '../../domain/jobs/job.ts';
 import type { CompanyCounters } from '../../domain/limits/company-ceilings.ts';
 import type { LogWatchers } from '../../domain/logs/live-log.ts';
+import type { SummaryOutbox } from '../../domain/meetings/summary-text.ts';
 import type { Cipher } from '../../domain/models/cipher.ts';
 import type { PlanRequestOutbox } from '../../domain/payments/assign-plan.ts';
 import type { PaymentEvents } from '../../domain/payments/payment-events.ts';
@@ -36,7 +37,7 @@ export interface GraphqlParts {
   readonly accessTokens: AccessTokens;
   readonly attempts: Attempts;
   readonly requestLimits: RequestLimits;
-  readonly mailOutbox: MailOutbox & PlanRequestOutbox;
+  readonly mailOutbox: MailOutbox & PlanRequestOutbox & SummaryOutbox;
   /** Left out where a mail server takes the mails. */
   readonly capturedMail?: CapturedMail;
   /** Where documents wait to be read. */

@@ -44,6 +44,7 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   matchWeights: 'hiring:read',
   meetings: 'hiring:read',
   meeting: 'hiring:read',
+  meetingSummary: 'hiring:read',
   createJob: 'hiring:write',
   updateJob: 'hiring:write',
   closeJob: 'hiring:write',
@@ -53,6 +54,8 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   rejectTalentProposal: 'hiring:write',
   createMeeting: 'hiring:write',
   addMeetingTranscript: 'hiring:write',
+  deleteMeetingTranscript: 'hiring:write',
+  linkMeeting: 'hiring:write',
 };
 
 /**

@@ -12,7 +12,13 @@ import {
   trialEnding,
   upcomingInvoice,
 } from './templates/billing.ts';
-import { invitation, passwordReset, scorecardReminder, verifyEmail } from './templates/team.ts';
+import {
+  invitation,
+  meetingSummary,
+  passwordReset,
+  scorecardReminder,
+  verifyEmail,
+} from './templates/team.ts';
 import { lowBalance, planRequest, spendingLimit, withheldUsage } from './templates/usage.ts';
 
 /** Every kind of mail there is. */
@@ -35,6 +41,7 @@ export const TEMPLATES = {
   'password-reset': passwordReset,
   'verify-email': verifyEmail,
   'scorecard-reminder': scorecardReminder,
+  'meeting-summary': meetingSummary,
 } as const satisfies Record<string, Template<z.ZodType>>;
 
 export type MailKind = keyof typeof TEMPLATES;

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../ports/database.ts';
 import { lockJobKey } from '../jobs/job.ts';
 import { lockTalentKey } from '../talents/talent.ts';
-import { MEETING_COLUMNS, type Meeting } from './meeting.ts';
+import { lockMeeting, MEETING_COLUMNS, MEETING_QUEUE, type Meeting } from './meeting.ts';
 import { roomNameOf } from './room-events.ts';
 import { lockRoom, type RefoldParts, refoldRoom, wasUsedByOthers } from './rooms.ts';
 
@@ -74,6 +74,44 @@ export async function announceMeeting(
   );
   if (meeting === undefined) throw new Error('a meeting that was just announced is not there');
   return { outcome: 'announced', meeting };
+}
+
+interface WantedLink {
+  readonly meetingId: string;
+  readonly companyId: string;
+  /** Null takes the link off. */
+  readonly jobId: string | null;
+  readonly talentId: string | null;
+}
+
+type Linked =
+  | { readonly outcome: 'linked'; readonly meeting: Meeting }
+  | { readonly outcome: 'unknown'; readonly what: 'meeting' | 'job' | 'talent' };
+
+/**
+ * What a meeting was about, said or corrected later. Its briefing and insight are worked out again. Locks are taken in the
+ * order of an erasure, which comes from the talent to the meeting.
+ */
+export async function linkMeeting(
+  transaction: Transaction,
+  { jobQueue, clock }: Pick<RefoldParts, 'jobQueue' | 'clock'>,
+  { meetingId, companyId, jobId, talentId }: WantedLink,
+): Promise<Linked> {
+  if (jobId !== null && !(await lockJobKey(transaction, companyId, jobId)))
+    return { outcome: 'unknown', what: 'job' };
+  if (talentId !== null && !(await lockTalentKey(transaction, companyId, talentId)))
+    return { outcome: 'unknown', what: 'talent' };
+  const before = await lockMeeting(transaction, meetingId);
+  if (before === null || before.companyId !== companyId) return { outcome: 'unknown', what: 'meeting' };
+  const [meeting] = await transaction.query<Meeting>(
+    `update meetings set job_id = $2, talent_id = $3, updated_at = $4,
+       briefing = case when job_id is distinct from $2 or talent_id is distinct from $3 then null else briefing end
+     where id = $1 returning ${MEETING_COLUMNS}`,
+    [meetingId, jobId, talentId, new Date(clock.now())],
+  );
+  if (meeting === undefined) return { outcome: 'unknown', what: 'meeting' };
+  await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId }, { within: transaction, owner: companyId });
+  return { outcome: 'linked', meeting };
 }
 
 function problemOf(

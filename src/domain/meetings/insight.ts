@@ -105,7 +105,7 @@ function* missingOf(
   if (startsAt === null) yield 'No time was planned: nobody can be late.';
   else if (plannedMinutes === null) yield 'No length was planned: it cannot run over.';
   if (summary === null && endedAt !== null) {
-    yield 'There is no transcript: a summary, decisions, action items and questions need one.';
+    yield 'There is no transcript and there are no notes: add one for a summary with decisions, open questions and next steps.';
   }
 }
 

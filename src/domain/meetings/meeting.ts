@@ -1,4 +1,4 @@
-import type { Statements } from '../../ports/database.ts';
+import type { Statements, Transaction } from '../../ports/database.ts';
 import type { QueueDefinition } from '../../ports/job-queue.ts';
 import type { RoomUse } from './fold-room.ts';
 
@@ -83,6 +83,14 @@ export async function findMeeting(statements: Statements, id: string): Promise<M
   const [meeting] = await statements.query<Meeting>(`select ${MEETING_COLUMNS} from meetings where id = $1`, [
     id,
   ]);
+  return meeting ?? null;
+}
+
+export async function lockMeeting(transaction: Transaction, id: string): Promise<Meeting | null> {
+  const [meeting] = await transaction.query<Meeting>(
+    `select ${MEETING_COLUMNS} from meetings where id = $1 for update`,
+    [id],
+  );
   return meeting ?? null;
 }
 

@@ -8,11 +8,13 @@ import { findJobs } from '../jobs/job.ts';
 import { listMatches } from '../matching/list-matches.ts';
 import { findTalents } from '../talents/talent.ts';
 import { insightOf, type MeetingInsight } from './insight.ts';
-import { MEETING_COLUMNS, MEETING_QUEUE, type Meeting } from './meeting.ts';
+import { lockMeeting, MEETING_QUEUE, type Meeting } from './meeting.ts';
 import { readMeetingEvents } from './room-events.ts';
+import type { MeetingTextKind } from './transcript.ts';
 import {
   questionOf,
   type SummaryQuestion,
+  summariseNotes,
   summariseTranscript,
   summaryFrom,
   type TranscriptSummary,
@@ -49,6 +51,7 @@ export interface MeetingHandlerParts {
 
 interface Transcript {
   readonly version: number;
+  readonly kind: MeetingTextKind;
   readonly text: string;
   readonly summary: TranscriptSummary | null;
 }
@@ -67,7 +70,7 @@ export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
   return async ({ id: requestId, data, signal }) => {
     const meetingId = String(data.meetingId);
     const [waiting] = await database.query<Transcript & { companyId: string }>(
-      `select transcript.version, transcript.text, meeting.company_id as "companyId"
+      `select transcript.version, transcript.kind, transcript.text, meeting.company_id as "companyId"
        from meeting_transcripts as transcript join meetings as meeting on meeting.id = transcript.meeting_id
        where meeting.id = $1 and meeting.company_id is not null and transcript.summary is null`,
       [meetingId],
@@ -106,40 +109,38 @@ export function createMeetingHandler(parts: MeetingHandlerParts): JobHandler {
 
 interface MadeSummary {
   readonly version: number;
+  readonly text: string;
   readonly summary: TranscriptSummary;
   readonly asked: AskedMeetingModel;
 }
 
 async function summarise(
   { model }: MeetingHandlerParts,
-  { version, text }: Pick<Transcript, 'version' | 'text'>,
+  { version, kind, text }: Pick<Transcript, 'version' | 'kind' | 'text'>,
   call: MeetingModelCall,
 ): Promise<MadeSummary> {
   const asked = await model.ask(questionOf(text), call);
   const answered = asked.answer === null ? null : summaryFrom(asked.answer, text);
-  return { version, summary: answered ?? summariseTranscript(text), asked };
+  const summariseOffline = kind === 'notes' ? summariseNotes : summariseTranscript;
+  return { version, text, summary: answered ?? summariseOffline(text), asked };
 }
 
-/** Only the first one of a version is kept and paid for. */
+/**
+ * Only the first one of a version is stored and paid for. Versions begin again after a deletion, so the text is compared
+ * too: the summary of a text that was deleted in the meantime is no summary of the next one.
+ */
 async function keepSummary(
   transaction: Transaction,
   meetingId: string,
-  { version, summary, asked }: MadeSummary,
+  { version, text, summary, asked }: MadeSummary,
 ): Promise<void> {
   const kept = await transaction.query(
-    `update meeting_transcripts set summary = $3 where meeting_id = $1 and version = $2 and summary is null
+    `update meeting_transcripts set summary = $3
+     where meeting_id = $1 and version = $2 and text = $4 and summary is null
      returning meeting_id`,
-    [meetingId, version, { ...summary }],
+    [meetingId, version, { ...summary }, text],
   );
   if (kept.length === 1) await asked.charge(transaction, summary.engine === 'model');
-}
-
-async function lockMeeting(transaction: Transaction, meetingId: string): Promise<Meeting | null> {
-  const [meeting] = await transaction.query<Meeting>(
-    `select ${MEETING_COLUMNS} from meetings where id = $1 for update`,
-    [meetingId],
-  );
-  return meeting ?? null;
 }
 
 async function writeInsight(

@@ -1,7 +1,10 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Transaction } from '../../ports/database.ts';
 import type { JobQueue } from '../../ports/job-queue.ts';
-import { MEETING_COLUMNS, MEETING_QUEUE, type Meeting } from './meeting.ts';
+import { lockMeeting, MEETING_QUEUE, type Meeting } from './meeting.ts';
+
+/** The words that were said, or notes of them. */
+export type MeetingTextKind = 'transcript' | 'notes';
 
 /** What one person said in one go. */
 export interface Utterance {
@@ -42,7 +45,7 @@ export function sentencesOf({ text }: Utterance): readonly string[] {
   const sentences: string[] = [];
   for (const { segment } of SENTENCES.segment(text)) {
     const sentence = segment.replace(/\s+/g, ' ').trim();
-    if (sentence !== '') sentences.push(sentence.slice(0, 600));
+    if (sentence !== '') sentences.push(cut(sentence));
   }
   return sentences;
 }
@@ -51,6 +54,7 @@ interface PostedTranscript {
   readonly meetingId: string;
   /** Whose it must be; undefined where the sender is one of ours. */
   readonly companyId?: string;
+  readonly kind: MeetingTextKind;
   readonly text: string;
 }
 
@@ -65,32 +69,60 @@ type TranscriptOutcome =
 export async function postTranscript(
   transaction: Transaction,
   { jobQueue, clock }: { readonly jobQueue: Pick<JobQueue, 'enqueue'>; readonly clock: Clock },
-  { meetingId, companyId, text }: PostedTranscript,
+  { meetingId, companyId, kind, text }: PostedTranscript,
 ): Promise<TranscriptOutcome> {
-  const [meeting] = await transaction.query<Meeting>(
-    `select ${MEETING_COLUMNS} from meetings where id = $1 for update`,
-    [meetingId],
-  );
-  if (meeting === undefined || (companyId !== undefined && meeting.companyId !== companyId)) {
+  const meeting = await lockMeeting(transaction, meetingId);
+  if (meeting === null || (companyId !== undefined && meeting.companyId !== companyId)) {
     return { outcome: 'unknown' };
   }
   if (meeting.companyId === null) return { outcome: 'unannounced' };
-  const message = problemOf(text);
+  const message = problemOf(text, kind);
   if (message !== null) return { outcome: 'invalid', message };
   const changed = await transaction.query(
-    `insert into meeting_transcripts as kept (meeting_id, text, posted_at) values ($1, $2, $3)
+    `insert into meeting_transcripts as kept (meeting_id, kind, text, posted_at) values ($1, $2, $3, $4)
      on conflict (meeting_id) do update
-       set text = excluded.text, posted_at = excluded.posted_at, version = kept.version + 1, summary = null
-       where kept.text <> excluded.text
+       set kind = excluded.kind, text = excluded.text, posted_at = excluded.posted_at, version = kept.version + 1,
+         summary = null
+       where kept.text <> excluded.text or kept.kind <> excluded.kind
      returning meeting_id`,
-    [meetingId, text, new Date(clock.now())],
+    [meetingId, kind, text, new Date(clock.now())],
   );
   const waiting = { within: transaction, owner: meeting.companyId };
   if (changed.length > 0) await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId }, waiting);
   return { outcome: 'posted', meeting };
 }
 
+/** Erases what was handed in and what was made of it. The rest of the insight is worked out again. */
+export async function deleteTranscript(
+  transaction: Transaction,
+  { jobQueue, clock }: { readonly jobQueue: Pick<JobQueue, 'enqueue'>; readonly clock: Clock },
+  { meetingId, companyId }: { readonly meetingId: string; readonly companyId: string },
+): Promise<'deleted' | 'nothing' | 'unknown'> {
+  const meeting = await lockMeeting(transaction, meetingId);
+  if (meeting === null || meeting.companyId !== companyId) return 'unknown';
+  const gone = await transaction.query(
+    'delete from meeting_transcripts where meeting_id = $1 returning meeting_id',
+    [meetingId],
+  );
+  await transaction.query(
+    `update meetings set insight = jsonb_set(insight, '{summary}', 'null'), updated_at = $2
+     where id = $1 and insight -> 'summary' is distinct from 'null'::jsonb and insight is not null`,
+    [meetingId, new Date(clock.now())],
+  );
+  if (gone.length === 0) return 'nothing';
+  await jobQueue.enqueue(MEETING_QUEUE.name, { meetingId }, { within: transaction, owner: companyId });
+  return 'deleted';
+}
+
 const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+const LONGEST_SENTENCE = 600;
+
+/** Not through the middle of a character, which the database would refuse. */
+function cut(sentence: string): string {
+  const short = sentence.slice(0, LONGEST_SENTENCE);
+  return short.isWellFormed() ? short : short.slice(0, -1);
+}
 
 function speakerOf(line: string): { speaker: string | null; text: string } {
   const voice = VOICE.exec(line);
@@ -100,8 +132,9 @@ function speakerOf(line: string): { speaker: string | null; text: string } {
   return { speaker: told?.[1]?.trim() ?? null, text };
 }
 
-function problemOf(text: string): string | null {
+function problemOf(text: string, kind: MeetingTextKind): string | null {
   if (text.length > LONGEST_TRANSCRIPT) return `at most ${LONGEST_TRANSCRIPT} characters are taken`;
   if (!text.isWellFormed() || text.includes('\u0000')) return 'it holds characters that are no text';
+  if (kind === 'notes') return text.trim() === '' ? 'it is empty' : null;
   return utterancesOf(text).length === 0 ? 'nobody says anything in it' : null;
 }

@@ -75,7 +75,7 @@ function aiWork(opening: Opening, modelParts: ModelParts, jobQueue: JobQueue): r
   const model = createMeetingModel({
     ...{ models, upstream, breakers, secrets, clock, log, platformCalls },
     answerTimeoutMs: configuration.upstream.idleTimeoutMs,
-    chatAlias: () => models.find(aliasOf(aliasPrefix, 'chat-default')),
+    extractAlias: () => models.find(extractName),
   });
   return [
     ...documentWork({

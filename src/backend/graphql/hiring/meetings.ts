@@ -1,6 +1,7 @@
-import { announceMeeting } from '../../../domain/meetings/announce-meeting.ts';
+import { announceMeeting, linkMeeting } from '../../../domain/meetings/announce-meeting.ts';
 import { findMeeting, listMeetings, type Meeting } from '../../../domain/meetings/meeting.ts';
-import { postTranscript } from '../../../domain/meetings/transcript.ts';
+import { findSummary, mailSummary, summaryText } from '../../../domain/meetings/summary-text.ts';
+import { deleteTranscript, postTranscript } from '../../../domain/meetings/transcript.ts';
 import { member } from '../access.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, idOf } from '../input.ts';
@@ -15,9 +16,20 @@ declare module '../schema-builder.ts' {
     Meeting: Meeting;
     MeetingConnection: Page<Meeting>;
   }
+  interface SchemaScalars {
+    MeetingTextKind: 'TRANSCRIPT' | 'NOTES';
+    MeetingSummaryFormat: 'MARKDOWN' | 'TEXT';
+  }
 }
 
 const meetingObjects: Declaration = (builder) => {
+  builder.enumType('MeetingTextKind', {
+    values: {
+      TRANSCRIPT: { description: 'The words that were said.' },
+      NOTES: { description: 'What was written down about it, a point a line.' },
+    },
+  });
+  builder.enumType('MeetingSummaryFormat', { values: ['MARKDOWN', 'TEXT'] as const });
   builder.objectType('Meeting', {
     description: 'A meeting in a room of the meeting server, announced or not.',
     fields: (t) => ({
@@ -142,20 +154,144 @@ const addMeetingTranscript: Declaration = (builder) =>
     t.field({
       type: 'Meeting',
       description:
-        'What was said, as plain text with `Name:` before each turn, WebVTT or SRT. Its summary comes with the insight. Takes the place of an earlier one.',
+        'What was said, as plain text with `Name:` before each turn, WebVTT or SRT; or notes of it. The summary comes with the insight. Takes the place of an earlier one.',
       authScopes: { member: true },
-      args: { meetingId: t.arg.id({ required: true }), text: t.arg.string({ required: true }) },
-      async resolve(_root, { meetingId: id, text }, context) {
+      args: {
+        meetingId: t.arg.id({ required: true }),
+        text: t.arg.string({ required: true }),
+        kind: t.arg({ type: 'MeetingTextKind', defaultValue: 'TRANSCRIPT' }),
+      },
+      async resolve(_root, { meetingId: id, text, kind: given }, context) {
         const { companyId } = await member(context);
         const meetingId = idOf('meeting', id);
+        const kind = given === 'NOTES' ? 'notes' : 'transcript';
         return await recordedChange(context, async ({ transaction, record }) => {
-          const posted = await postTranscript(transaction, context.parts, { meetingId, companyId, text });
+          const posted = await postTranscript(transaction, context.parts, {
+            meetingId,
+            companyId,
+            kind,
+            text,
+          });
           if (posted.outcome === 'invalid') throw badInput('text', posted.message);
           if (posted.outcome !== 'posted') throw notFound('meeting');
-          const details = { characters: text.length };
+          const details = { characters: text.length, kind };
           const objectId = meetingId;
           await record({ action: 'meeting.transcript-added', objectKind: 'meeting', objectId, details });
           return posted.meeting;
+        });
+      },
+    }),
+  );
+
+const deleteMeetingTranscript: Declaration = (builder) =>
+  builder.mutationField('deleteMeetingTranscript', (t) =>
+    t.boolean({
+      description:
+        'Erases the transcript or the notes of a meeting, and the summary of it. False where there was none.',
+      authScopes: { member: true },
+      args: { meetingId: t.arg.id({ required: true }) },
+      async resolve(_root, { meetingId: id }, context) {
+        const { companyId } = await member(context);
+        const meetingId = idOf('meeting', id);
+        return await recordedChange(context, async ({ transaction, record, nothingChanged }) => {
+          const outcome = await deleteTranscript(transaction, context.parts, { meetingId, companyId });
+          if (outcome === 'unknown') throw notFound('meeting');
+          if (outcome === 'nothing') nothingChanged();
+          else
+            await record({
+              action: 'meeting.transcript-deleted',
+              objectKind: 'meeting',
+              objectId: meetingId,
+            });
+          return outcome === 'deleted';
+        });
+      },
+    }),
+  );
+
+const linkMeetingField: Declaration = (builder) =>
+  builder.mutationField('linkMeeting', (t) =>
+    t.field({
+      type: 'Meeting',
+      description:
+        'Says which job and which talent a meeting was about; what is left out or null is taken off. With both it is an interview.',
+      authScopes: { member: true },
+      args: { meetingId: t.arg.id({ required: true }), jobId: t.arg.id(), talentId: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const wanted = {
+          meetingId: idOf('meeting', args.meetingId),
+          companyId,
+          jobId: args.jobId == null ? null : idOf('job', args.jobId),
+          talentId: args.talentId == null ? null : idOf('talent', args.talentId),
+        };
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const linked = await linkMeeting(transaction, context.parts, wanted);
+          if (linked.outcome === 'unknown') throw notFound(linked.what);
+          const { meetingId: objectId, jobId, talentId } = wanted;
+          const details = { jobId, talentId };
+          await record({ action: 'meeting.linked', objectKind: 'meeting', objectId, details });
+          return linked.meeting;
+        });
+      },
+    }),
+  );
+
+const NO_SUMMARY =
+  'This meeting has no summary yet. Add a transcript or notes, and wait until it is summarised.';
+
+const meetingSummary: Declaration = (builder) =>
+  builder.queryField('meetingSummary', (t) =>
+    t.string({
+      description:
+        'The summary of a meeting with decisions, open questions and next steps, to be stored elsewhere.',
+      extensions: { maxCharacters: 80_000 } satisfies FieldSize,
+      authScopes: { member: true },
+      args: {
+        meetingId: t.arg.id({ required: true }),
+        format: t.arg({ type: 'MeetingSummaryFormat', defaultValue: 'MARKDOWN' }),
+      },
+      async resolve(_root, { meetingId: id, format }, context) {
+        const { companyId } = await member(context);
+        const meetingId = idOf('meeting', id);
+        const result = await findSummary(context.parts.database, { meetingId, companyId });
+        if (result.outcome === 'unknown') throw notFound('meeting');
+        if (result.outcome === 'none') throw conflict(NO_SUMMARY);
+        return summaryText(result.found, format === 'TEXT' ? 'text' : 'markdown');
+      },
+    }),
+  );
+
+const MOST_RECIPIENTS = 20;
+
+const mailMeetingSummary: Declaration = (builder) =>
+  builder.mutationField('mailMeetingSummary', (t) =>
+    t.int({
+      description: 'Sends the summary of a meeting by mail to members of the company; to how many.',
+      authScopes: { member: true },
+      args: { meetingId: t.arg.id({ required: true }), to: t.arg.stringList({ required: true }) },
+      async resolve(_root, { meetingId: id, to }, context) {
+        const { companyId, email: sentBy } = await member(context);
+        const meetingId = idOf('meeting', id);
+        if (to.length < 1 || to.length > MOST_RECIPIENTS)
+          throw badInput('to', `give 1 to ${MOST_RECIPIENTS} addresses`);
+        const emails = to.map((address) => bounded('email', 'to', address));
+        const { parts, requestId } = context;
+        return await recordedChange(context, async ({ transaction, record }) => {
+          const wanted = { meetingId, companyId, emails, sentBy, key: `${meetingId}:${requestId}` };
+          const mailed = await mailSummary(transaction, parts.mailOutbox, wanted);
+          if (mailed.outcome === 'unknown') throw notFound('meeting');
+          if (mailed.outcome === 'none') throw conflict(NO_SUMMARY);
+          if (mailed.outcome === 'not-a-member')
+            throw badInput('to', `${mailed.email} is not a member of your company: invite them first`);
+          const details = { recipients: mailed.count };
+          await record({
+            action: 'meeting.summary-mailed',
+            objectKind: 'meeting',
+            objectId: meetingId,
+            details,
+          });
+          return mailed.count;
         });
       },
     }),
@@ -173,5 +309,9 @@ export const meetingDeclarations: readonly Declaration[] = [
   meeting,
   unannouncedMeetings,
   createMeeting,
+  linkMeetingField,
   addMeetingTranscript,
+  deleteMeetingTranscript,
+  meetingSummary,
+  mailMeetingSummary,
 ];

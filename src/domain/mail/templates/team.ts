@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { button, facts, paragraph, template } from '../content.ts';
-import { atTime, id, moment, name, token } from '../fields.ts';
+import { atTime, id, moment, name, remark, token } from '../fields.ts';
 
 export const invitation = template({
   data: z.strictObject({
@@ -83,5 +83,36 @@ export const scorecardReminder = template({
       button('Fill in the scorecard', links.meeting(meetingId)),
     ],
     because: `You get this because you took part in an interview of ${companyName}.`,
+  }),
+});
+
+/** A member passes the summary of a meeting on to another. */
+export const meetingSummary = template({
+  data: z.strictObject({
+    companyName: name,
+    meetingId: id,
+    room: name,
+    jobTitle: name.nullable(),
+    talentName: name.nullable(),
+    sentBy: name,
+    sections: z.array(z.strictObject({ name, lines: z.array(remark).max(30) })).max(4),
+  }),
+  write: ({ companyName, meetingId, room, jobTitle, talentName, sentBy, sections }, links) => ({
+    subject: `Summary of the meeting in ${room}`,
+    heading: 'What was said, decided and left open',
+    blocks: [
+      facts(
+        ['Room', room],
+        jobTitle === null ? null : ['Position', jobTitle],
+        talentName === null ? null : ['Candidate', talentName],
+        ['Sent by', sentBy],
+      ),
+      ...sections.flatMap((section) => [
+        paragraph(`${section.name}:`),
+        ...section.lines.map((line) => paragraph(`• ${line}`)),
+      ]),
+      button('Open the meeting', links.meeting(meetingId)),
+    ],
+    because: `You get this because ${sentBy} sent it to you as a member of ${companyName}.`,
   }),
 });

@@ -1,0 +1,181 @@
+import { type ChangeEvent, useRef } from 'react';
+import { Confirmed } from '../../parts/dialog.tsx';
+import { saveFile } from '../../parts/files.ts';
+import { Area, Checks, Choice, Form } from '../../parts/form.tsx';
+import { Card, Problem } from '../../parts/page.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useAction, useQuery } from '../../session/use-query.ts';
+
+const ADD = graphql(`mutation($id: ID!, $text: String!, $kind: MeetingTextKind) {
+  addMeetingTranscript(meetingId: $id, text: $text, kind: $kind) { id } }`);
+const DELETE = graphql(`mutation($id: ID!) { deleteMeetingTranscript(meetingId: $id) }`);
+const LINK = graphql(`mutation($id: ID!, $jobId: ID, $talentId: ID) {
+  linkMeeting(meetingId: $id, jobId: $jobId, talentId: $talentId) { id } }`);
+const SUBJECTS = graphql(`{
+  jobs(first: 100) { nodes { id title } }
+  talents(first: 100, status: READY) { nodes { id name } }
+}`);
+const SUMMARY = graphql(`query($id: ID!, $format: MeetingSummaryFormat) {
+  meetingSummary(meetingId: $id, format: $format) }`);
+const MAIL = graphql(`mutation($id: ID!, $to: [String!]!) { mailMeetingSummary(meetingId: $id, to: $to) }`);
+const MEMBERS = graphql(`{ members(first: 100) { nodes { email } } }`);
+
+interface FormProps {
+  readonly id: string;
+  changed(): Promise<void>;
+}
+
+/** As bytes; the server takes 500,000 characters and says so where there are more. */
+const LARGEST_FILE = 2_000_000;
+
+/** A transcript or notes, typed, pasted, or from a file whose text is put into the field. */
+export function AddText({ id, changed, hasText }: FormProps & { hasText: boolean }) {
+  const { session } = useConsole();
+  const area = useRef<HTMLTextAreaElement>(null);
+  const action = useAction();
+  const read = async (event: ChangeEvent<HTMLInputElement>) => {
+    const input = event.currentTarget;
+    const file = input.files?.[0];
+    if (file === undefined) return;
+    await action.run(async () => {
+      if (file.size > LARGEST_FILE) {
+        input.value = '';
+        throw new Error('This file is too large: at most 500,000 characters are taken. Split or shorten it.');
+      }
+      const text = await file.text();
+      if (area.current !== null) area.current.value = text;
+    });
+  };
+  return (
+    <Card title={hasText ? 'Replace the transcript or notes' : 'Add the transcript or notes'}>
+      <p className="quiet">
+        A transcript is plain text with “Name:” before each turn, WebVTT or SRT. Notes have a point a line;
+        headings such as “Decisions” and “Next steps” are understood. The summary follows.
+      </p>
+      <Form
+        submit="Add"
+        clears
+        send={async ({ text }) => {
+          const kind = text('kind') === 'NOTES' ? 'NOTES' : 'TRANSCRIPT';
+          await session.request(ADD, { id, text: text('text'), kind });
+          await changed();
+        }}
+        beside={
+          hasText && (
+            <Confirmed
+              name="Delete the text"
+              title="Delete the text and its summary?"
+              says={<p>Both are erased. Mails that were sent are not recalled.</p>}
+              isBig
+              work={async () => {
+                await session.request(DELETE, { id });
+                await changed();
+              }}
+            />
+          )
+        }
+      >
+        <div className="beside">
+          <Choice label="What it is" name="kind">
+            <option value="TRANSCRIPT">A transcript</option>
+            <option value="NOTES">Notes</option>
+          </Choice>
+          <label className="field">
+            <span>From a file</span>
+            <input
+              type="file"
+              accept=".txt,.vtt,.srt,.md,text/plain,text/vtt"
+              onChange={(event) => void read(event)}
+            />
+          </label>
+        </div>
+        <Area label="Text" name="text" rows={6} required ref={area} placeholder="Ada: Welcome …" />
+      </Form>
+      <Problem error={action.error} />
+    </Card>
+  );
+}
+
+/** Which job and talent it was about. */
+export function LinkMeeting(props: FormProps & { jobId: string | null; talentId: string | null }) {
+  const { session } = useConsole();
+  const { id, changed, jobId, talentId } = props;
+  const { data, error, reload } = useQuery(SUBJECTS);
+  if (data === null) return <Problem error={error} retry={reload} />;
+  return (
+    <details>
+      <summary>Link a job or a talent</summary>
+      <Form
+        submit="Save the links"
+        send={async ({ text }) => {
+          await session.request(LINK, { id, jobId: text('job') || null, talentId: text('talent') || null });
+          await changed();
+        }}
+      >
+        <div className="beside">
+          <Choice label="Job" name="job" defaultValue={jobId ?? ''}>
+            <option value="">None</option>
+            {jobId !== null && data.jobs.nodes.every((job) => job.id !== jobId) && (
+              <option value={jobId}>The job that is linked now</option>
+            )}
+            {data.jobs.nodes.map((job) => (
+              <option key={job.id} value={job.id}>
+                {job.title}
+              </option>
+            ))}
+          </Choice>
+          <Choice label="Talent" name="talent" defaultValue={talentId ?? ''}>
+            <option value="">None</option>
+            {talentId !== null && data.talents.nodes.every((talent) => talent.id !== talentId) && (
+              <option value={talentId}>The talent that is linked now</option>
+            )}
+            {data.talents.nodes.map((talent) => (
+              <option key={talent.id} value={talent.id}>
+                {talent.name ?? 'Without a name'}
+              </option>
+            ))}
+          </Choice>
+        </div>
+      </Form>
+    </details>
+  );
+}
+
+/** The summary as a file, and by mail to members. */
+export function PassOn({ id, room }: { id: string; room: string }) {
+  const { session } = useConsole();
+  const { data, error, reload } = useQuery(MEMBERS);
+  const action = useAction();
+  const save = (format: 'MARKDOWN' | 'TEXT') =>
+    action.run(async () => {
+      const { meetingSummary } = await session.request(SUMMARY, { id, format });
+      const isMarkdown = format === 'MARKDOWN';
+      const name = `${room.replace(/[^\p{L}\p{N}-]+/gu, '-')}.${isMarkdown ? 'md' : 'txt'}`;
+      saveFile(name, isMarkdown ? 'text/markdown' : 'text/plain', meetingSummary);
+    });
+  return (
+    <Card title="Pass it on">
+      <div className="row">
+        <button type="button" disabled={action.isBusy} onClick={() => void save('MARKDOWN')}>
+          Save as Markdown
+        </button>
+        <button type="button" disabled={action.isBusy} onClick={() => void save('TEXT')}>
+          Save as text
+        </button>
+      </div>
+      <Problem error={action.error ?? error} retry={reload} />
+      {data !== null && (
+        <Form
+          submit="Send by mail"
+          clears
+          send={async ({ all }) => {
+            await session.request(MAIL, { id, to: [...all('to')] });
+          }}
+        >
+          <Checks legend="To" name="to" values={data.members.nodes.map(({ email }) => email)} chosen={[]} />
+        </Form>
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,62 @@
+import { expect, test } from 'bun:test';
+import { summariseNotes } from './transcript-summary.ts';
+
+const texts = (things: readonly { readonly text: string }[]) => things.map(({ text }) => text);
+
+test('notes with headings are sorted by them, in any order and with any marks', () => {
+  const summary = summariseNotes(`# Interview with Grace
+She led two teams at Northwind and knows the industry well.
+
+Decisions:
+- Invite her to a trial day
+* Offer 52k
+
+## Open questions
+1. Notice period
+2. When can she start?
+
+Next steps: Ada sends the contract
+- [ ] Tom checks the references
+`);
+  expect(summary.engine).toBe('embedded');
+  expect(texts(summary.decisions)).toEqual(['Invite her to a trial day', 'Offer 52k']);
+  expect(texts(summary.questions)).toEqual(['Notice period', 'When can she start?']);
+  expect(texts(summary.actionItems)).toEqual(['Ada sends the contract', 'Tom checks the references']);
+  expect(summary.summary.join(' ')).toContain('She led two teams');
+});
+
+test('notes without headings go by their words, a line a point, and no word is added', () => {
+  const notes =
+    'good talk about the roof project\nwe agreed to go on\nAda will send the plan by Friday\nwho pays the travel?';
+  const summary = summariseNotes(notes);
+  expect(texts(summary.decisions)).toEqual(['we agreed to go on']);
+  expect(texts(summary.actionItems)).toEqual(['Ada will send the plan by Friday']);
+  expect(texts(summary.questions)).toEqual(['who pays the travel?']);
+  const all = [...summary.summary, ...texts(summary.decisions), ...texts(summary.actionItems)];
+  for (const line of all) expect(notes).toContain(line);
+});
+
+test('a paragraph after the list of a section is none of its points', () => {
+  const summary = summariseNotes(
+    'Decisions:\n\n- Trial day\n- Offer 52k\n\nWe also talked about the weather in Oslo.',
+  );
+  expect(texts(summary.decisions)).toEqual(['Trial day', 'Offer 52k']);
+  expect(summary.summary).toEqual(['We also talked about the weather in Oslo.']);
+});
+
+test('a sentence that is too long is not cut through the middle of a character', () => {
+  const [point] = summariseNotes(`Decisions:\n- ${'a'.repeat(599)}😀 and more`).decisions;
+  expect(point?.text).toBe('a'.repeat(599));
+});
+
+test('German notes, and nothing at all', () => {
+  const summary = summariseNotes(
+    'Beschlüsse:\n- Probetag am Montag\nNächste Schritte:\n- Vertrag schicken\nOffene Fragen:\n- Gehalt',
+  );
+  expect([summary.decisions, summary.actionItems, summary.questions].map(texts)).toEqual([
+    ['Probetag am Montag'],
+    ['Vertrag schicken'],
+    ['Gehalt'],
+  ]);
+  expect(summariseNotes('  \n ')).toMatchObject({ summary: [], decisions: [] });
+});
