@@ -291,6 +291,7 @@ describe('another company’s things', () => {
     redriveDeadLetters: ({ jobId }) => ({ ids: jobId }),
     deleteDeadLetters: ({ jobId }) => ({ ids: jobId }),
     adjustCredits: ({ companyId }) => ({ companyId }),
+    creditStatement: ({ userId }) => ({ userId }),
     userCreditTransactions: ({ userId }) => ({ userId }),
     grantUserCredits: ({ userId }) => ({ userId }),
     creditStatement: ({ userId }) => ({ userId }),
