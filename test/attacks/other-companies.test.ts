@@ -294,7 +294,6 @@ describe('another company’s things', () => {
     creditStatement: ({ userId }) => ({ userId }),
     userCreditTransactions: ({ userId }) => ({ userId }),
     grantUserCredits: ({ userId }) => ({ userId }),
-    creditStatement: ({ userId }) => ({ userId }),
     setCompanyBilling: ({ companyId }) => ({ companyId }),
     assignPlan: ({ companyId, keyId }) => ({ companyId, planId: keyId }),
     requestPlan: ({ keyId }) => ({ planId: keyId }),
