@@ -18,7 +18,8 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
 
   const figure = (page: Page, name: string) =>
     page.getByRole('region', { name, exact: true }).locator('strong');
-  const open = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click();
+  const open = (page: Page, name: string) =>
+    page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click();
   const call = async (key: string) =>
     await fetch(`${world.demo.gateway_url}/chat/completions`, {
       method: 'POST',

@@ -23,10 +23,11 @@ import {
   createAbandonedStreams,
 } from '../../src/domain/limits/abandoned-streams.ts';
 import { createLimits } from '../../src/domain/limits/limits.ts';
+import { nameOfAlias } from '../../src/domain/models/aliases.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../src/domain/models/model-directory.ts';
 import type { WantedTarget } from '../../src/domain/models/target.ts';
-import { type CatalogueParts, setAliasTargets } from '../../src/domain/models/targets.ts';
+import { type CatalogueParts, readCatalogue, setAliasTargets } from '../../src/domain/models/targets.ts';
 import {
   createStoredResponses,
   type StoredResponseParts,
@@ -174,16 +175,13 @@ function createAim(catalogue: CatalogueParts, models: ModelDirectory) {
   async function aimAtProvider(alias: string, facts: AimedFacts, ...targets: readonly ScriptedUpstream[]) {
     const wanted = targets.map((target) => ({ ...targetAt(target), ...facts }));
     await setAliasTargets(catalogue, alias, wanted);
-    // By their addresses: an alias of the embedded models has a target too.
-    const reached = () =>
-      models
-        .find(alias)
-        ?.targets.flatMap(({ baseUrl }) => baseUrl ?? [])
-        .join();
-    const isReached = () => reached() === targets.map(({ url }) => url).join();
-    const provider = facts.provider ?? 'openai';
-    const isKnown = () => models.find(alias)?.targets.every(({ wire }) => wire?.provider === provider);
-    await until(() => isReached() && (targets.length === 0 || isKnown() === true));
+    // By their ids: the same address may have been there before. The embedded models are none of the stored ones.
+    const { targets: stored } = await readCatalogue(catalogue.database);
+    const name = nameOfAlias(catalogue.prefix, alias);
+    const ids = stored.filter((target) => target.alias === name).map(({ id }) => id);
+    const known = () =>
+      (models.find(alias)?.targets ?? []).flatMap(({ id, baseUrl }) => (baseUrl === null ? [] : id));
+    await until(() => known().join() === ids.join());
   }
   const aimAt = (alias: string, ...targets: readonly ScriptedUpstream[]) =>
     aimAtProvider(alias, {}, ...targets);

@@ -79,8 +79,9 @@ describe('prices', () => {
       for (const from of [inDays(-1), new Date(0), new Date(Number.NaN)]) {
         expect(await set({ from })).toMatchObject({ outcome: 'wrong-time' });
       }
-      await set({ from: inDays(9) });
-      const taken = await set({ from: inDays(9), price: { ...PRICE, prompt: 3 } });
+      const from = inDays(9);
+      await set({ from });
+      const taken = await set({ from, price: { ...PRICE, prompt: 3 } });
       expect(taken).toMatchObject({ outcome: 'wrong-time', problem: expect.stringContaining('already') });
       expect(await pricesOf('chat-default')).toHaveLength(2);
     });
