@@ -1,5 +1,6 @@
 import { until } from '../test/doubles/until.ts';
-import { childrenOf, freePort } from '../test/system/running-system.ts';
+import { freePort } from '../test/services/free-port.ts';
+import { childrenOf } from '../test/system/running-system.ts';
 import { holds } from './frame/expect.ts';
 import type { FaultCase, Lab } from './frame/fault-case.ts';
 import { callMany, callOnce, keepCalling, refusedOf, tally } from './frame/load.ts';

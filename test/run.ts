@@ -17,10 +17,10 @@ const root = join(import.meta.dir, '..');
  */
 const testTimeoutMs = 120_000;
 /**
- * Files side by side in two processes, which is what the smallest machine has cores for. Each keeps its globals
- * from file to file, as a single one would.
+ * Files side by side in three processes: one more than the smallest machine has cores, because many tests wait for servers
+ * and browsers. Each keeps its globals from file to file, as a single one would.
  */
-const sideBySide = ['--parallel=2', '--no-isolate'];
+const sideBySide = ['--parallel=3', '--no-isolate'];
 const onTerminal = process.stdout.isTTY === true;
 const checks = [
   ['biome', 'ci', ...(onTerminal ? [] : ['--colors=off']), '.'],

@@ -2,9 +2,10 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
+import { freePort } from '../services/free-port.ts';
 import { describeServers } from '../setup/use-redis.ts';
 import { useProcesses, useSystem } from '../setup/use-system.ts';
-import { childrenOf, freePort, isAlive, type RunningSystem } from '../system/running-system.ts';
+import { childrenOf, isAlive, type RunningSystem } from '../system/running-system.ts';
 
 const CHAT = { model: 'svc/chat-default', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 5 };
 const CALLS = 20;

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
+import { freePort } from '../services/free-port.ts';
 import {
   childrenOf,
   emptyDataFolder,
-  freePort,
   isAlive,
   preparedDataFolder,
   startProcess,

@@ -113,14 +113,6 @@ export async function emptyDataFolder(): Promise<{ folder: string; remove(): Pro
   return { folder: join(parent, 'data'), remove };
 }
 
-/** Free a moment ago: several processes cannot share a port that each of them would choose by itself. */
-export function freePort(): number {
-  const server = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = server;
-  server.stop(true);
-  return port;
-}
-
 export function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
 }

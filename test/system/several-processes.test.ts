@@ -9,12 +9,13 @@ import { createSilentLog } from '../doubles/silent-log.ts';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { startScriptedUpstream } from '../gateway/scripted-upstream.ts';
+import { freePort } from '../services/free-port.ts';
 import { givenRedis } from '../services/given.ts';
 import { describeServers } from '../setup/use-redis.ts';
 import { callOnce, expectCharged, notWhole, type SeenCall } from './credit-clients.ts';
 import { type CreditWorld, openCreditWorld, type RunningGateway } from './credit-world.ts';
 import { keepCallingRaw } from './raw-calls.ts';
-import { childrenOf, freePort, isAlive } from './running-system.ts';
+import { childrenOf, isAlive } from './running-system.ts';
 
 const PROCESSES = 2;
 const AGREED_WITHIN_MS = 1_000;

@@ -4,15 +4,10 @@ import { join } from 'node:path';
 import { until } from '../doubles/until.ts';
 import { post } from '../gateway/gateway-under-test.ts';
 import { chunk, done, openStream, startScriptedUpstream, usageChunk } from '../gateway/scripted-upstream.ts';
+import { freePort } from '../services/free-port.ts';
 import { describeServers } from '../setup/use-redis.ts';
 import { useProcesses } from '../setup/use-system.ts';
-import {
-  type DemoFile,
-  freePort,
-  preparedDataFolder,
-  type RunningGroup,
-  startThroughNpm,
-} from './running-system.ts';
+import { type DemoFile, preparedDataFolder, type RunningGroup, startThroughNpm } from './running-system.ts';
 
 const FORCED_AFTER_MS = 2_000;
 const ends: (() => unknown)[] = [];

@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { until } from '../doubles/until.ts';
+import { freePort } from '../services/free-port.ts';
 import { describeServers } from '../setup/use-redis.ts';
 import { type StartedProcess, useProcesses } from '../setup/use-system.ts';
-import { childrenOf, freePort, isAlive, startProcess } from './running-system.ts';
+import { childrenOf, isAlive, startProcess } from './running-system.ts';
 
 describeServers('three processes on PostgreSQL and Redis', () => {
   const processes = useProcesses('empty');

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisClient } from 'bun';
 import { until } from '../../doubles/until.ts';
+import { freePort } from '../../services/free-port.ts';
 
 export interface PausableRedis {
   readonly url: string;
@@ -25,9 +26,7 @@ const endWithUs = Bun.which('setpriv') ? ['setpriv', '--pdeathsig', 'KILL'] : []
 /** A Redis that a test may stop, kill and start again. Its program must be on the PATH. */
 export async function startPausableRedis(): Promise<PausableRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-redis-'));
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  const { port } = listener;
-  listener.stop(true);
+  const port = freePort();
   const url = `redis://127.0.0.1:${port}`;
   let server: Bun.Subprocess | null = null;
 
