@@ -1,5 +1,5 @@
-import { createServer } from 'node:net';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { freePort } from '../services/free-port.ts';
 import { givenChromium } from '../services/given.ts';
 import {
   type DemoFile,
@@ -39,7 +39,7 @@ export async function openBrowserSystem(
   if (program === null) throw new Error('these tests are skipped where there is no Chromium');
   const data = await preparedDataFolder();
   await prepare(data.folder);
-  const [gateway, backend, ai, sandbox] = await freePorts(4);
+  const [gateway, backend, ai, sandbox] = freePorts(4);
   const system = await startSystem(data.folder, {
     GATEWAY_PORT: String(gateway),
     BACKEND_PORT: String(backend),
@@ -112,15 +112,8 @@ export async function mailedLink(page: Page, email: string, kind: keyof typeof S
 }
 
 /** The console knows its own address and the gateway's before either is open: ports are chosen first. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+function freePorts(count: number): number[] {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(freePort());
+  return [...ports];
 }
