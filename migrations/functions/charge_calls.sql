@@ -1,4 +1,4 @@
--- revision: 6
+-- revision: 7
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -8,7 +8,7 @@
 --   ceil(((prompt - cached - written) * prompt price + cached * cached price + written * cache write price
 --     + completion * completion price) / 1,000,000)
 -- micro-credits, where `written` are the tokens that the provider wrote to its cache, rounded up once per call. A call that began before its alias's first price, by the clock of its gateway,
--- has that first price.
+-- has that first price. A billable call that used hosted tools costs its surcharge besides, at most 10^12 micro-credits.
 --
 -- A call is charged for at most as many tokens as it can use: prompt_bound and completion_bound, which its gateway computes
 -- from the alias; 1,000,000,000 each where it gives none. The tokens are recorded as the provider reported them, and what
@@ -39,12 +39,14 @@ begin
       -- What of the prompt was read from the provider's cache and written to it, as far as it is charged.
       least(cached, prompt, coalesce(prompt_bound, 1000000000)) as due_cached,
       greatest(0, least(coalesce(cache_write, 0), least(prompt, coalesce(prompt_bound, 1000000000))
-        - least(cached, prompt, coalesce(prompt_bound, 1000000000)))) as due_written
+        - least(cached, prompt, coalesce(prompt_bound, 1000000000)))) as due_written,
+      case when surcharge > 0 and outcome = 'SUCCEEDED' and prompt is not null and alias is not null
+        then least(surcharge, 1000000000000) end as due_surcharge
     from json_to_recordset(given_calls::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
       alias text, model text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
       spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
-      cache_write bigint, payer uuid)),
+      cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
     select id, balance_micro, version from credit_accounts
@@ -57,7 +59,7 @@ begin
   recorded as (
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-      duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id)
+      duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
@@ -69,8 +71,8 @@ begin
         else div((due_prompt - due_cached - due_written) * prompt_micro::numeric
             + due_cached * cached_micro::numeric
             + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
-            + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end,
-      price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer
+            + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end + coalesce(due_surcharge, 0),
+      price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer, due_surcharge, tool_uses
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
@@ -78,6 +80,7 @@ begin
     on conflict (id) do nothing
     returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
       completion_tokens, charge_micro, price_id, payer_id, coalesce(payer_id, company_id) as account_id,
+      surcharge_micro, case when surcharge_micro is not null then tool_uses end as charged_uses,
       (started_at at time zone 'utc')::date as day),
   withheld as (
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
@@ -87,7 +90,8 @@ begin
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
         div((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
           + least(cached, prompt) * cached_micro::numeric
-          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric + 999999, 1000000) - charge_micro as excess_micro,
+          + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric
+          + 999999, 1000000) + coalesce(due_surcharge, 0) - charge_micro as excess_micro,
         payer_id
       from (select *, greatest(0, least(coalesce(cache_write, 0), prompt - least(cached, prompt))) as all_written
         from given) as over join recorded using (id) join prices as price on price.id = price_id
@@ -96,9 +100,12 @@ begin
     on conflict do nothing),
   posted as (
     insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
-      source_id)
+      source_id, reason)
     select account_id, locked.version + row_number() over of_account, 'USAGE', -charge_micro,
-      locked.balance_micro - sum(charge_micro) over of_account, 'usage', 'call', recorded.id::text
+      locked.balance_micro - sum(charge_micro) over of_account, 'usage', 'call', recorded.id::text,
+      case when surcharge_micro is not null then left('with hosted tools' || coalesce(': ' || (
+        select string_agg(name || ' ' || uses, ', ' order by name) from jsonb_each_text(charged_uses) as used (name, uses)),
+        ''), 500) end
     from recorded left join locked on locked.id = account_id
     where charge_micro <> 0
     window of_account as (partition by account_id order by recorded.id
@@ -115,13 +122,14 @@ begin
       to_char(day, 'YYYY-MM') as month),
   days as (
     insert into usage_days as present (company_id, key_id, day, alias, calls, failures, prompt_tokens, cached_tokens,
-      cache_write_tokens, completion_tokens, charge_micro)
+      cache_write_tokens, completion_tokens, charge_micro, surcharge_micro)
     select company_id, coalesce(key_id, '00000000-0000-0000-0000-000000000000'), day, alias, count(*),
       count(*) filter (where outcome = 'FAILED'),
       coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0),
       coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0),
       coalesce(sum(least(coalesce(cache_write_tokens, 0), 1099511627776)) filter (where price_id is not null), 0),
-      coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0), sum(charge_micro)
+      coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0), sum(charge_micro),
+      coalesce(sum(surcharge_micro), 0)
     from recorded
     where outcome <> 'REFUSED' and alias is not null
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
@@ -132,7 +140,8 @@ begin
       cached_tokens = present.cached_tokens + excluded.cached_tokens,
       cache_write_tokens = present.cache_write_tokens + excluded.cache_write_tokens,
       completion_tokens = present.completion_tokens + excluded.completion_tokens,
-      charge_micro = present.charge_micro + excluded.charge_micro),
+      charge_micro = present.charge_micro + excluded.charge_micro,
+      surcharge_micro = present.surcharge_micro + excluded.surcharge_micro),
   spending as (
     select recorded.key_id, date_trunc('month', day)::date as month, company_id, account_id,
       sum(charge_micro)::bigint as charge, max(spending_limit) as spending_limit

@@ -280,7 +280,7 @@ describe('turnpike audit', () => {
       `update usage_days set failures = 0 where company_id = '${company}' and failures = 1`,
       [
         `usage of company ${company}, key 00000000-0000-0000-0000-000000000000, on 2026-01-31, svc/chat-default: ` +
-          'kept is (4,0,30,12,0,51,228), its calls sum to (4,1,30,12,0,51,228)',
+          'kept is (4,0,30,12,0,51,228,0), its calls sum to (4,1,30,12,0,51,228,0)',
       ],
     ],
     [

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
-import { chargeCalls, type FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
+import {
+  chargeCalls,
+  type FinishedCall,
+  MOST_SURCHARGE_MICRO,
+} from '../../src/domain/calls/settlement/finished-call.ts';
 import { type AccountLevel, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database } from '../../src/ports/database.ts';
@@ -70,6 +74,42 @@ export function chargeCallsContract(engine: string, given: () => Database): void
         price_id: '00000000-0000-8000-8000-000000000002',
         alias: 'svc/chat-default',
       });
+    });
+
+    test('hosted tools are charged with the tokens: on the call, its ledger row, its day and its key', async () => {
+      const id = await company(1_000n);
+      const keyId = newId();
+      const toolUses = { web_search: 2, file_search: 1 };
+      const call = finishedCall(id, { keyId, surchargeMicro: 100, toolUses, monthlyLimitMicro: 500n });
+      const { levels, spending } = await charge(call, finishedCall(id, { keyId }));
+      expect(levels).toMatchObject([{ balanceMicro: 748n, version: 3n }]);
+      expect(spending).toMatchObject([{ keyId, spentMicro: 252n }]);
+      const [row] = await given().query(
+        'select charge_micro, surcharge_micro, tool_uses from calls where id = $1',
+        [call.id],
+      );
+      expect(row).toEqual({ charge_micro: 176n, surcharge_micro: 100n, tool_uses: toolUses });
+      const posted = 'select reason from credit_transactions where account_id = $1 order by version offset 1';
+      expect(await rows(posted, id)).toEqual([
+        { reason: 'with hosted tools: file_search 1, web_search 2' },
+        { reason: null },
+      ]);
+      const days = 'select charge_micro, surcharge_micro from usage_days where company_id = $1';
+      const day = { charge_micro: 252n, surcharge_micro: 100n };
+      expect(await rows(days, id)).toEqual([day, day]);
+    });
+
+    test('hosted tools of a call that is not charged are free, and the surcharge is bounded', async () => {
+      const id = await company();
+      const toolUses = { web_search: 1 };
+      await charge(
+        finishedCall(id, { outcome: 'FAILED', surchargeMicro: 100, toolUses }),
+        finishedCall(id, { tokens: null, surchargeMicro: 100, toolUses }),
+        finishedCall(id, { surchargeMicro: -100 }),
+      );
+      expect(await balance(id)).toBe(-76n);
+      await charge(finishedCall(id, { surchargeMicro: Number.MAX_SAFE_INTEGER }));
+      expect(await balance(id)).toBe(-152n - BigInt(MOST_SURCHARGE_MICRO));
     });
 
     test('G-33 the same call again, in the same group or a later one, charges nothing', async () => {

@@ -40,6 +40,7 @@ const ONE = {
   cache_write_tokens: 0,
   completion_tokens: 100,
   credits: 0.0013,
+  tool_credits: 0,
 };
 const TWO = {
   calls: 2,
@@ -49,6 +50,7 @@ const TWO = {
   cache_write_tokens: 0,
   completion_tokens: 200,
   credits: 0.0026,
+  tool_credits: 0,
 };
 
 const NOW_MS = Date.parse('2030-03-31T10:00:00Z');
@@ -90,6 +92,7 @@ describe('G-5 GET /usage over a socket', () => {
       cache_write_tokens: 0,
       completion_tokens: 100,
       credits: 0.0013,
+      tool_credits: 0,
     };
     expect(await response.json()).toMatchObject({
       object: 'usage',
@@ -214,6 +217,7 @@ describe('G-5 GET /usage', () => {
       cache_write_tokens: 0,
       completion_tokens: 0,
       credits: 0,
+      tool_credits: 0,
     };
     expect(await ask()).toEqual({
       object: 'usage',

@@ -33,8 +33,8 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 6,
-    checksum: 'de2da8bba5901873',
+    revision: 7,
+    checksum: 'd29fe559237087ea',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -44,6 +44,14 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     revision: 2,
     checksum: '2c10fd6716a80dc4',
     parameters: ['given_calls text', 'companies uuid[]', 'given_answers text'],
+    returns:
+      'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
+  },
+  {
+    name: 'charge_calls_and_record_responses',
+    revision: 1,
+    checksum: 'f8f6ad06c8c7742f',
+    parameters: ['given_calls text', 'companies uuid[]', 'given_answers text', 'given_responses text'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },

@@ -116,6 +116,7 @@ function columns(first: string, nameOf: (row: UsageRow) => string): readonly Col
     { name: 'Cache writes', isNumber: true, show: ({ totals }) => count(totals.cacheWriteTokens) },
     { name: 'Completion tokens', isNumber: true, show: ({ totals }) => count(totals.completionTokens) },
     { name: 'Credits', isNumber: true, show: ({ totals }) => credits(totals.credits) },
+    { name: 'Of it for tools', isNumber: true, show: ({ totals }) => credits(totals.toolCredits) },
   ];
 }
 
@@ -128,6 +129,7 @@ function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageR
     'Cache write tokens',
     'Completion tokens',
     'Credits',
+    'Credits for tools',
   ];
   const lines = rows.map((row) => {
     const { calls, failures, promptTokens, cachedTokens, cacheWriteTokens, completionTokens } = row.totals;
@@ -140,6 +142,7 @@ function saveUsage(rows: readonly UsageRow[], group: Group, nameOf: (row: UsageR
       cacheWriteTokens,
       completionTokens,
       row.totals.credits,
+      row.totals.toolCredits,
     ];
   });
   saveCsv(`usage-${group.toLowerCase()}.csv`, [GROUPS[group], ...numbers], lines);

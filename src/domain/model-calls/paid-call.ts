@@ -1,10 +1,13 @@
 import {
+  boundedSurcharge,
+  boundedToolUses,
   type CallTokens,
   chargedTokens,
   elapsedMs,
   type FinishedCall,
   type OwnCharge,
   type TokenBounds,
+  type ToolUses,
 } from '../calls/settlement/finished-call.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
@@ -51,6 +54,9 @@ export interface CallEnding {
   /** Null where nothing is to be paid. */
   readonly tokens: CallTokens | null;
   readonly firstByteMs: number | null;
+  /** What hosted tools cost besides the tokens, in micro-credits; none where the call is not charged. */
+  readonly surchargeMicro?: number;
+  readonly toolUses?: ToolUses;
   /** In the place of the estimate it was admitted with. */
   readonly estimatedTokens?: number;
   /** How many prompts the tokens are of, where only the end of the call can say so. */
@@ -169,6 +175,8 @@ export function recordOf(
     targetId: ending.targetId,
     tokens: ending.tokens,
     tokenBounds: ending.tokens === null ? null : mostTokens(alias, ending.prompts ?? prompts, choices),
+    surchargeMicro: boundedSurcharge(ending.surchargeMicro),
+    toolUses: ending.toolUses === undefined ? undefined : boundedToolUses(ending.toolUses),
     firstByteMs: ending.firstByteMs,
   };
 }

@@ -62,7 +62,8 @@ export const pricesCheck: AuditCheck = {
         div((prompt_tokens - least(cached_tokens, prompt_tokens) - written) * prompt_micro::numeric
           + least(cached_tokens, prompt_tokens) * cached_micro::numeric
           + written * coalesce(cache_write_micro, prompt_micro)::numeric
-          + completion_tokens * completion_micro::numeric + 999999, 1000000) - coalesce(excess_micro, 0) as due
+          + completion_tokens * completion_micro::numeric + 999999, 1000000) - coalesce(excess_micro, 0)
+          + coalesce(surcharge_micro, 0) as due
       from (select *, least(coalesce(cache_write_tokens, 0), prompt_tokens - least(cached_tokens, prompt_tokens)) as written
         from calls) as calls
       left join (select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED') as withheld
@@ -71,7 +72,7 @@ export const pricesCheck: AuditCheck = {
         from model_prices window of_alias as (partition by alias order by in_force_from)) as price
         on price.id = price_id) as priced
     where not case
-      when not is_charged then charge_micro = 0 and price_id is null
+      when not is_charged then charge_micro = 0 and price_id is null and surcharge_micro is null
       when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
       when price is null then false
       else charge_micro = due and of_alias = regexp_replace(alias, '^.*/', '') and (in_force_from <= started_at or is_first)
@@ -80,7 +81,7 @@ export const pricesCheck: AuditCheck = {
 
 const ALL_KEYS = "'00000000-0000-0000-0000-000000000000'::uuid";
 const DAY_SUMS =
-  'calls, failures, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, charge_micro';
+  'calls, failures, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, charge_micro, surcharge_micro';
 const DAYS_SUMMED = DAY_SUMS.replaceAll(/\w+/g, 'sum($&)::bigint');
 
 export const usageDaysCheck: AuditCheck = {
@@ -98,7 +99,7 @@ export const usageDaysCheck: AuditCheck = {
           coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as cached_tokens,
           coalesce(sum(least(coalesce(cache_write_tokens, 0), 1099511627776)) filter (where price_id is not null), 0)::bigint as cache_write_tokens,
           coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint as completion_tokens,
-          sum(charge_micro)::bigint as charge_micro
+          sum(charge_micro)::bigint as charge_micro, coalesce(sum(surcharge_micro), 0)::bigint as surcharge_micro
         from (select *, (started_at at time zone 'utc')::date as day from calls) as dated
         where outcome <> 'REFUSED' and alias is not null
         group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
@@ -116,6 +117,7 @@ const MONTH_SUMS = [
   'cache_write_tokens',
   'completion_tokens',
   'charge_micro',
+  'surcharge_micro',
 ];
 const MONTHS_SUMMED = MONTH_SUMS.map((column) => `sum(${column}) as ${column}`).join(', ');
 const listed = (table: string) => MONTH_SUMS.map((column) => `${table}.${column}`).join(', ');

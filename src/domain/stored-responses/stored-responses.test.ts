@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { finishedCall } from '../../../test/doubles/finished-calls.ts';
 import { createManualClock } from '../../../test/doubles/manual-clock.ts';
 import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
@@ -7,8 +8,15 @@ import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
 import type { Database } from '../../ports/database.ts';
 import { addCompany } from '../accounts/company.ts';
 import { createAnswerCipher } from '../calls/idempotency/answer-cipher.ts';
+import { chargeCalls, type FinishedCall } from '../calls/settlement/finished-call.ts';
+import { entryOf, readEntry } from '../calls/settlement/journal-record.ts';
 import { contentOf, expandedBody, inputItemsPage, outputIds } from './response-content.ts';
-import { createStoredResponses, type NewResponse, purgeStoredResponses } from './stored-responses.ts';
+import {
+  createStoredResponses,
+  type NewResponse,
+  purgeStoredResponses,
+  type StoredResponseParts,
+} from './stored-responses.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const secrets = createSystemSecrets();
@@ -17,6 +25,8 @@ const cipher = createAnswerCipher({
   secrets,
 });
 const database = useMemoryDatabase();
+const KEY_ID = secrets.newId();
+const ALIAS = 'svc/chat-default';
 
 const message = (id: string, text: string) => ({
   ...{ id, type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] },
@@ -25,12 +35,19 @@ const response = (id: string, text = 'Yes.') => ({
   ...{ id, object: 'response', output: [message(`msg_${id}_0`, text)] },
 });
 
-function opened(more: { database?: Database; maxBytes?: number; maxCompanyBytes?: number } = {}) {
+function opened(more: Partial<StoredResponseParts> = {}) {
   const clock = createManualClock();
   const { log, entries } = createRecordingLog();
   const bounds = { isOn: true, keepMs: 30 * DAY_MS, maxBytes: 100_000, maxCompanyBytes: 1_000_000 };
   const stored = createStoredResponses({ database, clock, log, cipher, ...bounds, ...more });
-  return { stored, clock, entries };
+  /** The response with the commit of its call. */
+  const record = async (given: NewResponse, call: Partial<FinishedCall> = {}) => {
+    const made = (await stored.recordOf(given)) ?? undefined;
+    const ended = finishedCall(given.companyId, { keyId: KEY_ID, alias: ALIAS, response: made, ...call });
+    await chargeCalls(more.database ?? database, [ended]);
+    return ended;
+  };
+  return { stored, record, clock, entries };
 }
 
 async function newCompany(): Promise<string> {
@@ -42,8 +59,6 @@ async function newCompany(): Promise<string> {
 const newResponse = (companyId: string, more: Partial<NewResponse> = {}): NewResponse => ({
   id: `resp_${secrets.newId()}`,
   companyId,
-  keyId: secrets.newId(),
-  alias: 'svc/chat-default',
   targetId: 'target',
   itemIds: [],
   chargeCallId: null,
@@ -60,13 +75,14 @@ const byItem = (...itemIds: string[]) => ({ responseId: null, itemIds });
 
 describe('stored responses', () => {
   test('are found by their company, by their id and by those of their items', async () => {
-    const { stored } = opened();
+    const { stored, record } = opened();
     const companyId = await newCompany();
     const id = `resp_${secrets.newId()}`;
     const content = contentOf({ input: 'Hello' }, response(id));
     const given = newResponse(companyId, { id, itemIds: outputIds(response(id)), content });
-    await stored.record(given);
-    const { companyId: _, ...expected } = given;
+    await record(given);
+    const { companyId: _, ...own } = given;
+    const expected = { ...own, keyId: KEY_ID, alias: ALIAS };
     expect(await stored.find(companyId, byId(id))).toEqual({
       ...{ outcome: 'searched', previous: expected, holders: [], missing: [] },
     });
@@ -76,11 +92,11 @@ describe('stored responses', () => {
   });
 
   test('of another company are not found, not by an item either, and cannot be deleted or taken over', async () => {
-    const { stored } = opened();
+    const { stored, record } = opened();
     const [companyId, other] = [await newCompany(), await newCompany()];
     const given = newResponse(companyId, { itemIds: ['msg_own'] });
-    await stored.record(given);
-    await stored.record({ ...given, companyId: other });
+    await record(given);
+    await record({ ...given, companyId: other });
     expect(await stored.find(other, byId(given.id))).toEqual(missing(given.id));
     expect(await stored.find(other, byItem('msg_own'))).toEqual(missing('msg_own'));
     expect(await stored.remove(other, given.id)).toBe('not-found');
@@ -90,11 +106,11 @@ describe('stored responses', () => {
   });
 
   test('are encrypted, each for its company: nothing of them is readable in the database or moves', async () => {
-    const { stored, entries } = opened();
+    const { stored, record, entries } = opened();
     const [companyId, other] = [await newCompany(), await newCompany()];
     const id = `resp_${secrets.newId()}`;
     const content = contentOf({ input: 'a very secret question' }, response(id, 'a very secret answer'));
-    await stored.record(newResponse(companyId, { id, content }));
+    await record(newResponse(companyId, { id, content }));
     const [row] = await database.query<{ found: boolean }>(
       `select position('secret'::bytea in sealed_content) > 0 as found from stored_responses where id = $1`,
       [id],
@@ -106,10 +122,10 @@ describe('stored responses', () => {
   });
 
   test('end by their age, and go in chunks', async () => {
-    const { stored, clock } = opened();
+    const { stored, record, clock } = opened();
     const companyId = await newCompany();
     const given = newResponse(companyId);
-    await stored.record(given);
+    await record(given);
     await clock.advance(31 * DAY_MS);
     expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
     await database.query(
@@ -118,16 +134,16 @@ describe('stored responses', () => {
       [companyId, new Date(clock.now() - 1)],
     );
     const fresh = newResponse(companyId);
-    await stored.record(fresh);
+    await record(fresh);
     expect(await purgeStoredResponses({ database, clock })).toBeGreaterThanOrEqual(1_501);
     expect(await stored.find(companyId, byId(fresh.id))).toMatchObject({ missing: [] });
   });
 
   test('go with their company', async () => {
-    const { stored } = opened();
+    const { record } = opened();
     const companyId = await newCompany();
     const given = newResponse(companyId);
-    await stored.record(given);
+    await record(given);
     await database.query('delete from company_ceilings where company_id = $1', [companyId]);
     await database.query('delete from companies where id = $1', [companyId]);
     const left = await database.query('select 1 from stored_responses where id = $1', [given.id]);
@@ -135,11 +151,11 @@ describe('stored responses', () => {
   });
 
   test('are bounded: one by its size, those of a company together, and ids that are none', async () => {
-    const { stored } = opened({ maxBytes: 2_000, maxCompanyBytes: 4_000 });
+    const { stored, record } = opened({ maxBytes: 2_000, maxCompanyBytes: 4_000 });
     const companyId = await newCompany();
     const storing = async (text: string) => {
       const id = `resp_${secrets.newId()}`;
-      await stored.record(newResponse(companyId, { id, content: contentOf({ input: text }, response(id)) }));
+      await record(newResponse(companyId, { id, content: contentOf({ input: text }, response(id)) }));
       const found = await stored.find(companyId, byId(id));
       return found.outcome === 'searched' && found.previous !== null;
     };
@@ -148,17 +164,17 @@ describe('stored responses', () => {
     expect(await storing('x'.repeat(1_500))).toBe(true);
     expect(await storing('x'.repeat(1_500))).toBe(false);
     for (const id of ['', 'a/../b', 'a b', 'x'.repeat(201), "resp_'; drop"]) {
-      await stored.record(newResponse(companyId, { id }));
+      await record(newResponse(companyId, { id }));
       expect(await stored.find(companyId, byId(id))).toEqual(missing(id));
       expect(await stored.remove(companyId, id)).toBe('not-found');
     }
   });
 
   test('that were not charged say so until a read has charged them', async () => {
-    const { stored } = opened();
+    const { stored, record } = opened();
     const companyId = await newCompany();
     const given = newResponse(companyId, { chargeCallId: secrets.newId() });
-    await stored.record(given);
+    await record(given);
     const found = async () => {
       const search = await stored.find(companyId, byId(given.id));
       return search.outcome === 'searched' ? search.previous?.chargeCallId : search.outcome;
@@ -168,14 +184,50 @@ describe('stored responses', () => {
     expect(await found()).toBeNull();
   });
 
-  test('fail open when they are recorded, and say that they are unavailable when they are read', async () => {
+  test('that cannot be encrypted are not recorded, and say that they are unavailable when they are read', async () => {
     const fault = Object.assign(new Error('gone'), { name: 'DatabaseFailure', sqlState: '57P01' });
     const gone = { ...database, query: () => Promise.reject(fault) } as unknown as Database;
-    const { stored, entries } = opened({ database: gone });
-    await stored.record(newResponse(secrets.newId()));
+    const { stored, entries } = opened({
+      ...{ database: gone, cipher: { ...cipher, seal: () => Promise.reject(new Error('no key')) } },
+    });
+    const content = contentOf({ input: 'Hello' }, response('resp_1'));
+    expect(await stored.recordOf(newResponse(secrets.newId(), { id: 'resp_1', content }))).toBeNull();
     expect(entries).toHaveLength(1);
     expect(await stored.find('c', byId('resp_1'))).toEqual({ outcome: 'away' });
     expect(await stored.remove('c', 'resp_1')).toBe('away');
+  });
+
+  test('are recorded with the first commit of their call: a journal brings none back that was deleted', async () => {
+    const { stored, record } = opened();
+    const companyId = await newCompany();
+    const given = newResponse(companyId, { itemIds: ['msg_once'] });
+    const call = await record(given);
+    expect(await stored.remove(companyId, given.id)).toBe('removed');
+    const read = readEntry(entryOf(call));
+    if (read.outcome !== 'read') throw new Error(read.problem);
+    expect(read.call).toEqual(call);
+    await chargeCalls(database, [read.call]);
+    expect(await stored.find(companyId, byId(given.id))).toEqual(missing(given.id));
+  });
+
+  test('never keep a call from its charge: not a second one of their id, nor one that no longer fits', async () => {
+    const { stored, record } = opened({ maxCompanyBytes: 4_000 });
+    const companyId = await newCompany();
+    const given = newResponse(companyId);
+    await record(given);
+    await record({ ...given, targetId: 'another' });
+    const ids = Array.from({ length: 3 }, () => `resp_${secrets.newId()}`);
+    const calls = ids.map(async (id) => {
+      const content = contentOf({ input: 'x'.repeat(1_500) }, response(id));
+      const made = (await stored.recordOf(newResponse(companyId, { id, content }))) ?? undefined;
+      return finishedCall(companyId, { keyId: KEY_ID, alias: ALIAS, response: made });
+    });
+    const { levels } = await chargeCalls(database, await Promise.all(calls));
+    expect(levels).toMatchObject([{ accountId: companyId, version: 5n }]);
+    const found = await Promise.all(ids.map((id) => stored.find(companyId, byId(id))));
+    expect(found.filter((one) => one.outcome === 'searched' && one.previous !== null)).toHaveLength(2);
+    const again = await stored.find(companyId, byId(given.id));
+    expect(again).toMatchObject({ previous: { targetId: given.targetId } });
   });
 });
 
@@ -183,14 +235,14 @@ describePostgres('stored responses on PostgreSQL', () => {
   const postgres = usePostgres();
 
   test('are recorded, found by id and item, deleted and removed by their age', async () => {
-    const { stored, clock } = opened({ database: postgres });
+    const { stored, record, clock } = opened({ database: postgres });
     const companyId = secrets.newId();
     await addCompany(postgres, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
     const ids = ['resp_a', 'resp_b'];
     for (const id of ids) {
       const content = contentOf({ input: 'Hello' }, response(id));
       const itemIds = outputIds(response(id));
-      await stored.record(newResponse(companyId, { id, itemIds, content, chargeCallId: secrets.newId() }));
+      await record(newResponse(companyId, { id, itemIds, content, chargeCallId: secrets.newId() }));
     }
     const both = { responseId: 'resp_a', itemIds: ['msg_resp_b_0', 'msg_none'] };
     expect(await stored.find(companyId, both)).toMatchObject({

@@ -3,7 +3,7 @@ import type { Database } from '../../ports/database.ts';
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import type { Log } from '../../ports/log.ts';
 import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
-import { isDatabaseFault } from '../calls/settlement/finished-call.ts';
+import { isDatabaseFault, type ResponseRecord } from '../calls/settlement/finished-call.ts';
 import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
 import { parseContent, type ResponseContent, writeContent } from './response-content.ts';
 
@@ -11,8 +11,6 @@ import { parseContent, type ResponseContent, writeContent } from './response-con
 export interface NewResponse {
   readonly id: string;
   readonly companyId: string;
-  readonly keyId: string;
-  readonly alias: string;
   readonly targetId: string;
   readonly itemIds: readonly string[];
   /** The call under which a later read charges it; null where it is charged. */
@@ -54,8 +52,11 @@ export interface StoredResponses {
   readonly isOn: boolean;
   /** The largest response that is stored here, with its input. */
   readonly maxBytes: number;
-  /** Fails open: the call has been answered, so a response that cannot be recorded is only not found later. */
-  record(response: NewResponse): Promise<void>;
+  /**
+   * What is recorded of a response with the commit of its call; null where nothing is. Only content that is stored here
+   * is waited for. Fails open: a response that cannot be recorded is only not found later.
+   */
+  recordOf(response: NewResponse): ResponseRecord | Promise<ResponseRecord | null> | null;
   find(companyId: string, ids: EarlierIds): Promise<FoundResponses>;
   remove(companyId: string, id: string): Promise<'removed' | 'not-found' | 'away'>;
   /** A read has charged it. */
@@ -85,11 +86,35 @@ export function isResponseId(id: string): boolean {
 export function createStoredResponses(parts: StoredResponseParts): StoredResponses {
   const { database, clock, log, cipher, isOn, keepMs, maxBytes, maxCompanyBytes } = parts;
 
-  async function sealed({ id, companyId, content }: NewResponse): Promise<Uint8Array<ArrayBuffer> | null> {
-    if (content === null) return null;
-    const bytes = writeContent(content);
-    if (bytes.length > maxBytes) return null;
-    return await cipher.seal(bytes, boundTo(companyId, id));
+  function recordWith(response: NewResponse, sealed: Uint8Array<ArrayBuffer> | null): ResponseRecord {
+    const { id, itemIds, chargeCallId, targetId } = response;
+    const now = clock.now();
+    return {
+      id,
+      itemIds: itemIds.filter(isResponseId).slice(0, MOST_ITEM_IDS),
+      chargeCallId,
+      targetId,
+      sealedContent: sealed === null ? null : sealed.toBase64(),
+      contentBytes: sealed?.length ?? 0,
+      createdAtMs: now,
+      expiresAtMs: now + keepMs,
+      maxCompanyBytes,
+    };
+  }
+
+  async function sealedRecord(
+    response: NewResponse,
+    content: ResponseContent,
+  ): Promise<ResponseRecord | null> {
+    const { id, companyId } = response;
+    try {
+      const bytes = writeContent(content);
+      if (bytes.length > maxBytes) return null;
+      return recordWith(response, await cipher.seal(bytes, boundTo(companyId, id)));
+    } catch (error) {
+      log.warn('a response could not be recorded and cannot be continued', { companyId, error });
+      return null;
+    }
   }
 
   async function opened(companyId: string, row: ResponseRow): Promise<StoredResponse | null> {
@@ -122,21 +147,10 @@ export function createStoredResponses(parts: StoredResponseParts): StoredRespons
   return {
     isOn,
     maxBytes,
-    async record(response) {
-      const { id, companyId, keyId, alias, targetId, chargeCallId, content } = response;
-      const itemIds = response.itemIds.filter(isResponseId).slice(0, MOST_ITEM_IDS);
-      if (!isResponseId(id)) return;
-      try {
-        const bytes = await sealed(response);
-        if (content !== null && bytes === null) return;
-        const now = clock.now();
-        await database.query(RECORD, [
-          ...[id, companyId, keyId, alias, targetId, itemIds, chargeCallId, bytes, bytes?.length ?? 0],
-          ...[new Date(now), new Date(now + keepMs), maxCompanyBytes],
-        ]);
-      } catch (error) {
-        log.warn('a response could not be recorded and cannot be continued', { companyId, error });
-      }
+    recordOf(response) {
+      const { content } = response;
+      if (!isResponseId(response.id)) return null;
+      return content === null ? recordWith(response, null) : sealedRecord(response, content);
     },
     find: async (companyId, ids) => (await unlessAway(search(companyId, ids))) ?? { outcome: 'away' },
     async remove(companyId, id) {
@@ -154,14 +168,6 @@ export function createStoredResponses(parts: StoredResponseParts): StoredRespons
 interface ResponseRow extends Omit<StoredResponse, 'content'> {
   readonly sealedContent: Uint8Array | null;
 }
-
-/** A second response of the same id changes nothing: the first company has it. */
-const RECORD = `insert into stored_responses (id, company_id, key_id, alias, target_id, item_ids, charge_call_id,
-    sealed_content, content_bytes, created_at, expires_at)
-  select $1, $2, $3, $4, $5, $6::text[], $7, $8, $9, $10, $11
-  where $9::integer = 0 or $9::integer + (
-    select coalesce(sum(content_bytes), 0) from stored_responses where company_id = $2) <= $12::bigint
-  on conflict (id) do nothing`;
 
 const FIND = `select id, key_id as "keyId", alias, target_id as "targetId", item_ids as "itemIds",
     charge_call_id as "chargeCallId", sealed_content as "sealedContent"

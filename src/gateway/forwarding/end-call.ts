@@ -1,5 +1,9 @@
 import type { AnswerToKeep, IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
-import { elapsedMs, type FinishedCall } from '../../domain/calls/settlement/finished-call.ts';
+import {
+  elapsedMs,
+  type FinishedCall,
+  type ResponseRecord,
+} from '../../domain/calls/settlement/finished-call.ts';
 import type { CallBook, Settled } from '../../domain/calls/settlement/settle-call.ts';
 import type { CreditHolds } from '../../domain/credits/holds/holds.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
@@ -92,9 +96,13 @@ export interface Answering {
 /** Ends a call: its row is committed and what it reserved is settled. True where the row is written. */
 export type EndCall = (ending: AnsweredEnding) => Promise<boolean>;
 
+export type EndedResponse = ResponseRecord | Promise<ResponseRecord | null> | null;
+
 interface AnsweredEnding extends CallEnding {
   /** Only of a call with an idempotency key. */
   readonly answer?: AnswerToKeep;
+  /** Recorded with the call; null where it made no response that can be continued. */
+  readonly response?: EndedResponse;
 }
 
 /** However many ways lead to the end of a call, it ends once. */
@@ -144,10 +152,12 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
         return false;
     }
   }
-  /** With an idempotency key the answer goes with the record. */
-  async function settle(record: FinishedCall, ending: AnsweredEnding): Promise<Settled> {
+  /** A response that can be continued goes with the record, and with an idempotency key the answer. */
+  async function settle(plain: FinishedCall, ending: AnsweredEnding): Promise<Settled> {
     const { claim } = call;
     try {
+      const response = ending.response instanceof Promise ? await ending.response : ending.response;
+      const record = response == null ? plain : { ...plain, response };
       if (claim === null) return await parts.calls.settle(record);
       const kept = await parts.idempotency.withAnswer(claim, record, ending.answer ?? null);
       return await parts.calls.settle(kept);

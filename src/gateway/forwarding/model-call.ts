@@ -28,7 +28,7 @@ import {
   refusalReason,
 } from './end-call.ts';
 import { passedOn, refusalInAnswer, unavailable } from './provider-errors.ts';
-import { recordResponse } from './record-response.ts';
+import { responseRecord } from './record-response.ts';
 
 export interface ModelCallParts extends TryTargetsParts, AnswerParts {
   readonly models: ModelDirectory;
@@ -199,8 +199,6 @@ async function answerWhole(answering: Answering): Promise<Response> {
     return refuse(call, context, isWritten ? refusal : { name: 'unavailable' });
   }
   const isFine = read.usage !== null || call.route.endpoint === 'messages/count_tokens';
-  const isCharged = read.usage !== null;
-  const recorded = recordResponse(answering, { id: null, last: read.bytes, isCharged });
   const isWritten = await end({
     outcome: isFine ? 'SUCCEEDED' : 'FAILED',
     reason: isFine ? null : 'no-usage',
@@ -209,8 +207,8 @@ async function answerWhole(answering: Answering): Promise<Response> {
     tokens: read.usage,
     firstByteMs,
     ...(call.claim === null ? {} : { answer: { contentType: 'application/json', bytes: read.bytes } }),
+    response: responseRecord(answering, { id: null, last: read.bytes, isCharged: read.usage !== null }),
   });
-  if (recorded !== null) await recorded;
   if (!isWritten) return refuse(call, context, { name: 'unavailable' });
   const headers = { ...context.headers, 'content-type': 'application/json' };
   return new Response(read.bytes, { status: answer.status, headers });

@@ -5,7 +5,7 @@ import {
 } from '../../domain/model-calls/translation/responses/body-reading.ts';
 import { speaks } from '../../domain/models/providers.ts';
 import { contentOf, outputIds } from '../../domain/stored-responses/response-content.ts';
-import type { Answering } from './end-call.ts';
+import type { Answering, EndedResponse } from './end-call.ts';
 
 interface MadeResponse {
   /** Of a stream that did not come to its end; null where none was seen. */
@@ -16,10 +16,13 @@ interface MadeResponse {
 }
 
 /**
- * Records a response that can be read or continued later; null where there is none to record, and nothing is waited for.
+ * What is recorded of a response that can be read or continued later, with the commit of its call; null where nothing is.
  * One that its provider stores and nobody has paid for, because its client left, is charged when it is read.
  */
-export function recordResponse(answering: Answering, made: MadeResponse): Promise<void> | null {
+export function responseRecord(
+  answering: Pick<Answering, 'parts' | 'call' | 'target'>,
+  made: MadeResponse,
+): EndedResponse {
   const { call, target, parts } = answering;
   if (call.route.wire !== 'responses' || call.fields.store === false) return null;
   const isOurs = !speaks(target, 'responses');
@@ -27,11 +30,9 @@ export function recordResponse(answering: Answering, made: MadeResponse): Promis
   const response = made.last === null ? null : responseIn(made.last);
   const id = typeof response?.id === 'string' ? response.id : made.id;
   if (id === null || response?.store === false || (isOurs && response === null)) return null;
-  return parts.responses.record({
+  return parts.responses.recordOf({
     id,
     companyId: call.key.companyId,
-    keyId: call.key.id,
-    alias: call.alias.alias,
     targetId: target.id,
     itemIds: response === null ? [] : outputIds(response),
     chargeCallId: isOurs || made.isCharged ? null : parts.secrets.newId(),

@@ -105,6 +105,7 @@ function shownRow(totals: UsageTotals) {
     cache_write_tokens: Number(totals.cacheWriteTokens),
     completion_tokens: Number(totals.completionTokens),
     credits: creditsAsNumber(totals.chargeMicro),
+    tool_credits: creditsAsNumber(totals.surchargeMicro),
   };
 }
 

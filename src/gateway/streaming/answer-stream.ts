@@ -5,7 +5,7 @@ import type { AdmittedModelCall } from '../admission/admit.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
 import { type Answering, type AnswerParts, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
-import { recordResponse } from '../forwarding/record-response.ts';
+import { responseRecord } from '../forwarding/record-response.ts';
 import { asksForUsage } from '../json/request-body.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
@@ -82,8 +82,9 @@ export function answerStream(answering: Answering): Response {
     };
   }
 
-  function record(last: Uint8Array | null, isCharged: boolean): Promise<void> | null {
-    return recordResponse(answering, { id: tap.responseId(), last, isCharged });
+  /** What can be continued of the stream, by its last event where that came. */
+  function made(last: Uint8Array | null, isCharged: boolean) {
+    return { response: responseRecord(answering, { id: tap.responseId(), last, isCharged }) };
   }
 
   function brokenEvent(refusal: Refusal): Uint8Array {
@@ -118,8 +119,7 @@ export function answerStream(answering: Answering): Response {
     const fate = isPaid ? 'free' : await parts.abandoned.left(call.key).catch(() => 'free' as const);
     if (fate === 'free') {
       abortUpstream();
-      await end(ending(CLIENT_LEFT));
-      await record(null, isPaid);
+      await end({ ...ending(CLIENT_LEFT), ...made(null, isPaid) });
       return;
     }
     const drain = drainUpstream();
@@ -133,8 +133,10 @@ export function answerStream(answering: Answering): Response {
     abortUpstream();
     const isBilled = isWhole && tap.usage() !== null;
     const free = failure(DRAINED_WITHOUT_USAGE, answer.status, target.id, firstByteMs);
-    await end(isBilled ? { ...ending(CLIENT_LEFT), reason: DRAINED } : { ...free, estimatedTokens: lost() });
-    await record(drained, isBilled);
+    const ended = isBilled
+      ? { ...ending(CLIENT_LEFT), reason: DRAINED }
+      : { ...free, estimatedTokens: lost() };
+    await end({ ...ended, ...made(drained, isBilled) });
     await parts.abandoned.drained(call.key, isBilled).catch(() => {});
   }
 
@@ -170,8 +172,8 @@ export function answerStream(answering: Answering): Response {
     const { refusal, result } = breakOf(reason);
     if (!hasPassed && result !== null) answering.noteBroken?.(result);
     abortUpstream();
-    await end({ ...failure(reason, answer.status, target.id, firstByteMs), estimatedTokens: lost() });
-    await record(null, false);
+    const broken = failure(reason, answer.status, target.id, firstByteMs);
+    await end({ ...broken, estimatedTokens: lost(), ...made(null, false) });
     controller.enqueue(brokenEvent(refusal));
     controller.close();
   }
@@ -198,9 +200,7 @@ export function answerStream(answering: Answering): Response {
     if (doneBytes !== null) gathering?.push(doneBytes);
     // What has passed by now leaves first: the runtime would hold it back until the commit has come.
     await parts.clock.turn();
-    const recorded = record(doneBytes, tap.usage() !== null);
-    const isWritten = await end(ending('no-usage'));
-    if (recorded !== null) await recorded;
+    const isWritten = await end({ ...ending('no-usage'), ...made(doneBytes, tap.usage() !== null) });
     if (!isWritten) controller.enqueue(brokenEvent({ name: 'unavailable' }));
     else if (doneBytes !== null) controller.enqueue(doneBytes);
     controller.close();

@@ -57,6 +57,10 @@ const usageReportObjects: Declaration = (builder) => {
       }),
       completionTokens: t.float({ resolve: ({ completionTokens }) => Number(completionTokens) }),
       credits: t.float({ resolve: ({ chargeMicro }) => creditsAsNumber(chargeMicro) }),
+      toolCredits: t.float({
+        description: 'The part of `credits` that is for hosted tools, such as web search.',
+        resolve: ({ surchargeMicro }) => creditsAsNumber(surchargeMicro),
+      }),
     }),
   });
   builder.objectType('UsageRow', {

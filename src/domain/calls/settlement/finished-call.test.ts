@@ -138,11 +138,13 @@ describe('the amount of a charge', () => {
           promptTokens: isBounded ? upTo(10) : 10 ** 10,
           completionTokens: isBounded ? upTo(10) : 10 ** 10,
         };
-        const call = finishedCall(companyId, { alias: 'svc/chat-cheap', tokens, tokenBounds, startedAtMs });
+        const surcharge = random.below(3) === 0 ? { surchargeMicro: upTo(10) } : {};
+        const given = { alias: 'svc/chat-cheap', tokens, tokenBounds, startedAtMs, ...surcharge };
+        const call = finishedCall(companyId, given);
         const promptTokens = Math.min(tokens.promptTokens, tokenBounds.promptTokens);
         const completionTokens = Math.min(tokens.completionTokens, tokenBounds.completionTokens);
         const due = priceOf(price, { ...tokens, promptTokens, completionTokens });
-        expected.set(call.id, due);
+        expected.set(call.id, due + BigInt(call.surchargeMicro ?? 0));
         if (priceOf(price, tokens) > due) withheld.set(call.id, priceOf(price, tokens) - due);
         return call;
       });

@@ -18,6 +18,31 @@ export interface TokenBounds {
   readonly completionTokens: number;
 }
 
+/** By the name of a hosted tool, such as `web_search`. */
+export type ToolUses = Readonly<Record<string, number>>;
+
+/** A million credits; the database charges no more for the tools of a call. */
+export const MOST_SURCHARGE_MICRO = 1_000_000_000_000;
+
+/** Undefined without one. */
+export function boundedSurcharge(micro: number | undefined): number | undefined {
+  return micro === undefined || !(micro > 0) ? undefined : Math.min(Math.ceil(micro), MOST_SURCHARGE_MICRO);
+}
+
+const TOOL_NAME = /^[a-z][a-z0-9_]{0,39}$/;
+const MOST_TOOLS = 16;
+const MOST_USES = 1_000_000;
+
+/** Undefined without a use. What is no name of a tool, and tools past the sixteenth, are left out. */
+export function boundedToolUses(uses: ToolUses): ToolUses | undefined {
+  const used = Object.entries(uses).filter(([name, count]) => TOOL_NAME.test(name) && count > 0);
+  if (used.length === 0) return undefined;
+  const bounded = used
+    .slice(0, MOST_TOOLS)
+    .map(([name, count]) => [name, Math.min(Math.ceil(count), MOST_USES)]);
+  return Object.fromEntries(bounded);
+}
+
 /** A count of tokens as a provider reports it; null for what is none: negative, fractional, past 2^53, not a number. */
 export function reportedTokens(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
@@ -51,6 +76,10 @@ export interface FinishedCall {
   readonly tokens: CallTokens | null;
   /** Absent where there are no tokens, and in journals of earlier versions: then the database's own bound applies. */
   readonly tokenBounds?: TokenBounds | null | undefined;
+  /** What its hosted tools cost besides its tokens, in micro-credits; charged only with tokens. */
+  readonly surchargeMicro?: number | undefined;
+  /** How often it used each hosted tool. */
+  readonly toolUses?: ToolUses | undefined;
   readonly estimatedTokens: number;
   readonly startedAtMs: number;
   readonly firstByteMs: number | null;
@@ -61,6 +90,8 @@ export interface FinishedCall {
   readonly payerId?: string | undefined;
   /** Only of a call with an idempotency key. */
   readonly idempotent?: IdempotentEnding;
+  /** Only of a call that made a response of the Responses API that can be read or continued. */
+  readonly response?: ResponseRecord | undefined;
 }
 
 /** As many of the reported tokens as the call is charged for; null where none were reported. */
@@ -138,6 +169,8 @@ export function callRowOf(call: FinishedCall) {
     prompt_bound: call.tokenBounds?.promptTokens,
     completion_bound: call.tokenBounds?.completionTokens,
     payer: call.payerId,
+    surcharge: call.surchargeMicro,
+    tool_uses: call.toolUses,
   };
 }
 
@@ -174,6 +207,46 @@ function answerRows(calls: readonly FinishedCall[]) {
   return rows;
 }
 
+/** A response of the Responses API, which is recorded with its call. Every text in it is bounded. */
+export interface ResponseRecord {
+  readonly id: string;
+  readonly itemIds: readonly string[];
+  /** The call under which a later read charges it; null where it is charged. */
+  readonly chargeCallId: string | null;
+  readonly targetId: string;
+  /** Encrypted, in base64. Null where its provider stores it. */
+  readonly sealedContent: string | null;
+  readonly contentBytes: number;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** What its company may have stored here. */
+  readonly maxCompanyBytes: number;
+}
+
+/** As charge_calls_and_record_responses reads them. */
+function responseRows(calls: readonly FinishedCall[]) {
+  const rows = [];
+  for (const { id, companyId, keyId, alias, response } of calls) {
+    if (response === undefined || keyId === null) continue;
+    rows.push({
+      call: id,
+      id: response.id,
+      company: companyId,
+      key: keyId,
+      alias,
+      target: response.targetId,
+      items: response.itemIds,
+      charge_call: response.chargeCallId,
+      sealed: response.sealedContent,
+      bytes: response.contentBytes,
+      created: response.createdAtMs,
+      expires: response.expiresAtMs,
+      max_bytes: response.maxCompanyBytes,
+    });
+  }
+  return rows;
+}
+
 /** More in one statement would keep those who share the account waiting. */
 const MOST_ANSWER_CHARACTERS = 8 * 1024 * 1024;
 
@@ -186,7 +259,8 @@ export function countThatFits<T>(
   let characters = 0;
   let count = 0;
   for (const one of waiting) {
-    characters += callOf(one).idempotent?.sealedAnswer?.length ?? 0;
+    const { idempotent, response } = callOf(one);
+    characters += (idempotent?.sealedAnswer?.length ?? 0) + (response?.sealedContent?.length ?? 0);
     if (count === most || (count > 0 && characters > MOST_ANSWER_CHARACTERS)) break;
     count += 1;
   }
@@ -214,7 +288,9 @@ type ChargedRow = (AccountLevel & { readonly keyId: null }) | (KeySpending & { r
 /**
  * Records calls and charges those that are to be charged, in one statement, so all of it or nothing, each call once
  * however often it is sent. What it does stands in the database's function charge_calls, whose plan a connection
- * makes once; where calls have idempotency keys, charge_calls_and_keep_answers. What cannot be charged (no account, no price, a balance beyond 64 bits) refuses the whole group.
+ * makes once; where calls have idempotency keys, charge_calls_and_keep_answers, and where they made responses,
+ * charge_calls_and_record_responses. What cannot be charged (no account, no price, a balance beyond 64 bits) refuses the
+ * whole group.
  */
 export async function chargeCalls(
   statements: Statements,
@@ -227,11 +303,15 @@ export async function chargeCalls(
     if (payerId !== undefined) accounts.add(payerId);
   }
   const given = [JSON.stringify(calls.map(callRowOf)), [...accounts]];
-  const answers = answerRows(calls);
-  const rows =
-    answers.length === 0
-      ? await statements.query<ChargedRow>(CHARGE, given)
-      : await statements.query<ChargedRow>(CHARGE_AND_KEEP, [...given, JSON.stringify(answers)]);
+  const answers = jsonOf(answerRows(calls));
+  const responses = jsonOf(responseRows(calls));
+  const charging =
+    responses !== null
+      ? statements.query<ChargedRow>(CHARGE_AND_RECORD, [...given, answers, responses])
+      : answers !== null
+        ? statements.query<ChargedRow>(CHARGE_AND_KEEP, [...given, answers])
+        : statements.query<ChargedRow>(CHARGE, given);
+  const rows = await charging;
   const levels: AccountLevel[] = [];
   const spending: KeySpending[] = [];
   for (const row of rows) {
@@ -244,6 +324,11 @@ export async function chargeCalls(
     }
   }
   return { levels, spending };
+}
+
+/** Null without a row. */
+function jsonOf(rows: readonly unknown[]): string | null {
+  return rows.length === 0 ? null : JSON.stringify(rows);
 }
 
 /**
@@ -265,6 +350,8 @@ export function isDatabaseFault(error: unknown): boolean {
 const CHARGED = `select account_id as "accountId", balance_micro as "balanceMicro", line_micro as "lineMicro", version,
   key_id as "keyId", month, spent_micro as "spentMicro"`;
 const CHARGE = `${CHARGED} from charge_calls($1::text, $2::uuid[])`;
+const CHARGE_AND_RECORD = `${CHARGED}
+  from charge_calls_and_record_responses($1::text, $2::uuid[], $3::text, $4::text)`;
 const CHARGE_AND_KEEP = `${CHARGED} from charge_calls_and_keep_answers($1::text, $2::uuid[], $3::text)`;
 
 /** What one call of a group learns from its commit; null where the commit changed nothing of it. */

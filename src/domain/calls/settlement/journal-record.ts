@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JournalEntry } from '../../../ports/call-journal.ts';
-import { elapsedMs, type FinishedCall } from './finished-call.ts';
+import { boundedToolUses, elapsedMs, type FinishedCall, MOST_SURCHARGE_MICRO } from './finished-call.ts';
 
 /** What is written outlives the code that wrote it: a later form gets another number, and this one stays readable. */
 const RECORD_FORM = 1;
@@ -29,6 +29,19 @@ const idempotentEnding = z.object({
   storedForMs: wholeNumber.optional(),
 });
 
+const word = z.string().regex(/^[\w-]{1,200}$/);
+const responseRecord = z.object({
+  id: word,
+  itemIds: z.array(word).max(1_000),
+  chargeCallId: z.uuid().nullable(),
+  targetId: z.string().min(1).max(200),
+  sealedContent: z.string().max(MOST_SEALED_CHARACTERS).nullable(),
+  contentBytes: wholeNumber,
+  createdAtMs: wholeNumber,
+  expiresAtMs: wholeNumber,
+  maxCompanyBytes: wholeNumber,
+});
+
 const journalRecord = z.object({
   form: z.literal(RECORD_FORM),
   id: z.uuid(),
@@ -44,6 +57,8 @@ const journalRecord = z.object({
   streamed: z.boolean(),
   tokens: tokenCounts.nullable(),
   tokenBounds: tokenBounds.nullable().optional(),
+  surchargeMicro: wholeNumber.max(MOST_SURCHARGE_MICRO).optional(),
+  toolUses: z.record(z.string(), wholeNumber).transform(boundedToolUses).optional(),
   estimatedTokens: wholeNumber,
   startedAtMs: wholeNumber,
   firstByteMs: duration.nullable(),
@@ -54,6 +69,8 @@ const journalRecord = z.object({
     .nullable(),
   payerId: z.uuid().optional(),
   idempotent: idempotentEnding.optional(),
+  // The call is charged whatever is wrong with it.
+  response: responseRecord.optional().catch(undefined),
 });
 
 /** No text of a prompt or an answer is in it: a finished call has none, but for the encrypted one of a call to be repeated. */

@@ -59,6 +59,7 @@ beforeAll(async () => {
       firstByteMs: 1,
       durationMs: 2,
       monthlyLimitMicro: null,
+      surchargeMicro: random.below(3) === 0 ? random.below(9_000) : undefined,
     });
   }
   for (let at = 0; at < calls.length; at += 50) await chargeCalls(database, calls.slice(at, at + 50));
@@ -88,7 +89,8 @@ async function counted(keyId: string | null, from: string, to: string, by: reado
        coalesce(sum(prompt_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "promptTokens",
        coalesce(sum(cached_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "cachedTokens",
        coalesce(sum(cache_write_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "cacheWriteTokens",
-       coalesce(sum(completion_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "completionTokens", sum(charge_micro)::bigint as "chargeMicro"
+       coalesce(sum(completion_tokens) filter (where outcome = 'SUCCEEDED'), 0)::bigint as "completionTokens", sum(charge_micro)::bigint as "chargeMicro",
+       coalesce(sum(surcharge_micro), 0)::bigint as "surchargeMicro"
      from calls where company_id = $1 and ($2::uuid is null or key_id = $2)
        and started_at >= $3::timestamptz and started_at < $4::timestamptz
        and ($5 or key_id is not null)

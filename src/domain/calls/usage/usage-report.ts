@@ -21,6 +21,8 @@ export interface UsageTotals {
   readonly cacheWriteTokens: bigint;
   readonly completionTokens: bigint;
   readonly chargeMicro: bigint;
+  /** The part of the charge that is for hosted tools. */
+  readonly surchargeMicro: bigint;
 }
 
 /** What a breakdown is not by is null. */
@@ -46,6 +48,7 @@ export const NO_USAGE: UsageTotals = {
   cacheWriteTokens: 0n,
   completionTokens: 0n,
   chargeMicro: 0n,
+  surchargeMicro: 0n,
 };
 
 /** The key_id of the rows that count all calls of a company, whatever their key. */
@@ -168,6 +171,7 @@ const SUM_NAMES = {
   cache_write_tokens: 'cacheWriteTokens',
   completion_tokens: 'completionTokens',
   charge_micro: 'chargeMicro',
+  surcharge_micro: 'surchargeMicro',
 } as const;
 /** What every table of usage adds up. */
 export const USAGE_SUMS = Object.keys(SUM_NAMES);
@@ -178,7 +182,8 @@ const sumOfTokens = (column: string) =>
   `coalesce(sum(least(coalesce(${column}, 0), ${MOST_COUNTED_TOKENS})) filter (where price_id is not null), 0)`;
 /** USAGE_SUMS of rows of calls, which COUNTED_CALLS chooses. */
 export const SUMS_OF_CALLS = `count(*), count(*) filter (where outcome = 'FAILED'),
-      ${['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens'].map(sumOfTokens).join(',\n      ')}, sum(charge_micro)`;
+      ${['prompt_tokens', 'cached_tokens', 'cache_write_tokens', 'completion_tokens'].map(sumOfTokens).join(',\n      ')}, sum(charge_micro),
+      coalesce(sum(surcharge_micro), 0)`;
 export const COUNTED_CALLS = "outcome <> 'REFUSED' and alias is not null";
 const SUMMED = Object.entries(SUM_NAMES)
   .map(([column, name]) => `sum(${column})::bigint as "${name}"`)
@@ -226,7 +231,7 @@ const DAYS_AND_MONTHS = `
 const callsOfParts = (isByKey: boolean, mostCallsRead: number) => `
   read_calls as materialized (
     select key_id, alias, started_at, outcome, price_id, prompt_tokens, cached_tokens, cache_write_tokens,
-      completion_tokens, charge_micro
+      completion_tokens, charge_micro, surcharge_micro
     from unnest($7::timestamptz[], $8::timestamptz[]) as part (since, before), calls
     where company_id = $1 and started_at >= since and started_at < before limit ${mostCallsRead + 1}),
   parts (key_id, alias, day, ${NUMBERS}) as (
@@ -236,7 +241,7 @@ const callsOfParts = (isByKey: boolean, mostCallsRead: number) => `
     group by 1, 2, 3)`;
 
 const HOW_READ = `select '${PARTS_READ}', (select before_id::text from calls_retirement), ''::text, null, count(*), 0::bigint,
-    0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint from read_calls`;
+    0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint from read_calls`;
 
 /** What a breakdown is read from: by model and by day at once only the days themselves know. */
 const SOURCES = {
