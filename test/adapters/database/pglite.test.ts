@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openPglite } from '../../../src/adapters/database/pglite/pglite.ts';
 import { databaseContract, failureOf } from '../../contracts/database.contract.ts';
@@ -41,6 +42,27 @@ test('rows survive closing and opening again, and the second opener finds them',
   const again = await openPglite({ ...options, maxWaiting: 10 });
   expect(await again.query('select n from kept')).toEqual([{ n: 7n }]);
   await again.close();
+  await close();
+});
+
+test('a lock of the engine that a killed process left empty does not keep the next one from opening it', async () => {
+  const { database, close, options } = await openTemporary();
+  await database.script('create table kept (n bigint); insert into kept values (7)');
+  await database.close();
+  writeFileSync(join(options.folder, 'postmaster.pid'), '');
+  const again = await openPglite({ ...options, maxWaiting: 10 });
+  expect(await again.query('select n from kept')).toEqual([{ n: 7n }]);
+  await again.close();
+  await close();
+});
+
+test('a damaged database is named, with what to do', async () => {
+  const { database, close, options } = await openTemporary();
+  await database.close();
+  writeFileSync(join(options.folder, 'global/pg_control'), '');
+  const failure = await failureOf(openPglite({ ...options, maxWaiting: 10 }));
+  expect(failure.message).toContain(`${options.folder} cannot be opened`);
+  expect(failure.message).toContain('restore a backup of DATA_DIR, or start with an empty one');
   await close();
 });
 

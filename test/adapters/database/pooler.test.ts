@@ -54,5 +54,5 @@ describe.skipIf(givenDatabase() === null)('behind a pooler in transaction mode',
       'behind a pooler the database ends no statement by itself: set both time-outs for its role',
     ]);
     await close();
-  }, 30_000);
+  });
 });

@@ -25,12 +25,15 @@ interface PgliteOptions extends Bounds {
 }
 
 const UNFINISHED = '.unfinished-';
+/** The engine's own lock. It is empty where a process was killed while it wrote it, and then refuses every later start. */
+const ENGINE_LOCK = 'postmaster.pid';
 const OWN_THREAD = new URL('./own-thread.ts', import.meta.url);
 
 /** PostgreSQL embedded in this process, on a thread of its own. */
 export async function openPglite(options: PgliteOptions): Promise<Database> {
   const { folder, log, shared } = options;
   await initialise(folder);
+  await rm(join(folder, ENGINE_LOCK), { force: true });
   return await openDatabase(options, (onNotified) => startThread({ folder, log, onNotified, shared }));
 }
 
@@ -300,7 +303,11 @@ async function startThread({ folder, log, onNotified, shared }: ThreadOptions): 
     await ask({ kind: 'open', folder, sharedAt: shared?.path ?? null });
   } catch (error) {
     die('it could not be opened');
-    throw error;
+    const reason = (error as Error).message;
+    throw databaseFailure(
+      'unavailable',
+      `the embedded database in ${folder} cannot be opened (${reason}): restore a backup of DATA_DIR, or start with an empty one`,
+    );
   }
   return {
     ask,
