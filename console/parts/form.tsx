@@ -78,10 +78,12 @@ interface FormProps {
   readonly beside?: ReactNode;
   /** Empty again once it is sent: for forms that add one thing after the other. */
   readonly clears?: boolean;
+  /** False while what it offers to choose from is loading. */
+  readonly isReady?: boolean;
   send(values: FormValues): Promise<unknown>;
 }
 
-export function Form({ submit, children, beside, clears = false, send }: FormProps) {
+export function Form({ submit, children, beside, clears = false, isReady = true, send }: FormProps) {
   const action = useAction();
   const onSubmit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -95,7 +97,7 @@ export function Form({ submit, children, beside, clears = false, send }: FormPro
       {children}
       <Problem error={action.error} />
       <div className="row">
-        <button type="submit" className="main" disabled={action.isBusy}>
+        <button type="submit" className="main" disabled={action.isBusy || !isReady}>
           {action.isBusy ? 'Working…' : submit}
         </button>
         {beside}

@@ -72,7 +72,7 @@ export function Playground() {
       <Problem error={aliases.error} retry={aliases.reload} />
       <div className="halves">
         <Card title="Ask">
-          <Form submit="Send" beside={stopButton} send={send}>
+          <Form submit="Send" beside={stopButton} isReady={chat.length > 0} send={send}>
             <Choice label="Model" name="alias" required key={chat.length} defaultValue={SAMPLE_ALIAS}>
               {chat.map(({ alias }) => (
                 <option key={alias}>{alias}</option>
