@@ -19,4 +19,4 @@ test('a process with one service loads neither the other surfaces nor their libr
   expect(ai).not.toMatch(/^\/\/ src\/(gateway|backend\/(?!payment-webhook))/m);
   expect(ai).not.toMatch(/from "(graphql|@pothos)/);
   expect(await loadedBy('backend.ts')).toMatch(/from "graphql/);
-}, 60_000);
+});

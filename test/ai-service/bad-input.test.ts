@@ -16,7 +16,7 @@ beforeAll(async () => {
     return await letterVectors.embed(call);
   };
   service = await openAiService({ modelCalls: { ...letterVectors, embed } });
-}, 60_000);
+});
 afterAll(() => service.close());
 
 const post = (path: string, body?: unknown) => service.ask(path, { method: 'POST', body });

@@ -76,5 +76,5 @@ describePostgres('two processes with a server', () => {
     expect(versions.length).toBe(GOOD);
     await until(async () => (await first.counts(QUICK.name)).waiting === 0);
     expect((await first.counts(QUICK.name)).dead).toBe(0);
-  }, 60_000);
+  });
 });

@@ -47,7 +47,7 @@ describePostgres('the backend on PostgreSQL', () => {
         expect(['CONFLICT', 'NOT_FOUND', 'FORBIDDEN', 'UNAUTHENTICATED']).toContain(code);
       }
     }
-  }, 60_000);
+  });
 
   test('P-8 a refresh token used ten times at once has one successor', async () => {
     const login =

@@ -231,7 +231,7 @@ describe('GraphQL over HTTP, on a real socket', () => {
     const { log, secrets } = backend.parts;
     listening = listen({ name: 'backend', fetch: backend.app.fetch, ...network, clock, secrets, log });
     url = `${listening.url}/graphql`;
-  }, 60_000);
+  });
   afterAll(async () => {
     await listening.drain(0);
     await backend.close();

@@ -60,7 +60,7 @@ describePostgres('money operations on PostgreSQL', () => {
     const answers = await Promise.all(Array.from({ length: 5 }, () => superAdmin.ask(sync)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(prices).toHaveLength(3);
-  }, 30_000);
+  });
 
   test('P-15 usage, invoices, transactions and the statement read as on the embedded engine', async () => {
     const admin = await backend.person(await backend.company('Reader'), { role: 'COMPANY_ADMIN' });

@@ -28,7 +28,7 @@ export interface BrowserSystem {
   close(): Promise<void>;
 }
 
-const WAIT_MS = 50_000;
+const WAIT_MS = 110_000;
 
 /** The whole system on an empty database, and a real browser beside it. `prepare` fills the data folder before. */
 export async function openBrowserSystem(

@@ -29,40 +29,40 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
   test('P-15 jobs are added, edited with their history, closed, opened, pasted and published', async () => {
     await walkJobs(admin.page);
     quiet();
-  }, 90_000);
+  });
 
   test('P-15 a CV is uploaded and read; each value leads to its place in the text; it is edited and erased', async () => {
     await walkTalents(admin.page);
     quiet();
-  }, 90_000);
+  });
 
   test('P-15 the match appears by itself with its reasons, and the weights are set', async () => {
     await walkMatches(admin.page);
     quiet();
-  }, 90_000);
+  });
 
   test('A-7 an interview is announced, and what was said is shown to be read', async () => {
     await walkMeetings(admin.page);
     quiet();
-  }, 90_000);
+  });
 
   test('G-19 a key is minted with all that can be chosen, limited, rotated; P-15 its failures are shown and alerts set', async () => {
     await walkKeys(admin.page, world.demo);
     await walkUsage(admin.page);
     await walkAlertsAndAgents(admin.page, world.demo);
     quiet();
-  }, 90_000);
+  });
 
   test('a service token is created with scopes, works, and is refused once it is revoked', async () => {
     await walkServiceTokens(admin.page);
     quiet();
-  }, 90_000);
+  });
 
   test('P-15 the team, the company’s name and what it may buy', async () => {
     await walkTeam(admin.page, world.demo);
     await walkBilling(admin.page, world.demo);
     quiet();
-  }, 90_000);
+  });
 
   test('two tabs agree: what is changed in one is in the other at once', async () => {
     const { page } = admin;
@@ -75,10 +75,10 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     await page.getByRole('link', { name: 'Cook of the other tab' }).waitFor({ timeout: 5_000 });
     await other.close();
     quiet();
-  }, 60_000);
+  });
 
   test('P-8 the own password is changed, and the last admin cannot leave', async () => {
     await walkProfile(admin.page, world.demo.company_admin);
     quiet();
-  }, 60_000);
+  });
 });

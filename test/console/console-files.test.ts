@@ -20,7 +20,7 @@ beforeAll(async () => {
   if (build.outcome === 'failed') throw new Error(build.reason);
   built = build;
   backend = await openBackend({ console: { build: Promise.resolve(build), gatewayUrl } });
-}, 60_000);
+});
 afterAll(() => backend.close());
 
 const get = (path: string, headers: Record<string, string> = {}, from = backend) =>

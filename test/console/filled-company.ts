@@ -71,7 +71,7 @@ export async function fillCompany(demo: DemoFile): Promise<FilledCompany> {
       { jobId, talentId },
     );
     return matches.nodes.length > 0;
-  }, 60_000);
+  });
   const meetingId = await anInterview(demo, ask, { jobId, talentId });
   return { jobId, talentId, meetingId };
 }
@@ -136,7 +136,7 @@ async function anInterview(demo: DemoFile, ask: Ask, about: object): Promise<str
       { id },
     );
     return meeting.insight?.summary != null;
-  }, 30_000);
+  });
   return id;
 }
 

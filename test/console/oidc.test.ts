@@ -76,5 +76,5 @@ describe.skipIf(givenChromium() === null)('sign-in by OIDC in a real browser', (
     expect(new URL(page.url()).pathname).toBe('/');
     await page.reload();
     await frame.waitFor();
-  }, 90_000);
+  });
 });

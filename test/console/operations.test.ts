@@ -47,11 +47,11 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     visitor = await world.visit();
     page = visitor.page;
     await logIn(page, world.demo.super_admin);
-  }, 90_000);
+  });
   afterAll(async () => {
     await world?.close();
     await provider.stop(true);
-  }, 30_000);
+  });
 
   const row = (text: string) => page.getByRole('row').filter({ hasText: text });
   const open = async (path: string, heading: string) => {
@@ -78,7 +78,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     for (const part of ['database: up', 'cache: up', 'cv worker: running', 'email worker: running']) {
       await process.getByText(part).waitFor();
     }
-  }, 60_000);
+  });
 
   test('A-15 a breaker opens before the eyes of an operator, who resets it', async () => {
     await open('/models', 'Models');
@@ -122,7 +122,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(host).getByText('Closed').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     refusal = 400;
-  }, 60_000);
+  });
 
   test('usage that no call can have is posted or dropped, with a reason', async () => {
     isAbsurd = true;
@@ -144,7 +144,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await page.getByLabel('Show').selectOption('all');
     await row('The provider is right.').getByText('Posted').waitFor();
     await row('A fault of the provider.').getByText('Dropped').waitFor();
-  }, 60_000);
+  });
 
   test('A-8 operations are filtered in the address, and lead to the lines of their request', async () => {
     await open('/ai-operations', 'AI operations');
@@ -157,7 +157,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await page.goBack();
     await page.getByRole('heading', { name: 'AI operations', level: 1 }).waitFor();
     expect(await page.getByLabel('Outcome').inputValue()).toBe('FAILED');
-  }, 60_000);
+  });
 
   test('A-8 errors and warnings are grouped and counted, with their lines behind them', async () => {
     await open('/errors', 'Errors');
@@ -172,7 +172,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await keepPicture(page, 'lines of a warning');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-  }, 60_000);
+  });
 
   test('A-7 a room that nobody announced is shown', async () => {
     const headers = {
@@ -184,7 +184,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect((await fetch(`${world.demo.ai_url}/api/events/room/created`, sent)).status).toBe(202);
     await open('/unannounced-meetings', 'Unannounced rooms');
     await row(BROKEN_ROOM).getByText('Under way').waitFor();
-  }, 60_000);
+  });
 
   test('P-13 the live log says that it is connected once nothing is missed any more', async () => {
     await open('/logs', 'Logs');
@@ -193,7 +193,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect(await call()).toBe(503);
     await page.getByRole('region', { name: 'Lines of the log' }).getByText('a model target failed').waitFor();
     isBroken = false;
-  }, 60_000);
+  });
 
   test('A-8 the log is searched by service, level, request, company and time, and followed live with the same filters', async () => {
     const requestId = 'req_of_the_log_page';
@@ -234,7 +234,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     const shown = await lines.locator('div').allInnerTexts();
     expect(shown.filter((line) => !line.includes(requestId))).toEqual([]);
     expect(await violationsOf(page)).toEqual([]);
-  }, 60_000);
+  });
 
   test('G-29 companies show their balance and whether their calls are answered', async () => {
     await open('/companies', 'Companies');
@@ -249,7 +249,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       .waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await row(world.demo.company_id).getByText('Out of credits').waitFor();
-  }, 60_000);
+  });
 
   test('P-15 a company’s ceilings are set by the operator, and the company sees what it uses of them', async () => {
     await open('/services', 'Services');
@@ -275,7 +275,7 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await company.page.setViewportSize({ width, height: 900 });
       expect(await violationsOf(company.page)).toEqual([]);
     }
-  }, 60_000);
+  });
 
   test('P-15 each page of operations is whole and reachable at every width, light and dark', async () => {
     for (const path of PAGES) {
@@ -319,5 +319,5 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await page.getByRole('dialog').getByRole('button', { name: 'Redrive all' }).click();
     await page.getByText('No dead letters').waitFor();
     expect(visitor.complaints).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -100,5 +100,5 @@ describe.skipIf(givenChromium() === null)('the pages', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(complaints).toEqual([]);
     await close();
-  }, 60_000);
+  });
 });

@@ -97,7 +97,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await invited.page.goto('/');
     await invited.page.getByRole('heading', { name: 'Log in' }).waitFor();
     for (const visitor of [admin, superAdmin, invited]) expect(visitor.complaints).toEqual([]);
-  }, 90_000);
+  });
 
   /** The first by a load of its own, the others as a link would lead there, which is the same router. */
   async function findsNothingAt(page: Page, [first = '', ...others]: readonly string[]): Promise<void> {
@@ -133,7 +133,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.goBack();
     await page.getByRole('heading', { name: 'Usage' }).waitFor();
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 
   test('A-9 the match generator is stopped and started', async () => {
     const { page, complaints } = await world.visit();
@@ -146,7 +146,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByRole('button', { name: 'Start' }).click();
     await state.getByText('is to be running').waitFor();
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 
   test('P-14 a new company signs up, is told what to do first, and verifies its address before it invites', async () => {
     const { page, complaints } = await world.visit();
@@ -173,7 +173,7 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.getByText('No calls yet').waitFor();
     expect(await page.getByText('Verify your e-mail address').count()).toBe(0);
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 
   test('P-8 a forgotten password is set anew by the mailed link', async () => {
     const { page, complaints } = await world.visit();
@@ -192,5 +192,5 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     await page.goto('/reset-password');
     await page.getByText('This link is not whole.').waitFor();
     for (const visitor of [{ complaints }, superAdmin]) expect(visitor.complaints).toEqual([]);
-  }, 60_000);
+  });
 });

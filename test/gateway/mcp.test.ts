@@ -224,7 +224,7 @@ describe('refusals over MCP', () => {
   beforeAll(async () => {
     gateway = await openGateway();
     poor = await openGateway({ balanceMicro: 0n });
-  }, 60_000);
+  });
   afterAll(async () => {
     await gateway.close();
     await poor.close();
@@ -415,7 +415,7 @@ describe('calls that an MCP client cancels', () => {
     gateway = await openGateway();
     beside = await openGatewayBeside(gateway);
     other = await openGatewayBeside(gateway);
-  }, 60_000);
+  });
   afterAll(async () => {
     await beside.close();
     await other.close();

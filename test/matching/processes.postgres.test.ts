@@ -57,12 +57,12 @@ describePostgres('with a server', () => {
   for (const count of [2, 4]) {
     test(`A-12 ${count} processes share the work, and score no pair twice`, async () => {
       const processes = Array.from({ length: count }, () => startProcess(60_000));
-      await until(() => processes.every(({ lines }) => lines.includes('ready')), 60_000);
+      await until(() => processes.every(({ lines }) => lines.includes('ready')));
       const companyId = await fill();
-      await until(async () => (await scoresOf(database, companyId)).length === JOBS * TALENTS, 60_000);
-      await until(async () => (await queueSize(database)) === 0, 60_000);
+      await until(async () => (await scoresOf(database, companyId)).length === JOBS * TALENTS);
+      await until(async () => (await queueSize(database)) === 0);
       const told = { nowMs: Date.now(), own: null, breakerState: 'closed' } as const;
-      await until(async () => (await readMetrics(database, told)).processes.length >= count, 30_000);
+      await until(async () => (await readMetrics(database, told)).processes.length >= count);
       await Promise.all(processes.map((one) => one.end('SIGTERM')));
       const pairs = processes.flatMap((one) => one.pairs());
       expect(new Set(pairs).size).toBe(JOBS * TALENTS);
@@ -74,15 +74,15 @@ describePostgres('with a server', () => {
 
   test('A-12 what a killed process held is scored by another one, and nothing is lost or stored twice', async () => {
     const killed = startProcess(1_500, 'hang');
-    await until(() => killed.lines.includes('ready'), 60_000);
+    await until(() => killed.lines.includes('ready'));
     const companyId = await fill();
-    await until(() => killed.lines.includes('hanging'), 60_000);
+    await until(() => killed.lines.includes('hanging'));
     await killed.end('SIGKILL');
     const before = (await scoresOf(database, companyId)).length;
     expect(before).toBeLessThan(JOBS * TALENTS);
     const next = startProcess(60_000);
-    await until(async () => (await scoresOf(database, companyId)).length === JOBS * TALENTS, 60_000);
-    await until(async () => (await queueSize(database)) === 0, 60_000);
+    await until(async () => (await scoresOf(database, companyId)).length === JOBS * TALENTS);
+    await until(async () => (await queueSize(database)) === 0);
     await next.end('SIGTERM');
     expect(new Set(next.pairs()).size).toBe(next.pairs().length);
     expect(next.pairs().length).toBe(JOBS * TALENTS - before);
@@ -90,15 +90,15 @@ describePostgres('with a server', () => {
 
   test('A-12 changes that come while their pairs are scored end in scores of the newest versions', async () => {
     const processes = [startProcess(60_000), startProcess(60_000)];
-    await until(() => processes.every(({ lines }) => lines.includes('ready')), 60_000);
+    await until(() => processes.every(({ lines }) => lines.includes('ready')));
     const companyId = await fill();
     for (let round = 0; round < 5; round += 1) {
       await until(() => processes.some((one) => one.pairs().length > round * 30));
       await database.query(`update jobs set version = version + 1 where company_id = $1`, [companyId]);
     }
     const newest = async () => (await scoresOf(database, companyId)).filter((one) => one.jobVersion === 6);
-    await until(async () => (await newest()).length === JOBS * TALENTS, 60_000);
-    await until(async () => (await queueSize(database)) === 0, 60_000);
+    await until(async () => (await newest()).length === JOBS * TALENTS);
+    await until(async () => (await queueSize(database)) === 0);
     await Promise.all(processes.map((one) => one.end('SIGTERM')));
     const pairs = processes.flatMap((one) => one.pairs());
     expect(new Set(pairs).size).toBe(pairs.length);

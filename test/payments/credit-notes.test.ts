@@ -18,7 +18,7 @@ beforeAll(async () => {
   const synced = await shop.sync();
   if (synced.outcome !== 'synced') throw new Error(synced.message);
   plan = synced.plans[0] as Plan;
-}, 60_000);
+});
 
 let companyId: string;
 let customer: string;

@@ -17,7 +17,7 @@ let payments: PaymentsUnderTest;
 beforeAll(async () => {
   database = await openMemoryDatabase();
   payments = openPayments(database);
-}, 60_000);
+});
 afterAll(() => database.close());
 
 type Fields = Record<string, unknown>;

@@ -15,7 +15,7 @@ let shop: Shop;
 beforeAll(async () => {
   database = await openMemoryDatabase();
   shop = await openShop(database);
-}, 60_000);
+});
 afterAll(async () => {
   await shop.sandbox.close();
   await database.close();

@@ -32,7 +32,7 @@ beforeAll(async () => {
   const synced = await shop.sync();
   if (synced.outcome !== 'synced') throw new Error(synced.message);
   plans = synced.plans;
-}, 60_000);
+});
 afterAll(async () => {
   await shop.sandbox.close();
   await database.close();

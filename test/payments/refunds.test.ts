@@ -149,7 +149,7 @@ describe('a refund of a purchase', () => {
       expect([order, await payments.balance(company.id)]).toEqual([order, 0n]);
       for (const event of schedule) expect(await payments.statusOf(event)).toBe('PROCESSED');
     }
-  }, 60_000);
+  });
 });
 
 test('P-21 shares are cumulative, never more than was granted, exact on the whole, whatever the steps', () => {

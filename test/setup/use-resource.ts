@@ -16,7 +16,7 @@ export function useResource<Opened extends Resource>(open: () => Promise<Opened>
   }, 180_000);
   afterAll(async () => {
     await opened?.close();
-  }, 60_000);
+  });
   return new Proxy({} as Opened, {
     get(_, name) {
       if (opened === undefined) throw new Error('it is opened by a hook before the first test');

@@ -35,7 +35,7 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
       await operation.getByRole('button', { name: 'Try it out' }).waitFor();
       expect(complaints).toEqual([]);
       await page.close();
-    }, 60_000);
+    });
   }
 
   test('A-5 A-8 only the pages’ own addresses are theirs: every other request passes on', async () => {

@@ -64,7 +64,7 @@ describeServers('G-47 kill -9 of a gateway in the middle of a call with an Idemp
       expect((await spent()) - spentBefore).toBe(CHARGE_MICRO);
       next.signal('SIGTERM');
       expect(await next.exited).toBe(0);
-    }, 60_000);
+    });
   }
 
   test('before the commit: nothing is charged, and after the lease a repeat runs anew, once', async () => {
@@ -91,5 +91,5 @@ describeServers('G-47 kill -9 of a gateway in the middle of a call with an Idemp
     expect((await spent()) - spentBefore).toBe(CHARGE_MICRO);
     next.signal('SIGTERM');
     expect(await next.exited).toBe(0);
-  }, 60_000);
+  });
 });

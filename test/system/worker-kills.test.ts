@@ -12,7 +12,6 @@ import { expectAgreeingBooks } from './credit-clients.ts';
 import { INTERNAL_TOKEN, openWorkerWorld, type RunningAiService, type WorkerWorld } from './worker-world.ts';
 
 /** A process takes its time on a slow machine; nothing here is about how much. */
-const eventually = (holds: () => boolean | Promise<boolean>) => until(holds, 60_000);
 const TRANSCRIPT = 'Ada: I will send the exercise by Friday.\nBob: Good, then we decide on Monday.';
 
 describeServers('kill -9 of the AI service in each step of each workflow', () => {
@@ -108,7 +107,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     letterbox.isOpen = new Promise(() => {});
     toRedis.hold();
     await giveWork();
-    await eventually(
+    await until(
       async () => (await activeJobs()) === 'cv document mail meeting' && letterbox.offered.length === 1,
     );
     await kill();
@@ -129,14 +128,12 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     letterbox.isOpen = accept.promise;
     provider.hold();
     running = await world.start();
-    await eventually(() => letterbox.offered.length === 2);
+    await until(() => letterbox.offered.length === 2);
     const marked = await world.lock('select 1 from mail_outbox where id = $1 for update', [ids.mail]);
     accept.resolve();
     const { asked } = provider;
-    await eventually(() =>
-      [asked.cv, asked.posting, asked.meeting, asked.vectors].every((count) => count === 1),
-    );
-    await eventually(async () => (await world.waiting()) === 1);
+    await until(() => [asked.cv, asked.posting, asked.meeting, asked.vectors].every((count) => count === 1));
+    await until(async () => (await world.waiting()) === 1);
     await kill(marked);
     expect(await states()).toMatchObject({ talent: 'PENDING', mail: 'WAITING', meeting: false, subjects: 0 });
     expect([await world.spent(), world.accepted().length]).toEqual([0n, 1]);
@@ -149,8 +146,8 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     ]);
     running = await world.start();
     // The CV, the posting, the summary and the vectors, each at its charge.
-    await eventually(async () => (await world.waiting()) === 4);
-    await eventually(async () => (await states())?.mail === 'SENT');
+    await until(async () => (await world.waiting()) === 4);
+    await until(async () => (await states())?.mail === 'SENT');
     await kill(charging);
     expect(await states()).toMatchObject({ talent: 'PENDING', job: 'PENDING', meeting: false, subjects: 0 });
     expect([await world.spent(), await world.balance()]).toEqual([0n, world.grantedMicro]);
@@ -162,12 +159,12 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     provider.hold();
     running = await world.start();
     const kinds = ['cv', 'posting', 'meeting', 'vectors'] as const;
-    await eventually(() => kinds.every((kind) => provider.asked[kind] === before[kind] + 1));
+    await until(() => kinds.every((kind) => provider.asked[kind] === before[kind] + 1));
     // After its commit a call gives back what it held, and its job ends after that.
     toRedis.hold();
     provider.answer();
     const done = { talent: 'READY', job: 'DONE', mail: 'SENT', meeting: true, subjects: 2 };
-    await eventually(async () => Bun.deepEquals(await states(), done));
+    await until(async () => Bun.deepEquals(await states(), done));
     expect(await activeJobs()).toBe('cv document meeting');
     await kill();
     toRedis.release();
@@ -176,7 +173,7 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
   test('A-12 within the transaction that stores the scores: none is stored, and none is lost', async () => {
     const scores = await world.lock('lock table match_scores in share row exclusive mode');
     running = await world.start();
-    await eventually(async () => (await world.waiting()) >= 1);
+    await until(async () => (await world.waiting()) >= 1);
     await kill(scores);
     expect(await scoresOf(world.database, world.companyId)).toEqual([]);
   }, 180_000);
@@ -185,10 +182,10 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     running = await world.start();
     const { database, companyId } = world;
     const left = async (what: string) => (await database.query(what)).length;
-    await eventually(
+    await until(
       async () => (await left('select 1 from match_changes union all select 1 from match_pairs')) === 0,
     );
-    await eventually(async () => (await activeJobs()) === '');
+    await until(async () => (await activeJobs()) === '');
     const jobs = `select 1 from pgboss.job where name in ('cv', 'document', 'meeting', 'mail')`;
     expect(await left(`${jobs} and state <> 'completed'`)).toBe(0);
     expect(await left(`select 1 from pgboss.job where name like '%.dead'`)).toBe(0);
@@ -238,17 +235,17 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
       return [response.status, status, workers.status, states].join(', ');
     };
     const well = '200, healthy, healthy, healthy healthy healthy';
-    await eventually(async () => (await ready()) === well);
+    await until(async () => (await ready()) === well);
     world.toRedis.cut();
-    await eventually(async () => (await ready()) === well.replace('200, healthy', '200, degraded'));
+    await until(async () => (await ready()) === well.replace('200, healthy', '200, degraded'));
     world.toRedis.restore();
-    await eventually(async () => (await ready()) === well);
+    await until(async () => (await ready()) === well);
     world.toDatabase.cut();
-    await eventually(async () => (await ready()) === '503, unhealthy, degraded, degraded degraded degraded');
+    await until(async () => (await ready()) === '503, unhealthy, degraded, degraded degraded degraded');
     // The meeting server sends again what was answered with a 5xx.
     expect(await tellOfRoom()).toBeGreaterThanOrEqual(500);
     world.toDatabase.restore();
-    await eventually(async () => (await ready()) === well);
+    await until(async () => (await ready()) === well);
     expect(await tellOfRoom()).toBe(202);
   }, 180_000);
 });

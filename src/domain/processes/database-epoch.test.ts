@@ -19,7 +19,7 @@ describe('a database that went back in time', () => {
   let database: Database;
   beforeAll(async () => {
     database = await openMemoryDatabase();
-  }, 60_000);
+  });
   afterAll(() => database.close());
   let clock = createManualClock();
   let state = createInProcessState({ clock });

@@ -251,5 +251,5 @@ describe('connecting over HTTP', () => {
       for (const socket of waiting) socket.destroy();
       child.kill('SIGKILL');
     }
-  }, 30_000);
+  });
 });

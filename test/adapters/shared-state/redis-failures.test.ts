@@ -203,7 +203,7 @@ describe.skipIf(!isInstalled)('Redis away, silent or restarted (skipped without 
       String(await server.command('CLIENT', 'LIST'))
         .trim()
         .split('\n').length;
-    await until(async () => (await clients()) === 1, 5_000);
+    await until(async () => (await clients()) === 1);
   });
 });
 

@@ -78,5 +78,5 @@ describePostgres('with a server', () => {
     expect(await runCheck(database, usageMonthsCheck)).toEqual({ faults: [], isCut: false });
     const [done] = await database.query('select count(*) as months from usage_months_done');
     expect(done?.months).toBeGreaterThanOrEqual(6n);
-  }, 60_000);
+  });
 });
