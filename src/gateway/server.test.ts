@@ -42,6 +42,31 @@ describe('the console’s origin at the gateway', () => {
     expect(answered.headers.get('access-control-expose-headers')?.split(', ')).toContain('mcp-session-id');
   });
 
+  test('may send what the SDKs of OpenAI and Anthropic add, and read when to try again', () => {
+    const requested =
+      'X-Api-Key, anthropic-version,anthropic-beta, anthropic-dangerous-direct-browser-access, x-stainless-lang, openai-beta, cookie, x-evil';
+    const preflight = console.preflight(
+      new Request('http://gateway.test/llm/v1/messages', {
+        method: 'OPTIONS',
+        headers: { origin: 'https://console.example', 'access-control-request-headers': requested },
+      }),
+    );
+    const named = preflight?.headers.get('access-control-allow-headers')?.split(', ') ?? [];
+    for (const header of [
+      'x-api-key',
+      'anthropic-version',
+      'anthropic-beta',
+      'x-stainless-lang',
+      'openai-beta',
+    ])
+      expect(named).toContain(header);
+    expect(named).toContain('anthropic-dangerous-direct-browser-access');
+    expect(named).not.toContain('cookie');
+    expect(named).not.toContain('x-evil');
+    const answered = console.admit(ask('POST', 'https://console.example'), new Response());
+    expect(answered.headers.get('access-control-expose-headers')?.split(', ')).toContain('retry-after');
+  });
+
   test('no other may, and who has none is left as they were', () => {
     for (const origin of ['https://evil.example', 'null', null]) {
       expect(console.preflight(ask('OPTIONS', origin))).toBeNull();

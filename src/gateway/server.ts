@@ -185,11 +185,28 @@ interface ConsoleOrigin {
 
 /** Those of the routes, then those that clients of MCP send in either era: a browser withholds what is not named. */
 const ALLOWED_HEADERS = [
-  ...['authorization', 'content-type', 'x-request-id'],
+  ...['authorization', 'content-type', 'x-request-id', 'idempotency-key', 'x-api-key', 'user-agent'],
   ...['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name', 'last-event-id'],
+];
+/** What the SDKs of OpenAI and Anthropic add in a browser: more with each version, and none of it decides anything here. */
+const SDK_HEADER = /^(?:anthropic|openai|x-stainless)-[a-z-]{1,50}$/;
+const MOST_SDK_HEADERS = 32;
+
+function allowedHeaders(request: Request): string {
+  const requested = request.headers.get('access-control-request-headers') ?? '';
+  const names = requested.split(',').map((name) => name.trim().toLowerCase());
+  const ofSdks = names.filter((name) => SDK_HEADER.test(name)).slice(0, MOST_SDK_HEADERS);
+  return [...ALLOWED_HEADERS, ...ofSdks].join(', ');
+}
+
+/**
+ * What a page may read of an answer: without the session's name a client of 2025 could not cancel a call, and without the
+ * two about retries the SDKs guess when to try again.
+ */
+const EXPOSED_HEADERS = [
+  ...['x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'],
+  ...['mcp-session-id', 'www-authenticate'],
 ].join(', ');
-/** What a page may read of an answer: without the session's name a client of 2025 could not cancel a call. */
-const EXPOSED_HEADERS = 'x-request-id, mcp-session-id, www-authenticate';
 
 export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleOrigin {
   const isConsole = (request: Request) =>
@@ -202,8 +219,8 @@ export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleO
     preflight(request) {
       if (request.method !== 'OPTIONS' || !isConsole(request)) return null;
       const headers = new Headers({
-        'access-control-allow-methods': 'GET, POST',
-        'access-control-allow-headers': ALLOWED_HEADERS,
+        'access-control-allow-methods': 'GET, POST, DELETE',
+        'access-control-allow-headers': allowedHeaders(request),
         'access-control-max-age': '600',
       });
       named(headers);
