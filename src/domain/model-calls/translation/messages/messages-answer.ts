@@ -17,6 +17,8 @@ export interface MessagesAsked {
   readonly model: string;
   readonly stopSequences: readonly string[];
   readonly showsThinking: boolean;
+  /** The client's name of a tool that the target knows by another. */
+  readonly toolNameOf: (name: string) => string;
 }
 
 /** An answer of chat completions, as Anthropic's Messages writes it. */
@@ -43,7 +45,7 @@ function wholeMessage(
     ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls.map((call) => ({
-      ...{ type: 'tool_use', id: call.id || toolId(stamps), name: call.name },
+      ...{ type: 'tool_use', id: call.id || toolId(stamps), name: asked.toolNameOf(call.name) },
       input: argumentsAsInput(call.text),
     })),
   ];
@@ -166,7 +168,7 @@ function createMessageStream(asked: MessagesAsked, stamps: TranslationStamps): S
     const content = {
       thinking: { type: 'thinking', thinking: '', signature: '' },
       text: { type: 'text', text: '' },
-      tool: { type: 'tool_use', id: block.id, name: block.name, input: {} },
+      tool: { type: 'tool_use', id: block.id, name: asked.toolNameOf(block.name), input: {} },
     }[block.kind];
     const data = { type: 'content_block_start', index: block.index, content_block: content };
     return serverSentEvent('content_block_start', data);

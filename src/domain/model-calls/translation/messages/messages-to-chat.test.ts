@@ -551,3 +551,31 @@ describe('a stream of chat completions becomes the events of a message', () => {
     }
   });
 });
+
+test('long names of tools are shortened, in turns and choices too, and come back whole', () => {
+  const long = (last: string) => `mcp__${'a'.repeat(80)}__${last}`;
+  const names = [long('search'), long('find'), 'short'];
+  const input = { type: 'tool_use', id: 't1', name: names[0], input: {} };
+  const request = {
+    tools: names.map((name) => ({ name, input_schema: { type: 'object' } })),
+    tool_choice: { type: 'tool', name: names[0] },
+    messages: [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content: [input] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'x' }] },
+    ],
+  };
+  const { tools, tool_choice: choice, messages } = sent(request);
+  const shorts = tools.map((tool: { function: { name: string } }) => tool.function.name);
+  expect(new Set(shorts).size).toBe(3);
+  for (const short of shorts) expect(short.length).toBeLessThanOrEqual(64);
+  expect(shorts[2]).toBe('short');
+  expect([choice.function.name, messages[1].tool_calls[0].function.name]).toEqual([shorts[0], shorts[0]]);
+
+  const { answer } = translated(request);
+  const call = { id: 'c1', function: { name: shorts[1], arguments: '{}' } };
+  const whole = answer.whole(bytes({ choices: [{ message: { tool_calls: [call] } }] }));
+  expect(JSON.parse(new TextDecoder().decode(whole ?? undefined)).content[0].name).toBe(names[1]);
+  const chunk = { choices: [{ delta: { tool_calls: [{ index: 0, ...call }] } }] };
+  expect(answer.stream().event(null, JSON.stringify(chunk))).toContain(`"name":"${names[1]}"`);
+});

@@ -1,8 +1,10 @@
+import { createShortNames, type ShortNames } from '../short-names.ts';
 import type { TranslationTarget, Translator } from '../translator.ts';
 import { chatMessages } from './chat-turns.ts';
 import {
   definedMembers,
   isMissing,
+  isObject,
   type JsonObject,
   optional,
   readArray,
@@ -31,8 +33,10 @@ export const messagesToChat: Translator = {
       const model = readName(request.model, 'model');
       const stopSequences = optional(request.stop_sequences, 'stop_sequences', readStrings) ?? [];
       const thinking = readThinking(request.thinking);
-      const answered = { model, stopSequences, showsThinking: thinking.isShown };
-      return { body: chatBody(request, to, thinking), answer: answerInMessages(answered, stamps) };
+      const names = createShortNames();
+      const body = withShortNames(chatBody(request, to, thinking), names);
+      const answered = { model, stopSequences, showsThinking: thinking.isShown, toolNameOf: names.nameOf };
+      return { body, answer: answerInMessages(answered, stamps) };
     }),
 };
 
@@ -82,6 +86,28 @@ function chatBody(request: JsonObject, to: TranslationTarget, thinking: Thinking
     stream: stream ? true : null,
     stream_options: stream && to.hasStreamOptions ? { include_usage: true } : null,
   });
+}
+
+/** Names of tools may be twice as long on Anthropic's wire, and those of MCP servers often are. */
+function withShortNames(body: JsonObject, { shortOf }: ShortNames): JsonObject {
+  const renamed = (holder: unknown): unknown => {
+    if (!isObject(holder) || !isObject(holder.function)) return holder;
+    const { name } = holder.function;
+    return typeof name === 'string'
+      ? { ...holder, function: { ...holder.function, name: shortOf(name) } }
+      : holder;
+  };
+  const { tools, tool_choice: choice, messages } = body;
+  return {
+    ...body,
+    ...(Array.isArray(tools) ? { tools: tools.map(renamed) } : {}),
+    ...(isObject(choice) ? { tool_choice: renamed(choice) } : {}),
+    messages: (messages as readonly JsonObject[]).map((message) =>
+      Array.isArray(message.tool_calls)
+        ? { ...message, tool_calls: message.tool_calls.map(renamed) }
+        : message,
+    ),
+  };
 }
 
 const TOOL_MEMBERS = new Set([

@@ -1,3 +1,4 @@
+import { freeName } from '../short-names.ts';
 import { type BodyProblems, isObject, type JsonObject, readMember, readNeeded } from './body-reading.ts';
 
 /** What a call of a tool is in the Responses API. On chat completions all of them are functions. */
@@ -16,20 +17,9 @@ export interface ToolNames {
   toolOf(chatName: string): CalledTool;
 }
 
-/** What OpenAI allows for the name of a function. */
-const MOST_NAME_CHARACTERS = 64;
-
 export function createToolNames(): ToolNames {
   const chatNames = new Map<string, string>();
   const tools = new Map<string, CalledTool>();
-
-  function freeName(wanted: string): string {
-    const short = wanted.length <= MOST_NAME_CHARACTERS ? wanted : shortened(wanted);
-    let name = short;
-    for (let next = 2; tools.has(name); next += 1)
-      name = `${short.slice(0, MOST_NAME_CHARACTERS - 6)}_${next}`;
-    return name;
-  }
 
   return {
     chatNameOf(tool) {
@@ -37,7 +27,7 @@ export function createToolNames(): ToolNames {
       const known = chatNames.get(key);
       if (known !== undefined) return known;
       const wanted = tool.namespace === null ? tool.name : `${tool.namespace}__${tool.name}`;
-      const name = tool.namespace === null && !tools.has(wanted) ? wanted : freeName(wanted);
+      const name = freeName(wanted, tools);
       chatNames.set(key, name);
       tools.set(name, tool);
       return name;
@@ -211,11 +201,4 @@ function describeCustom({ description, format }: JsonObject): string {
     lines.push(`The input must match this ${syntax}grammar:\n${format.definition}`);
   }
   return lines.join('\n\n');
-}
-
-/** With a checksum in the place of what is cut off, so that two long names do not become one. */
-function shortened(name: string): string {
-  let sum = 0x811c9dc5;
-  for (let at = 0; at < name.length; at += 1) sum = Math.imul(sum ^ name.charCodeAt(at), 0x01000193);
-  return `${name.slice(0, MOST_NAME_CHARACTERS - 9)}_${(sum >>> 0).toString(16).padStart(8, '0')}`;
 }

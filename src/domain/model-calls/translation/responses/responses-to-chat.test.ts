@@ -292,6 +292,30 @@ describe('tools', () => {
     expect(chat.tool_choice).toBe('required');
   });
 
+  test('long names of tools are shortened, in turns and choices too, and come back whole', () => {
+    const name = `mcp__${'a'.repeat(80)}__search`;
+    const tool = { type: 'function', name, parameters: { type: 'object' } };
+    const translated = translate({
+      ...{ model: 'alias', tools: [tool], tool_choice: { type: 'function', name } },
+      input: [
+        { type: 'function_call', call_id: 'c1', name, arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'x' },
+      ],
+    });
+    if (translated.outcome === 'refused') throw new Error(translated.message);
+    const sent = JSON.parse(new TextDecoder().decode(translated.body));
+    const short = sent.tools[0].function.name;
+    expect(short.length).toBeLessThanOrEqual(64);
+    expect(sent.tool_choice.function.name).toBe(short);
+    expect(sent.messages[0].tool_calls[0].function.name).toBe(short);
+    const called = { id: 'c2', type: 'function', function: { name: short, arguments: '{}' } };
+    const answer = { choices: [{ message: { tool_calls: [called] } }] };
+    const whole = translated.answer.whole(new TextEncoder().encode(JSON.stringify(answer)));
+    expect(JSON.parse(new TextDecoder().decode(whole ?? undefined)).output).toMatchObject([
+      { type: 'function_call', name },
+    ]);
+  });
+
   test('long names in namespaces stay apart and within what a function may be called', () => {
     const long = 'x'.repeat(60);
     const inner = [`${long}1`, `${long}2`].map((name) => ({ ...weather, name }));
