@@ -154,7 +154,9 @@ describe('G-36 what an upstream says', () => {
       expect(await said({ message: 'secret', code: 429 })).toMatchObject({
         ...{ status: stream ? 200 : 429, type: 'rate_limit_error', code: 'PROVIDER_RATE_LIMITED' },
       });
+      expect(gateway.models.cooling()).toMatchObject([{ reason: '429' }]);
       const overloaded = await said({ message: 'secret', type: 'overloaded_error' });
+      expect(gateway.models.cooling()).toMatchObject([{ reason: '529' }]);
       expect(overloaded).toMatchObject({ type: 'api_error', code: 'LLM_GATEWAY_UNAVAILABLE' });
       expect(overloaded.message).not.toContain('secret');
     },

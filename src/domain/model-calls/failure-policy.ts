@@ -63,6 +63,9 @@ export const FAILURE_POLICY: readonly FailureRow[] = [
   // Our key, account or proxy, until an operator acts; or the rate limit of this model and key. Readiness shows it.
   { on: [401, 402, 403, 407, 429], action: 'next', breaker: 'ignored', target: 'cools' },
 
+  // Anthropic's word for a model that has too many calls: a failure of the service, which passes as a rate limit does.
+  { on: [529], action: 'next', breaker: 'status', target: 'cools' },
+
   // The service's own time-out.
   { on: [408], action: 'next', breaker: 'time-out', target: 'failure' },
 

@@ -37,7 +37,7 @@ const CASES: readonly [string, unknown, object][] = [
   [
     'Anthropic, overloaded',
     { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
-    { message: 'Overloaded', code: null, fault: 'provider' },
+    { message: 'Overloaded', code: null, fault: 'overloaded' },
   ],
   [
     'Gemini',

@@ -11,8 +11,8 @@ export interface ProviderError {
   readonly param: string | null;
   /** A word that clients match on, as context_length_exceeded; null where the provider gives a number or nothing. */
   readonly code: string | null;
-  /** Who has to do something: the client, nobody but time, or the provider. */
-  readonly fault: 'request' | 'rate-limit' | 'provider';
+  /** Who has to do something: the client, nobody but time (two cases), or the provider. */
+  readonly fault: 'request' | 'rate-limit' | 'overloaded' | 'provider';
 }
 
 const LONGEST_MESSAGE = 2_000;
@@ -38,6 +38,11 @@ const RATE_WORDS: ReadonlySet<string> = new Set([
   'too_many_requests',
   'RESOURCE_EXHAUSTED',
 ]);
+const OVERLOADED_WORDS: ReadonlySet<string> = new Set([
+  'overloaded_error',
+  'overloaded',
+  'server_is_overloaded',
+]);
 const REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 export function readProviderError(text: string): ProviderError {
@@ -60,6 +65,7 @@ function faultOf(error: Readonly<Record<string, unknown>>, code: string | null):
   const status = [error.code, error.status].map(Number).find((value) => value >= 400 && value < 600);
   if (code !== null && REQUEST_CODES.has(code)) return 'request';
   if (status === 429 || words.some((word) => RATE_WORDS.has(word))) return 'rate-limit';
+  if (status === 529 || words.some((word) => OVERLOADED_WORDS.has(word))) return 'overloaded';
   if (status !== undefined) return REQUEST_STATUSES.has(status) ? 'request' : 'provider';
   return words.includes('invalid_request_error') ? 'request' : 'provider';
 }

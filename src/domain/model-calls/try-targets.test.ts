@@ -44,7 +44,7 @@ function open(
         draws.push(draw);
         return alias.targets.toReversed();
       },
-      cool() {},
+      cool: (id: string, reason: string) => void noted.push(`${id} cools by ${reason}`),
       noteSuccess: () => void noted.push('success'),
       noteFailure: () => void noted.push('failure'),
     },
@@ -144,6 +144,19 @@ describe('trying the targets of a model', () => {
       const ours = open([target('one')], { status, isOurs: true });
       await ours.run();
       expect(ours.noted).toEqual(['ignored']);
+    }
+  });
+
+  test('an error within an answer counts as the status that it stands for', async () => {
+    for (const [result, breaker] of [
+      [429, 'ignored'],
+      [529, { failure: '529' }],
+    ] as const) {
+      const { run, noted } = open([target('one')], { status: 200 });
+      const tried = await run();
+      if (tried.outcome !== 'answered') throw new Error('it was not answered');
+      tried.noteBroken?.(result);
+      expect(noted).toEqual(['success', 'success', breaker, `one cools by ${result}`]);
     }
   });
 

@@ -82,8 +82,11 @@ export type Tried<Answer> =
   | { readonly outcome: 'not-tried'; readonly retryAfterMs: number | null }
   | { readonly outcome: 'aborted'; readonly targetId: string | null };
 
-/** The provider's breaker counts it as a failure: the connection broke, or nothing came in time. */
-export type NoteBroken = (result: 'broken-off' | 'late') => void;
+/**
+ * What became of an answer after its status. The provider's breaker counts it as a failure: the connection broke, or
+ * nothing came in time. An error within the answer counts as the status that it stands for, and cools the target.
+ */
+export type NoteBroken = (result: 'broken-off' | 'late' | 429 | 529) => void;
 
 /**
  * Tries the targets of a model one after the other until one answers, by the table in failure-policy.ts. A target whose
@@ -138,7 +141,7 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
         outcome: 'answered',
         target,
         answer: read ?? (answer as Answer),
-        noteBroken: whole === null ? brokenReport(entry) : null,
+        noteBroken: whole === null ? brokenReport(parts, target, entry) : null,
       };
     }
     const reason = reasonFor(result);
@@ -193,9 +196,13 @@ function longerOf(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-function brokenReport(entry: Entry | null): NoteBroken | null {
+function brokenReport(parts: TryTargetsParts, target: AliasTarget, entry: Entry | null): NoteBroken | null {
   if (entry === null || entry.outcome !== 'enter') return null;
-  return (result) => entry.report(breakerResult(ruleFor(result), result));
+  return (result) => {
+    const rule = ruleFor(result);
+    entry.report(breakerResult(rule, result));
+    if (typeof result === 'number') noteTarget(parts, rule, target, result, null);
+  };
 }
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};

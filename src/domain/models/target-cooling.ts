@@ -9,7 +9,7 @@ export interface TargetCoolingParts {
   readonly sharedState: Pick<SharedState, 'publish' | 'subscribe'>;
 }
 
-/** A target whose provider limits its rate (429) or refuses its key (401, 402, 403, 407). */
+/** A target whose provider limits its rate (429), is overloaded (529) or refuses its key (401, 402, 403, 407). */
 export interface Cooling {
   /** The status, as 429. */
   readonly reason: string;
@@ -35,7 +35,7 @@ export interface TargetCooling {
   close(): Promise<void>;
 }
 
-/** Where a 429 names no time. Most limits are by the minute and refill gradually. */
+/** Where a 429 or 529 names no time. Most limits are by the minute and refill gradually. */
 export const RATE_LIMITED_MS = 5_000;
 /** Until the next try of a key that was refused; an operator has to act meanwhile. */
 const REFUSED_MS = 60_000;
@@ -44,6 +44,7 @@ const LONGEST_MS = 3_600_000;
 const SHARE_AGAIN_MS = 1_000;
 const TOPIC = 'target-cooling';
 const RATE_LIMITED = '429';
+const OVERLOADED = '529';
 
 const message = z.object({
   targetId: z.string().min(1).max(100),
@@ -87,7 +88,8 @@ export async function createTargetCooling({
 
   return {
     cool(targetId, reason, waitMs) {
-      const usualMs = reason === RATE_LIMITED ? RATE_LIMITED_MS : REFUSED_MS;
+      const isShort = reason === RATE_LIMITED || reason === OVERLOADED;
+      const usualMs = isShort ? RATE_LIMITED_MS : REFUSED_MS;
       const forMs = Math.min(Math.max(1, waitMs ?? usualMs), LONGEST_MS);
       const news = { targetId, reason, forMs };
       if (!note(news)) return;

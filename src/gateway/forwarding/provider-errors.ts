@@ -1,5 +1,5 @@
 import { type ProviderError, readProviderError } from '../../domain/model-calls/provider-error.ts';
-import type { Tried } from '../../domain/model-calls/try-targets.ts';
+import type { NoteBroken, Tried } from '../../domain/model-calls/try-targets.ts';
 import { RATE_LIMITED_MS } from '../../domain/models/target-cooling.ts';
 import { gatherBody } from '../../http/read-body.ts';
 import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
@@ -36,21 +36,26 @@ export function unavailable(tried: Extract<Tried<unknown>, { outcome: 'failed' |
 const REFUSED_BY_PROVIDER =
   'The provider of this model refuses the gateway’s calls. The operator of the gateway has to correct its key, account or model name; retrying does not help until then.';
 
+/** What an error is for the provider's breaker and for its target; null where the request is at fault. */
+type ErrorResult = Exclude<Parameters<NoteBroken>[0], 'late'>;
+
 /** An error that came with a good status: in the place of a whole answer, or as an event of a stream. */
 export function refusalInAnswer(
   alias: string,
   target: UpstreamTarget,
   text: string,
   otherwise: Refusal = { name: 'unavailable' },
-): { readonly refusal: Refusal; readonly fault: ProviderError['fault'] } {
+): { readonly refusal: Refusal; readonly result: ErrorResult | null } {
   const error = readProviderError(text);
   switch (error.fault) {
     case 'request':
-      return { refusal: ofRequest(alias, target, 400, error), fault: 'request' };
+      return { refusal: ofRequest(alias, target, 400, error), result: null };
     case 'rate-limit':
-      return { refusal: { name: 'providerRateLimited', retryAfterMs: RATE_LIMITED_MS }, fault: 'rate-limit' };
+      return { refusal: { name: 'providerRateLimited', retryAfterMs: RATE_LIMITED_MS }, result: 429 };
+    case 'overloaded':
+      return { refusal: otherwise, result: 529 };
     case 'provider':
-      return { refusal: otherwise, fault: 'provider' };
+      return { refusal: otherwise, result: 'broken-off' };
   }
 }
 

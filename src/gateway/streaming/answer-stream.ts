@@ -165,12 +165,12 @@ export function answerStream(answering: Answering): Response {
 
   /**
    * The breaker counts a stream that broke before anything of it passed. Later the client may be the cause: an upstream
-   * that is held back by a slow reader gives up.
+   * that is held back by a slow reader gives up. What the upstream says of its own load counts at any time.
    */
   async function breakOff(controller: ReadableStreamDefaultController, reason: string): Promise<void> {
     isEnding = true;
     const { refusal, result } = breakOf(reason);
-    if (!hasPassed && result !== null) answering.noteBroken?.(result);
+    if (result !== null && (!hasPassed || typeof result === 'number')) answering.noteBroken?.(result);
     abortUpstream();
     const broken = failure(reason, answer.status, target.id, firstByteMs);
     await end({ ...broken, estimatedTokens: lost(), ...made(null, false) });
@@ -181,8 +181,7 @@ export function answerStream(answering: Answering): Response {
   /** What the client is told of a break, and what it is for the breaker. */
   function breakOf(reason: string) {
     if (reason !== ERROR_EVENT) return { refusal: BROKEN, result: BREAKS.get(reason) ?? null };
-    const { refusal, fault } = refusalInAnswer(call.alias.alias, target, tap.errorText(), BROKEN);
-    return { refusal, result: fault === 'provider' ? ('broken-off' as const) : null };
+    return refusalInAnswer(call.alias.alias, target, tap.errorText(), BROKEN);
   }
 
   /** It has said [DONE] and then kept its connection, or dropped it: the answer is whole all the same. */

@@ -31,7 +31,7 @@ function marking(mark: string): Translator {
           },
           stream: () => ({
             event(name, data) {
-              if (data === 'error') return 'failed';
+              if (data === 'error' || name === 'error') return 'failed';
               return data === 'silence' ? '' : `data: ${name ?? '-'}:${data}<${mark}\n\n`;
             },
             end: () => `data: end<${mark}\n\n`,
@@ -186,6 +186,16 @@ describe('calls of one wire to targets that speak another', () => {
         expect(await readAll(body)).toBe(expected);
       }
     }
+  });
+
+  test('what a provider says in an error event is passed on before the stream breaks off', async () => {
+    const error = '{"type":"error","error":{"type":"overloaded_error"}}';
+    const { upstream } = translating({
+      reads: ['data: 1\n\n', `event: error\ndata: ${error}\n\n`, null],
+      contentType: 'text/event-stream',
+    });
+    const { body } = await upstream.send(targetOf('vllm'), callOf('body'));
+    expect(await readAll(body)).toEndWith(`event: error\ndata: ${error}\n\n[broken]`);
   });
 
   test('an error in a stream breaks it off after what was said before, through both translators too', async () => {

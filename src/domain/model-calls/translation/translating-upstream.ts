@@ -127,7 +127,10 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
     let text = '';
     for (const { name, data } of events) {
       const said = translation.event(name, data);
-      if (said === 'failed') return text === '' ? broken() : failedAfter(text);
+      if (said === 'failed') {
+        text += errorEvent(data);
+        return text === '' ? broken() : failedAfter(text);
+      }
       text += said;
     }
     if (chunk === null) {
@@ -172,6 +175,20 @@ function streamedBody(body: UpstreamBody, translation: StreamTranslation): Upstr
     },
     cancel: () => body.cancel(),
   };
+}
+
+/** As the provider wrote it: who reads the stream knows every provider's errors. Empty where the event is none. */
+function errorEvent(data: string): string {
+  return isError(data) ? `event: error\ndata: ${data.replace(/\r\n|\r|\n/g, ' ')}\n\n` : '';
+}
+
+function isError(data: string): boolean {
+  try {
+    const read: unknown = JSON.parse(data);
+    return typeof read === 'object' && read !== null && 'error' in read && Boolean(read.error);
+  } catch {
+    return false;
+  }
 }
 
 /** As large as the largest answer that the gateway reads. */
