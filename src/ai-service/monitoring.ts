@@ -5,7 +5,14 @@ import { countOperations, countOutcomes } from '../domain/calls/usage/ai-operati
 import { findEntries, lastFailures, MAX_ENTRIES } from '../domain/logs/log-queries.ts';
 import type { ModelDirectory } from '../domain/models/model-directory.ts';
 import { envelopeResponse, errorEnvelope } from '../http/error-envelope.ts';
-import { createMetricsRoute, type Metric, type MetricsAccess, processMetrics } from '../http/metrics.ts';
+import {
+  createMetricsRoute,
+  type Gauge,
+  gauge,
+  type Metric,
+  type MetricSource,
+  type MetricsAccess,
+} from '../http/metrics.ts';
 import type { ServiceApp } from '../http/service-app.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Database } from '../ports/database.ts';
@@ -57,7 +64,7 @@ function refuse(param: string | null, reason: string): Response {
   return envelopeResponse(400, errorEnvelope('invalid_request_error', message, null, param));
 }
 
-interface MonitoringStatsParts {
+export interface MonitoringStatsParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly breakers: Pick<Breakers, 'states' | 'failuresInARow' | 'troubleOf'>;
@@ -186,40 +193,38 @@ function servesBreaker(name: string, kind: string, service: string | null): bool
   return kind !== 'chat' && service !== null;
 }
 
-export type AiMetricsParts = MonitoringStatsParts &
-  MatchGeneratorParts & { readonly metricsAccess: MetricsAccess };
+export interface MetricsRouteParts {
+  readonly metricsAccess: MetricsAccess;
+  readonly metrics: { collect(): Promise<readonly Metric[]> };
+}
 
-/** What the AI service tells Prometheus: its process, the queues, the generator and the AI operations of the last hour. */
-export function addMetrics(app: ServiceApp, parts: AiMetricsParts): void {
-  const collect = async () => await metricsOf(parts);
-  const route = createMetricsRoute({ access: parts.metricsAccess, collect });
+export function addMetrics(app: ServiceApp, { metricsAccess: access, metrics }: MetricsRouteParts): void {
+  const route = createMetricsRoute({ access, collect: metrics.collect });
   app.get('/metrics', (context) => route.fetch(context.req.raw));
 }
 
-async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
-  const { database, breakers, processFigures, queueDepths } = parts;
-  const circuitBreakers = breakers.states();
-  const [figures, pool, coolingTargets] = [processFigures(), database.pool(), parts.models.cooling()];
-  const own = processMetrics({ figures, pool, circuitBreakers, coolingTargets });
+/** What the AI service tells Prometheus: the machine, the queues, the generator and the AI operations of the last hour. */
+export function aiServiceMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): MetricSource {
+  return { gauges: async () => [...hostMetrics(parts.hostFigures()), ...(await workMetrics(parts))] };
+}
+
+async function workMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): Promise<readonly Gauge[]> {
   const [queues, generator, operations] = [
-    await queueDepths(),
+    await parts.queueDepths(),
     await metricsOfGenerator(parts),
-    await countOutcomes(database, new Date(parts.clock.now() - HOUR_MS)),
+    await countOutcomes(parts.database, new Date(parts.clock.now() - HOUR_MS)),
   ];
-  const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
-    return { name, help, type: 'gauge', samples };
-  };
   return [
-    ...own,
-    ...hostMetrics(parts.hostFigures()),
     gauge(
       'turnpike_worker_up',
-      'Of each background worker of the process: 1 while it runs, or rests as it was wished; else 0.',
+      'Of each background worker: 1 while it runs, or rests because it is meant to; else 0.',
+      'min',
       parts.workers.each().map(({ name: worker, isWell }) => ({ labels: { worker }, value: isWell ? 1 : 0 })),
     ),
     gauge(
       'turnpike_queue_jobs',
       'Jobs of each queue that wait, run or are dead letters.',
+      'max',
       queues.flatMap(({ name: queue, ...counts }) =>
         (['waiting', 'active', 'dead'] as const).map((state) => {
           return { labels: { queue, state }, value: counts[state] };
@@ -229,6 +234,7 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
     gauge(
       'turnpike_queue_oldest_waiting_seconds',
       'How long the job waits that could have been taken longest ago; 0 where none waits.',
+      'max',
       queues.map(({ name, oldestWaitingSeconds }) => {
         return { labels: { queue: name }, value: oldestWaitingSeconds ?? 0 };
       }),
@@ -236,42 +242,42 @@ async function metricsOf(parts: AiMetricsParts): Promise<readonly Metric[]> {
     gauge(
       'turnpike_ai_operations_last_hour',
       'AI operations that began in the last hour, by kind and outcome, of all processes.',
+      'max',
       operations.map(({ kind, outcome, count }) => {
         return { labels: { kind, outcome: LOWERCASE[outcome] }, value: count };
       }),
     ),
-    gauge('turnpike_match_scores', 'Matches computed since the last restart, of all processes.', [
+    gauge('turnpike_match_scores', 'Matches computed since the last restart, of all processes.', 'max', [
       { labels: { outcome: 'succeeded' }, value: generator.total_processed },
       { labels: { outcome: 'failed' }, value: generator.total_errors },
     ]),
-    gauge('turnpike_match_queue_pairs', 'Pairs that wait to be scored.', [{ value: generator.queue_depth }]),
+    gauge('turnpike_match_queue_pairs', 'Pairs that wait to be scored.', 'max', [
+      { value: generator.queue_depth },
+    ]),
   ];
 }
 
 /** The machine of this process. Where a node exporter runs beside it, its figures are finer. */
-function hostMetrics({ cpu, loadAverage, memory, disk }: HostFigures): readonly Metric[] {
+function hostMetrics({ cpu, loadAverage, memory, disk }: HostFigures) {
   const bytes = (kind: string, value: number | null | undefined) =>
     value == null ? [] : [{ labels: { kind }, value }];
-  const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
-    return { name, help, type: 'gauge', samples };
-  };
   return [
     {
-      ...{ name: 'turnpike_host_cpu_seconds_total', type: 'counter' },
+      ...({ name: 'turnpike_host_cpu_seconds_total', type: 'counter', merge: 'max' } as const),
       help: 'Time of all cores of the machine since it started, busy and idle.',
       samples: [
         { labels: { mode: 'busy' }, value: cpu.busySeconds },
         { labels: { mode: 'idle' }, value: cpu.idleSeconds },
       ],
     },
-    gauge('turnpike_host_cpus', 'Cores of the machine.', [{ value: cpu.count }]),
-    gauge('turnpike_host_load1', 'Load average over one minute.', [{ value: loadAverage[0] }]),
-    gauge('turnpike_host_memory_bytes', 'Memory of the machine, and the limit of the container.', [
+    gauge('turnpike_host_cpus', 'Cores of the machine.', 'max', [{ value: cpu.count }]),
+    gauge('turnpike_host_load1', 'Load average over one minute.', 'max', [{ value: loadAverage[0] }]),
+    gauge('turnpike_host_memory_bytes', 'Memory of the machine, and the limit of the container.', 'max', [
       ...bytes('total', memory.totalBytes),
       ...bytes('available', memory.availableBytes),
       ...bytes('limit', memory.limitBytes),
     ]),
-    gauge('turnpike_host_disk_bytes', 'File system of DATA_DIR.', [
+    gauge('turnpike_host_disk_bytes', 'File system of DATA_DIR.', 'max', [
       ...bytes('total', disk?.totalBytes),
       ...bytes('available', disk?.availableBytes),
     ]),

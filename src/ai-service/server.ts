@@ -5,13 +5,20 @@ import type { Database } from '../ports/database.ts';
 import { addApiDocs } from './api-docs.ts';
 import { type AiHealthParts, addHealth } from './health.ts';
 import { addMatchGenerator, type MatchGeneratorParts } from './match-generator.ts';
-import { type AiMetricsParts, addMetrics, addMonitoring, addMonitoringStats } from './monitoring.ts';
+import {
+  addMetrics,
+  addMonitoring,
+  addMonitoringStats,
+  type MetricsRouteParts,
+  type MonitoringStatsParts,
+} from './monitoring.ts';
 import { addRoomEvents, type RoomEventParts } from './room-events.ts';
 
 export type AiServiceParts = ServiceAppParts &
   AiHealthParts &
   MatchGeneratorParts &
-  AiMetricsParts &
+  MonitoringStatsParts &
+  MetricsRouteParts &
   RoomEventParts & {
     readonly internalTokens: readonly string[];
     readonly database: Database;

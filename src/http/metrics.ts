@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import type { PoolStatus } from '../ports/database.ts';
 import type { ProcessFigures } from '../ports/process-figures.ts';
 import { internalAccess } from './client-identity.ts';
+import { envelopeResponse, errorEnvelope } from './error-envelope.ts';
 
 /** One measurement of a metric, with its labels. */
 export interface MetricSample {
@@ -11,24 +12,52 @@ export interface MetricSample {
   readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 
-export interface Metric {
+interface NamedMetric {
   /** As Prometheus has them: base units, `_total` for what only grows. */
   readonly name: string;
   readonly help: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
   readonly samples: readonly MetricSample[];
 }
 
+/** Only grows in the life of a process. The counts of all processes of a host are added. */
+export interface Counter extends NamedMetric {
+  readonly type: 'counter' | 'histogram';
+}
+
+/** A figure of now. `merge` says what the figures of several processes of a host are together. */
+export interface Gauge extends NamedMetric {
+  readonly type: 'gauge';
+  readonly merge: 'sum' | 'max' | 'min';
+}
+
+/** A count that the machine or the database has: every process that reports it reports the same. */
+interface SharedCounter extends NamedMetric {
+  readonly type: 'counter';
+  readonly merge: 'max';
+}
+
+export type Metric = Counter | Gauge | SharedCounter;
+
+/** What one part of a process measures. Counters are read often and at its end; gauges only for a scrape. */
+export interface MetricSource {
+  counters?(): readonly Counter[];
+  gauges?(): readonly (Gauge | SharedCounter)[] | Promise<readonly (Gauge | SharedCounter)[]>;
+}
+
+const UNKNOWN_FIGURES = errorEnvelope(
+  'api_error',
+  'The figures of all processes cannot be collected right now. Retry shortly.',
+);
 const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Prometheus' text. A metric without a sample is left out, and so is a value that is no number. */
 export function metricsText(metrics: readonly Metric[]): string {
   const lines: string[] = [];
   for (const { name, help, type, samples } of metrics) {
-    const told = samples.filter(({ value }) => Number.isFinite(value));
-    if (told.length === 0) continue;
+    const shown = samples.filter(({ value }) => Number.isFinite(value));
+    if (shown.length === 0) continue;
     lines.push(`# HELP ${name} ${escapedText(help, false)}`, `# TYPE ${name} ${type}`);
-    for (const { labels = {}, value, suffix = '' } of told) {
+    for (const { labels = {}, value, suffix = '' } of shown) {
       const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapedText(text, true)}"`);
       lines.push(`${name}${suffix}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}`);
     }
@@ -44,6 +73,7 @@ export interface MetricsAccess {
 
 interface MetricsRouteParts {
   readonly access: MetricsAccess;
+  /** Of the whole host; rejects where a part of it is unknown, because a smaller count would look like a restart. */
   readonly collect: () => Promise<readonly Metric[]>;
 }
 
@@ -54,75 +84,124 @@ export function createMetricsRoute({ access, collect }: MetricsRouteParts): Hono
   const message = `Metrics need "Authorization: Bearer <token>": the token is the ${setting} setting.`;
   app.use('/metrics', internalAccess(tokens, setting === 'INTERNAL_TOKEN' ? undefined : message));
   app.get('/metrics', async () => {
-    return new Response(metricsText(await collect()), { headers: { 'content-type': METRICS_CONTENT_TYPE } });
+    try {
+      const text = metricsText(await collect());
+      return new Response(text, { headers: { 'content-type': METRICS_CONTENT_TYPE } });
+    } catch {
+      return envelopeResponse(503, UNKNOWN_FIGURES, { 'retry-after': '5' });
+    }
   });
   return app;
 }
 
 interface ProcessMetricsParts {
-  readonly figures: ProcessFigures;
-  readonly pool: PoolStatus;
-  /** Null where a process calls no AI service. */
-  readonly circuitBreakers: Readonly<Record<string, string>> | null;
+  readonly figures: () => ProcessFigures;
+  readonly pool: () => PoolStatus;
+}
+
+/** What every process reports of itself, in the names that dashboards know. */
+export function processMetrics({ figures, pool }: ProcessMetricsParts): MetricSource {
+  return {
+    counters() {
+      const { cpuSeconds, databaseStepBacks } = figures();
+      return [
+        {
+          name: 'process_cpu_seconds_total',
+          help: 'CPU time of the processes, user and system.',
+          type: 'counter',
+          samples: [{ value: cpuSeconds }],
+        },
+        {
+          name: 'turnpike_database_step_backs_total',
+          help: 'Times a process found that the database had lost commits, by a restore or a fail-over.',
+          type: 'counter',
+          samples: [{ value: databaseStepBacks }],
+        },
+      ];
+    },
+    gauges() {
+      const { startedAtMs, memory, eventLoopDelayMs } = figures();
+      const { size, busy, waiting } = pool();
+      return [
+        gauge('turnpike_processes', 'Processes that these figures are of.', 'sum', [{ value: 1 }]),
+        gauge(
+          'process_start_time_seconds',
+          'When the newest of the processes began, in seconds since the epoch.',
+          'max',
+          [{ value: startedAtMs / 1_000 }],
+        ),
+        gauge('process_resident_memory_bytes', 'Resident memory of the processes.', 'sum', [
+          { value: memory.residentBytes },
+        ]),
+        gauge('turnpike_heap_bytes', 'Heap in use.', 'sum', [{ value: memory.heapBytes }]),
+        gauge(
+          'turnpike_event_loop_delay_seconds',
+          'How late timers came lately, in the process where they came latest.',
+          'max',
+          (['p50', 'p99', 'max'] as const).map((statistic) => {
+            return { labels: { statistic }, value: eventLoopDelayMs[statistic] / 1_000 };
+          }),
+        ),
+        gauge(
+          'turnpike_database_connections',
+          'Connections of the pools, and statements that wait for one.',
+          'sum',
+          [
+            { labels: { state: 'open' }, value: size },
+            { labels: { state: 'busy' }, value: busy },
+            { labels: { state: 'waiting' }, value: waiting },
+          ],
+        ),
+      ];
+    },
+  };
+}
+
+interface ProviderMetricsParts {
+  readonly circuitBreakers: () => Readonly<Record<string, string>>;
   /** Targets that are tried last, because their provider limits their rate or refuses their key. */
-  readonly coolingTargets?: readonly { readonly alias: string; readonly reason: string }[];
+  readonly coolingTargets: () => readonly CoolingTarget[];
+}
+
+interface CoolingTarget {
+  readonly alias: string;
+  readonly reason: string;
 }
 
 const BREAKER_STATES: Readonly<Record<string, number>> = { closed: 0, 'half-open': 1, open: 2 };
 
-/** What every service tells of its process, in the names that dashboards know. */
-export function processMetrics(parts: ProcessMetricsParts): readonly Metric[] {
-  const { figures, pool, circuitBreakers, coolingTargets = [] } = parts;
-  const gauge = (name: string, help: string, samples: Metric['samples']): Metric => {
-    return { name, help, type: 'gauge', samples };
+/** What a process that calls models reports of their providers. */
+export function providerMetrics({ circuitBreakers, coolingTargets }: ProviderMetricsParts): MetricSource {
+  return {
+    gauges: () => [
+      gauge(
+        'turnpike_circuit_breaker_state',
+        'Of each external AI service: 0 closed, 1 half-open, 2 open.',
+        'max',
+        Object.entries(circuitBreakers()).map(([service, state]) => {
+          return { labels: { service }, value: BREAKER_STATES[state] ?? Number.NaN };
+        }),
+      ),
+      gauge(
+        'turnpike_cooling_targets',
+        'Model targets that are tried last, by the alias and the status that their provider answered with.',
+        'max',
+        countedBy(coolingTargets()),
+      ),
+    ],
   };
-  const { memory, eventLoopDelayMs } = figures;
-  return [
-    {
-      name: 'process_cpu_seconds_total',
-      help: 'CPU time of the process, user and system.',
-      type: 'counter',
-      samples: [{ value: figures.cpuSeconds }],
-    },
-    gauge('process_start_time_seconds', 'When the process began, in seconds since the epoch.', [
-      { value: figures.startedAtMs / 1_000 },
-    ]),
-    gauge('process_resident_memory_bytes', 'Resident memory.', [{ value: memory.residentBytes }]),
-    gauge('turnpike_heap_bytes', 'Heap in use.', [{ value: memory.heapBytes }]),
-    gauge(
-      'turnpike_event_loop_delay_seconds',
-      'How late timers came lately.',
-      (['p50', 'p99', 'max'] as const).map((quantile) => {
-        return { labels: { quantile }, value: eventLoopDelayMs[quantile] / 1_000 };
-      }),
-    ),
-    gauge('turnpike_database_connections', 'Connections of the pool, and statements that wait for one.', [
-      { labels: { state: 'open' }, value: pool.size },
-      { labels: { state: 'busy' }, value: pool.busy },
-      { labels: { state: 'waiting' }, value: pool.waiting },
-    ]),
-    {
-      name: 'turnpike_database_step_backs_total',
-      help: 'Times the database was found to have lost commits, by a restore or a fail-over.',
-      type: 'counter',
-      samples: [{ value: figures.databaseStepBacks }],
-    },
-    gauge(
-      'turnpike_circuit_breaker_state',
-      'Of each external AI service: 0 closed, 1 half-open, 2 open.',
-      Object.entries(circuitBreakers ?? {}).map(([service, state]) => {
-        return { labels: { service }, value: BREAKER_STATES[state] ?? Number.NaN };
-      }),
-    ),
-    gauge(
-      'turnpike_cooling_targets',
-      'Model targets that are tried last, by the alias and the status that their provider answered with.',
-      countedBy(coolingTargets),
-    ),
-  ];
 }
 
-function countedBy(coolingTargets: NonNullable<ProcessMetricsParts['coolingTargets']>): Metric['samples'] {
+export function gauge(
+  name: string,
+  help: string,
+  merge: Gauge['merge'],
+  samples: readonly MetricSample[],
+): Gauge {
+  return { name, help, type: 'gauge', merge, samples };
+}
+
+function countedBy(coolingTargets: readonly CoolingTarget[]): readonly MetricSample[] {
   const groups = Map.groupBy(coolingTargets, ({ alias, reason }) => `${alias} ${reason}`);
   return [...groups.values()].flatMap(([first, ...more]) => {
     if (first === undefined) return [];

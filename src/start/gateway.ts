@@ -1,11 +1,11 @@
 /** `npm run start:gateway`: the gateway alone, in one process or, by GATEWAY_PROCESSES, in several. */
 import type { Listening } from '../http/listen.ts';
 import { announceDemoWorld } from './demo/demo-world.ts';
-import { SAYS } from './processes/child-process.ts';
+import { ONE_OF_SEVERAL, SAYS } from './processes/child-process.ts';
 import { run } from './processes/lifecycle.ts';
 import { reportProcess } from './processes/process-heartbeat.ts';
 import { drainTogether, type ServiceOpening, startService } from './processes/start-service.ts';
-import { ONE_OF_SEVERAL, superviseGateways } from './processes/supervised-processes.ts';
+import { superviseGateways } from './processes/supervised-processes.ts';
 import { configuredAddresses } from './settings/addresses.ts';
 import { openModelParts } from './wiring/open-models.ts';
 import { startGateway } from './wiring/start-gateway.ts';

@@ -3,6 +3,7 @@ import { openJobQueue } from '../../src/adapters/job-queue/pg-boss.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { createWorkerBoard } from '../../src/ai-service/health.ts';
+import { aiServiceMetrics } from '../../src/ai-service/monitoring.ts';
 import { createAiService } from '../../src/ai-service/server.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { startGenerator } from '../../src/domain/matching/generator/generator.ts';
@@ -10,9 +11,10 @@ import type { PlatformModelCalls } from '../../src/domain/matching/generator/mod
 import { MEETING_QUEUE } from '../../src/domain/meetings/meeting.ts';
 import { DEFAULT_BOUNDS } from '../../src/domain/models/aliases.ts';
 import type { DependencyState } from '../../src/http/health.ts';
-import type { MetricsAccess } from '../../src/http/metrics.ts';
+import { type MetricsAccess, processMetrics, providerMetrics } from '../../src/http/metrics.ts';
 import type { HostFigures } from '../../src/ports/host-figures.ts';
 import type { ProcessFigures } from '../../src/ports/process-figures.ts';
+import { createHostMetrics } from '../../src/start/processes/host-metrics.ts';
 import { createManualClock } from '../doubles/manual-clock.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSilentLog } from '../doubles/silent-log.ts';
@@ -66,10 +68,12 @@ export async function openAiService({
     database: up,
     cache: up,
   };
-  const app = createAiService({
-    ...{ clock, log, secrets, database, sharedState, generator, breakers, jobQueue },
+  const metrics = createHostMetrics({ clock, parent: null });
+  const parts = {
+    ...{ clock, log, secrets, metrics, database, sharedState, generator, breakers, jobQueue },
     modelCalls: { ...letterVectors, breakerState: () => 'closed' },
     models: { all: () => [alias], cooling: () => [] },
+    coolingTargets: () => [],
     workers: board,
     maxBodyBytes: 4_000_000,
     answerTimeoutMs: null,
@@ -82,9 +86,13 @@ export async function openAiService({
     internalTokens: [TOKEN],
     metricsAccess: metricsAccess ?? { tokens: [TOKEN], setting: 'INTERNAL_TOKEN' },
     docsFiles: { style: new Blob(['body {}']), script: new Blob(['function SwaggerUIBundle() {}']) },
-  });
+  } satisfies Parameters<typeof createAiService>[0];
+  metrics.add(processMetrics({ figures: parts.processFigures, pool: parts.pool }));
+  metrics.add(providerMetrics(parts));
+  metrics.add(aiServiceMetrics(parts));
+  const app = createAiService(parts);
   return {
-    ...{ app, clock, database, breakers, board, state, jobQueue, world, companyId: world.companyId },
+    ...{ app, clock, database, metrics, breakers, board, state, jobQueue, world, companyId: world.companyId },
     async ask(path: string, { method = 'GET', body, token = TOKEN }: Asked = {}) {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
       const init = body === undefined ? {} : { body: JSON.stringify(body) };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
-import { metricsText } from '../../src/http/metrics.ts';
+import { gauge, metricsText } from '../../src/http/metrics.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openAiService, SERVICE } from './ai-service-under-test.ts';
 
@@ -166,6 +166,6 @@ describe('the text for Prometheus', () => {
     expect(metricsText([{ name: 'x_total', help: 'Help.', type: 'counter', samples }])).toBe(
       '# HELP x_total Help.\n# TYPE x_total counter\nx_total{name="a\\"b\\\\c\\nd"} 1\n',
     );
-    expect(metricsText([{ name: 'y', help: 'Help.', type: 'gauge', samples: [] }])).toBe('\n');
+    expect(metricsText([gauge('y', 'Help.', 'max', [])])).toBe('\n');
   });
 });

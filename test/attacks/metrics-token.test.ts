@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { AI_SERVICE_ROUTES } from '../../src/ai-service/api-docs.ts';
 import { metricsAccess, type SecretsInUse } from '../../src/start/settings/secrets.ts';
 import { withMetrics } from '../../src/start/wiring/open-server.ts';
-import { FIGURES, openAiService, SERVICE, TOKEN } from '../ai-service/ai-service-under-test.ts';
+import { openAiService, SERVICE, TOKEN } from '../ai-service/ai-service-under-test.ts';
 import { useResource } from '../setup/use-resource.ts';
 
 const METRICS = 'a-metrics-token-of-some-length';
@@ -37,12 +37,8 @@ describe('the token of the metrics collector', () => {
   test('is what the gateway and the backend ask for too', async () => {
     const passedOn = async () => new Response('passed on', { status: 404 });
     const answers = async (own: Partial<SecretsInUse>, token: string) => {
-      const opening = {
-        ownSecrets: secretsWith(own),
-        database: service.database,
-        processFigures: () => FIGURES,
-      };
-      const fetch = withMetrics(opening, null, passedOn);
+      const opening = { ownSecrets: secretsWith(own), metrics: service.metrics };
+      const fetch = withMetrics(opening, passedOn);
       const headers = { authorization: `Bearer ${token}` };
       const connection = { peerAddress: '127.0.0.1' } as Parameters<typeof fetch>[1];
       return (await fetch(new Request('http://gateway.test/metrics', { headers }), connection)).status;

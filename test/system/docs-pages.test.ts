@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { openBrowserSystem } from '../console/browser-system.ts';
+import { lintMetrics } from '../doubles/metrics-lint.ts';
+import { post } from '../gateway/gateway-under-test.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 
@@ -51,9 +53,11 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
     expect(await status('/llm/v1/models?from=/metrics', { headers })).toBe(200);
   });
 
-  test('A-8 /metrics of all three services: with the internal token alone, of the two processes that they are', async () => {
+  test('A-8 /metrics of all three services: with the internal token alone, each of both processes', async () => {
     const headers = { authorization: `Bearer ${opened.demo.internal_token}` };
-    const started = new Set<string>();
+    await post(`${places.gateway}/llm/v1/chat/completions`, opened.demo.api_key, {
+      ...{ model: 'svc/chat-default', messages: [{ role: 'user', content: 'hello' }] },
+    });
     for (const place of Object.values(places)) {
       expect((await fetch(`${place}/metrics`)).status).toBe(401);
       const wrong = { authorization: `Bearer ${opened.demo.api_key}` };
@@ -64,12 +68,13 @@ describe.skipIf(givenChromium() === null)('what the running services show beside
         expect.stringContaining('text/plain'),
       ]);
       const text = await response.text();
-      expect(text).toMatch(/^turnpike_event_loop_delay_seconds\{quantile="p99"\} [\d.]+$/m);
-      started.add(/^process_start_time_seconds .+$/m.exec(text)?.[0] ?? '');
+      expect(text).toMatch(/^turnpike_event_loop_delay_seconds\{statistic="p99"\} [\d.]+$/m);
+      expect(text).toMatch(/^turnpike_processes 2$/m);
+      expect(text).toMatch(/^turnpike_journal_calls 0$/m);
+      expect(text).toMatch(/^turnpike_set_aside_calls 0$/m);
+      expect(text).toMatch(/^turnpike_call_duration_seconds_count\{.+\} 1$/m);
+      expect(text).toMatch(/^turnpike_worker_up\{worker="cv_worker"\} 1$/m);
+      expect(await lintMetrics(text)).toEqual([]);
     }
-    expect(started.size).toBe(2);
-    const ofGateway = await (await fetch(`${places.gateway}/metrics`, { headers })).text();
-    expect(ofGateway).toMatch(/^turnpike_journal_calls 0$/m);
-    expect(ofGateway).toMatch(/^turnpike_set_aside_calls 0$/m);
   });
 });

@@ -21,6 +21,7 @@ const PROCESSES = 2;
 const AGREED_WITHIN_MS = 1_000;
 /** The chance that one of two processes gets none of them is one in eight million. */
 const ASKED = 24;
+const METRICS_TOKEN = 'a-metrics-token-of-some-length';
 /** No target of this test has a key to encrypt. */
 const MASTER_KEY = 'x'.repeat(32);
 
@@ -35,6 +36,7 @@ describeServers('several gateway processes on one port', () => {
     parent = await world.startGateway({
       GATEWAY_PROCESSES: String(PROCESSES),
       GATEWAY_PORT: String(freePort()),
+      METRICS_TOKEN,
     });
   });
   afterAll(async () => {
@@ -43,6 +45,14 @@ describeServers('several gateway processes on one port', () => {
     await world.close();
   });
   const children = () => childrenOf(parent.pid);
+
+  /** On a new connection, so that any of them may get it. */
+  async function countedCalls(): Promise<number> {
+    const headers = { authorization: `Bearer ${METRICS_TOKEN}`, connection: 'close' };
+    const text = await (await fetch(new URL('/metrics', parent.url), { headers })).text();
+    const calls = text.matchAll(/^turnpike_calls_total\{.+\} (\d+)$/gm);
+    return [...calls].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
 
   /** Asks on new connections until every process has had many of them: the kernel spreads them by chance. */
   const askAll = (rawKey: string) =>
@@ -61,9 +71,16 @@ describeServers('several gateway processes on one port', () => {
       keepCallingRaw(parent.url, world.rawKey, 'kept', 6),
     ];
     await until(() => loads.every((load) => load.seen.length > 20));
+    const counted: number[] = [];
     parent.signal('SIGUSR2');
-    await until(() => parent.output().includes('the gateway processes are replaced"'), 150_000);
+    await until(async () => {
+      counted.push(await countedCalls());
+      return parent.output().includes('the gateway processes are replaced"');
+    }, 150_000);
     const calls = (await Promise.all(loads.map((load) => load.stop()))).flat();
+    // Any process answers for all of them, also for those that were replaced.
+    expect(await Promise.all(Array.from({ length: 8 }, countedCalls))).toEqual(Array(8).fill(calls.length));
+    expect(counted).toEqual(counted.toSorted((one, other) => one - other));
     seen.push(...calls);
     expect(notWhole(calls)).toEqual([]);
     const after = children();

@@ -11,12 +11,17 @@ export const SAYS = {
   here: 'here',
 } as const;
 
+/** The word that tells a gateway process that it is one of several and has a parent. */
+export const ONE_OF_SEVERAL = '--one-of-several';
+
 const ASKED_EVERY_MS = 1_000;
 
 export interface ChildProcess {
   readonly pid: number;
   readonly began: Promise<'ready' | 'ended'>;
   readonly ended: Promise<Ending>;
+  /** The one that `hear` has got. */
+  say(what: unknown): void;
   /** It leaves the port without failing a call, lets running calls end, and ends. */
   retire(): void;
   /** By a message: a signal after that of the process group would force its end. */
@@ -95,6 +100,7 @@ export function startChild(options: ChildOptions): ChildProcess {
     pid: child.pid,
     began: began.promise,
     ended: ended.promise,
+    say,
     retire: () => say(SAYS.retire),
     stop: () => (readyAt === null ? child.kill('SIGTERM') : say(SAYS.stop)),
     kill: () => child.kill('SIGKILL'),

@@ -6,7 +6,7 @@ import { serveState } from '../../adapters/shared-state/remote.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type AttachedParts, DATABASE_SOCKET, STATE_SOCKET } from '../wiring/connect.ts';
 import { endWithParent, SAYS } from './child-process.ts';
-import type { Opening, ServiceOpening } from './start-service.ts';
+import type { ServiceOpening } from './start-service.ts';
 import { superviseProcesses } from './supervised-processes.ts';
 
 /**
@@ -38,8 +38,11 @@ function socketsOf({ postgres, redis, dataDir }: Configuration): AttachedParts {
 }
 
 /** The program is loaded while the gateway opens; it begins when the gateway's address is known. */
-export async function startPlatform(opening: Opening, gatewayUrl: Promise<string>): Promise<PlatformProcess> {
-  const { configuration, clock, log, sharedState } = opening;
+export async function startPlatform(
+  opening: ServiceOpening,
+  gatewayUrl: Promise<string>,
+): Promise<PlatformProcess> {
+  const { configuration, clock, log, sharedState, metrics } = opening;
   const attached = socketsOf(configuration);
   // Where the gateway cannot be opened, this process ends and says why, and the other ends with it.
   gatewayUrl.catch(() => {});
@@ -49,7 +52,7 @@ export async function startPlatform(opening: Opening, gatewayUrl: Promise<string
   }
   let places: readonly string[] = [];
   const supervised = await superviseProcesses({
-    ...{ what: 'backend', count: 1, clock, log, program: PROGRAM, words: [] },
+    ...{ what: 'backend', count: 1, clock, log, metrics, program: PROGRAM, words: [] },
     hear(said, say) {
       const begin = (url: string) => say({ gatewayUrl: url, attached });
       if (said === SAYS.loaded) gatewayUrl.then(begin, () => {});

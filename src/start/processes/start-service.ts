@@ -3,13 +3,16 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { withGapSignal } from '../../adapters/shared-state/gap-signal.ts';
 import { type DatabaseEpoch, startDatabaseEpoch } from '../../domain/processes/database-epoch.ts';
 import type { Listening } from '../../http/listen.ts';
+import { processMetrics } from '../../http/metrics.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { HostFigures } from '../../ports/host-figures.ts';
 import type { ProcessFigures } from '../../ports/process-figures.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { type AttachedParts, connect, isTextLog, type Parts } from '../wiring/connect.ts';
 import { readyTexts } from './announce-ready.ts';
+import { ONE_OF_SEVERAL } from './child-process.ts';
 import { openHostFigures } from './host-figures.ts';
+import { createHostMetrics, type HostMetrics, toParentProcess } from './host-metrics.ts';
 import { type Closing, closeAll, createStop, type Stop } from './lifecycle.ts';
 
 export interface Opening extends Parts {
@@ -18,6 +21,8 @@ export interface Opening extends Parts {
 }
 
 export interface ServiceOpening extends Opening {
+  /** What Prometheus reads, of this process and those that belong to it. */
+  readonly metrics: HostMetrics;
   /** Of the process, whatever services run in it. */
   readonly processFigures: () => ProcessFigures;
   readonly hostFigures: () => HostFigures;
@@ -42,11 +47,16 @@ export async function startService(
   const sharedState = withGapSignal(parts.sharedState);
   const databaseEpoch = startDatabaseEpoch({ ...parts, onStepBack: sharedState.signalGap });
   whenClosing('database epoch', databaseEpoch.close);
+  const isChild = attached !== null || process.argv.includes(ONE_OF_SEVERAL);
+  const metrics = createHostMetrics({ clock: parts.clock, parent: isChild ? toParentProcess() : null });
+  // Opened before all that counts, so that nothing is counted after its last report.
+  whenClosing('metrics', metrics.close);
   try {
     const processFigures = openProcessFigures(parts.clock, databaseEpoch.stepBacks);
     const { begin: stop, onSignal } = createStop(parts, closings, configuration.shutdownTimeoutMs);
     const hostFigures = openHostFigures({ clock: parts.clock, dataDir: configuration.dataDir });
-    const figures = { processFigures, hostFigures };
+    const figures = { processFigures, hostFigures, metrics };
+    metrics.add(processMetrics({ figures: processFigures, pool: parts.database.pool }));
     const line = await open({ ...parts, sharedState, databaseEpoch, whenClosing, ...figures, stop });
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);

@@ -6,6 +6,7 @@ import { createRecordingLog } from '../../../test/doubles/recording-log.ts';
 import { until } from '../../../test/doubles/until.ts';
 import { createSystemClock } from '../../adapters/clock/system-clock.ts';
 import { SAYS } from './child-process.ts';
+import { createHostMetrics } from './host-metrics.ts';
 import { type SupervisedProcesses, superviseProcesses } from './supervised-processes.ts';
 
 /** Does what a gateway process does with its parent, and breaks as the file beside it says. */
@@ -32,7 +33,9 @@ describe('the parent of several processes', () => {
     const recording = createRecordingLog();
     entries = recording.entries;
     const own = { what: 'gateway', count: 2, program, words: [], hear: undefined, silentSeconds: 4 };
-    const options = { ...own, clock: createSystemClock(), log: recording.log };
+    const clock = createSystemClock();
+    const metrics = createHostMetrics({ clock, parent: null });
+    const options = { ...own, clock, log: recording.log, metrics };
     parent = await superviseProcesses(options);
   });
   afterEach(async () => {

@@ -1,8 +1,15 @@
 import { fileURLToPath } from 'node:url';
 import type { Log } from '../../ports/log.ts';
-import { type ChildOptions, type ChildProcess, type Ending, startChild } from './child-process.ts';
+import {
+  type ChildOptions,
+  type ChildProcess,
+  type Ending,
+  ONE_OF_SEVERAL,
+  startChild,
+} from './child-process.ts';
+import type { HostMetrics } from './host-metrics.ts';
 import { describe, ReportedProblem, StartProblem } from './lifecycle.ts';
-import type { Opening } from './start-service.ts';
+import type { ServiceOpening } from './start-service.ts';
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
@@ -25,6 +32,8 @@ interface SupervisorOptions extends Pick<ChildOptions, 'clock' | 'program' | 'wo
   readonly count: number;
   readonly log: Log;
   readonly silentSeconds?: number;
+  /** Of this process: the children's figures are a part of them. */
+  readonly metrics: Pick<HostMetrics, 'heard' | 'ended'>;
 }
 
 /**
@@ -37,7 +46,7 @@ interface SupervisorOptions extends Pick<ChildOptions, 'clock' | 'program' | 'wo
  * costs no call. Resolves once all answer.
  */
 export async function superviseProcesses(options: SupervisorOptions): Promise<SupervisedProcesses> {
-  const { what, count, clock, log, program, words, hear, silentSeconds = SILENT_SECONDS } = options;
+  const { what, count, clock, log, program, words, metrics, silentSeconds = SILENT_SECONDS } = options;
   const places: (ChildProcess | null)[] = Array.from({ length: count }, () => null);
   const running = new Set<ChildProcess>();
   let isStopping = false;
@@ -46,11 +55,18 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
 
   function start(): ChildProcess {
     const started = startChild({
-      ...{ program, words, clock, silentSeconds, hear },
+      ...{ program, words, clock, silentSeconds },
+      hear(said, say) {
+        metrics.heard(said, say);
+        options.hear?.(said, say);
+      },
       onSilent: (pid) => log.error(`a ${what} process answers nothing and is killed`, { pid, silentSeconds }),
     });
     running.add(started);
-    started.ended.then(() => running.delete(started));
+    started.ended.then(() => {
+      running.delete(started);
+      metrics.ended(started.say);
+    });
     return started;
   }
 
@@ -131,15 +147,13 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
   return { replaceAll, stop, kill, pids: () => [...running].map(({ pid }) => pid) };
 }
 
-/** The word that tells a gateway process that it is one of several and has a parent. */
-export const ONE_OF_SEVERAL = '--one-of-several';
 const GATEWAY_PROGRAM = fileURLToPath(new URL('../gateway.ts', import.meta.url));
 
 /** GATEWAY_PROCESSES of them: replaced one by one on SIGUSR2 of this process. */
-export async function superviseGateways(opening: Opening): Promise<SupervisedProcesses> {
-  const { configuration, clock, log } = opening;
+export async function superviseGateways(opening: ServiceOpening): Promise<SupervisedProcesses> {
+  const { configuration, clock, log, metrics } = opening;
   const several = await superviseProcesses({
-    ...{ what: 'gateway', count: configuration.gatewayProcesses, clock, log },
+    ...{ what: 'gateway', count: configuration.gatewayProcesses, clock, log, metrics },
     ...{ program: GATEWAY_PROGRAM, words: [ONE_OF_SEVERAL], hear: undefined },
   });
   // None is left after a stop in order; a stop that was forced ends them too.

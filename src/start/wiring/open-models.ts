@@ -25,6 +25,7 @@ import type { Alias } from '../../domain/models/aliases.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
+import { providerMetrics } from '../../http/metrics.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import { StartProblem } from '../processes/lifecycle.ts';
@@ -86,6 +87,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   });
   const lostHolds = await limits.listen(secrets.newId());
   opening.whenClosing('lost holds', lostHolds.close);
+  opening.metrics.add(providerMetrics({ circuitBreakers: breakers.states, coolingTargets: models.cooling }));
   return {
     models,
     upstream,

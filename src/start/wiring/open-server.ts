@@ -10,14 +10,13 @@ import {
   listen,
   type SocketService,
 } from '../../http/listen.ts';
-import { createMetricsRoute, type Metric, processMetrics } from '../../http/metrics.ts';
+import { createMetricsRoute } from '../../http/metrics.ts';
 import type { DocsFiles } from '../../http/openapi.ts';
 import type { Database } from '../../ports/database.ts';
 import { describe, StartProblem } from '../processes/lifecycle.ts';
 import type { ServiceOpening } from '../processes/start-service.ts';
 import { metricsAccess } from '../settings/secrets.ts';
 import type { Parts } from './connect.ts';
-import type { ModelParts } from './open-models.ts';
 
 const DATABASE_CHECK_MS = 2_000;
 const CACHE_CHECK_MS = 1_000;
@@ -91,25 +90,13 @@ export function openServer(
  * looking at how its address ends.
  */
 export function withMetrics(
-  opening: Pick<ServiceOpening, 'ownSecrets' | 'database' | 'processFigures'>,
-  modelParts: Pick<ModelParts, 'breakers' | 'models'> | null,
+  { ownSecrets, metrics }: Pick<ServiceOpening, 'ownSecrets' | 'metrics'>,
   fetch: ListenOptions['fetch'],
-  own: () => Promise<readonly Metric[]> = async () => [],
 ): ListenOptions['fetch'] {
-  const { ownSecrets, database, processFigures } = opening;
   const access = metricsAccess(ownSecrets);
   // Only the AI service refuses to start without a token. Figures that no token guards are not served.
   if (access.tokens.length === 0) return fetch;
-  const route = createMetricsRoute({
-    access,
-    async collect() {
-      const circuitBreakers = modelParts?.breakers.states() ?? null;
-      const coolingTargets = modelParts?.models.cooling() ?? [];
-      const pool = database.pool();
-      const ofProcess = processMetrics({ figures: processFigures(), pool, circuitBreakers, coolingTargets });
-      return [...ofProcess, ...(await own())];
-    },
-  });
+  const route = createMetricsRoute({ access, collect: metrics.collect });
   return (request, connection) => {
     if (!request.url.endsWith('/metrics') || new URL(request.url).pathname !== '/metrics') {
       return fetch(request, connection);

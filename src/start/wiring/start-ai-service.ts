@@ -1,5 +1,6 @@
 import { readQueueDepths } from '../../adapters/job-queue/boss-tables.ts';
 import { addGenerator, NAMED_WORKERS, type WorkerBoard } from '../../ai-service/health.ts';
+import { aiServiceMetrics } from '../../ai-service/monitoring.ts';
 import { createAiService } from '../../ai-service/server.ts';
 import { documentWork } from '../../ai-service/workers/document-workers.ts';
 import { createMatchModelCalls } from '../../ai-service/workers/match-models.ts';
@@ -40,7 +41,7 @@ export async function startAiService(
   const matching = await openMatching(opening, modelParts);
   const board = await jobs.startWorkers([...payments.work, ...aiWork(opening, modelParts, jobQueue)]);
   addGenerator(board, matching.generator);
-  const app = createAiService({
+  const aiParts = {
     ...opening,
     ...matching,
     jobQueue,
@@ -58,7 +59,9 @@ export async function startAiService(
     coolingTargets: models.cooling,
     internalTokens: accepted(ownSecrets, 'internalToken'),
     metricsAccess: metricsAccess(ownSecrets),
-  });
+  };
+  opening.metrics.add(aiServiceMetrics(aiParts));
+  const app = createAiService(aiParts);
   const server = openServer(opening, 'ai-service', 'AI_PORT', configuration.ports.ai, app.fetch);
   return { server, workers: { board, names: NAMED_WORKERS } };
 }

@@ -32,7 +32,7 @@ export async function startBackend(
   const { ports } = opening.configuration;
   const parts = await openBackendParts(opening, jobQueue, payments);
   const { fetch, sockets } = createBackend({ ...parts, dependencies: checksOf(opening) });
-  const measured = withMetrics(opening, null, fetch);
+  const measured = withMetrics(opening, fetch);
   return openServer(opening, 'backend', 'BACKEND_PORT', ports.backend, measured, { sockets });
 }
 

@@ -18,7 +18,7 @@ import { createGateway, errorBodyOf, type GatewayParts } from '../../gateway/ser
 import { createClientAddress } from '../../http/client-identity.ts';
 import type { DependencyChecks } from '../../http/health.ts';
 import type { Listening, ListenOptions } from '../../http/listen.ts';
-import type { Metric } from '../../http/metrics.ts';
+import { type Counter, gauge, type MetricSample, type MetricSource } from '../../http/metrics.ts';
 import { createDocs } from '../../http/openapi.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Tracer } from '../../ports/tracer.ts';
@@ -39,9 +39,8 @@ export async function startGateway(
   const parts = await openGatewayParts(opening, modelParts);
   const dependencies = checksOf(opening, parts.calls.journalState);
   const app = createGateway({ ...parts, maxBodyBytes, dependencies });
-  const fetch = withGatewayDocs(
-    withMetrics(opening, modelParts, app.fetch, () => ownMetrics(parts, modelParts, dependencies)),
-  );
+  opening.metrics.add(gatewayMetrics(parts, modelParts, dependencies));
+  const fetch = withGatewayDocs(withMetrics(opening, app.fetch));
   return openServer(opening, 'gateway', 'GATEWAY_PORT', ports.gateway, fetch, {
     reusePort,
     unavailableCode: REFUSALS.unavailable.code,
@@ -117,75 +116,83 @@ interface OwnMeasured {
   readonly abandoned: AbandonedStreams;
 }
 
-function abandonedMetrics(abandoned: AbandonedStreams): readonly Metric[] {
-  const { free, billed, unbilled, limited } = abandoned.counts();
-  const streams = Object.entries({ free, billed, unbilled });
-  return [
-    {
-      name: 'turnpike_abandoned_streams_total',
-      help: 'Streams whose client left before their usage: free, drained and billed, drained without usage.',
-      type: 'counter',
-      samples: streams.map(([handling, value]) => ({ labels: { handling }, value })),
-    },
-    {
-      name: 'turnpike_one_stream_companies',
-      help: 'Companies that have one stream at a time because drained streams ended without usage.',
-      type: 'gauge',
-      samples: [{ value: limited }],
-    },
-  ];
-}
-
-async function ownMetrics(
+/** What the gateway of this process measures. What the database has is the same in every process. */
+function gatewayMetrics(
   { meters, calls, abandoned }: OwnMeasured,
   { limits }: Pick<ModelParts, 'limits'>,
   dependencies: DependencyChecks,
-): Promise<readonly Metric[]> {
-  const { journal, usage } = await dependencies();
-  const gauge = (name: string, help: string, value: number): Metric => {
-    return { name, help, type: 'gauge', samples: [{ value }] };
+): MetricSource {
+  return {
+    counters: () => [
+      ...meters.metrics(),
+      counter(
+        'turnpike_abandoned_streams_total',
+        'Streams whose client left before their usage: free, drained and billed, drained without usage.',
+        abandonedStreams(abandoned),
+      ),
+      counter(
+        'turnpike_holds_restored_total',
+        'Holds of running calls stored again because Redis may have lost them.',
+        [{ value: limits.restoredHolds() }],
+      ),
+      counter('turnpike_call_notes_dropped_total', 'Rows of refusals and reads that could not be written.', [
+        { value: calls.droppedCount() },
+      ]),
+    ],
+    async gauges() {
+      const { journal, usage } = await dependencies();
+      return [
+        gauge(
+          'turnpike_one_stream_companies',
+          'Companies that have one stream at a time because drained streams ended without usage.',
+          'max',
+          [{ value: abandoned.counts().limited }],
+        ),
+        gauge(
+          'turnpike_limits_alone',
+          '1 while Redis is unavailable and a process limits by itself.',
+          'max',
+          [{ value: limits.isAlone() ? 1 : 0 }],
+        ),
+        gauge(
+          'turnpike_call_room',
+          '0 while a process refuses new calls because its journal is full.',
+          'min',
+          [{ value: calls.hasRoom() ? 1 : 0 }],
+        ),
+        gauge(
+          'turnpike_journal_calls',
+          'Finished calls that wait in the journals of the processes for the database.',
+          'sum',
+          [{ value: calls.journalState().waiting }],
+        ),
+        gauge(
+          'turnpike_set_aside_calls',
+          'Finished calls of all processes that could not be charged and wait for an operator.',
+          'max',
+          [{ value: journal?.figures?.set_aside ?? 0 }],
+        ),
+        gauge(
+          'turnpike_withheld_usage_calls',
+          'Calls of all processes whose provider reported more usage than a call can have; the excess waits for an operator.',
+          'max',
+          [{ value: usage?.figures?.withheld ?? 0 }],
+        ),
+      ];
+    },
   };
-  return [
-    ...meters.metrics(),
-    ...abandonedMetrics(abandoned),
-    gauge(
-      'turnpike_limits_alone',
-      '1 while Redis is away and this process limits by itself.',
-      limits.isAlone() ? 1 : 0,
-    ),
-    gauge(
-      'turnpike_call_room',
-      '0 while new calls are refused because the journal is full.',
-      calls.hasRoom() ? 1 : 0,
-    ),
-    gauge(
-      'turnpike_journal_calls',
-      'Finished calls that wait in this process’s journal for the database.',
-      calls.journalState().waiting,
-    ),
-    gauge(
-      'turnpike_set_aside_calls',
-      'Finished calls of all processes that could not be charged and wait for an operator.',
-      journal?.figures?.set_aside ?? 0,
-    ),
-    gauge(
-      'turnpike_withheld_usage_calls',
-      'Calls of all processes whose provider reported more usage than a call can have; the excess waits for an operator.',
-      usage?.figures?.withheld ?? 0,
-    ),
-    {
-      name: 'turnpike_holds_restored_total',
-      help: 'Holds of running calls stored again because Redis may have lost them.',
-      type: 'counter',
-      samples: [{ value: limits.restoredHolds() }],
-    },
-    {
-      name: 'turnpike_call_notes_dropped_total',
-      help: 'Rows of refusals and reads that could not be written.',
-      type: 'counter',
-      samples: [{ value: calls.droppedCount() }],
-    },
-  ];
+}
+
+function abandonedStreams(abandoned: AbandonedStreams): readonly MetricSample[] {
+  const { free, billed, unbilled } = abandoned.counts();
+  return Object.entries({ free, billed, unbilled }).map(([handling, value]) => ({
+    labels: { handling },
+    value,
+  }));
+}
+
+function counter(name: string, help: string, samples: readonly MetricSample[]): Counter {
+  return { name, help, type: 'counter', samples };
 }
 
 /** Null while tracing is off. */

@@ -1,0 +1,240 @@
+/**
+ * The metrics of all processes that one command started, whichever of them is scraped. The parent has the figures of its own
+ * and asks each child for theirs; a child that is scraped asks its parent. Counters are added, and a process that has ended
+ * keeps its share, so that they never fall while the parent runs. Each child reports its counters every two seconds and once
+ * more before it ends: of one that is killed, what it counted after its last report is lost.
+ */
+import { z } from 'zod';
+import type { Counter, Metric, MetricSample, MetricSource } from '../../http/metrics.ts';
+import type { Clock } from '../../ports/clock.ts';
+
+const REPORT_EVERY_MS = 2_000;
+/** A child that does not answer in time is shown with its last counters and without gauges. */
+const CHILD_TIMEOUT_MS = 1_000;
+/** More than a child may take: the parent answers even if one of its children hangs. */
+const PARENT_TIMEOUT_MS = 3_000;
+const LAST_REPORT_TIMEOUT_MS = 1_000;
+
+export interface HostMetrics {
+  add(source: MetricSource): void;
+  /** Rejects where this is a child whose parent does not answer. */
+  collect(): Promise<readonly Metric[]>;
+  /** In the parent: what a child has said, and that it has ended. `say` is the child. */
+  heard(said: unknown, say: Say): void;
+  ended(say: Say): void;
+  /** Gives the parent the last counters. */
+  close(): Promise<void>;
+}
+
+type Say = (what: unknown) => void;
+
+/** The way to the parent of this process. */
+export interface ToParent {
+  readonly say: Say;
+  hear(listener: (said: unknown) => void): void;
+}
+
+const metricList = z.array(z.custom<Metric>((value) => typeof value === 'object' && value !== null));
+const messageForm = z.discriminatedUnion('metrics', [
+  /** Child to parent: its counters, unasked. */
+  z.strictObject({ metrics: z.literal('counted'), counters: metricList }),
+  /** Child to parent: the last ones; it waits until they were heard. */
+  z.strictObject({ metrics: z.literal('ending'), counters: metricList }),
+  z.strictObject({ metrics: z.literal('heard') }),
+  /** Parent to child and back. */
+  z.strictObject({ metrics: z.literal('report'), id: z.number() }),
+  z.strictObject({
+    metrics: z.literal('reported'),
+    id: z.number(),
+    counters: metricList,
+    gauges: metricList,
+  }),
+  /** Child to parent and back: of the whole host. */
+  z.strictObject({ metrics: z.literal('collect'), id: z.number() }),
+  z.strictObject({ metrics: z.literal('collected'), id: z.number(), all: metricList }),
+]);
+type Message = z.output<typeof messageForm>;
+
+interface Figures {
+  readonly counters: readonly Metric[];
+  readonly gauges: readonly Metric[];
+}
+
+export function createHostMetrics({
+  clock,
+  parent,
+}: {
+  clock: Pick<Clock, 'after'>;
+  parent: ToParent | null;
+}): HostMetrics {
+  const sources: MetricSource[] = [];
+  /** With the last counters of each. */
+  const children = new Map<Say, readonly Metric[]>();
+  const answers = createAnswers(clock);
+  const neverFalling = createFloor();
+  let shareOfEnded: readonly Metric[] = [];
+  let onHeard = () => {};
+  let isClosed = false;
+
+  const ownCounters = (): readonly Counter[] => sources.flatMap((source) => source.counters?.() ?? []);
+
+  async function ownFigures(): Promise<Figures> {
+    const gauges = await Promise.all(sources.map(async (source) => (await source.gauges?.()) ?? []));
+    return { counters: ownCounters(), gauges: gauges.flat() };
+  }
+
+  /** Its counters are remembered when they arrive. */
+  async function gaugesOf(say: Say): Promise<readonly Metric[]> {
+    const asked = answers.ask<Figures>((id) => say({ metrics: 'report', id }), CHILD_TIMEOUT_MS);
+    return await asked.then(({ gauges }) => gauges).catch(() => []);
+  }
+
+  /** In the parent. A child that ends meanwhile is counted once: counters are read after all have answered, at once. */
+  async function collectHost(): Promise<readonly Metric[]> {
+    const [own, ...gauges] = await Promise.all([ownFigures(), ...[...children.keys()].map(gaugesOf)]);
+    const counters = mergeMetrics([ownCounters(), shareOfEnded, ...children.values()]);
+    return [...neverFalling(counters), ...mergeMetrics([own.gauges, ...gauges])];
+  }
+
+  function hearChild(message: Message, say: Say): void {
+    if (message.metrics === 'counted' || message.metrics === 'ending' || message.metrics === 'reported') {
+      children.set(say, message.counters);
+    }
+    if (message.metrics === 'ending') say({ metrics: 'heard' });
+    if (message.metrics === 'reported') answers.resolve(message.id, message);
+    if (message.metrics === 'collect') {
+      const { id } = message;
+      collectHost().then(
+        (all) => say({ metrics: 'collected', id, all }),
+        // It is not answered and reports that itself.
+        () => {},
+      );
+    }
+  }
+
+  function hearParent(message: Message, { say }: ToParent): void {
+    if (message.metrics === 'heard') onHeard();
+    if (message.metrics === 'collected') answers.resolve(message.id, message.all);
+    if (message.metrics === 'report') {
+      const { id } = message;
+      ownFigures().then(
+        (figures) => say({ metrics: 'reported', id, ...figures }),
+        () => say({ metrics: 'reported', id, counters: ownCounters(), gauges: [] }),
+      );
+    }
+  }
+
+  function reportRegularly({ say }: ToParent): void {
+    if (isClosed) return;
+    say({ metrics: 'counted', counters: ownCounters() });
+    clock.after(REPORT_EVERY_MS, () => reportRegularly({ say, hear() {} }));
+  }
+
+  if (parent !== null) {
+    parent.hear((said) => {
+      const message = messageForm.safeParse(said);
+      if (message.success) hearParent(message.data, parent);
+    });
+    reportRegularly(parent);
+  }
+
+  return {
+    add: (source) => void sources.push(source),
+    async collect() {
+      if (parent === null) return await collectHost();
+      const { say } = parent;
+      return await answers.ask<readonly Metric[]>((id) => say({ metrics: 'collect', id }), PARENT_TIMEOUT_MS);
+    },
+    heard(said, say) {
+      const message = messageForm.safeParse(said);
+      if (message.success) hearChild(message.data, say);
+    },
+    ended(say) {
+      shareOfEnded = mergeMetrics([shareOfEnded, children.get(say) ?? []]);
+      children.delete(say);
+    },
+    async close() {
+      isClosed = true;
+      if (parent === null) return;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      onHeard = resolve;
+      const timer = clock.after(LAST_REPORT_TIMEOUT_MS, resolve);
+      parent.say({ metrics: 'ending', counters: ownCounters() });
+      await promise;
+      timer.cancel();
+    },
+  };
+}
+
+/** The parent of this process, which it talks to by messages. */
+export function toParentProcess(): ToParent {
+  return {
+    say: (what) => void process.send?.(what),
+    hear: (listener) => void process.on('message', listener),
+  };
+}
+
+function createAnswers(clock: Pick<Clock, 'after'>) {
+  const waiting = new Map<number, (answer: unknown) => void>();
+  let lastId = 0;
+  return {
+    async ask<Answer>(send: (id: number) => void, timeoutMs: number): Promise<Answer> {
+      lastId += 1;
+      const id = lastId;
+      const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+      const timer = clock.after(timeoutMs, () => reject(new Error('a process did not answer in time')));
+      waiting.set(id, resolve);
+      try {
+        send(id);
+        return (await promise) as Answer;
+      } finally {
+        waiting.delete(id);
+        timer.cancel();
+      }
+    },
+    resolve: (id: number, answer: unknown) => waiting.get(id)?.(answer),
+  };
+}
+
+/** The figures of several processes as those of one. */
+export function mergeMetrics(lists: readonly (readonly Metric[])[]): readonly Metric[] {
+  const merged = new Map<string, { metric: Metric; samples: Map<string, MetricSample> }>();
+  for (const metric of lists.flat()) {
+    const known = merged.get(metric.name) ?? { metric, samples: new Map<string, MetricSample>() };
+    merged.set(metric.name, known);
+    const merge = 'merge' in metric ? metric.merge : 'sum';
+    for (const sample of metric.samples) {
+      if (!Number.isFinite(sample.value)) continue;
+      const name = nameOf(sample);
+      const before = known.samples.get(name);
+      const value = before === undefined ? sample.value : MERGED[merge](before.value, sample.value);
+      known.samples.set(name, { ...sample, value });
+    }
+  }
+  return [...merged.values()].map(({ metric, samples }) => ({ ...metric, samples: [...samples.values()] }));
+}
+
+/** Fractions that are added in another order may come out smaller by a bit, which Prometheus takes for a restart. */
+function createFloor(): (counters: readonly Metric[]) => readonly Metric[] {
+  const highest = new Map<string, number>();
+  return (counters) =>
+    counters.map((metric) => {
+      const samples = metric.samples.map((sample) => {
+        const name = `${metric.name} ${nameOf(sample)}`;
+        const value = Math.max(sample.value, highest.get(name) ?? 0);
+        highest.set(name, value);
+        return { ...sample, value };
+      });
+      return { ...metric, samples };
+    });
+}
+
+function nameOf({ suffix, labels = {} }: MetricSample): string {
+  return `${suffix ?? ''} ${JSON.stringify(Object.entries(labels).toSorted())}`;
+}
+
+const MERGED = {
+  sum: (one: number, other: number) => one + other,
+  max: Math.max,
+  min: Math.min,
+} as const;
