@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { freePort } from '../test/services/free-port.ts';
 import { type Contestant, startGateway, startUpstream } from './frame/contestants.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
 import { medianOf } from './frame/median.ts';
@@ -73,10 +74,4 @@ async function callFor({ signal }: BenchContext, gateways: Contestant, seconds: 
     (micros, at) => (micros - (before[at] ?? 0)) / requests,
   );
   return { callsPerSecond: requests / seconds, gatewayMicros, postgresMicros, redisMicros };
-}
-
-function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { freePort } from '../../test/services/free-port.ts';
 import type { RunningProcess } from '../../test/system/running-system.ts';
 import { startProcess } from '../../test/system/running-system.ts';
 import type { BenchContext } from './measurement.ts';
@@ -137,12 +138,6 @@ export async function answering(url: string, seconds = 10): Promise<void> {
     await Bun.sleep(50);
   }
   throw new Error(`nobody answers at ${url}`);
-}
-
-export function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
 }
 
 function nginxConfiguration(folder: string, port: number, upstream: string): string {

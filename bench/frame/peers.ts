@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answering, type Contestant, freePort } from './contestants.ts';
+import { freePort } from '../../test/services/free-port.ts';
+import { answering, type Contestant } from './contestants.ts';
 import type { BenchContext } from './measurement.ts';
 
 /** Other gateways, measured where PEERS_DIR holds them; docs/benchmarks.md says how they get there. */

@@ -1,7 +1,4 @@
-import {
-  isObject,
-  type JsonObject,
-} from '../../src/domain/model-calls/translation/responses/body-reading.ts';
+import { isObject, type JsonObject } from '../../src/ports/json-object.ts';
 
 export interface CheckedEvents {
   /** Of the last event that has one. */

@@ -1,9 +1,6 @@
-import {
-  isObject,
-  type JsonObject,
-} from '../../src/domain/model-calls/translation/responses/body-reading.ts';
 import { createResponsesToChat } from '../../src/domain/model-calls/translation/responses/responses-to-chat.ts';
 import type { TranslatedRequest } from '../../src/domain/model-calls/translation/translator.ts';
+import { isObject, type JsonObject } from '../../src/ports/json-object.ts';
 import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
 import { type ChatSource, chatChunks, generateChat, wholeChat } from './generated-chat.ts';
 import { damagedBody, generateResponsesBody } from './generated-responses-body.ts';

@@ -1,3 +1,4 @@
+import { isObject } from '../../ports/json-object.ts';
 import type { LogContext } from '../../ports/log.ts';
 import { judgeName, mayShow, type NameVerdict, REDACTED, redactShapes } from './secret-patterns.ts';
 
@@ -53,7 +54,7 @@ export function createRedactor(): Redactor {
       const clean = visit(context, walk);
       const bytes = ENTRY_BYTES - usedBytes - walk.left;
       // A context that cannot be read as a whole (a proxy, a string from untyped code) still leaves its mark.
-      return { context: isRecord(clean) ? clean : { context: clean }, bytes };
+      return { context: isObject(clean) ? clean : { context: clean }, bytes };
     },
   };
 }
@@ -177,10 +178,6 @@ function visitList(values: Iterable<unknown>, length: number, walk: Walk): unkno
 function visitPair([name, value]: readonly [string, unknown], walk: Walk): unknown[] {
   const shown = mayShow(walk.nameOf(name).verdict, value) ? value : REDACTED;
   return [visit(name, walk), visit(shown, walk) ?? null];
-}
-
-function isRecord(value: unknown): value is LogContext {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isPair(value: unknown): value is readonly [string, unknown] {

@@ -1,3 +1,4 @@
+import { isObject } from '../../ports/json-object.ts';
 import type { UpstreamAnswer, UpstreamBody } from '../../ports/model-upstream.ts';
 
 /**
@@ -99,10 +100,6 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 const MOST_BYTES = 64 * 1024;

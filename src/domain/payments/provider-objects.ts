@@ -1,4 +1,5 @@
 import type { Transaction } from '../../ports/database.ts';
+import { isObject } from '../../ports/json-object.ts';
 import type { WireObject } from '../../ports/payment-provider.ts';
 import { findCompany, findCompanyByCustomer, linkProviderCustomer } from '../accounts/company.ts';
 import { findPlan, findPlanByPrice } from '../catalog/plan.ts';
@@ -16,7 +17,7 @@ const LONGEST_ID = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export function fieldsIn(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isObject(value) ? value : {};
 }
 
 export function textIn(value: unknown, longest = LONGEST_TEXT): string | null {

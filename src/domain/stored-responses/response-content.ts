@@ -1,4 +1,4 @@
-type JsonObject = Readonly<Record<string, unknown>>;
+import { isObject, type JsonObject } from '../../ports/json-object.ts';
 
 /** A response that is stored here: what the client got, and all items that the model had before it. */
 export interface ResponseContent {
@@ -91,8 +91,4 @@ export function inputItemsPage({ input }: ResponseContent, { limit, after, order
     last_id: data.at(-1)?.id ?? null,
     has_more: from + limit < ordered.length,
   };
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

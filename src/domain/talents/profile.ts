@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from '../../ports/json-object.ts';
 import type { Profile, Talent } from './talent.ts';
 
 /** What of a profile stands beside it: for lists, and for recognising the person. */
@@ -94,9 +95,7 @@ function lineOf(value: unknown): string | null {
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
+  return isObject(value) ? value : {};
 }
 
 function storable(json: string): string {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Statements, Transaction } from '../../ports/database.ts';
+import { isObject } from '../../ports/json-object.ts';
 import { checkProfile, fieldsOfProfile, keptEvidence } from './profile.ts';
 import { lockTalent, type Profile, type Talent, writeTalent } from './talent.ts';
 
@@ -189,5 +190,5 @@ function isNothing(value: unknown): boolean {
 }
 
 function objectOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isObject(value) ? value : {};
 }

@@ -1,8 +1,9 @@
-import { isObject, parseJson } from '../../domain/model-calls/translation/responses/body-reading.ts';
+import { parseJson } from '../../domain/model-calls/translation/responses/body-reading.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
 import { speaks } from '../../domain/models/providers.ts';
 import { expandedBody } from '../../domain/stored-responses/response-content.ts';
 import type { StoredResponse, StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
+import { isObject } from '../../ports/json-object.ts';
 import { type EarlierResponses, type ModelBodyFields, readModelBody } from '../json/request-body.ts';
 import type { ParseFields } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';

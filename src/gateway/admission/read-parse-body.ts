@@ -2,6 +2,7 @@ import { type CallSize, sizeOfText } from '../../domain/model-calls/paid-call.ts
 import { type BodyBounds, readBody } from '../../http/read-body.ts';
 import { readJson as readBodyJson, TOO_DEEP } from '../../http/read-json.ts';
 import { DOCUMENT_LIMITS } from '../../ports/document-reader.ts';
+import { isObject } from '../../ports/json-object.ts';
 import type { Refusal } from './refusals.ts';
 
 /** What is to be parsed: a text as it is, or a file whose text has still to be read out of it. */
@@ -143,8 +144,4 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

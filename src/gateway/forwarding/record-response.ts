@@ -1,10 +1,7 @@
-import {
-  isObject,
-  type JsonObject,
-  parseJson,
-} from '../../domain/model-calls/translation/responses/body-reading.ts';
+import { parseJson } from '../../domain/model-calls/translation/responses/body-reading.ts';
 import { speaks } from '../../domain/models/providers.ts';
 import { contentOf, outputIds } from '../../domain/stored-responses/response-content.ts';
+import { isObject, type JsonObject } from '../../ports/json-object.ts';
 import type { Answering, EndedResponse } from './end-call.ts';
 
 interface MadeResponse {

@@ -1,5 +1,6 @@
 import { reportedTokens } from '../../domain/calls/settlement/finished-call.ts';
 import { joinBytes } from '../../http/bytes.ts';
+import { isObject } from '../../ports/json-object.ts';
 import type { ClientWire } from './client-wire.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from './scan-answer.ts';
 
@@ -307,8 +308,4 @@ function parseAt(bytes: Uint8Array, start: number, end: number): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,6 +6,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Clock } from '../../ports/clock.ts';
+import { isObject } from '../../ports/json-object.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { CallName, RunningCalls } from './running-calls.ts';
@@ -189,19 +190,15 @@ function idOf(value: unknown): string | number | null {
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isRecord(value) ? value : {};
+  return isObject(value) ? value : {};
 }
 
 function plainEraOf(version: string | null, body: unknown): MessageEra | null {
-  if (!isRecord(body) || 'result' in body || 'error' in body) return null;
+  if (!isObject(body) || 'result' in body || 'error' in body) return null;
   const { jsonrpc, id, method, params } = body;
-  if (jsonrpc !== '2.0' || method !== 'tools/call' || !isRecord(params)) return null;
+  if (jsonrpc !== '2.0' || method !== 'tools/call' || !isObject(params)) return null;
   if (typeof id !== 'string' && !Number.isSafeInteger(id)) return null;
-  if (isRecord(params._meta) && PROTOCOL_VERSION_META_KEY in params._meta) return '2026';
+  if (isObject(params._meta) && PROTOCOL_VERSION_META_KEY in params._meta) return '2026';
   const isOld = version === null || OLD_REVISION.test(version);
   return isOld && params._meta === undefined ? '2025' : null;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

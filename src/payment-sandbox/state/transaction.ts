@@ -1,6 +1,7 @@
 import type Stripe from 'stripe';
 import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements } from '../../ports/database.ts';
+import { isObject } from '../../ports/json-object.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import { noSuch } from '../api-errors.ts';
 import { shown } from '../objects/billing.ts';
@@ -146,15 +147,11 @@ export function differences(before: object, after: object): Record<string, unkno
   for (const [name, old] of Object.entries(before)) {
     const now = newer[name];
     if (JSON.stringify(old) === JSON.stringify(now)) continue;
-    const isNested = isPlain(old) && isPlain(now);
+    const isNested = isObject(old) && isObject(now);
     found[name] = isNested ? differences(old, now) : old;
   }
   for (const name of Object.keys(after)) if (!(name in before)) found[name] = null;
   return found;
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** An object of the wire refers to another by its id, or has it in it where that was asked for. */

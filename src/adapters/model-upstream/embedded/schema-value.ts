@@ -1,3 +1,4 @@
+import { isObject } from '../../../ports/json-object.ts';
 import type { FoundValues } from './found-values.ts';
 
 /**
@@ -272,5 +273,5 @@ function pointedAt(root: unknown, reference: string): unknown {
 }
 
 function asSchema(value: unknown): Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {};
+  return isObject(value) ? value : {};
 }

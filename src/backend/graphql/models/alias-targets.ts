@@ -23,6 +23,7 @@ import {
   setAliasTargets as setTargets,
   TOO_MANY_TARGETS,
 } from '../../../domain/models/targets.ts';
+import { isObject } from '../../../ports/json-object.ts';
 import type { UpstreamTarget } from '../../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../../ports/outgoing-addresses.ts';
 import { freshCode } from '../access.ts';
@@ -215,8 +216,7 @@ function wantedTarget(given: TargetInput, path: string): WantedTarget {
 
 function headersIn(given: unknown, path: string): Readonly<Record<string, string>> | undefined {
   if (given === undefined || given === null) return undefined;
-  const isObject = typeof given === 'object' && !Array.isArray(given);
-  if (!isObject || Object.values(given).some((value) => typeof value !== 'string')) {
+  if (!isObject(given) || Object.values(given).some((value) => typeof value !== 'string')) {
     throw badInput(path, 'write an object of names and texts, such as {"x-team": "a"}');
   }
   return { ...(given as Readonly<Record<string, string>>) };

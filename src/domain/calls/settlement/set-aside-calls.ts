@@ -1,5 +1,6 @@
 import type { JournalEntry } from '../../../ports/call-journal.ts';
 import type { Database, DatabaseFailure, Statements } from '../../../ports/database.ts';
+import { isObject } from '../../../ports/json-object.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
 import { chargeCalls, type FinishedCall, isRefusedRow } from './finished-call.ts';
 import { parsedRecord, readEntry } from './journal-record.ts';
@@ -144,8 +145,7 @@ function textOf(record: Uint8Array): string {
 
 function fieldsOf(record: string): Readonly<Record<string, unknown>> | null {
   const parsed = parsedRecord(record);
-  const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-  return isObject ? (parsed as Record<string, unknown>) : null;
+  return isObject(parsed) ? parsed : null;
 }
 
 function changedRecord(record: string, changes: RecordChanges): string {

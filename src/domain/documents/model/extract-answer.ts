@@ -1,3 +1,4 @@
+import { isObject } from '../../../ports/json-object.ts';
 import {
   type CvProfile,
   type DocumentKindGuess,
@@ -269,10 +270,6 @@ function readJsonAnswer(answer: string): JsonAnswer {
     ? 'the answer is broken JSON: an unclosed bracket or quote, or text after the object'
     : 'the answer has no JSON object';
   return { outcome: 'none', problem };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parsed(text: string): unknown {

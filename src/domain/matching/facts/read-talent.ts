@@ -1,3 +1,4 @@
+import { isObject } from '../../../ports/json-object.ts';
 import type { DegreeLevel, Language, Place, Role, SkillVocabulary, TalentFacts } from './facts.ts';
 import { countryOf, plain } from './places.ts';
 import { withoutProtected } from './protected-words.ts';
@@ -172,7 +173,7 @@ function placeOfTalent({ city, region, countryCode, country }: Fields): Place | 
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function object(value: unknown): Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isObject(value) ? value : {};
 }
 
 export function list(value: unknown, most: number): readonly unknown[] {

@@ -1,3 +1,4 @@
+import { isObject } from '../../../../ports/json-object.ts';
 import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
 import { type ChatUsage, usageInChat } from './chat-usage.ts';
@@ -6,7 +7,6 @@ import {
   encodeJson,
   HELD_BY_BLOCK,
   inputAsArguments,
-  isObject,
   type JsonObject,
   MOST_HELD,
   parseObject,

@@ -1,9 +1,9 @@
+import { isObject } from '../../../../ports/json-object.ts';
 import type { TranslationTarget, Translator } from '../translator.ts';
 import { answerInChat } from './chat-answer.ts';
 import {
   definedMembers,
   isMissing,
-  isObject,
   type JsonObject,
   optional,
   readArray,

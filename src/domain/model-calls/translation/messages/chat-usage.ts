@@ -1,5 +1,6 @@
+import { isObject } from '../../../../ports/json-object.ts';
 import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
-import { isObject, type JsonObject } from './members.ts';
+import type { JsonObject } from './members.ts';
 
 /** The tokens of an answer as chat completions count them: the prompt has what was read from and written to a cache in it. */
 export interface ChatUsage {

@@ -1,6 +1,7 @@
+import { isObject } from '../../../../ports/json-object.ts';
 import { estimateUsage } from '../../../limits/claims.ts';
 import type { TranslationStamps, TranslationTarget } from '../translator.ts';
-import { encodeJson, isObject, type JsonObject, parseObject } from './members.ts';
+import { encodeJson, type JsonObject, parseObject } from './members.ts';
 import { messagesToChat } from './messages-to-chat.ts';
 
 export type CountedTokens =

@@ -1,3 +1,4 @@
+import { isObject } from '../../../../ports/json-object.ts';
 import type { TranslatedRequest } from '../translator.ts';
 
 /**
@@ -75,10 +76,6 @@ function exactNumber(_name: string, value: unknown, context?: { readonly source?
 
 /** Not in TypeScript's library yet. */
 const rawJson = (JSON as unknown as { rawJSON(source: string): unknown }).rawJSON;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 export function isMissing(value: unknown): value is null | undefined {
   return value === undefined || value === null;

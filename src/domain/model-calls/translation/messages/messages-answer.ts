@@ -1,10 +1,10 @@
+import { isObject } from '../../../../ports/json-object.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
 import { type ChatUsage, readChatUsage } from './chat-usage.ts';
 import {
   argumentsAsInput,
   encodeJson,
   HELD_BY_BLOCK,
-  isObject,
   type JsonObject,
   MOST_HELD,
   parseObject,

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, refuse } from './members.ts';
+import { isObject } from '../../../../ports/json-object.ts';
+import { type JsonObject, refuse } from './members.ts';
 
 /**
  * A JSON schema as Anthropic takes it for structured output. It wants every object closed and has no bounds on values; its

@@ -1,8 +1,4 @@
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 
 /** Writing JSON that is nested some 10,000 levels deep overflows the stack; no request or answer needs so many. */
 export const MOST_LEVELS = 500;

@@ -1,4 +1,5 @@
-import { type BodyProblems, isObject, type JsonObject, readMember, readNeeded } from './body-reading.ts';
+import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
+import { type BodyProblems, readMember, readNeeded } from './body-reading.ts';
 import { type CalledTool, type ChatTools, LOCAL_SHELL, TOOL_SEARCH, type ToolNames } from './chat-tools.ts';
 
 export interface InputParts {

@@ -1,5 +1,6 @@
+import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { freeName } from '../short-names.ts';
-import { type BodyProblems, isObject, type JsonObject, readMember, readNeeded } from './body-reading.ts';
+import { type BodyProblems, readMember, readNeeded } from './body-reading.ts';
 
 /** What a call of a tool is in the Responses API. On chat completions all of them are functions. */
 export interface CalledTool {

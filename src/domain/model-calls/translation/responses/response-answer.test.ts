@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import OpenAI from 'openai';
+import type { JsonObject } from '../../../../ports/json-object.ts';
 import type { AnswerTranslation } from '../translator.ts';
-import type { JsonObject } from './body-reading.ts';
 import { createResponsesToChat } from './responses-to-chat.ts';
 
 const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } };

@@ -1,6 +1,7 @@
+import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import { reportedTokens } from '../../../calls/settlement/finished-call.ts';
 import type { AnswerTranslation, StreamTranslation, TranslationStamps } from '../translator.ts';
-import { isObject, type JsonObject, parseJson } from './body-reading.ts';
+import { parseJson } from './body-reading.ts';
 import type { ToolNames } from './chat-tools.ts';
 import { type CallPiece, createOutputBuilder, type OutputBuilder } from './response-output.ts';
 

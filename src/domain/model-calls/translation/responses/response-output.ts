@@ -1,4 +1,5 @@
-import { isObject, type JsonObject, parseJson } from './body-reading.ts';
+import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
+import { parseJson } from './body-reading.ts';
 import type { CalledTool, ToolNames } from './chat-tools.ts';
 
 /** Sends one event of the stream; its number is added by the receiver. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
+import { isObject, type JsonObject } from '../../../../ports/json-object.ts';
 import type { TranslationTarget } from '../translator.ts';
-import { isObject, type JsonObject } from './body-reading.ts';
+
 import { createResponsesToChat } from './responses-to-chat.ts';
 
 const target: TranslationTarget = {
