@@ -5,20 +5,23 @@ import { removeTotp } from '../domain/accounts/two-factor.ts';
 import { addUser, findUserByEmail } from '../domain/accounts/user.ts';
 import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import { isId } from '../domain/keys/api-key.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, printJson, takeJson } from './command.ts';
 
 const COMPANIES_SHOWN = 1_000;
 
 export const companiesCommand: Command = {
   name: 'companies',
-  usage: '[AFTER_ID]',
+  usage: '[AFTER_ID] [--json]',
   summary: `The companies with their ids, ${COMPANIES_SHOWN.toLocaleString('en')} at a time.`,
   works: 'on-the-database',
-  async run({ terminal, database }, [after, ...rest]) {
+  async run({ terminal, database }, given) {
+    const { isJson, words } = takeJson(given);
+    const [after, ...rest] = words;
     if (rest.length > 0 || (after !== undefined && !isId(after))) {
       return complainOfUsage(terminal, companiesCommand);
     }
     const companies = await listCompanies(database, { limit: COMPANIES_SHOWN, after });
+    if (isJson) return printJson(terminal, companies);
     for (const { id, billingMode, name } of companies) terminal.print(`${id} ${billingMode} ${name}`);
     if (companies.length === COMPANIES_SHOWN)
       terminal.print(`more: turnpike companies ${companies.at(-1)?.id}`);
@@ -32,10 +35,12 @@ const LONGEST_NAME = 200;
 /** In production there is no demo world: this makes the first person who can log in. */
 export const createSuperAdmin: Command = {
   name: 'create-super-admin',
-  usage: 'EMAIL',
+  usage: 'EMAIL [--json]',
   summary: 'Makes a super admin and prints the password, once.',
   works: 'on-the-database',
-  async run({ terminal, database, secrets }, [email, ...rest]) {
+  async run({ terminal, database, secrets }, given) {
+    const { isJson, words } = takeJson(given);
+    const [email, ...rest] = words;
     if (email === undefined || rest.length > 0) {
       return complainOfUsage(terminal, createSuperAdmin);
     }
@@ -44,6 +49,7 @@ export const createSuperAdmin: Command = {
     const added = await addUser(database, secrets, { ...account, id: secrets.newId(), email, password });
     switch (added.outcome) {
       case 'added':
+        if (isJson) return printJson(terminal, { email, password });
         terminal.print(`${email} is a super admin; the password, shown only now: ${password}`);
         return EXIT_OK;
       case 'email-taken':
@@ -62,10 +68,12 @@ export const createSuperAdmin: Command = {
 /** Where SIGN_UP is invited or closed this is how a company comes in. */
 export const createCompany: Command = {
   name: 'create-company',
-  usage: 'NAME EMAIL',
+  usage: 'NAME EMAIL [--json]',
   summary: 'Makes a company with its first admin and prints the password, once.',
   works: 'on-the-database',
-  async run({ terminal, database, secrets, clock }, [name, email, ...rest]) {
+  async run({ terminal, database, secrets, clock }, given) {
+    const { isJson, words } = takeJson(given);
+    const [name, email, ...rest] = words;
     const companyName = name?.trim() ?? '';
     if (email === undefined || rest.length > 0 || companyName === '' || companyName.length > LONGEST_NAME) {
       return complainOfUsage(terminal, createCompany);
@@ -98,6 +106,7 @@ export const createCompany: Command = {
       terminal.complain(`${email} has an account already`);
       return EXIT_FAILED;
     }
+    if (isJson) return printJson(terminal, { id: made, name: companyName, email, password });
     terminal.print(`company ${made}: ${companyName}`);
     terminal.print(`${email} is its admin; the password, shown only now: ${password}`);
     return EXIT_OK;

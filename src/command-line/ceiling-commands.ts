@@ -9,19 +9,31 @@ import {
 import { findCompany } from '../domain/accounts/company.ts';
 import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import { isId } from '../domain/keys/api-key.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, type Terminal } from './command.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  printJson,
+  type Terminal,
+  takeJson,
+} from './command.ts';
 
 export const ceilingsCommand: Command = {
   name: 'ceilings',
-  usage: 'COMPANY_ID',
+  usage: 'COMPANY_ID [--json]',
   summary: 'What a company may use at most, whatever its admins set.',
   works: 'on-the-database',
-  async run({ terminal, database }, [companyId, ...rest]) {
+  async run({ terminal, database }, given) {
+    const { isJson, words } = takeJson(given);
+    const [companyId, ...rest] = words;
     if (companyId === undefined || rest.length > 0 || !isId(companyId)) {
       return complainOfUsage(terminal, ceilingsCommand);
     }
     if ((await findCompany(database, companyId)) === null) return noCompany(terminal, companyId);
-    printCeilings(terminal, await findCeilings(database, companyId));
+    const ceilings = await findCeilings(database, companyId);
+    if (isJson) return printJson(terminal, ceilings);
+    printCeilings(terminal, ceilings);
     return EXIT_OK;
   },
 };

@@ -1,4 +1,5 @@
 import type { AccessTokens } from '../domain/accounts/tokens.ts';
+import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import type { Cipher } from '../domain/models/cipher.ts';
 import type { MissedEventsParts } from '../domain/payments/missed-events.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -86,4 +87,35 @@ const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\
 /** An invalid Date for any other text, which the domain refuses. */
 export function momentIn(text: string): Date {
   return new Date(ISO_DATE.test(text) ? text : Number.NaN);
+}
+
+/** `--json` may be anywhere among the words. */
+export function takeJson(words: readonly string[]): {
+  readonly isJson: boolean;
+  readonly words: readonly string[];
+} {
+  return { isJson: words.includes('--json'), words: words.filter((word) => word !== '--json') };
+}
+
+/**
+ * Lists are one array, a single thing is one object. Amounts of micro-credits are written as credits, exact decimals in
+ * strings, and lose the unit in their name: `balanceMicro` becomes `balance`.
+ */
+export function printJson(terminal: Terminal, value: unknown): number {
+  terminal.print(JSON.stringify(value, readable, 2));
+  return EXIT_OK;
+}
+
+function readable(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) =>
+      name.endsWith('Micro') && (typeof part === 'bigint' || part === null)
+        ? [name.slice(0, -'Micro'.length), part === null ? null : creditsOfMicro(part)]
+        : [name, part],
+    ),
+  );
 }

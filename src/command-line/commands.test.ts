@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
-import { EXIT_USAGE } from './command.ts';
-import { COMMANDS, commandNamed, help, helpOf, nearestCommand } from './commands.ts';
+import { EXIT_USAGE, printJson } from './command.ts';
+import { COMMANDS, commandNamed, commandsPage, help, helpOf, nearestCommand } from './commands.ts';
 import { examplesOf } from './examples.ts';
 import { pricesCommand } from './model-commands.ts';
 
@@ -15,6 +15,11 @@ describe('help', () => {
     for (const { name } of COMMANDS) expect(help()).toContain(`\n  ${name} `);
     expect(help()).toContain('Exit codes: 0 it is done; 1 it failed');
     expect(help()).toContain('--version');
+  });
+
+  test('docs/command-line.md is what the commands say; npm run turnpike -- commands writes it', async () => {
+    const written = await Bun.file(new URL('../../docs/command-line.md', import.meta.url)).text();
+    expect(written).toBe(commandsPage());
   });
 
   for (const command of COMMANDS) {
@@ -39,6 +44,57 @@ describe('help', () => {
     expect(nearestCommand('no-such-command')).toBeNull();
     expect(nearestCommand('x'.repeat(100_000))).toBeNull();
     expect(commandNamed('aliases')?.name).toBe('aliases');
+  });
+
+  /** What changes something and prints a sentence about it, or has a form of its own. */
+  const WITHOUT_JSON = [
+    ...['issue-token', 'reset-totp', 'set-ceilings', 'revoke-key', 'revoke-service-token', 'set-alias'],
+    ...['reseal-keys', 'set-price', 'adjust-credits', 'set-billing', 'invoice-month', 'mark-invoice-paid'],
+    ...['void-invoice', 'repair-calls', 'replay-payment-event', 'replay-payments', 'rebuild-plan-pricing'],
+    ...['rebuild-pack-pricing', 'set-plan-rate', 'create-webhook-endpoint', 'recreate-webhook-endpoint'],
+    ...['redrive', 'statement'],
+  ];
+
+  test('everything that lists, shows or creates prints JSON with --json', async () => {
+    const withJson = COMMANDS.filter((command) => helpOf(command).includes('--json'));
+    expect(COMMANDS.filter((command) => !withJson.includes(command)).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(WITHOUT_JSON),
+    );
+    expect(withJson.length + WITHOUT_JSON.length).toBe(COMMANDS.length);
+    const none = '00000000-0000-4000-8000-000000000000';
+    const lists = ['companies', 'aliases', 'prices', 'plans', 'plan-rates', 'other-invoice-lines'];
+    const more = ['set-aside-calls', 'withheld-usage', 'payment-events', 'deactivate-stale-subscriptions'];
+    const ofCompany = ['keys', 'service-tokens', 'invoices'].map((name) => [name, none]);
+    for (const [name = '', ...words] of [...[...lists, ...more].map((one) => [one]), ...ofCompany]) {
+      const command = commandNamed(name);
+      if (command === null) throw new Error(`there is no command ${name}`);
+      // Anywhere among the words.
+      const { exitCode, lines } = await typedCommand({ database }, command, '--json', ...words);
+      expect([name, exitCode, Array.isArray(JSON.parse(lines.join('\n')))]).toEqual([name, 0, true]);
+    }
+  });
+
+  test('JSON has exact credits without the unit in their names, and moments in UTC', () => {
+    const lines: string[] = [];
+    const value = {
+      balanceMicro: 9_007_199_254_740_993_000_000n,
+      limitMicro: null,
+      tokens: 12n,
+      at: new Date(0),
+    };
+    printJson({ print: (line) => void lines.push(line), complain: () => {} }, [value]);
+    expect(JSON.parse(lines.join('\n'))).toEqual([
+      { balance: '9007199254740993', limit: null, tokens: 12, at: '1970-01-01T00:00:00.000Z' },
+    ]);
+  });
+
+  test('the audit as JSON says what was checked', async () => {
+    const command = commandNamed('audit');
+    if (command === null) throw new Error('there is no audit');
+    const { exitCode, lines } = await typedCommand({ database }, command, '--json');
+    const audit = JSON.parse(lines.join('\n'));
+    expect([exitCode, audit.ok, audit.calls]).toEqual([0, true, 0]);
+    expect(audit.checks[0]).toMatchObject({ holds: expect.any(String), ok: true, faults: [] });
   });
 
   test('prices name their unit, as JSON too', async () => {

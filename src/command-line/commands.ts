@@ -27,7 +27,13 @@ import {
   replayPaymentEventCommand,
   replayPaymentsCommand,
 } from './payment-commands.ts';
-import { otherInvoiceLinesCommand, planRatesCommand, setPlanRateCommand } from './plan-commands.ts';
+import {
+  assignPlanCommand,
+  otherInvoiceLinesCommand,
+  planRatesCommand,
+  plansCommand,
+  setPlanRateCommand,
+} from './plan-commands.ts';
 import { rebuildPackPricingCommand, rebuildPlanPricingCommand } from './pricing-commands.ts';
 import {
   createServiceTokenCommand,
@@ -79,6 +85,8 @@ export const COMMANDS: readonly Command[] = [
   deactivateStaleSubscriptionsCommand,
   rebuildPlanPricingCommand,
   rebuildPackPricingCommand,
+  plansCommand,
+  assignPlanCommand,
   planRatesCommand,
   setPlanRateCommand,
   otherInvoiceLinesCommand,
@@ -103,6 +111,7 @@ export function help(): string {
     '',
     ...lines,
     `  ${'settings'.padEnd(width)}  Prints every setting with its default and its meaning.`,
+    `  ${'commands'.padEnd(width)}  Prints the page of all commands, docs/command-line.md.`,
     `  ${'help COMMAND'.padEnd(width)}  Shows how a command is typed, with examples.`,
     `  ${'--version'.padEnd(width)}  Prints the version.`,
     '',
@@ -110,7 +119,46 @@ export function help(): string {
   ].join('\n');
 }
 
-const EXIT_CODES = 'Exit codes: 0 it is done; 1 it failed, or found something wrong; 2 it was typed wrongly.';
+const EXIT_CODES =
+  'Exit codes: 0 it is done; 1 it failed, or found something wrong; 2 it was typed wrongly, and nothing was changed.';
+
+/** docs/command-line.md, whole. */
+export function commandsPage(): string {
+  const rows = COMMANDS.map(({ name, usage, summary }) => {
+    const typed = `${name} ${usage}`.trim().replaceAll('|', '\\|');
+    return `| \`${typed}\` | ${summary} |`;
+  });
+  return `# Command line
+
+\`npm run turnpike -- COMMAND …\` from a checkout, \`turnpike COMMAND …\` from the executable or an installed package. This
+page is written by \`npm --silent run turnpike -- commands > docs/command-line.md\`, and a test compares it with the code.
+\`turnpike help COMMAND\` shows one command with examples.
+
+A command needs the settings of the services (\`DATABASE_URL\`, \`REDIS_URL\`, and \`MASTER_KEY\` where it reads or writes
+providers' keys). On the embedded parts it runs inside the process that has the database, through \`control.sock\` in
+\`DATA_DIR\`, so paths of files are absolute.
+
+- **\`--json\`** prints one JSON value on standard output: an array for lists, an object for one thing. Credits are exact
+  decimals in strings, moments are in UTC. A list that is as long as its page has more: pass the last id as \`AFTER_ID\`.
+- **Standard output** has results, standard error what went wrong, each line beginning with \`turnpike:\`.
+- Keys, tokens and passwords that are made are printed once and never again. Secrets are read from files, never from the
+  command line, where every process of the machine could read them.
+
+| exit code | means |
+|---|---|
+| 0 | it is done |
+| 1 | it failed, or found something wrong (\`audit\`, \`verify-deployment\`); a message on standard error says what |
+| 2 | it was typed wrongly, and nothing was changed; the usage is on standard error |
+
+| command | does |
+|---|---|
+${rows.join('\n')}
+| \`settings\` | Prints every setting with its default and its meaning. |
+| \`commands\` | Prints this page. |
+| \`help [COMMAND]\` | Lists the commands, or shows how one is typed, with examples. |
+| \`--version\` | Prints the version. |
+`;
+}
 
 /** How one command is typed. */
 export function helpOf({ name, usage, summary }: Command): string {

@@ -14,7 +14,17 @@ import { openUserAccount, publishUserLevel } from '../domain/credits/ledger/user
 import { isId } from '../domain/keys/api-key.ts';
 import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
 import { runCheck } from '../domain/reconciliation/audit-check.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
+import type { Database } from '../ports/database.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  printJson,
+  type Terminal,
+  takeJson,
+} from './command.ts';
 
 const ADJUST_USAGE = 'ACCOUNT_ID CREDITS --reason TEXT --idempotency-key KEY';
 const LONGEST_REASON = 500;
@@ -206,14 +216,16 @@ function reasonOf(error: unknown): string {
 
 export const auditCommand: Command = {
   name: 'audit',
-  usage: '[--verbose]',
+  usage: '[--verbose] [--json]',
   summary: 'Proves that the books balance; else one line for each fault, and exit code 1.',
   works: 'on-the-database',
-  async run({ terminal, database }, words) {
+  async run({ terminal, database }, given) {
+    const { isJson, words } = takeJson(given);
     const isVerbose = words[0] === '--verbose';
     if (words.length > (isVerbose ? 1 : 0)) {
       return complainOfUsage(terminal, auditCommand);
     }
+    if (isJson) return await auditAsJson(terminal, database);
     let faultCount = 0;
     for (const check of AUDIT_CHECKS) {
       const { faults, isCut } = await runCheck(database, check);
@@ -231,3 +243,14 @@ export const auditCommand: Command = {
     return EXIT_OK;
   },
 };
+
+async function auditAsJson(terminal: Terminal, database: Database): Promise<number> {
+  const checks = [];
+  for (const check of AUDIT_CHECKS) {
+    const { faults, isCut } = await runCheck(database, check);
+    checks.push({ holds: check.holds, ok: faults.length === 0, faults, isCut });
+  }
+  const ok = checks.every((check) => check.ok);
+  printJson(terminal, { ok, ...(await sizeOfBooks(database)), checks });
+  return ok ? EXIT_OK : EXIT_FAILED;
+}

@@ -1,14 +1,19 @@
-import { type Command, complainOfUsage, EXIT_OK } from './command.ts';
+import { type Command, complainOfUsage, EXIT_OK, printJson, takeJson } from './command.ts';
 
 export const migrateCommand: Command = {
   name: 'migrate',
-  usage: '',
+  usage: '[--json]',
   summary: "Brings the database to this code's version. Every service does so too when it starts.",
   works: 'on-the-database',
-  async run({ terminal, migrate }) {
-    const steps = await migrate();
-    for (const step of steps) terminal.print(`applied ${step}`);
-    terminal.print(steps.length === 0 ? 'the database is up to date' : `changes applied: ${steps.length}`);
+  async run({ terminal, migrate }, given) {
+    const { isJson, words } = takeJson(given);
+    if (words.length > 0) return complainOfUsage(terminal, migrateCommand);
+    const applied = await migrate();
+    if (isJson) return printJson(terminal, { applied });
+    for (const step of applied) terminal.print(`applied ${step}`);
+    terminal.print(
+      applied.length === 0 ? 'the database is up to date' : `changes applied: ${applied.length}`,
+    );
     return EXIT_OK;
   },
 };
@@ -17,16 +22,23 @@ const DEAD_LETTERS_SHOWN = 100;
 
 export const queueCommand: Command = {
   name: 'queue',
-  usage: 'NAME',
+  usage: 'NAME [--json]',
   summary: "A job queue's counts and its dead letters with their errors.",
   works: 'on-the-database',
-  async run({ terminal, jobQueue }, [name, ...rest]) {
+  async run({ terminal, jobQueue }, given) {
+    const { isJson, words } = takeJson(given);
+    const [name, ...rest] = words;
     if (name === undefined || rest.length > 0) {
       return complainOfUsage(terminal, queueCommand);
     }
     const { waiting, active, dead } = await jobQueue.counts(name);
+    const letters = await jobQueue.deadLetters(name, DEAD_LETTERS_SHOWN);
+    if (isJson) {
+      const deadLetters = letters.map(({ id, failedAt, error }) => ({ id, failedAt, error }));
+      return printJson(terminal, { name, waiting, active, dead, deadLetters });
+    }
     terminal.print(`${name}: ${waiting} waiting, ${active} active, ${dead} dead`);
-    for (const letter of await jobQueue.deadLetters(name, DEAD_LETTERS_SHOWN)) {
+    for (const letter of letters) {
       terminal.print(`${letter.id} ${letter.failedAt.toISOString()} ${letter.error.split('\n')[0]}`);
     }
     return EXIT_OK;

@@ -9,7 +9,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'create-company': ['create-company "Acme Ltd" admin@acme.example'],
   'issue-token': ['issue-token admin@acme.example'],
   'reset-totp': ['reset-totp admin@acme.example'],
-  companies: ['companies', `companies ${COMPANY}`],
+  companies: ['companies', `companies ${COMPANY}`, 'companies --json'],
   ceilings: [`ceilings ${COMPANY}`],
   'set-ceilings': [
     `set-ceilings ${COMPANY} --requests-per-minute 6000 --api-keys 20`,
@@ -19,6 +19,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'mint-key': [
     `mint-key ${COMPANY} "Production"`,
     `mint-key ${COMPANY} "Nightly jobs" --scopes inference:chat,usage:read --rpm 60`,
+    `mint-key ${COMPANY} "Ada" --payer ada@acme.example --spending-limit 50 --json`,
   ],
   'rotate-key': [`rotate-key ${COMPANY} ${KEY}`, `rotate-key ${COMPANY} ${KEY} --expires 2031-12-31T23:00Z`],
   'revoke-key': [`revoke-key ${COMPANY} ${KEY}`],
@@ -53,6 +54,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
   'rebuild-plan-pricing': [`rebuild-plan-pricing ${OTHER}`],
   'rebuild-pack-pricing': [`rebuild-pack-pricing ${OTHER}`],
+  plans: ['plans', 'plans --json'],
+  'assign-plan': [
+    `assign-plan ${COMPANY} ${OTHER} --line 5000 --due-days 30`,
+    `assign-plan ${COMPANY} ${OTHER} --invoice-day 5`,
+  ],
   'plan-rates': ['plan-rates'],
   'set-plan-rate': ['set-plan-rate price_1Qabc eur 19.99'],
   'other-invoice-lines': ['other-invoice-lines'],

@@ -26,15 +26,19 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   type OpenedSystem,
+  printJson,
   type Terminal,
+  takeJson,
 } from './command.ts';
 
 export const invoicesCommand: Command = {
   name: 'invoices',
-  usage: 'COMPANY_ID [AFTER_ID]',
+  usage: 'COMPANY_ID [AFTER_ID] [--json]',
   summary: `A company's invoices, the newest first, ${MOST_INVOICES} at a time, and whether they block it.`,
   works: 'on-the-database',
-  async run({ terminal, database, clock }, [companyId, after, ...rest]) {
+  async run({ terminal, database, clock }, given) {
+    const { isJson, words } = takeJson(given);
+    const [companyId, after, ...rest] = words;
     if (
       companyId === undefined ||
       rest.length > 0 ||
@@ -44,6 +48,7 @@ export const invoicesCommand: Command = {
       return complainOfUsage(terminal, invoicesCommand);
     }
     const invoices = await listInvoices(database, companyId, after === undefined ? {} : { after });
+    if (isJson) return printJson(terminal, invoices.map(shownInvoice));
     for (const invoice of invoices) terminal.print(lineAbout(invoice));
     if (invoices.length === 0) terminal.print('no invoices');
     if (invoices.length === MOST_INVOICES) {
@@ -187,6 +192,10 @@ function lineAbout(invoice: Invoice): string {
   const money = `${fromMinorUnits(invoice.amountMinor, invoice.currency)} ${invoice.currency}`;
   const rest = facts.filter((fact) => fact !== null).join('; ');
   return `${invoice.id} ${invoice.kind} ${invoice.status} ${money} (${rest})`;
+}
+
+function shownInvoice({ firstVersion: _first, lastVersion: _last, ...invoice }: Invoice) {
+  return { ...invoice, amount: fromMinorUnits(invoice.amountMinor, invoice.currency) };
 }
 
 function day(date: Date): string {

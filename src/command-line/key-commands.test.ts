@@ -4,6 +4,7 @@ import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../adapters/shared-state/in-process.ts';
 import { addCompany } from '../domain/accounts/company.ts';
+import { addUser } from '../domain/accounts/user.ts';
 import { isWellFormed } from '../domain/keys/api-key.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import { commandNamed } from './commands.ts';
@@ -142,5 +143,34 @@ describe('the commands for keys', () => {
     );
     expect(siblings.filter((text) => text.includes('expires 2033-01-01T00:00:00.000Z'))).toHaveLength(1);
     expect(siblings.filter((text) => !text.includes('expires '))).toHaveLength(1);
+  });
+
+  test('a key may be paid by a member: --payer opens that balance, and others are refused', async () => {
+    const addMember = async (email: string, company: string) => {
+      const id = secrets.newId();
+      const account = { companyId: company, role: 'MEMBER', isSuperAdmin: false } as const;
+      await addUser(database, secrets, { ...account, id, email, password: 'a long password indeed' });
+      return id;
+    };
+    const otherId = secrets.newId();
+    await addCompany(database, { id: otherId, name: 'Other', billingMode: 'PREPAID' });
+    const ada = await addMember('ada@payer.example', companyId);
+    await addMember('eve@payer.example', otherId);
+    const words = ['Ada', '--payer', 'ada@payer.example', '--spending-limit', '12.5', '--json'];
+    const { exitCode, lines } = await type('mint-key', companyId, ...words);
+    const minted = JSON.parse(lines.join('\n'));
+    expect([exitCode, minted.payerUserId, minted.monthlySpendingLimit]).toEqual([0, ada, '12.5']);
+    expect(isWellFormed(minted.rawKey)).toBe(true);
+    const listed = await type('keys', companyId);
+    expect(listed.lines.join('\n')).toContain(`at most 12.5 credits a month; paid by user ${ada}`);
+    expect((await type('keys', companyId, '--json')).lines.join('\n')).not.toContain(minted.rawKey);
+    for (const payer of ['eve@payer.example', 'nobody@payer.example']) {
+      const refused = await type('mint-key', companyId, 'Eve', '--payer', payer);
+      expect(refused).toEqual({
+        exitCode: 1,
+        lines: [`! --payer: company ${companyId} has no member ${payer}`],
+      });
+    }
+    expect((await type('mint-key', companyId, 'X', '--spending-limit', 'much')).exitCode).toBe(2);
   });
 });

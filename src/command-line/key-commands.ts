@@ -1,17 +1,37 @@
 import { parseArgs } from 'node:util';
+import { findUserByEmail } from '../domain/accounts/user.ts';
+import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
+import { openUserAccount } from '../domain/credits/ledger/user-account.ts';
 import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
 import { findKey, LONGEST_PAGE, listKeys, revokeKey, rotateKey } from '../domain/keys/key-lifecycle.ts';
 import { type KeyToMint, mintKey } from '../domain/keys/mint-key.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, momentIn, type Terminal } from './command.ts';
+import type { Transaction } from '../ports/database.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  momentIn,
+  printJson,
+  type Terminal,
+  takeJson,
+} from './command.ts';
 
 export const keysCommand: Command = {
   name: 'keys',
-  usage: 'COMPANY_ID [AFTER_ID]',
+  usage: 'COMPANY_ID [AFTER_ID] [--json]',
   summary: `A company's keys, the newest first, ${LONGEST_PAGE.toLocaleString('en')} at a time.`,
   works: 'on-the-database',
-  async run({ terminal, database, clock }, [companyId, after, ...rest]) {
+  async run({ terminal, database, clock }, given) {
+    const { isJson, words } = takeJson(given);
+    const [companyId, after, ...rest] = words;
     if (companyId === undefined || rest.length > 0) return complainOfUsage(terminal, keysCommand);
     const keys = await listKeys(database, companyId, after === undefined ? {} : { after });
+    if (isJson)
+      return printJson(
+        terminal,
+        keys.map((key) => shownKey(key, clock.now())),
+      );
     for (const key of keys) terminal.print(lineAbout(key, clock.now()));
     if (keys.length === 0) terminal.print('no keys');
     if (keys.length === LONGEST_PAGE) terminal.print(`more: turnpike keys ${companyId} ${keys.at(-1)?.id}`);
@@ -24,16 +44,28 @@ export const mintKeyCommand: Command = {
   usage: 'COMPANY_ID NAME [OPTION …]',
   summary: 'Mints a key of a company and prints it, once. Without words it says its options.',
   works: 'on-the-database',
-  async run({ terminal, database, secrets, clock }, words) {
+  async run({ terminal, database, secrets, clock }, given) {
+    const { isJson, words } = takeJson(given);
     const wanted = readKeyToMint(words);
     if (wanted === null) {
       return complainOfUsage(terminal, mintKeyCommand, `COMPANY_ID NAME ${MINT_OPTIONS}`);
     }
-    const minted = await mintKey({ database, secrets, clock }, wanted);
+    const minted = await database.transaction(async (transaction) => {
+      const payer = await payerOf(transaction, wanted);
+      if (payer.outcome !== 'pays') return payer;
+      const key = { ...wanted, payerUserId: payer.userId };
+      return await mintKey({ database: transaction, secrets, clock }, key);
+    });
     switch (minted.outcome) {
       case 'minted':
-        printNewKey(terminal, minted.key, minted.rawKey);
+        printNewKey(terminal, minted, isJson);
         return EXIT_OK;
+      case 'no-such-payer':
+        terminal.complain(`--payer: company ${wanted.companyId} has no member ${wanted.payer}`);
+        return EXIT_FAILED;
+      case 'payer-of-another-company':
+        terminal.complain(`--payer: the credit account of ${wanted.payer} belongs to another company`);
+        return EXIT_FAILED;
       case 'invalid':
         terminal.complain(`${OPTION_OF[minted.field] ?? minted.field}: ${minted.message}`);
         return EXIT_FAILED;
@@ -46,11 +78,12 @@ export const mintKeyCommand: Command = {
 
 export const rotateKeyCommand: Command = {
   name: 'rotate-key',
-  usage: 'COMPANY_ID KEY_ID [--expires 2031-12-31T23:00Z|never]',
+  usage: 'COMPANY_ID KEY_ID [--expires 2031-12-31T23:00Z|never] [--json]',
   summary:
     'Mints a key with the settings of another, which stays live, and prints it, once. A key that expires needs --expires.',
   works: 'on-the-database',
-  async run({ terminal, database, secrets, clock }, words) {
+  async run({ terminal, database, secrets, clock }, given) {
+    const { isJson, words } = takeJson(given);
     const wanted = readKeyToRotate(words);
     if (wanted === null) return complainOfUsage(terminal, rotateKeyCommand);
     const { companyId, keyId } = wanted;
@@ -65,8 +98,8 @@ export const rotateKeyCommand: Command = {
     const rotated = await rotateKey({ database, secrets, clock }, { ...wanted, createdBy: null });
     switch (rotated.outcome) {
       case 'rotated':
-        printNewKey(terminal, rotated.key, rotated.rawKey);
-        terminal.print(`the old one works until: turnpike revoke-key ${companyId} ${keyId}`);
+        printNewKey(terminal, rotated, isJson);
+        if (!isJson) terminal.print(`the old one works until: turnpike revoke-key ${companyId} ${keyId}`);
         return EXIT_OK;
       case 'invalid':
         terminal.complain(`${OPTION_OF[rotated.field] ?? rotated.field}: ${rotated.message}`);
@@ -100,7 +133,7 @@ export const revokeKeyCommand: Command = {
 };
 
 const MINT_OPTIONS =
-  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked]';
+  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--spending-limit CREDITS] [--payer MEMBER_EMAIL] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked] [--json]';
 
 const OPTION_OF: Partial<Record<string, string>> = {
   name: 'NAME',
@@ -109,12 +142,30 @@ const OPTION_OF: Partial<Record<string, string>> = {
   requestsPerMinute: '--rpm',
   tokensPerMinute: '--tpm',
   maxCallsInFlight: '--in-flight',
+  monthlySpendingLimit: '--spending-limit',
+  monthlySpendingLimitMicro: '--spending-limit',
   expiresAt: '--expires',
   streamUsageChunk: '--stream-usage-chunk',
 };
 
+type Payer =
+  | { readonly outcome: 'pays'; readonly userId: string | null }
+  | { readonly outcome: 'no-such-payer' | 'payer-of-another-company' };
+
+/** The company, or the member whose own balance pays; that balance is opened where there is none yet. */
+async function payerOf(
+  transaction: Transaction,
+  { companyId, payer }: { readonly companyId: string; readonly payer: string | null },
+): Promise<Payer> {
+  if (payer === null) return { outcome: 'pays', userId: null };
+  const user = await findUserByEmail(transaction, payer);
+  if (user === null || user.companyId !== companyId) return { outcome: 'no-such-payer' };
+  const isOpen = await openUserAccount(transaction, { userId: user.id, companyId });
+  return isOpen ? { outcome: 'pays', userId: user.id } : { outcome: 'payer-of-another-company' };
+}
+
 /** Null where it cannot be read at all; what it says is judged by the domain. */
-function readKeyToMint(words: readonly string[]): KeyToMint | null {
+function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer: string | null }) | null {
   const option = { type: 'string' } as const;
   const options = {
     scopes: option,
@@ -122,6 +173,8 @@ function readKeyToMint(words: readonly string[]): KeyToMint | null {
     rpm: option,
     tpm: option,
     'in-flight': option,
+    'spending-limit': option,
+    payer: option,
     expires: option,
     'stream-usage-chunk': option,
   };
@@ -129,6 +182,9 @@ function readKeyToMint(words: readonly string[]): KeyToMint | null {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
     const [companyId, name, ...rest] = positionals;
     if (companyId === undefined || name === undefined || rest.length > 0) return null;
+    const limit = values['spending-limit'];
+    const monthlySpendingLimitMicro = limit === undefined ? null : microOfCredits(limit);
+    if (limit !== undefined && monthlySpendingLimitMicro === null) return null;
     return {
       companyId,
       name,
@@ -138,6 +194,8 @@ function readKeyToMint(words: readonly string[]): KeyToMint | null {
       requestsPerMinute: numberIn(values.rpm),
       tokensPerMinute: numberIn(values.tpm),
       maxCallsInFlight: numberIn(values['in-flight']),
+      monthlySpendingLimitMicro,
+      payer: values.payer ?? null,
       expiresAt: values.expires === undefined ? null : momentIn(values.expires),
       streamUsageChunk: values['stream-usage-chunk']?.toUpperCase() ?? null,
     };
@@ -185,6 +243,10 @@ function lineAbout(key: ApiKey, nowMs: number): string {
     `${key.requestsPerMinute} RPM`,
     `${key.tokensPerMinute} TPM`,
     key.maxCallsInFlight === null ? null : `${key.maxCallsInFlight} in flight`,
+    key.monthlySpendingLimitMicro === null
+      ? null
+      : `at most ${creditsOfMicro(key.monthlySpendingLimitMicro)} credits a month`,
+    key.payerUserId === null ? null : `paid by user ${key.payerUserId}`,
     key.expiresAt === null ? null : `expires ${key.expiresAt.toISOString()}`,
     key.streamUsageChunk === null ? null : `usage chunk ${key.streamUsageChunk.toLowerCase()}`,
     `created ${key.createdAt.toISOString()}`,
@@ -195,7 +257,20 @@ function lineAbout(key: ApiKey, nowMs: number): string {
   return `${what} (${facts.filter((fact) => fact !== null).join('; ')})`;
 }
 
-function printNewKey(terminal: Terminal, key: ApiKey, rawKey: string): void {
+function shownKey(key: ApiKey, nowMs: number) {
+  return { ...key, status: keyStatus(key, nowMs) };
+}
+
+interface NewKey {
+  readonly key: ApiKey;
+  readonly rawKey: string;
+}
+
+function printNewKey(terminal: Terminal, { key, rawKey }: NewKey, isJson: boolean): void {
+  if (isJson) {
+    printJson(terminal, { ...key, rawKey });
+    return;
+  }
   terminal.print(`${key.id} ${JSON.stringify(key.name)} of company ${key.companyId}`);
   terminal.print(`the key, shown only now: ${rawKey}`);
 }

@@ -4,29 +4,34 @@ import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import { ALIAS_NAMES, aliasOf } from '../domain/models/aliases.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
 import { readCatalogue, resealTargets } from '../domain/models/targets.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, momentIn } from './command.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  momentIn,
+  printJson,
+  takeJson,
+} from './command.ts';
 
 const WITHOUT_TARGETS = {
   embedded: 'served by the embedded models',
   unconfigured: 'calls answer 503. Add one with turnpike set-alias',
 } as const;
 
-function isJsonOrNothing(words: readonly string[]): boolean {
-  return words.length === 0 || (words.length === 1 && words[0] === '--json');
-}
-
 export const aliasesCommand: Command = {
   name: 'aliases',
   usage: '[--json]',
   summary: 'The model aliases, their kinds and the targets behind them.',
   works: 'on-the-database',
-  async run({ terminal, database, aliasPrefix, isProduction = false }, words) {
-    if (!isJsonOrNothing(words)) {
+  async run({ terminal, database, aliasPrefix, isProduction = false }, given) {
+    const { isJson, words } = takeJson(given);
+    if (words.length > 0) {
       return complainOfUsage(terminal, aliasesCommand);
     }
     const { targets } = await readCatalogue(database);
     const served = isProduction ? 'unconfigured' : 'embedded';
-    if (words.length > 0) {
+    if (isJson) {
       const aliases = ALIAS_NAMES.map(({ name, kind }) => {
         const own = targets.filter(({ alias }) => alias === name);
         const shown = own.map(({ provider, baseUrl, model, weight, sealedKey }) => {
@@ -35,8 +40,7 @@ export const aliasesCommand: Command = {
         const status = own.length > 0 ? 'configured' : served;
         return { alias: aliasOf(aliasPrefix, name), kind, status, targets: shown };
       });
-      terminal.print(JSON.stringify(aliases, null, 2));
-      return EXIT_OK;
+      return printJson(terminal, aliases);
     }
     for (const { name, kind } of ALIAS_NAMES) {
       terminal.print(`${aliasOf(aliasPrefix, name)} (${kind})`);
@@ -56,19 +60,19 @@ export const pricesCommand: Command = {
   usage: '[--json]',
   summary: 'What each model alias costs now and later, in credits per million tokens.',
   works: 'on-the-database',
-  async run({ terminal, database, aliasPrefix }, words) {
-    if (!isJsonOrNothing(words)) {
+  async run({ terminal, database, aliasPrefix }, given) {
+    const { isJson, words } = takeJson(given);
+    if (words.length > 0) {
       return complainOfUsage(terminal, pricesCommand);
     }
     const prices = await readPrices(database);
-    if (words.length > 0) {
+    if (isJson) {
       const shown = prices.map(({ alias, inForceFromMs, promptMicro, cachedMicro, completionMicro }) => {
         const [prompt, cached, completion] = [promptMicro, cachedMicro, completionMicro].map(creditsOfMicro);
         const from = inForceFromMs <= 0 ? null : new Date(inForceFromMs).toISOString();
         return { alias: aliasOf(aliasPrefix, alias), from, unit: PRICE_UNIT, prompt, cached, completion };
       });
-      terminal.print(JSON.stringify(shown, null, 2));
-      return EXIT_OK;
+      return printJson(terminal, shown);
     }
     for (const price of prices) terminal.print(linePriced(aliasPrefix, price));
     return EXIT_OK;

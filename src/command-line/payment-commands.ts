@@ -16,7 +16,9 @@ import {
   EXIT_OK,
   EXIT_USAGE,
   momentIn,
+  printJson,
   type Terminal,
+  takeJson,
 } from './command.ts';
 
 const STATUSES: readonly PaymentEventStatus[] = ['RECEIVED', 'PROCESSED', 'DEFERRED', 'FAILED', 'IGNORED'];
@@ -25,16 +27,18 @@ const EVENT_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export const paymentEventsCommand: Command = {
   name: 'payment-events',
-  usage: '[STATUS] [AFTER_ID]',
+  usage: '[STATUS] [AFTER_ID] [--json]',
   summary: `The payment provider's events, the newest first, ${EVENTS_SHOWN} at a time: what each did, or why not.`,
   works: 'on-the-database',
-  async run({ terminal, database }, words) {
+  async run({ terminal, database }, given) {
+    const { isJson, words } = takeJson(given);
     const status = STATUSES.find((one) => one === words[0]?.toUpperCase());
     const [after, ...rest] = words.slice(status === undefined ? 0 : 1);
     if (rest.length > 0 || (after !== undefined && !EVENT_ID.test(after))) {
       return complainOfUsage(terminal, paymentEventsCommand, `[${STATUSES.join(' | ')}] [AFTER_ID]`);
     }
     const events = await listPaymentEvents(database, { status, after, limit: EVENTS_SHOWN });
+    if (isJson) return printJson(terminal, events);
     for (const event of events) terminal.print(lineAboutEvent(event));
     if (events.length === 0) terminal.print('no events');
     if (events.length === EVENTS_SHOWN) {
@@ -136,7 +140,7 @@ function lineAboutEvent({
   return `${id} ${receivedAt.toISOString()} ${status} ${type} ${providerEventId}${what === null ? '' : `: ${what}`}`;
 }
 
-const STALE_USAGE = '[--ids SUB_1,SUB_2 …] [--apply]';
+const STALE_USAGE = '[--ids SUB_1,SUB_2 …] [--apply] [--json]';
 
 export const deactivateStaleSubscriptionsCommand: Command = {
   name: 'deactivate-stale-subscriptions',
@@ -144,7 +148,8 @@ export const deactivateStaleSubscriptionsCommand: Command = {
   summary:
     'Lists active subscriptions that the provider tells nothing of any more; --apply cancels them here.',
   works: 'on-the-database',
-  async run({ terminal, database, clock }, words) {
+  async run({ terminal, database, clock }, given) {
+    const { isJson, words } = takeJson(given);
     const wanted = readStaleOptions(words);
     if (wanted === null) {
       return complainOfUsage(terminal, deactivateStaleSubscriptionsCommand);
@@ -155,6 +160,7 @@ export const deactivateStaleSubscriptionsCommand: Command = {
       dryRun: !apply,
       now: new Date(clock.now()),
     });
+    if (isJson) return printJson(terminal, stale);
     for (const { id, companyId, providerSubscriptionId, status, currentPeriodEnd } of stale) {
       const until = currentPeriodEnd?.toISOString() ?? 'unknown';
       terminal.print(`${id} ${providerSubscriptionId} company ${companyId} ${status} period until ${until}`);

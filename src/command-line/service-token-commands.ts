@@ -9,18 +9,24 @@ import {
 import { findUserByEmail } from '../domain/accounts/user.ts';
 import { appendAuditEntry } from '../domain/audit/audit-log.ts';
 import { isId } from '../domain/keys/api-key.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, printJson, takeJson } from './command.ts';
 
 export const serviceTokensCommand: Command = {
   name: 'service-tokens',
-  usage: 'COMPANY_ID',
+  usage: 'COMPANY_ID [--json]',
   summary: "A company's service tokens for GraphQL, the newest first.",
   works: 'on-the-database',
-  async run({ terminal, database, clock }, [companyId, ...rest]) {
+  async run({ terminal, database, clock }, given) {
+    const { isJson, words } = takeJson(given);
+    const [companyId, ...rest] = words;
     if (companyId === undefined || !isId(companyId) || rest.length > 0) {
       return complainOfUsage(terminal, serviceTokensCommand);
     }
     const tokens = await listServiceTokens(database, companyId);
+    if (isJson) {
+      const shown = tokens.map((token) => ({ ...token, status: serviceTokenStatus(token, clock.now()) }));
+      return printJson(terminal, shown);
+    }
     for (const token of tokens) {
       const used = token.lastUsedAt === null ? 'never used' : `used ${token.lastUsedAt.toISOString()}`;
       const status = serviceTokenStatus(token, clock.now());
@@ -37,10 +43,11 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export const createServiceTokenCommand: Command = {
   name: 'create-service-token',
-  usage: 'ADMIN_EMAIL NAME --scopes SCOPE,… [--days N]',
+  usage: 'ADMIN_EMAIL NAME --scopes SCOPE,… [--days N] [--json]',
   summary: 'Creates a service token within the rights of a company admin and prints it, once.',
   works: 'on-the-database',
-  async run({ terminal, database, secrets, clock }, words) {
+  async run({ terminal, database, secrets, clock }, given) {
+    const { isJson, words } = takeJson(given);
     const wanted = readWords(words);
     if (wanted === null) return complainOfUsage(terminal, createServiceTokenCommand);
     const admin = await findUserByEmail(database, wanted.email);
@@ -70,6 +77,7 @@ export const createServiceTokenCommand: Command = {
     if (created.outcome === 'invalid') terminal.complain(`${created.field}: ${created.message}`);
     if (created.outcome === 'too-many') terminal.complain('the company has too many: revoke one first');
     if (created.outcome !== 'created') return EXIT_FAILED;
+    if (isJson) return printJson(terminal, { ...created.serviceToken, rawToken: created.rawToken });
     terminal.print(created.rawToken);
     const { id, expiresAt: end } = created.serviceToken;
     terminal.print(`service token ${id} until ${end.toISOString()}; it is not shown again`);

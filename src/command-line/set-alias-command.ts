@@ -25,6 +25,8 @@ import {
   EXIT_OK,
   EXIT_USAGE,
   type OpenedSystem,
+  printJson,
+  takeJson,
 } from './command.ts';
 
 export const providersCommand: Command = {
@@ -32,12 +34,10 @@ export const providersCommand: Command = {
   usage: '[--json]',
   summary: 'The presets of providers that set-alias knows, with their addresses.',
   works: 'alone',
-  async run({ terminal }, words) {
-    if (words.length === 1 && words[0] === '--json') {
-      terminal.print(JSON.stringify(PROVIDER_PRESETS, null, 2));
-      return EXIT_OK;
-    }
+  async run({ terminal }, given) {
+    const { isJson, words } = takeJson(given);
     if (words.length > 0) return complainOfUsage(terminal, providersCommand);
+    if (isJson) return printJson(terminal, PROVIDER_PRESETS);
     for (const { name, title, baseUrl, endpoints, note } of PROVIDER_PRESETS) {
       terminal.print(`${name.padEnd(11)} ${title}, ${baseUrl ?? 'at an address of your own'}`);
       terminal.print(`${' '.repeat(12)}serves ${endpoints.join(', ')}. ${note}`);

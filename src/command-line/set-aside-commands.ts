@@ -8,19 +8,21 @@ import {
   type SetAsideCall,
 } from '../domain/calls/settlement/set-aside-calls.ts';
 import { creditsOfMicro, publishLevel } from '../domain/credits/ledger/credit-account.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK, printJson, takeJson } from './command.ts';
 
 const MOST_SHOWN = 1_000;
 const LONGEST_REASON = 500;
 
 export const setAsideCallsCommand: Command = {
   name: 'set-aside-calls',
-  usage: '',
+  usage: '[--json]',
   summary: 'Finished calls that could not be charged from a journal, each with the reason.',
   works: 'on-the-database',
-  async run({ terminal, database }, words) {
+  async run({ terminal, database }, given) {
+    const { isJson, words } = takeJson(given);
     if (words.length > 0) return complainOfUsage(terminal, setAsideCallsCommand);
     const calls = await listSetAside(database, MOST_SHOWN);
+    if (isJson) return printJson(terminal, calls.map(shownCall));
     for (const call of calls) terminal.print(lineOf(call));
     terminal.print(
       calls.length === 0
@@ -31,10 +33,16 @@ export const setAsideCallsCommand: Command = {
   },
 };
 
+const SHOWN_FIELDS = ['companyId', 'alias', 'outcome', 'tokens'] as const;
+
+function shownCall({ fields, ...call }: SetAsideCall) {
+  return { ...call, ...Object.fromEntries(SHOWN_FIELDS.map((name) => [name, fields?.[name] ?? null])) };
+}
+
 /** Amounts and ids only; of the record's texts none but the alias. */
 function lineOf({ id, reason, setAsideAt, tries, fields }: SetAsideCall): string {
   const shown = (name: string) => JSON.stringify(fields?.[name] ?? null);
-  const call = ['companyId', 'alias', 'outcome', 'tokens'].map((name) => `${name} ${shown(name)}`).join(', ');
+  const call = SHOWN_FIELDS.map((name) => `${name} ${shown(name)}`).join(', ');
   return `${id} ${setAsideAt.toISOString()} ${call}; tried ${tries} times: ${reason}`;
 }
 

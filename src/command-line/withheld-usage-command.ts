@@ -17,6 +17,8 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   type OpenedSystem,
+  printJson,
+  takeJson,
 } from './command.ts';
 
 const MOST_SHOWN = 1_000;
@@ -26,13 +28,14 @@ const USAGE =
 /** To be typed again after a failure: what was posted or dropped before stays so. */
 export const withheldUsageCommand: Command = {
   name: 'withheld-usage',
-  usage: '[CALL_ID …]',
+  usage: '[CALL_ID …] [--json]',
   summary: 'Usage that no call can have, by its alias. It is charged by --post, or dropped.',
   works: 'on-the-database',
-  async run(context, words) {
+  async run(context, given) {
+    const { isJson, words } = takeJson(given);
     const wanted = readWords(words);
     if (wanted === null) return complainOfUsage(context.terminal, withheldUsageCommand, USAGE);
-    if (wanted.action === 'list') return await list(context);
+    if (wanted.action === 'list') return await list(context, isJson);
     const { action, note, model } = wanted;
     const callIds = wanted.all ? await openCalls(context, model) : wanted.callIds;
     if (callIds.length === 0) context.terminal.print('no usage is withheld');
@@ -42,8 +45,9 @@ export const withheldUsageCommand: Command = {
   },
 };
 
-async function list({ terminal, database }: CommandContext & OpenedSystem): Promise<number> {
+async function list({ terminal, database }: CommandContext & OpenedSystem, isJson: boolean): Promise<number> {
   const open = await listWithheldUsage(database, { limit: MOST_SHOWN, after: null, onlyOpen: true });
+  if (isJson) return printJson(terminal, open);
   for (const usage of open) terminal.print(lineOf(usage));
   terminal.print(
     open.length === 0

@@ -3,7 +3,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { createSystemClock } from '../adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../adapters/secrets/system-secrets.ts';
 import { type Command, EXIT_USAGE, type Terminal } from '../command-line/command.ts';
-import { commandNamed, help, helpOf, nearestCommand } from '../command-line/commands.ts';
+import { commandNamed, commandsPage, help, helpOf, nearestCommand } from '../command-line/commands.ts';
 import { askThroughSocket, openedSystem } from './processes/control-socket.ts';
 import { isDataFolderHeld } from './processes/data-folder.ts';
 import { type Closing, closeAll, run } from './processes/lifecycle.ts';
@@ -27,8 +27,8 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
   }
   if (isHelp(name) || name === 'help') return showHelp(words[0]);
   if (words.some(isHelp)) return showHelp(name);
-  if (name === 'settings') {
-    process.stdout.write(settingsPage());
+  if (name === 'settings' || name === 'commands') {
+    process.stdout.write(name === 'settings' ? settingsPage() : commandsPage());
     return 0;
   }
   const command = commandNamed(name);
@@ -47,6 +47,9 @@ async function main([name = 'help', ...words]: readonly string[]): Promise<numbe
   return exitCode;
 }
 
+/** They print a page, take no words and have no help of their own. */
+const WITHOUT_HELP = ['settings', 'commands'];
+
 function isHelp(word: string): boolean {
   return word === '--help' || word === '-h';
 }
@@ -54,7 +57,7 @@ function isHelp(word: string): boolean {
 function showHelp(name: string | undefined): number {
   const command = name === undefined ? null : commandNamed(name);
   if (command !== null) terminal.print(helpOf(command));
-  else if (name === undefined || name === 'help' || name === 'settings') terminal.print(help());
+  else if (name === undefined || name === 'help' || WITHOUT_HELP.includes(name)) terminal.print(help());
   else return complainOfName(name);
   return 0;
 }

@@ -8,7 +8,7 @@ import OpenAI from 'openai';
 import { createSystemClock } from '../../src/adapters/clock/system-clock.ts';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { EXIT_USAGE, type Terminal } from '../../src/command-line/command.ts';
-import { commandNamed, help } from '../../src/command-line/commands.ts';
+import { commandNamed, commandsPage, help } from '../../src/command-line/commands.ts';
 import { askThroughSocket } from '../../src/start/processes/control-socket.ts';
 import { asPdf, cvLines } from '../documents/one-cv-in-many-files.ts';
 import { curlRequest, type DocBlock, expanded, type ShellCommand, shellCommands } from './doc-examples.ts';
@@ -209,6 +209,7 @@ async function runTurnpike(
   [name = '', ...words]: readonly string[],
 ): Promise<string | null> {
   if (name === 'help') return help() === '' ? 'no help' : null;
+  if (name === 'commands') return commandsPage() === '' ? 'no page' : null;
   const command = commandNamed(name);
   if (command === null) return 'there is no such command';
   const said: string[] = [];
