@@ -6,7 +6,8 @@ import { useQuery } from '../session/use-query.ts';
 
 const PROCESSES =
   graphql(`{ serviceProcesses { id services host pid version startedAt seenAt uptimeSeconds isStale
-  isReady parts { name status latencyMs } residentBytes eventLoopDelayMs activeJobs idleWorkers } }`);
+  isReady parts { name status latencyMs } machine { cpuCount cpuUsedShare load1 memoryUsedBytes memoryBytes
+  diskUsedBytes diskBytes } residentBytes eventLoopDelayMs activeJobs idleWorkers } }`);
 const LOOK_EVERY_MS = 3_000;
 const SERVICES = [
   ['gateway', 'Gateway'],
@@ -52,6 +53,7 @@ export function Services() {
       {versions.length > 1 && (
         <Notice mood="warn">Different versions run side by side: {versions.join(', ')}.</Notice>
       )}
+      <Machines processes={processes} />
       <Card title="Processes">
         <List
           label="Processes"
@@ -78,6 +80,74 @@ export function Services() {
       </Card>
     </Page>
   );
+}
+
+/** Each host once, by the process that reported last. */
+function Machines({ processes }: { processes: readonly Process[] | null }) {
+  const byHost = new Map<string, Process>();
+  for (const process of processes ?? []) {
+    const before = byHost.get(process.host);
+    if (process.isStale || process.machine === null) continue;
+    if (before === undefined || before.seenAt < process.seenAt) byHost.set(process.host, process);
+  }
+  return (
+    <Card title="Machines">
+      <List
+        label="Machines"
+        rows={processes === null ? null : [...byHost.values()]}
+        error={null}
+        retry={() => {}}
+        keyOf={({ host }) => host}
+        nothing="No machine has been reported"
+        empty={<p>Processes report their machine within seconds of their start.</p>}
+        columns={[
+          { name: 'Machine', show: ({ host }) => host },
+          {
+            name: 'CPU',
+            show: ({ machine }) =>
+              machine !== null && (
+                <>
+                  {percent(machine.cpuUsedShare)} of {cores(machine.cpuCount)}
+                  <div className="quiet small">load {machine.load1.toFixed(2)}</div>
+                </>
+              ),
+          },
+          {
+            name: 'Memory',
+            show: ({ machine }) => machine !== null && used(machine.memoryUsedBytes, machine.memoryBytes),
+          },
+          {
+            name: 'Disk',
+            show: ({ machine }) =>
+              machine !== null &&
+              (machine.diskUsedBytes === null || machine.diskBytes === null
+                ? 'not readable'
+                : used(machine.diskUsedBytes, machine.diskBytes)),
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function used(usedBytes: number, allBytes: number) {
+  const gigabytes = (bytes: number) => (bytes / 1024 ** 3).toFixed(1);
+  return (
+    <>
+      {percent(usedBytes / allBytes)}
+      <div className="quiet small">
+        {gigabytes(usedBytes)} of {gigabytes(allBytes)} GB
+      </div>
+    </>
+  );
+}
+
+function percent(share: number): string {
+  return `${Math.round(Math.min(1, share) * 100)} %`;
+}
+
+function cores(number: number): string {
+  return number === 1 ? 'one core' : `${count(number)} cores`;
 }
 
 function ServiceFigure({ name, all }: { name: string; all: readonly Process[] }) {

@@ -59,11 +59,24 @@ describe('what runs now', () => {
     test('P-15 each process is shown with its version, uptime and parts; one that fell silent is stale', async () => {
       await tell(['gateway', 'backend']);
       await tell(['ai-service'], REPORT, backend.clock.now() - 30_000);
-      const cut: ProcessReport = { ...REPORT, parts: [{ name: 'cache', status: 'down', latencyMs: 1_000 }] };
+      const disk = { usedBytes: 5, totalBytes: 10 };
+      const machine = {
+        cpuCount: 8,
+        cpuUsedShare: 0.25,
+        load1: 2,
+        memoryBytes: 4e9,
+        memoryUsedBytes: 1e9,
+        disk,
+      };
+      const cut: ProcessReport = {
+        ...REPORT,
+        machine,
+        parts: [{ name: 'cache', status: 'down', latencyMs: 1_000 }],
+      };
       await tell(['gateway'], cut);
       const { serviceProcesses } = await ask<{ serviceProcesses: { services: string[] }[] }>(
         `{ serviceProcesses { services host pid version uptimeSeconds isStale isReady activeJobs idleWorkers
-        parts { name status latencyMs } } }`,
+        machine { cpuCount cpuUsedShare memoryBytes memoryUsedBytes diskUsedBytes diskBytes } parts { name status latencyMs } } }`,
       );
       const known = { host: 'node-1', pid: 42, version: '9.9.9', uptimeSeconds: 90 };
       const found = (services: string) => serviceProcesses.find((one) => one.services.join() === services);
@@ -74,7 +87,11 @@ describe('what runs now', () => {
           { name: 'cv_worker', status: 'RUNNING', latencyMs: null },
         ],
       });
+      expect(found('gateway,backend')).toMatchObject({ machine: null });
       expect(found('ai-service')).toMatchObject({ ...known, isStale: true, isReady: false });
+      expect(found('gateway')).toMatchObject({
+        machine: { cpuCount: 8, cpuUsedShare: 0.25, memoryBytes: 4e9, diskUsedBytes: 5, diskBytes: 10 },
+      });
       expect(found('gateway')).toMatchObject({ isStale: false, isReady: false, parts: [{ status: 'DOWN' }] });
       expect(serviceProcesses.at(-1)?.services).toEqual(['ai-service']);
     });

@@ -73,6 +73,12 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
       await page.getByRole('region', { name, exact: true }).getByText('Ready').waitFor();
     }
     await row('Gateway').getByText('database: up').waitFor();
+    const machines = page.getByRole('region', { name: 'Machines' });
+    await machines.getByText(/^\d+ % of (one core|\d+ cores)/).waitFor();
+    await machines
+      .getByText(/ of \d+\.\d GB$/)
+      .first()
+      .waitFor();
     const process = row('Backend, AI service');
     await process.getByText(/version \d+\.\d+\.\d+/).waitFor();
     for (const part of ['database: up', 'cache: up', 'cv worker: running', 'email worker: running']) {

@@ -52,6 +52,21 @@ export interface ProcessReport {
   readonly breakers: Readonly<Record<string, BreakerReport>>;
   /** By the queue's name; none where the process takes no jobs. */
   readonly jobRates: Readonly<Record<string, JobRate>>;
+  /** Of the machine or container that it runs on; versions before this one do not report it. */
+  readonly machine?: MachineReport;
+}
+
+export interface MachineReport {
+  readonly cpuCount: number;
+  /** Of all cores, 0 to 1. */
+  readonly cpuUsedShare: number;
+  /** Processes that run or wait to, over one minute. */
+  readonly load1: number;
+  readonly memoryUsedBytes: number;
+  /** What there is, or the limit of the container where that is lower. */
+  readonly memoryBytes: number;
+  /** Of the file system of DATA_DIR; null where it cannot be read. */
+  readonly disk: { readonly usedBytes: number; readonly totalBytes: number } | null;
 }
 
 /** What does not change while a process lives. */

@@ -7,11 +7,13 @@ import type { CoolingTarget, ModelDirectory } from '../../domain/models/model-di
 import type { JobRates } from '../../domain/processes/job-rates.ts';
 import {
   type BreakerReport,
+  type MachineReport,
   type ReadinessPart,
   type ServiceName,
   startProcessHeartbeat,
 } from '../../domain/processes/service-processes.ts';
 import type { DependencyChecks } from '../../http/health.ts';
+import type { HostFigures } from '../../ports/host-figures.ts';
 import { checksOf } from '../wiring/open-server.ts';
 import type { ServiceOpening } from './start-service.ts';
 
@@ -29,7 +31,7 @@ export function reportProcess(
   opening: ServiceOpening,
   { services, breakers, models, workers, jobRates }: HeartbeatParts,
 ): void {
-  const { clock, log, secrets, database, processFigures: figures } = opening;
+  const { clock, log, secrets, database, processFigures: figures, hostFigures } = opening;
   const checks = checksOf(opening);
   const name = {
     ...{ id: secrets.newId(), services, host: hostname(), pid: process.pid, version: manifest.version },
@@ -51,10 +53,23 @@ export function reportProcess(
         workers: summary === undefined ? null : { active: summary.active, idle: summary.idle },
         breakers: breakers === undefined ? {} : breakerReports(breakers, models?.cooling() ?? []),
         jobRates: jobRates?.read() ?? {},
+        machine: machineReport(hostFigures()),
       };
     },
   });
   opening.whenClosing('the process heartbeat', heartbeat.close);
+}
+
+function machineReport({ cpu, loadAverage, memory, disk }: HostFigures): MachineReport {
+  const memoryBytes = Math.min(memory.totalBytes, memory.limitBytes ?? memory.totalBytes);
+  return {
+    ...{ cpuCount: cpu.count, cpuUsedShare: cpu.usedShare, load1: loadAverage[0], memoryBytes },
+    memoryUsedBytes: Math.max(0, memory.totalBytes - memory.availableBytes),
+    disk:
+      disk === null
+        ? null
+        : { usedBytes: disk.totalBytes - disk.availableBytes, totalBytes: disk.totalBytes },
+  };
 }
 
 async function dependencyParts(checks: DependencyChecks): Promise<ReadinessPart[]> {

@@ -1,6 +1,7 @@
 import {
   isReady,
   listProcesses,
+  type MachineReport,
   type ReadinessPart,
   type ServiceProcess,
 } from '../../../domain/processes/service-processes.ts';
@@ -10,6 +11,7 @@ declare module '../schema-builder.ts' {
   interface SchemaObjects {
     ServiceProcess: ServiceProcess;
     ReadinessPart: ReadinessPart;
+    MachineFigures: MachineReport;
   }
   interface SchemaScalars {
     ReadinessStatus: ReadinessPart['status'];
@@ -32,6 +34,26 @@ const serviceProcessObjects: Declaration = (builder) => {
       name: t.exposeString('name'),
       status: t.expose('status', { type: 'ReadinessStatus' }),
       latencyMs: t.exposeFloat('latencyMs', { nullable: true }),
+    }),
+  });
+  builder.objectType('MachineFigures', {
+    description: 'The machine or container that a process runs on.',
+    fields: (t) => ({
+      cpuCount: t.exposeInt('cpuCount'),
+      cpuUsedShare: t.exposeFloat('cpuUsedShare', {
+        description: 'Of all cores, 0 to 1, since the last report.',
+      }),
+      load1: t.exposeFloat('load1', { description: 'Processes that run or wait to, over one minute.' }),
+      memoryUsedBytes: t.exposeFloat('memoryUsedBytes'),
+      memoryBytes: t.exposeFloat('memoryBytes', {
+        description: 'All memory, or the limit of the container where that is lower.',
+      }),
+      diskUsedBytes: t.float({
+        nullable: true,
+        description: 'Of the file system of DATA_DIR; null where it cannot be read.',
+        resolve: ({ disk }) => disk?.usedBytes ?? null,
+      }),
+      diskBytes: t.float({ nullable: true, resolve: ({ disk }) => disk?.totalBytes ?? null }),
     }),
   });
   builder.objectType('ServiceProcess', {
@@ -63,6 +85,12 @@ const serviceProcessObjects: Declaration = (builder) => {
       eventLoopDelayMs: t.float({
         description: 'How late timers came lately, all but the latest of a hundred.',
         resolve: ({ report }) => report.eventLoopDelayMs,
+      }),
+      machine: t.field({
+        type: 'MachineFigures',
+        nullable: true,
+        description: 'Null for a process of a version that does not report it.',
+        resolve: ({ report }) => report.machine ?? null,
       }),
       activeJobs: t.int({ nullable: true, resolve: ({ report }) => report.workers?.active ?? null }),
       idleWorkers: t.int({ nullable: true, resolve: ({ report }) => report.workers?.idle ?? null }),
