@@ -312,15 +312,13 @@ describe('turnpike audit', () => {
       `insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor, currency,
          created_at, completed_at, updated_at)
        values ('${call}', '${company}', '${call}', 'COMPLETED', 500, 1, 'usd', now(), now(), now())`,
-      [
-        `the credit-pack-purchase ${call} of company ${company} is complete, its 500 micro-credits are not posted`,
-      ],
+      [`credit-pack-purchase/${call}: expected 0.0005 credits for company ${company}, found nothing posted`],
     ],
     [
       'credits without their purchase',
       `update credit_transactions set source_kind = 'credit-pack-purchase' where source_id = 'one'`,
       [
-        `transaction 1 of account ${company} is for the credit-pack-purchase one, which is not there or not complete`,
+        `credit-pack-purchase/one: expected no credits: it is not there or not complete, found 0.001 credits on account ${company}. To mend it: turnpike correct credit-pack-purchase/one --credits=-0.001`,
       ],
     ],
     [
@@ -328,14 +326,16 @@ describe('turnpike audit', () => {
       `insert into plan_grants (provider_invoice_id, company_id, plan_id, provider_subscription_id, kind, period_start,
          credits_micro, amount_minor, currency, created_at)
        values ('one', '${company}', '${call}', 's', 'PERIOD', now(), 999, 1, 'usd', now())`,
-      [`the plan-invoice one of company ${company} is complete, its 999 micro-credits are not posted`],
+      [`plan-invoice/one: expected 0.000999 credits for company ${company}, found nothing posted`],
     ],
     [
       'a refund that was not taken',
       `insert into charge_refunds (charge_id, company_id, source_kind, source_id, amount_minor, currency,
          refunded_minor, granted_micro, refunded_micro, updated_at)
        values ('ch_1', '${company}', 'PURCHASE', 'one', 10, 'usd', 5, 1000, 500, now())`,
-      [`of the charge ch_1 of company ${company}, 500 micro-credits are to be taken; taken are 0`],
+      [
+        `charge-refund/ch_1: expected 0.0005 credits taken from company ${company}, found 0 credits taken. To mend it: turnpike correct charge-refund/ch_1 --credits=-0.0005`,
+      ],
     ],
   ];
 

@@ -36,6 +36,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'set-price': ['set-price svc/chat-default --prompt 2 --cached 0.5 --completion 8'],
   'adjust-credits': [`adjust-credits ${COMPANY} 50 --reason "Goodwill" --idempotency-key ticket-4711`],
   audit: ['audit', 'audit --verbose'],
+  correct: [`correct credit-pack-purchase/${OTHER} --credits=-1000 --cash-minor=-1000`],
   'set-billing': [`set-billing ${COMPANY} POSTPAID --line 1000`],
   invoices: [`invoices ${COMPANY}`],
   'invoice-month': ['invoice-month', 'invoice-month --month 2026-10'],

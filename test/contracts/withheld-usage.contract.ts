@@ -13,6 +13,7 @@ import {
 import { readKeyMonth } from '../../src/domain/credits/holds/holds.ts';
 import { readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { AUDIT_CHECKS } from '../../src/domain/reconciliation/audit.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 
@@ -51,10 +52,7 @@ export function withheldUsageContract(engine: string, given: () => Database): vo
   async function faults(): Promise<string[]> {
     const found: string[] = [];
     for (const check of AUDIT_CHECKS) {
-      const rows = await given().query<{ fault: string }>(
-        `select fault from (${check.faults}) as found (fault) limit 5`,
-      );
-      found.push(...rows.map(({ fault }) => fault));
+      found.push(...(await runCheck(given(), check)).faults);
     }
     return found;
   }

@@ -3,7 +3,8 @@ import type { Plan } from '../../src/domain/catalog/plan.ts';
 import { readDisputes } from '../../src/domain/payments/disputes.ts';
 import { replayPayments } from '../../src/domain/payments/missed-events.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
-import { grantsCheck, refundsCheck } from '../../src/domain/reconciliation/ledger-checks.ts';
+import { MONEY_CHECKS } from '../../src/domain/reconciliation/money-checks.ts';
+import { planCreditsCheck } from '../../src/domain/reconciliation/plan-credits-check.ts';
 import type { Fields } from '../payment-sandbox/sandbox-under-test.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { CREDIT } from './payments-under-test.ts';
@@ -49,7 +50,7 @@ async function read(): Promise<void> {
   await readDisputes(parts());
 }
 const isSound = async () => {
-  for (const check of [grantsCheck, refundsCheck]) {
+  for (const check of [...MONEY_CHECKS, planCreditsCheck]) {
     expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
   }
 };

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { Plan } from '../../src/domain/catalog/plan.ts';
 import { readDisputes } from '../../src/domain/payments/disputes.ts';
-import { grantsCheck, refundsCheck } from '../../src/domain/reconciliation/ledger-checks.ts';
+import { MONEY_CHECKS } from '../../src/domain/reconciliation/money-checks.ts';
+import { planCreditDifferences } from '../../src/domain/reconciliation/plan-credits-check.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { openMemoryDatabase } from '../doubles/memory-database.ts';
 import { createSeededRandom, type SeededRandom } from '../doubles/seeded-random.ts';
@@ -273,6 +274,7 @@ test(`P-22 credits are at most the money received at the best rate and at least 
     }
     if (life.subscription !== null) await cancel(life);
     await deliver(life);
-    for (const { faults } of [grantsCheck, refundsCheck]) expect(await database.query(faults)).toEqual([]);
+    for (const { faults } of MONEY_CHECKS) expect(await database.query(faults)).toEqual([]);
+    expect(await planCreditDifferences(database, 10)).toEqual([]);
   }
 }, 300_000);

@@ -47,6 +47,7 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
+  { name: 'freeze_pack_rate', revision: 1, checksum: '3664e281c9d4f1bc', parameters: [], returns: 'trigger' },
   {
     name: 'charge_calls_and_record_responses',
     revision: 1,
@@ -139,6 +140,7 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     parameters: [],
     returns: 'trigger',
   },
+  { name: 'post_missing_cash', revision: 1, checksum: 'f42ebed2a77f957b', parameters: [], returns: 'bigint' },
   { name: 'refuse_change', revision: 1, checksum: 'cc2c6c7ec9e9fd78', parameters: [], returns: 'trigger' },
   {
     name: 'reopen_usage_month',

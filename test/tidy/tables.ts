@@ -91,6 +91,11 @@ export const domainSiblings: readonly AllowedArrow[] = [
     to: ['credits', 'catalog', 'subscriptions', 'accounts', 'mail', 'retention'],
     reason: 'money in becomes credits or a subscription of a company, at the price of the catalog',
   },
+  {
+    from: 'reconciliation',
+    to: ['credits', 'payments', 'catalog'],
+    reason: 'recounts by the rules that money becomes credits by; reads what the provider has as payments do',
+  },
   { from: 'jobs', to: ['accounts'], reason: 'the history of a job names who changed it' },
   {
     from: 'talents',
@@ -303,7 +308,10 @@ export const tableOwners: readonly TableOwner[] = [
       ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls', 'withheld_usage'],
     ],
   },
-  { owner: 'src/domain/catalog', owns: ['plans', 'plan_rates', 'credit_packs', 'prices_to_archive'] },
+  {
+    owner: 'src/domain/catalog',
+    owns: ['plans', 'plan_rates', 'pack_rates', 'credit_packs', 'prices_to_archive'],
+  },
   {
     owner: 'src/domain/credits',
     owns: [
@@ -338,7 +346,7 @@ export const tableOwners: readonly TableOwner[] = [
         'charge_refunds',
       ],
       ...['failed_payments', 'provider_events', 'payment_reconciliation'],
-      ...['payment_disputes', 'failed_refunds'],
+      ...['payment_disputes', 'failed_refunds', 'cash_entries'],
     ],
   },
   { owner: 'src/domain/processes', owns: ['service_processes', 'database_epoch'] },
@@ -390,6 +398,10 @@ export const tableExceptions: readonly TableException[] = [
     reason:
       'a partition of millions of calls is compared with its charges inside the statement that sums it up',
   },
+  ...['invoices', 'credit_transactions'].map((table) => {
+    const reason = 'whose a source is, is found in one statement whichever capability has it';
+    return { path: 'src/domain/payments/cash/corrections.ts', table, access: 'read', reason } as const;
+  }),
   {
     path: 'src/domain/matching/generator/company-index.ts',
     table: 'database_epoch',

@@ -66,7 +66,7 @@ export async function countedInvoices(
   return rows.map(afterRefunds);
 }
 
-interface KeptInvoice {
+export interface KeptInvoice {
   readonly currency: string;
   readonly movedMicro: bigint;
   readonly linesMinor: bigint;
@@ -78,7 +78,7 @@ interface KeptInvoice {
   readonly refundedMinor: bigint;
 }
 
-function afterRefunds(invoice: KeptInvoice): CountedInvoice {
+export function afterRefunds(invoice: KeptInvoice): CountedInvoice {
   const { currency, movedMicro, linesMinor, paidMinor, refundedMicro, refundedMinor } = invoice;
   const { priceMinor, creditsMicro } = invoice;
   const isLeft = linesMinor > 0n && paidMinor > 0n;

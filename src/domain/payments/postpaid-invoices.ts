@@ -9,6 +9,7 @@ import { findInvoice, type Invoice, type SettledInvoice } from '../credits/invoi
 import { INVOICE_ISSUED_QUEUE } from '../credits/invoices/monthly-invoices.ts';
 import { attachProviderInvoice } from '../credits/invoices/provider-invoices.ts';
 import type { MailOutbox } from '../mail/outbox.ts';
+import { postCash } from './cash/cash.ts';
 import { ensureCustomer, forCustomer } from './checkout.ts';
 import { amountOf, createTellAdmins } from './effect.ts';
 import type { PaymentEvents } from './payment-events.ts';
@@ -109,10 +110,21 @@ export async function settleByHand(
   return await database.transaction(async (transaction) => {
     const settled = await settle(transaction);
     const isOurs = settled.outcome === 'settled' || settled.outcome === 'already-settled';
+    if (isOurs) await postSettledCash(transaction, settled.invoice);
     if (isOurs && settled.invoice.providerInvoiceId !== null) {
       await jobQueue.enqueue(INVOICE_ISSUED_QUEUE.name, { invoiceId }, { within: transaction });
     }
     return settled;
+  });
+}
+
+/** Money that came by bank transfer, for example. One that the provider had reported as paid has its cash. */
+async function postSettledCash(transaction: Transaction, invoice: Invoice): Promise<void> {
+  const { id, companyId, currency, amountMinor, settledByHandAt, status } = invoice;
+  if (status !== 'PAID' || settledByHandAt === null) return;
+  await postCash(transaction, {
+    ...{ companyId, account: 'received', currency, amountMinor, outside: true, happenedAt: settledByHandAt },
+    ...{ sourceKind: 'invoice', sourceId: id },
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../ports/database.ts';
+import type { Database, Statements } from '../../ports/database.ts';
 
 /**
  * One thing that must hold in the books. `faults` is a select of one text column, a row for each fault, in a single
@@ -9,6 +9,12 @@ export interface AuditCheck {
   /** What holds, to be read after `checked that`. */
   readonly holds: string;
   readonly faults: string;
+}
+
+/** A check that one statement cannot make by itself. What it compares with each other comes from one statement. */
+export interface ComputedCheck {
+  readonly holds: string;
+  find(statements: Statements, limit: number): Promise<readonly string[]>;
 }
 
 /** Of each check: who finds a thousand faults looks for one cause. */
@@ -22,13 +28,20 @@ export interface CheckedBooks {
   readonly isCut: boolean;
 }
 
-export async function runCheck(database: Database, { faults }: AuditCheck): Promise<CheckedBooks> {
-  const rows = await database.transaction(
-    (transaction) =>
-      transaction.query<{ fault: string }>(
-        `select fault from (${faults}) as found (fault) limit ${MOST_FAULTS + 1}`,
-      ),
-    { timeoutMs: CHECK_TIMEOUT_MS },
-  );
-  return { faults: rows.slice(0, MOST_FAULTS).map(({ fault }) => fault), isCut: rows.length > MOST_FAULTS };
+export async function runCheck(database: Database, check: AuditCheck | ComputedCheck): Promise<CheckedBooks> {
+  const faults = await readForLong(database, async (statements) => {
+    if ('find' in check) return await check.find(statements, MOST_FAULTS + 1);
+    const rows = await statements.query<{ fault: string }>(
+      `select fault from (${check.faults}) as found (fault) limit ${MOST_FAULTS + 1}`,
+    );
+    return rows.map(({ fault }) => fault);
+  });
+  return { faults: faults.slice(0, MOST_FAULTS), isCut: faults.length > MOST_FAULTS };
+}
+
+export async function readForLong<T>(
+  database: Database,
+  work: (statements: Statements) => Promise<T>,
+): Promise<T> {
+  return await database.transaction(work, { timeoutMs: CHECK_TIMEOUT_MS });
 }

@@ -1,16 +1,17 @@
 import type { Statements } from '../../ports/database.ts';
-import type { AuditCheck } from './audit-check.ts';
+import type { AuditCheck, ComputedCheck } from './audit-check.ts';
+import { totalsCheck } from './credit-totals.ts';
 import {
   balanceCheck,
   expiredCreditsCheck,
-  grantsCheck,
   invoicesCheck,
   invoiceUsageCheck,
   ledgerChainCheck,
   ledgerTotalCheck,
-  refundsCheck,
   userTransfersCheck,
 } from './ledger-checks.ts';
+import { cashCheck, grantsCheck, purchaseRatesCheck, refundsCheck } from './money-checks.ts';
+import { planCreditsCheck } from './plan-credits-check.ts';
 import {
   chargesCheck,
   keyMonthsCheck,
@@ -21,10 +22,11 @@ import {
 } from './usage-checks.ts';
 
 /** All that `turnpike audit` proves, in the order of its output. A new check gets a row here. */
-export const AUDIT_CHECKS: readonly AuditCheck[] = [
+export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   balanceCheck,
   ledgerChainCheck,
   ledgerTotalCheck,
+  totalsCheck,
   chargesCheck,
   retiredChargesCheck,
   pricesCheck,
@@ -34,8 +36,11 @@ export const AUDIT_CHECKS: readonly AuditCheck[] = [
   invoiceUsageCheck,
   invoicesCheck,
   grantsCheck,
+  purchaseRatesCheck,
+  planCreditsCheck,
   expiredCreditsCheck,
   refundsCheck,
+  cashCheck,
   userTransfersCheck,
 ];
 

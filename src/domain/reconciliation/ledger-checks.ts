@@ -59,35 +59,6 @@ export const userTransfersCheck: AuditCheck = {
     where account.company_id is distinct from calls.company_id`,
 };
 
-/**
- * What was sold and granted, each beside its transaction: by the kind of source under which it is posted, which is
- * written here a second time on purpose.
- */
-export const grantsCheck: AuditCheck = {
-  holds: 'every completed purchase and plan grant has its one transaction, and there is no other',
-  faults: `with due as (
-      select 'credit-pack-purchase' as kind, id::text, company_id, credits_micro as amount from credit_pack_purchases
-      where status = 'COMPLETED'
-      union all
-      select 'plan-invoice', provider_invoice_id, company_id, credits_micro from plan_grants
-      where credits_micro <> 0
-      union all
-      select 'plan-line', provider_invoice_id || ':' || provider_line_id, company_id, moved_micro from plan_grant_lines
-      where kind in ('TRIAL', 'FREE') and moved_micro <> 0)
-    select case
-      when due.id is null then format('transaction %s of account %s is for the %s %s, which is not there or not complete',
-        posted.version, posted.account_id, posted.source_kind, posted.source_id)
-      when posted.source_id is null then format('the %s %s of company %s is complete, its %s micro-credits are not posted',
-        due.kind, due.id, due.company_id, due.amount)
-      else format('the %s %s of company %s is for %s micro-credits; transaction %s of account %s has the amount %s',
-        due.kind, due.id, due.company_id, due.amount, posted.version, posted.account_id, posted.amount_micro) end
-    from due
-    full join (select * from credit_transactions where source_kind in ('credit-pack-purchase', 'plan-invoice', 'plan-line')) as posted
-      on posted.source_kind = due.kind and posted.source_id = due.id
-    where due.id is null or posted.source_id is null or posted.amount_micro <> due.amount
-      or posted.account_id <> due.company_id`,
-};
-
 /** What expired of granted credits, each lot beside its transaction. */
 export const expiredCreditsCheck: AuditCheck = {
   holds: 'what every expired lot had left was taken once, and nothing else was',
@@ -102,29 +73,6 @@ export const expiredCreditsCheck: AuditCheck = {
     full join (select * from credit_transactions where source_kind = 'credit-lot') as posted on posted.source_id = lot.id
     where lot.id is null or posted.source_id is null or posted.amount_micro <> -lot.expired_micro
       or posted.account_id <> lot.account_id`,
-};
-
-/**
- * A charge may be refunded in parts: each is a transaction, whose source is the charge and the sum so far. What a failed
- * refund has returned is taken off again.
- */
-export const refundsCheck: AuditCheck = {
-  holds: 'what was given back of every charge has been taken from its account, once',
-  faults: `select case
-      when due.charge_id is null then format('account %s was taken %s micro-credits for the charge %s, of which nothing was given back',
-        taken.account_id, taken.amount, taken.charge_id)
-      else format('of the charge %s of company %s, %s micro-credits are to be taken; taken are %s',
-        due.charge_id, due.company_id, due.refunded_micro, coalesce(taken.amount, 0)) end
-    from (select charge_id, company_id, coalesce(taken_micro, refunded_micro) as refunded_micro from charge_refunds) as due
-    full join (select account_id, charge_id, -sum(amount_micro) as amount
-      from (select account_id, regexp_replace(source_id, '(:[0-9]+){1,2}$', '') as charge_id, amount_micro
-          from credit_transactions where source_kind = 'charge-refund'
-        union all
-        select account_id, charge_id, amount_micro
-          from credit_transactions join failed_refunds on refund_id = source_id where source_kind = 'failed-refund') as posted
-      group by account_id, charge_id) as taken
-      on taken.charge_id = due.charge_id and taken.account_id = due.company_id
-    where coalesce(due.refunded_micro, 0) <> coalesce(taken.amount, 0)`,
 };
 
 /** Paid or written off, an invoice for usage gives that usage back: once, and as what it was. */

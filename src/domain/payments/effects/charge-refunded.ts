@@ -1,4 +1,5 @@
 import { findInvoiceByProviderId } from '../../credits/invoices/invoice.ts';
+import { postCash } from '../cash/cash.ts';
 import {
   type Effect,
   type EffectContext,
@@ -58,14 +59,23 @@ export const chargeRefunded: Effect = async (event, context) => {
   if (await isCountedIn(context, chargeId, event.happenedAt)) {
     return { outcome: 'applied', did: 'it was counted at the provider before', companyId };
   }
-  return await take(context, chargeId, refunded, { amountMinor: paidMinor, toldMinor });
+  return await take(context, chargeId, refunded, {
+    ...{ amountMinor: paidMinor, toldMinor, refundedAt: event.happenedAt },
+  });
 };
+
+interface Taken {
+  readonly amountMinor: bigint;
+  readonly toldMinor: bigint;
+  /** Of a charge, whose refund is money out; the cash of credit notes and disputes is posted with them. */
+  readonly refundedAt?: Date;
+}
 
 export async function take(
   context: EffectContext,
   chargeId: string,
   refunded: Refunded,
-  { amountMinor, toldMinor }: { readonly amountMinor: bigint; readonly toldMinor: bigint },
+  { amountMinor, toldMinor, refundedAt }: Taken,
 ): Promise<EffectOutcome> {
   const { transaction, now } = context;
   const { companyId, grantedMicro, kind, id } = refunded;
@@ -99,6 +109,17 @@ export async function take(
       now,
     ],
   );
+  if (refundedAt !== undefined) {
+    await postCash(transaction, {
+      ...{ companyId, account: 'refunded', currency: refunded.currency },
+      ...{
+        amountMinor: refundedMinor - soFar.refundedMinor,
+        sourceKind: 'charge-refund',
+        sourceId: chargeId,
+      },
+      ...{ step: `${refundedMinor}${await loweredSuffix(context, chargeId)}`, happenedAt: refundedAt },
+    });
+  }
   const postedMicro = isPlan ? beforeMicro - (await grantedByInvoices(transaction, companyId)) : stepMicro;
   if (isPlan) {
     await transaction.query(
@@ -227,10 +248,10 @@ export async function lowerRefund(
   { refundedMinor, countedAt }: { readonly refundedMinor: bigint; readonly countedAt: Date },
 ): Promise<{ readonly returnedMicro: bigint; readonly contra: Contra }> {
   const [known] = await transaction.query<
-    ChargeSoFar & { readonly kind: Refunded['kind']; readonly companyId: string }
+    ChargeSoFar & Pick<Refunded, 'kind' | 'companyId' | 'currency'> & { readonly lowered: number }
   >(
-    `select source_kind as kind, company_id as "companyId", amount_minor as "amountMinor",
-       granted_micro as "grantedMicro", refunded_minor as "refundedMinor", refunded_micro as "refundedMicro"
+    `select source_kind as kind, company_id as "companyId", currency, amount_minor as "amountMinor",
+       granted_micro as "grantedMicro", refunded_minor as "refundedMinor", refunded_micro as "refundedMicro", lowered
      from charge_refunds where charge_id = $1 for update`,
     [chargeId],
   );
@@ -246,6 +267,19 @@ export async function lowerRefund(
        updated_at = $5 where charge_id = $1`,
     [chargeId, left.refundedMinor, left.refundedMicro, countedAt, now],
   );
+  await postCash(transaction, {
+    ...{ companyId, account: 'refunded', currency: known.currency },
+    ...{
+      amountMinor: left.refundedMinor - known.refundedMinor,
+      sourceKind: 'charge-refund',
+      sourceId: chargeId,
+    },
+    ...{
+      step: `${left.refundedMinor}:${known.lowered + 1}`,
+      reason: 'a refund failed',
+      happenedAt: countedAt,
+    },
+  });
   if (!isPlan) return { returnedMicro: known.refundedMicro - left.refundedMicro, contra: contraOf(kind) };
   // As when it was taken: what the invoices of the company grant now, less what they granted before.
   const returnedMicro = (await grantedByInvoices(transaction, companyId)) - beforeMicro;

@@ -3,6 +3,7 @@ import { type Invoice, insertPaidPackInvoice, markInvoicePaid } from '../../cred
 import { upsertInvoice } from '../../credits/invoices/provider-invoices.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
 import { keepSubscription, NEWS_RANK } from '../../subscriptions/subscription-updates.ts';
+import { postPurchaseCash } from '../cash/cash.ts';
 import {
   amountOf,
   type Effect,
@@ -101,6 +102,10 @@ async function complete(
      where id = $1`,
     [purchase.id, now, sessionId, paymentId, invoice.id, taxMinor],
   );
+  await postPurchaseCash(transaction, {
+    ...{ id: purchase.id, invoiceId: invoice.id, companyId, currency: purchase.currency },
+    ...{ amountMinor: paidMinor, happenedAt: event.happenedAt },
+  });
   await post(context, {
     accountId: companyId,
     type: 'PACK_PURCHASE',

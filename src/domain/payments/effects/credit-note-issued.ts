@@ -1,5 +1,6 @@
+import { postCash } from '../cash/cash.ts';
 import type { Effect } from '../effect.ts';
-import { currencyIn, fieldsIn, idIn, lockCompany, minorIn } from '../provider-objects.ts';
+import { currencyIn, fieldsIn, idIn, lockCompany, minorIn, momentIn } from '../provider-objects.ts';
 import { findCharge, take } from './charge-refunded.ts';
 
 /**
@@ -34,5 +35,16 @@ export const creditNoteIssued: Effect = async (event, context) => {
   }
   await lockCompany(context.transaction, companyId);
   const toldMinor = creditedMinor > amountMinor ? amountMinor : creditedMinor;
+  const outsideMinor = minorIn(object.out_of_band_amount) ?? 0n;
+  const leftMinor = outsideMinor < toldMinor ? outsideMinor : toldMinor;
+  const source = { companyId, currency, sourceKind: 'credit-note', sourceId: noteId } as const;
+  const happenedAt = momentIn(object.created) ?? event.happenedAt;
+  await postCash(context.transaction, {
+    ...{ ...source, account: 'refunded', amountMinor: leftMinor, outside: true, happenedAt },
+  });
+  // The rest is on the customer's balance, from where it pays for later invoices.
+  await postCash(context.transaction, {
+    ...{ ...source, account: 'balance', amountMinor: leftMinor - toldMinor, happenedAt },
+  });
   return await take(context, noteId, found.refunded, { amountMinor, toldMinor });
 };

@@ -1,5 +1,6 @@
 import { findInvoice } from '../../credits/invoices/invoice.ts';
 import { readLevel } from '../../credits/ledger/credit-account.ts';
+import { postCash } from '../cash/cash.ts';
 import {
   amountOf,
   type Effect,
@@ -57,6 +58,12 @@ export const disputeChanged: Effect = async (event, context) => {
       ...[momentIn(event.object.created) ?? event.happenedAt, respondBy(event), now],
     ],
   );
+  if (status === 'lost') {
+    await postCash(transaction, {
+      ...{ companyId, account: 'disputed', currency, amountMinor, sourceKind: 'dispute', sourceId: id },
+      happenedAt: event.happenedAt,
+    });
+  }
   const takenMicro = status === 'lost' ? await takeLost(context, dispute, found.refunded) : 0n;
   await reportDispute(event, context, { dispute, companyId, takenMicro, isNew: known === undefined });
   const did = `dispute ${id} of ${amountMinor} ${currency} is ${status}: ${takenMicro} micro-credits taken`;

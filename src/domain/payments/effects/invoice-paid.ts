@@ -3,6 +3,7 @@ import { listPlanRates, type PlanRate } from '../../catalog/plan-rates.ts';
 import type { Invoice } from '../../credits/invoices/invoice.ts';
 import { MOST_MICRO } from '../../credits/ledger/credit-account.ts';
 import { findByProviderId } from '../../subscriptions/subscription.ts';
+import { postInvoiceCash } from '../cash/cash.ts';
 import {
   amountOf,
   type Effect,
@@ -40,6 +41,7 @@ export const invoicePaid: Effect = async (event, context) => {
   const mirrored = await mirrorInvoice(event, context, found, { status: 'PAID', otherwise: 'PAID' });
   if (mirrored.outcome === 'refused') return mirrored.because;
   const { invoice } = mirrored;
+  await postInvoiceCash(context.transaction, invoice, event.object, event.happenedAt);
   const paid = moved.outcome === 'lines' ? moved.paid : null;
   const postedMicro = paid === null ? 0n : await grantLines(event, context, paid);
   await sendReceipt(event, context, invoice, { paid, postedMicro });

@@ -1,0 +1,131 @@
+import type { Transaction } from '../../../ports/database.ts';
+import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
+import { postTransaction } from '../../credits/ledger/ledger.ts';
+import { type CashAccount, type CashSource, postCash } from './cash.ts';
+
+/**
+ * Corrections of what was posted for a source, by an operator: the remedy for books that say something else than the
+ * money. Nothing is edited: a correction is one more posting under the name of what it corrects, and the audit adds the
+ * two. A source whose credits and cash are corrected to zero counts as reversed.
+ */
+export const CORRECTED_SOURCES = [
+  'credit-pack-purchase',
+  'plan-invoice',
+  'plan-line',
+  'charge-refund',
+  'invoice',
+  'credit-note',
+  'dispute',
+] as const;
+export type CorrectedSource = (typeof CORRECTED_SOURCES)[number];
+
+/** Of the posting; its id is `KIND/ID/KEY`. */
+export const CORRECTION_SOURCE = 'correction';
+
+export interface WantedCorrection {
+  readonly kind: CorrectedSource;
+  readonly id: string;
+  readonly creditsMicro: bigint;
+  readonly cashMinor: bigint;
+  /** The same again is no second correction. */
+  readonly key: string;
+  readonly reason: string;
+  readonly now: Date;
+}
+
+export type Corrected =
+  | {
+      readonly outcome: 'corrected' | 'done-before';
+      readonly companyId: string;
+      readonly level: AccountLevel | null;
+    }
+  | { readonly outcome: 'no-such-source' }
+  | { readonly outcome: 'refused'; readonly message: string };
+
+export async function correctSource(transaction: Transaction, wanted: WantedCorrection): Promise<Corrected> {
+  const { kind, id, creditsMicro, cashMinor, key, reason, now } = wanted;
+  const source = await findSource(transaction, kind, id);
+  if (source === null) return { outcome: 'no-such-source' };
+  const { companyId } = source;
+  const sourceId = `${kind}/${id}/${key}`;
+  if (sourceId.length > 200) return { outcome: 'refused', message: 'The idempotency key is too long.' };
+  let isNew = false;
+  let level: AccountLevel | null = null;
+  if (creditsMicro !== 0n) {
+    const posted = await postTransaction(transaction, {
+      ...{ accountId: companyId, type: 'ADJUSTMENT', amountMicro: creditsMicro, contra: 'adjustments' },
+      ...{ sourceKind: CORRECTION_SOURCE, sourceId, reason },
+    });
+    if (posted.outcome === 'no-account' || posted.outcome === 'wrong-amount') {
+      const message =
+        posted.outcome === 'wrong-amount' ? posted.problem : `There is no account ${companyId}.`;
+      return { outcome: 'refused', message };
+    }
+    if (posted.outcome === 'already-posted' && posted.posted.amountMicro !== creditsMicro) {
+      return { outcome: 'refused', message: 'This idempotency key was used for another amount.' };
+    }
+    isNew = posted.outcome === 'posted';
+    level = posted.level;
+  }
+  if (cashMinor !== 0n) {
+    const { cash } = source;
+    if (cash === null) return { outcome: 'refused', message: `A ${kind} has no cash of its own.` };
+    const entry = { companyId, amountMinor: cashMinor, step: `correction:${key}`, reason, happenedAt: now };
+    isNew = (await postCash(transaction, { ...entry, ...cash })) || isNew;
+  }
+  return { outcome: isNew ? 'corrected' : 'done-before', companyId, level };
+}
+
+interface FoundSource {
+  readonly companyId: string;
+  /** Which entry of the cash accounts is its money; null where it has none. */
+  readonly cash: {
+    readonly account: CashAccount;
+    readonly currency: string;
+    readonly sourceKind: CashSource;
+    readonly sourceId: string;
+  } | null;
+}
+
+const FIND: Readonly<Record<CorrectedSource, string>> = {
+  'credit-pack-purchase': `select company_id, currency, 'credit-pack-purchase' as kind, id::text, 'received' as account
+    from credit_pack_purchases where id::text = $1`,
+  'plan-invoice': `select company_id, currency, 'invoice', id::text, 'received' from invoices where provider_invoice_id = $1
+    union all select company_id, currency, null, null, null from plan_grants where provider_invoice_id = $1`,
+  'plan-line': `select company_id, currency, null, null, null from plan_grant_lines
+    where provider_invoice_id || ':' || provider_line_id = $1`,
+  invoice: `select company_id, currency, 'invoice', id::text, 'received' from invoices
+    where id::text = $1 or provider_invoice_id = $1`,
+  'charge-refund': `select company_id, currency, 'charge-refund', charge_id, 'refunded' from charge_refunds where charge_id = $1`,
+  'credit-note': `select company_id, currency, 'credit-note', charge_id, 'balance' from charge_refunds where charge_id = $1`,
+  dispute: `select company_id, currency, 'dispute', dispute_id, 'disputed' from payment_disputes where dispute_id = $1`,
+};
+
+/** Where no row explains it, whoever has the posting or the cash entry. */
+async function findSource(
+  transaction: Transaction,
+  kind: CorrectedSource,
+  id: string,
+): Promise<FoundSource | null> {
+  const [row] = await transaction.query<{
+    companyId: string;
+    currency: string | null;
+    kind: CashSource | null;
+    id: string;
+    account: CashAccount;
+  }>(
+    `select company_id as "companyId", currency, kind, id, account from (
+       (select * from (${FIND[kind]}) as row (company_id, currency, kind, id, account) limit 1)
+       union all
+       (select company_id, currency, source_kind, source_id, account from cash_entries
+        where source_kind = $2 and source_id = $1 order by id limit 1)
+       union all
+       (select account_id, null, null, null, null from credit_transactions
+        where source_kind = $2 and (source_id = $1 or starts_with(source_id, $1 || ':')) limit 1)) as found limit 1`,
+    [id, kind],
+  );
+  if (row === undefined) return null;
+  const { companyId, currency, account } = row;
+  if (row.kind === null || currency === null) return { companyId, cash: null };
+  return { companyId, cash: { account, currency, sourceKind: row.kind, sourceId: row.id } };
+}

@@ -1,0 +1,170 @@
+import type { AuditCheck } from './audit-check.ts';
+
+/**
+ * Whether credits follow money: every grant, purchase and refund beside its posting, its rate and its cash. What differs
+ * is named with what was expected, what was found, and the command that mends it.
+ */
+export interface MoneyCheck extends AuditCheck {
+  readonly kind: string;
+  /** A select of subject, expected, found and remedy, one row for each difference. */
+  readonly differences: string;
+}
+
+const MICRO = (expression: string) => `trim_scale((${expression})::numeric / 1000000)`;
+const CORRECT = (source: string, credits: string) =>
+  `format('turnpike correct %s --credits=%s', ${source}, ${MICRO(credits)})`;
+const CORRECT_CASH = (source: string, minor: string) =>
+  `format('turnpike correct %s --cash-minor=%s', ${source}, ${minor})`;
+
+/** The fault of `turnpike audit` is the difference in one line; a check may word it itself in a fifth column. */
+function moneyCheck(
+  kind: string,
+  holds: string,
+  differences: string,
+  fault = `format('%s: expected %s, found %s', subject, expected, found)`,
+): MoneyCheck {
+  return {
+    kind,
+    holds,
+    differences,
+    faults: `select ${fault} || '. To mend it: ' || remedy from (${differences}) as difference`,
+  };
+}
+
+/** What operators corrected, by the source that they corrected. */
+const CORRECTIONS = `select split_part(source_id, '/', 1) as kind, split_part(source_id, '/', 2) as id, account_id,
+    amount_micro, true as is_correction
+  from credit_transactions where source_kind = 'correction'`;
+
+/** The versions of packs are recorded when they are written: what this one brought for the price of a purchase. */
+const PACK_RATE = `select credits_micro from pack_rates as rate where rate.credit_pack_id = purchase.credit_pack_id
+    and rate.currency = purchase.currency and rate.price_minor = purchase.amount_minor
+    order by rate.credits_micro = purchase.credits_micro desc, created_at desc limit 1`;
+
+/**
+ * What was sold and granted, each beside its postings: by the kind of source under which it is posted, which is
+ * written here a second time on purpose. What was corrected to nothing is reversed.
+ */
+export const grantsCheck = moneyCheck(
+  'GRANT_POSTING',
+  'every completed purchase and plan grant has its one transaction, and there is no other',
+  `with due as (
+      select 'credit-pack-purchase' as kind, id::text, company_id, coalesce(rate.credits_micro, purchase.credits_micro) as amount
+      from credit_pack_purchases as purchase left join lateral (${PACK_RATE}) as rate on true where status = 'COMPLETED'
+      union all
+      select 'plan-invoice', provider_invoice_id, company_id, credits_micro from plan_grants
+      where credits_micro <> 0
+      union all
+      select 'plan-line', provider_invoice_id || ':' || provider_line_id, company_id, moved_micro from plan_grant_lines
+      where kind in ('TRIAL', 'FREE') and moved_micro <> 0),
+    posted as (
+      select kind, id, account_id, sum(amount_micro) as amount, bool_or(is_correction) as is_corrected
+      from (select source_kind as kind, source_id as id, account_id, amount_micro, false as is_correction
+          from credit_transactions where source_kind in ('credit-pack-purchase', 'plan-invoice', 'plan-line')
+        union all ${CORRECTIONS}) as entries
+      where kind in ('credit-pack-purchase', 'plan-invoice', 'plan-line')
+      group by kind, id, account_id)
+    select coalesce(due.kind, posted.kind) || '/' || coalesce(due.id, posted.id) as subject,
+      case when due.id is null then 'no credits: it is not there or not complete'
+        else format('%s credits for company %s', ${MICRO('due.amount')}, due.company_id) end as expected,
+      case when posted.id is null then 'nothing posted'
+        else format('%s credits on account %s', ${MICRO('posted.amount')}, posted.account_id) end as found,
+      case when posted.account_id <> due.company_id
+        then format('take %s credits from account %s and give them to %s with turnpike adjust-credits', ${MICRO('posted.amount')},
+          posted.account_id, due.company_id)
+        else ${CORRECT(`coalesce(due.kind, posted.kind) || '/' || coalesce(due.id, posted.id)`, 'coalesce(due.amount, 0) - coalesce(posted.amount, 0)')}
+        end as remedy
+    from due full join posted on posted.kind = due.kind and posted.id = due.id
+    where (due.id is null and posted.amount <> 0) or (due.id is not null and (posted.id is null
+      or posted.account_id <> due.company_id or (posted.amount <> due.amount and not (is_corrected and posted.amount = 0))))`,
+);
+
+/**
+ * A charge may be refunded in parts: each is a transaction, whose source is the charge and the sum so far. What a failed
+ * refund has returned is taken off again.
+ */
+export const refundsCheck = moneyCheck(
+  'REFUND_POSTING',
+  'what was given back of every charge has been taken from its account, once',
+  `select 'charge-refund/' || coalesce(due.charge_id, taken.charge_id) as subject,
+      format('%s credits taken from company %s', ${MICRO('coalesce(due.refunded_micro, 0)')},
+        coalesce(due.company_id, taken.account_id)) as expected,
+      format('%s credits taken', ${MICRO('coalesce(taken.amount, 0)')}) as found,
+      ${CORRECT(`'charge-refund/' || coalesce(due.charge_id, taken.charge_id)`, 'coalesce(taken.amount, 0) - coalesce(due.refunded_micro, 0)')}
+        as remedy
+    from (select charge_id, company_id, coalesce(taken_micro, refunded_micro) as refunded_micro from charge_refunds) as due
+    full join (select account_id, charge_id, -sum(amount_micro) as amount
+      from (select account_id, regexp_replace(source_id, '(:[0-9]+){1,2}$', '') as charge_id, amount_micro
+          from credit_transactions where source_kind = 'charge-refund'
+        union all
+        select account_id, charge_id, amount_micro
+          from credit_transactions join failed_refunds on refund_id = source_id where source_kind = 'failed-refund'
+        union all
+        select account_id, id, amount_micro from (${CORRECTIONS}) as corrections where kind = 'charge-refund') as posted
+      group by account_id, charge_id) as taken
+      on taken.charge_id = due.charge_id and taken.account_id = due.company_id
+    where coalesce(due.refunded_micro, 0) <> coalesce(taken.amount, 0)`,
+);
+
+/** The credits of a purchase are compared by `grantsCheck`: here it is that its pack ever had its price. */
+export const purchaseRatesCheck = moneyCheck(
+  'PURCHASE_RATE',
+  'every purchase has a price that its pack had',
+  `select 'credit-pack-purchase/' || purchase.id as subject,
+      format('a version of pack %s for %s %s', credit_pack_id, amount_minor, currency) as expected,
+      format('no such version, and %s credits', ${MICRO('credits_micro')}) as found,
+      ${CORRECT(`'credit-pack-purchase/' || purchase.id`, '-credits_micro')} as remedy
+    from credit_pack_purchases as purchase
+    where status = 'COMPLETED' and not exists (${PACK_RATE}) and not exists (select 1 from (${CORRECTIONS}) as corrections
+      where kind = 'credit-pack-purchase' and id = purchase.id::text)`,
+);
+
+/**
+ * The cash of every source beside its own row. What a plan's invoice was paid with is known exactly; of other invoices the
+ * total is the most.
+ */
+export const cashCheck = moneyCheck(
+  'CASH',
+  'every purchase, paid invoice, refund and lost dispute has its money in the cash accounts, and nothing else has',
+  `with cash as (
+      select source_kind as kind, source_id as id, bool_or(starts_with(step, 'correction:')) as is_corrected,
+        coalesce(sum(amount_minor) filter (where account = 'received'), 0) as received,
+        coalesce(sum(amount_minor) filter (where account in ('received', 'balance')), 0) as paid,
+        coalesce(sum(amount_minor) filter (where account in ('refunded', 'disputed')), 0)
+          - coalesce(sum(amount_minor) filter (where account = 'balance'), 0) as returned,
+        min(currency) as currency
+      from cash_entries group by source_kind, source_id),
+    due as (
+      select 'credit-pack-purchase' as kind, id::text, currency, amount_minor + tax_minor as least, amount_minor + tax_minor as most
+      from credit_pack_purchases where status = 'COMPLETED'
+      union all
+      select 'invoice', invoice.id::text, invoice.currency, coalesce(grants.amount_minor, 0),
+        coalesce(grants.amount_minor, invoice.amount_minor)
+      from invoices as invoice left join plan_grants as grants on grants.provider_invoice_id = invoice.provider_invoice_id
+        and grants.moved_micro is not null
+      where invoice.status = 'PAID' and invoice.kind <> 'PACK'
+      union all
+      select case when starts_with(charge_id, 'cn_') then 'credit-note' else 'charge-refund' end, charge_id, currency,
+        refunded_minor, refunded_minor
+      from charge_refunds as refund where refunded_minor > 0
+        and not exists (select 1 from payment_disputes where dispute_id = refund.charge_id)
+      union all
+      select 'dispute', dispute_id, currency, amount_minor, amount_minor from payment_disputes where status = 'lost'),
+    compared as (
+      select coalesce(due.kind, cash.kind) as kind, coalesce(due.id, cash.id) as id,
+        coalesce(due.currency, cash.currency) as currency, coalesce(due.least, 0) as least, coalesce(due.most, 0) as most,
+        coalesce(case when cash.kind in ('credit-pack-purchase', 'invoice') then greatest(0, cash.paid) else cash.returned end, 0)
+          as minor, coalesce(is_corrected, false) as is_corrected
+      from due full join cash on cash.kind = due.kind and cash.id = due.id)
+    select kind || '/' || id as subject,
+      case when least = most then format('%s %s', most, currency) else format('at most %s %s', most, currency) end as expected,
+      format('%s %s', minor, currency) as found,
+      ${CORRECT_CASH(
+        `kind || '/' || id`,
+        `(case when minor > most then most else least end - minor)
+        * case kind when 'credit-note' then -1 else 1 end`,
+      )} as remedy
+    from compared where (minor < least or minor > most) and not (is_corrected and minor = 0)`,
+);
+
+export const MONEY_CHECKS: readonly MoneyCheck[] = [grantsCheck, refundsCheck, purchaseRatesCheck, cashCheck];
