@@ -1,10 +1,10 @@
+import { isObject } from '../../../../ports/json-object.ts';
 import { createShortNames, type ShortNames } from '../short-names.ts';
 import type { TranslationTarget, Translator } from '../translator.ts';
 import { chatMessages } from './chat-turns.ts';
 import {
   definedMembers,
   isMissing,
-  isObject,
   type JsonObject,
   optional,
   readArray,
