@@ -9,7 +9,7 @@ export interface CallReservation {
   /**
    * Puts the real number of tokens in the place of the estimate (null keeps it), gives back what the call holds and
    * sets the levels as its commit left them, all in one step. Where the commit is still to come, the credits stay
-   * held until then, and this does not wait for it.
+   * held until then, and this does not wait for it. Of a call that was counted ahead, nor does it wait for the step.
    */
   end(tokens: number | null, levels: readonly HeldLevel[] | Promise<readonly HeldLevel[]>): Promise<void>;
 }
@@ -28,6 +28,11 @@ interface ReservationParts {
   /** Its places among the key's calls in flight and its company's streams, where these are limited. */
   readonly places: readonly HeldEntry[];
   readonly credits: readonly HeldEntry[];
+  /**
+   * It has a place of a lease, so its key is far from every limit: nobody is refused for what it holds for a moment longer,
+   * and its end does not wait for shared state.
+   */
+  readonly isCountedAhead: boolean;
   readonly estimate: {
     readonly name: string;
     readonly windowStart: number;
@@ -58,99 +63,111 @@ const MOST_RENEWALS = (48 * 3_600_000) / RENEW_MS;
 const RELEASE_AGAIN_MS = 5_000;
 const MOST_RELEASES = HELD_MS / RELEASE_AGAIN_MS;
 
-export function createReservation(parts: ReservationParts): CallReservation {
-  const { state, sharedState, tag, credits, estimate, clock, noteUnsettled, settleTogether, running } = parts;
-  let { places } = parts;
-  let timer: Timer | null = null;
+/** One object with methods in the place of closures: it is made for every call. */
+class HeldReservation implements CallReservation, HoldingCall {
+  readonly #parts: ReservationParts;
+  #places: readonly HeldEntry[];
+  #timer: Timer | null = null;
   /** Its renewals were sent to shared state too, which was unavailable when the call began. */
-  let isAlsoShared = false;
-  const call: HoldingCall = {
-    renewals() {
-      isAlsoShared = state !== sharedState;
-      return [...credits, ...places].map(renewed);
-    },
-  };
+  #isAlsoShared = false;
 
-  function renewLater(renewal: number): void {
-    timer = clock.after(RENEW_MS, () => {
-      const renewals = call.renewals();
+  constructor(parts: ReservationParts) {
+    this.#parts = parts;
+    this.#places = parts.places;
+    if (parts.places.length === 0 && parts.credits.length === 0) return;
+    parts.running.add(parts.tag, this);
+    this.#renewLater(1);
+  }
+
+  renewals(): readonly Settlement[] {
+    this.#isAlsoShared = this.#parts.state !== this.#parts.sharedState;
+    return [...this.#parts.credits, ...this.#places].map(renewed);
+  }
+
+  end(tokens: number | null, levels: readonly HeldLevel[] | Promise<readonly HeldLevel[]>): Promise<void> {
+    const { credits, estimate, isCountedAhead } = this.#parts;
+    const once: Settlement[] = [];
+    const { name, windowStart, counted, own, companys } = estimate;
+    const delta = (tokens ?? own) - counted;
+    if (delta !== 0) once.push({ kind: 'window', name, windowStart, delta });
+    if (delta !== 0 && companys !== null) once.push({ kind: 'window', ...companys, delta });
+    estimate.onCorrected?.(delta);
+    const repeatable: Settlement[] = this.#places.map(released);
+    // A renewal would take the places anew.
+    this.#places = [];
+    if (levels instanceof Promise) {
+      void this.#giveBackCredits(levels);
+    } else {
+      this.#stopRenewing();
+      for (const entry of credits) repeatable.push(released(entry));
+      for (const level of levels) repeatable.push(settlementOf(level));
+    }
+    const givenBack = this.#giveBack(once, repeatable);
+    return isCountedAhead ? DONE : givenBack;
+  }
+
+  #renewLater(renewal: number): void {
+    const { state, sharedState, tag, clock, running } = this.#parts;
+    this.#timer = clock.after(RENEW_MS, () => {
+      const renewals = this.renewals();
       state.settle(tag, renewals).catch(() => {});
-      if (isAlsoShared) sharedState.settle(tag, renewals).catch(() => {});
-      if (renewal < MOST_RENEWALS) renewLater(renewal + 1);
-      else running.remove(tag, call);
+      if (this.#isAlsoShared) sharedState.settle(tag, renewals).catch(() => {});
+      if (renewal < MOST_RENEWALS) this.#renewLater(renewal + 1);
+      else running.remove(tag, this);
     });
   }
 
-  function stopRenewing(): void {
-    timer?.cancel();
-    running.remove(tag, call);
+  #stopRenewing(): void {
+    this.#timer?.cancel();
+    this.#parts.running.remove(this.#parts.tag, this);
   }
 
   /** A release and a level may be sent twice, a correction of a window may not. */
-  async function giveBack(once: readonly Settlement[], repeatable: readonly Settlement[]): Promise<void> {
+  #giveBack(once: readonly Settlement[], repeatable: readonly Settlement[]): Promise<void> {
+    const { state, sharedState } = this.#parts;
     const all = once.length === 0 ? repeatable : [...once, ...repeatable];
-    if (all.length === 0) return;
-    if (isAlsoShared) void giveBackTo(sharedState, repeatable, repeatable);
-    await giveBackTo(state, all, repeatable);
+    if (all.length === 0) return DONE;
+    if (this.#isAlsoShared) void this.#giveBackTo(sharedState, repeatable, repeatable);
+    return this.#giveBackTo(state, all, repeatable);
   }
 
-  async function giveBackTo(
+  #giveBackTo(
     place: SharedState,
     all: readonly Settlement[],
     repeatable: readonly Settlement[],
   ): Promise<void> {
-    try {
-      await settleTogether(place, tag, all);
-    } catch (error) {
+    const { settleTogether, tag, noteUnsettled } = this.#parts;
+    return settleTogether(place, tag, all).catch((error: unknown) => {
       // Too strict for a while, never too lax.
       noteUnsettled(error);
-      giveBackLater(place, repeatable, 1);
-    }
-  }
-
-  function giveBackLater(place: SharedState, repeatable: readonly Settlement[], release: number): void {
-    if (repeatable.length === 0 || release >= MOST_RELEASES) return;
-    clock.after(RELEASE_AGAIN_MS, () => {
-      settleTogether(place, tag, repeatable).catch(() => giveBackLater(place, repeatable, release + 1));
+      this.#giveBackLater(place, repeatable, 1);
     });
   }
 
-  async function giveBackCredits(committed: Promise<readonly HeldLevel[]>): Promise<void> {
-    try {
-      const levels = await committed;
-      stopRenewing();
-      await giveBack([], [...credits.map(released), ...levels.map(settlementOf)]);
-    } catch {
-      // Nobody can say any more what it cost: the holds end by themselves.
-      stopRenewing();
-    }
+  #giveBackLater(place: SharedState, repeatable: readonly Settlement[], release: number): void {
+    if (repeatable.length === 0 || release >= MOST_RELEASES) return;
+    const { clock, settleTogether, tag } = this.#parts;
+    clock.after(RELEASE_AGAIN_MS, () => {
+      settleTogether(place, tag, repeatable).catch(() => this.#giveBackLater(place, repeatable, release + 1));
+    });
   }
 
-  if (places.length > 0 || credits.length > 0) {
-    running.add(tag, call);
-    renewLater(1);
+  async #giveBackCredits(committed: Promise<readonly HeldLevel[]>): Promise<void> {
+    try {
+      const levels = await committed;
+      this.#stopRenewing();
+      await this.#giveBack([], [...this.#parts.credits.map(released), ...levels.map(settlementOf)]);
+    } catch {
+      // Nobody can say any more what it cost: the holds end by themselves.
+      this.#stopRenewing();
+    }
   }
-  return {
-    async end(tokens, levels) {
-      const once: Settlement[] = [];
-      const { name, windowStart, counted, own, companys } = estimate;
-      const delta = (tokens ?? own) - counted;
-      if (delta !== 0) once.push({ kind: 'window', name, windowStart, delta });
-      if (delta !== 0 && companys !== null) once.push({ kind: 'window', ...companys, delta });
-      estimate.onCorrected?.(delta);
-      const repeatable: Settlement[] = places.map(released);
-      // A renewal would take the places anew.
-      places = [];
-      if (levels instanceof Promise) {
-        void giveBackCredits(levels);
-      } else {
-        stopRenewing();
-        for (const entry of credits) repeatable.push(released(entry));
-        for (const level of levels) repeatable.push(settlementOf(level));
-      }
-      await giveBack(once, repeatable);
-    },
-  };
+}
+
+const DONE: Promise<void> = Promise.resolve();
+
+export function createReservation(parts: ReservationParts): CallReservation {
+  return new HeldReservation(parts);
 }
 
 interface Batch {
@@ -186,15 +203,18 @@ export function createSettleTogether(ownState: SharedState | null = null): Settl
     return batch;
   }
 
-  return async (state, tag, settlements) => {
-    const byTag = batches.get(state) ?? new Map<string, Batch>();
-    batches.set(state, byTag);
+  return (state, tag, settlements) => {
+    let byTag = batches.get(state);
+    if (byTag === undefined) {
+      byTag = new Map();
+      batches.set(state, byTag);
+    }
     const current = byTag.get(tag);
     const hasRoom =
       current !== undefined && current.settlements.length + settlements.length <= MOST_SETTLED_AT_ONCE;
     const batch = hasRoom ? current : open(state, tag, byTag);
     for (const settlement of settlements) addSettlement(batch.settlements, settlement);
-    await batch.settled;
+    return batch.settled;
   };
 }
 

@@ -21,8 +21,13 @@ function given(processes = 1, level = BALANCE) {
   const real = createInProcessState({ clock });
   let steps = 0;
   let singles = 0;
+  const settling = { isHeldUp: false, begun: 0 };
   const sharedState = {
     ...real,
+    settle: (...words: Parameters<typeof real.settle>) => {
+      settling.begun += 1;
+      return settling.isHeldUp ? new Promise<void>(() => {}) : real.settle(...words);
+    },
     reserve: (...words: Parameters<typeof real.reserve>) => {
       steps += 1;
       if (words[1].every(({ kind }) => kind !== 'held-many')) singles += 1;
@@ -63,7 +68,7 @@ function given(processes = 1, level = BALANCE) {
     const [requests, tokens, inFlight, credits] = reservation.standings.map(({ used }) => used);
     return { requests, tokens, inFlight, credits };
   }
-  return { all, clock, call, standing, steps: () => steps, singles: () => singles };
+  return { all, clock, call, standing, settling, steps: () => steps, singles: () => singles };
 }
 
 describe('calls that come fast are counted ahead', () => {
@@ -82,6 +87,24 @@ describe('calls that come fast are counted ahead', () => {
       inFlight: 0,
       credits: 0,
     });
+  });
+
+  test('the end of a call that was counted ahead waits for no step, that of a single one does', async () => {
+    const { call, clock, settling } = given();
+    const first = await call();
+    for (let n = 0; n < 3; n += 1) await call();
+    const ahead = await call();
+    if (first?.outcome !== 'admitted' || ahead?.outcome !== 'admitted') throw new Error('refused');
+    Object.assign(settling, { isHeldUp: true, begun: 0 });
+    await ahead.reservation.end(7, []);
+    await clock.turn();
+    expect(settling.begun).toBe(1);
+    let isOver = false;
+    void first.reservation.end(7, []).then(() => {
+      isOver = true;
+    });
+    await clock.turn();
+    expect([settling.begun, isOver]).toEqual([2, false]);
   });
 
   test('G-41 what is left is told exactly, call by call, where one process has the key', async () => {

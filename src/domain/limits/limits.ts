@@ -114,7 +114,7 @@ export function createLimits(parts: LimitsParts): Limits {
   function reservationOf(
     key: KeyLimits,
     holds: readonly CreditHold[],
-    { state, entry, windowStart, counted, own, isOnlyStream, companyWindow }: Counted,
+    { state, entry, windowStart, counted, own, isOnlyStream, companyWindow, isCountedAhead }: Counted,
   ): CallReservation {
     const held = ({ name, amount }: { name: string; amount: number }) => ({ name, entry, amount });
     return createReservation({
@@ -123,6 +123,7 @@ export function createLimits(parts: LimitsParts): Limits {
       tag: key.companyId,
       places: placesOf(key, entry, isOnlyStream),
       credits: holds.map(held),
+      isCountedAhead,
       estimate: {
         name: tokensName(key),
         windowStart,
@@ -157,6 +158,7 @@ export function createLimits(parts: LimitsParts): Limits {
           own: tokens,
           isOnlyStream,
           companyWindow: null,
+          isCountedAhead: true,
         };
         return {
           outcome: 'admitted',
@@ -195,6 +197,7 @@ export function createLimits(parts: LimitsParts): Limits {
         own: tokens,
         isOnlyStream,
         companyWindow,
+        isCountedAhead: false,
       };
       const allowances = allowancesOf(key, reservation, holds.length, inHand);
       return {
@@ -225,6 +228,8 @@ interface Counted {
   readonly isOnlyStream: boolean;
   /** The start of the company's window of tokens; null where they have no ceiling. */
   readonly companyWindow: number | null;
+  /** By a lease. */
+  readonly isCountedAhead: boolean;
 }
 
 const NO_PLACES: readonly { readonly name: string; readonly entry: string; readonly amount: number }[] = [];
