@@ -3,8 +3,8 @@ import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
 
 /**
  * How things are stored is told in reserve-script.ts. One key for each settlement, and after the offset:
- * 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' entry (release); 'l' value version ttlMs replaces, the
- * last one '-' where only a stored level is changed, 'none' where it is also stored anew.
+ * 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' count entry… (releases of one set); 'l' value version ttlMs
+ * replaces, the last one '-' where only a stored level is changed, 'none' where it is also stored anew.
  */
 export const settleScript = defineScript(`
 local MOST = 9007199254740991
@@ -34,15 +34,28 @@ local function renew(set, entry, ttl, amount)
   end
 end
 
-local function release(set, entry)
-  local amount = redis.call('ZSCORE', set, 'a' .. entry)
-  if not amount then return end
-  redis.call('ZREM', set, 'x' .. entry, 'a' .. entry)
+-- Four commands for all entries of a set: a commit ends a dozen calls at once.
+local function release(set, first, count)
+  local members = {}
+  for place = 1, count do members[place] = 'a' .. ARGV[first + place - 1] end
+  local amounts = redis.call('ZMSCORE', set, unpack(members))
+  local sum, gone, seen = 0, {}, {}
+  for place, member in ipairs(members) do
+    -- An entry that is named twice is in the sum once.
+    if amounts[place] and not seen[member] then
+      seen[member] = true
+      sum = sum + amounts[place]
+      gone[#gone + 1] = member
+      gone[#gone + 1] = 'x' .. ARGV[first + place - 1]
+    end
+  end
+  if #gone == 0 then return end
+  redis.call('ZREM', set, unpack(gone))
   -- The sum alone is an empty set.
   if redis.call('ZCARD', set) == 1 then
     redis.call('DEL', set)
   else
-    redis.call('ZINCRBY', set, text(-amount), 's')
+    redis.call('ZINCRBY', set, text(-sum), 's')
   end
 end
 
@@ -70,8 +83,8 @@ for _, key in ipairs(KEYS) do
     renew(key, first, tonumber(second), tonumber(ARGV[arg + 3]))
     arg = arg + 4
   elseif kind == 'x' then
-    release(key, first)
-    arg = arg + 2
+    release(key, arg + 2, tonumber(first))
+    arg = arg + 2 + tonumber(first)
   else
     setLevel(key, tonumber(first), tonumber(second), tonumber(ARGV[arg + 3]), ARGV[arg + 4])
     arg = arg + 5
@@ -86,6 +99,7 @@ export function settleCall(
 ): { keys: string[]; args: string[] } {
   const names: string[] = [];
   const args: string[] = [];
+  const releases = createReleases(keys, names, args);
   for (const settlement of settlements) {
     switch (settlement.kind) {
       case 'window':
@@ -93,12 +107,13 @@ export function settleCall(
         args.push('w', String(settlement.windowStart), String(settlement.delta));
         break;
       case 'renew':
+        // An entry that is released and renewed in one step: in the order in which they came.
+        releases.write();
         names.push(keys.held(settlement.name));
         args.push('n', settlement.entry, String(settlement.ttlMs), String(settlement.amount));
         break;
       case 'release':
-        names.push(keys.held(settlement.name));
-        args.push('x', settlement.entry);
+        releases.add(settlement.name, settlement.entry);
         break;
       case 'level': {
         const { value, version, ttlMs, replaces } = settlement;
@@ -109,5 +124,25 @@ export function settleCall(
       }
     }
   }
+  releases.write();
   return { keys: names, args };
+}
+
+/** Releases of one set go together. A step has few sets, so they are found one after the other. */
+function createReleases(keys: TagKeys, names: string[], args: string[]) {
+  const sets: { readonly name: string; readonly entries: string[] }[] = [];
+  return {
+    add(name: string, entry: string): void {
+      const known = sets.find((set) => set.name === name);
+      if (known === undefined) sets.push({ name, entries: [entry] });
+      else known.entries.push(entry);
+    },
+    write(): void {
+      for (const { name, entries } of sets) {
+        names.push(keys.held(name));
+        args.push('x', String(entries.length), ...entries);
+      }
+      sets.length = 0;
+    },
+  };
 }
