@@ -218,11 +218,12 @@ describe('G-39 requests of an address, counted ahead', () => {
     const clock = createManualClock();
     const log = createSilentLog();
     const real = createInProcessState({ clock });
-    const steps = { reserve: 0, settle: 0 };
+    const steps = { reserve: 0, settle: 0, fails: false };
     const sharedState: SharedState = {
       ...real,
       reserve: (...words) => {
         steps.reserve += 1;
+        if (steps.fails) return Promise.reject(new Error('away'));
         return real.reserve(...words);
       },
       settle: (...words) => {
@@ -283,6 +284,27 @@ describe('G-39 requests of an address, counted ahead', () => {
     await count(0);
     await count(0);
     expect(counts[0]?.('a')).not.toBeInstanceOf(Promise);
+  });
+
+  test('requests that come fast are counted in ever fewer steps, and from the third on none waits', async () => {
+    const { clock, steps, count, counts } = given(1, 1_000_000);
+    for (let n = 0; n < 2; n += 1) await count(0);
+    for (let n = 0; n < 5_000; n += 1) {
+      expect(counts[0]?.('a')).not.toBeInstanceOf(Promise);
+      // The next ones come a moment later.
+      if (n % 7 === 0) await clock.turn();
+    }
+    expect(steps.reserve).toBeLessThan(60);
+  });
+
+  test('a step that counts the next ones ahead and fails costs no request', async () => {
+    const { clock, steps, count, counts } = given(1, 1_000_000);
+    for (let n = 0; n < 2; n += 1) await count(0);
+    steps.fails = true;
+    for (let n = 0; n < 15; n += 1) expect(await counts[0]?.('a')).toEqual({ outcome: 'admitted' });
+    steps.fails = false;
+    await clock.turn();
+    expect(await count(0)).toBe('admitted');
   });
 });
 
