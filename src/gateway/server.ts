@@ -76,16 +76,28 @@ export function createGateway(parts: GatewayParts): Gateway {
       const preflight = consoleOrigin.preflight(request);
       if (preflight !== null) return preflight;
       const requestId = requestIdOf(request);
-      const answering = path === MCP_PATH ? answerMcp : answer;
-      const response = await answering({ request, path, requestId, connection }).catch((error: unknown) => {
+      const arrived = { request, path, requestId, connection, hasRequestId: false };
+      let response: Response;
+      try {
+        response = await (path === MCP_PATH ? answerMcp : answer)(arrived);
+      } catch (error) {
         log.error('a call failed', { requestId, path, error });
-        return refusalResponse({ name: 'unavailable' }, {}, { wire: wireOfPath(path), requestId });
-      });
-      response.headers.set(REQUEST_ID_HEADER, requestId);
-      if (wireOfPath(path) === 'messages') response.headers.set(MESSAGES_REQUEST_ID_HEADER, requestId);
+        arrived.hasRequestId = false;
+        response = refusalResponse({ name: 'unavailable' }, {}, { wire: wireOfPath(path), requestId });
+      }
+      if (!arrived.hasRequestId) {
+        for (const name of requestIdHeaders(path)) response.headers.set(name, requestId);
+      }
       return consoleOrigin.admit(request, response);
     },
   };
+}
+
+const ID_HEADERS = [REQUEST_ID_HEADER] as const;
+const MESSAGES_ID_HEADERS = [REQUEST_ID_HEADER, MESSAGES_REQUEST_ID_HEADER] as const;
+
+function requestIdHeaders(path: string): readonly string[] {
+  return wireOfPath(path) === 'messages' ? MESSAGES_ID_HEADERS : ID_HEADERS;
 }
 
 /** G-9: the tools walk the same functions as the routes do; only the address has been counted before. */
@@ -103,7 +115,8 @@ function openMcp(parts: GatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
 
 function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
   const { clock, calls, tracer = null } = parts;
-  return async ({ request, path, requestId, connection }: Arrived): Promise<Response> => {
+  return async (arrived: Arrived): Promise<Response> => {
+    const { request, path, requestId, connection } = arrived;
     const startedAtMs = clock.now();
     const address = parts.clientAddress(request, connection.peerAddress);
     const trace = tracer === null ? null : beginTrace(tracer, request, path, requestId);
@@ -146,6 +159,9 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
       return replayed.response;
     }
     connection.mayBeSilent();
+    // Here and not on the finished answer, whose headers would have to be opened once more.
+    for (const name of requestIdHeaders(path)) headers[name] = requestId;
+    arrived.hasRequestId = true;
     const context = {
       requestId,
       startedAtMs,

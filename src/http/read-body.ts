@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Clock } from '../ports/clock.ts';
-import type { UpstreamBody } from '../ports/model-upstream.ts';
+import type { BodyRead, UpstreamBody } from '../ports/model-upstream.ts';
 import { joinBytes } from './bytes.ts';
 
 type ReadBody =
@@ -33,9 +33,12 @@ export const UNKNOWN_ENCODING =
  * The whole body, counted by us: the runtime's own limit would answer with an empty body. A compressed one is inflated
  * on a thread of the runtime, and is bounded before and after it.
  */
-export async function readBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
+export function readBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
   const encoding = request.headers.get('content-encoding');
-  if (encoding === null) return await readPlainBody(request, bounds);
+  return encoding === null ? readPlainBody(request, bounds) : readEncodedBody(request, bounds, encoding);
+}
+
+async function readEncodedBody(request: Request, bounds: BodyBounds, encoding: string): Promise<ReadBody> {
   const name = encoding.trim().toLowerCase();
   if (name === '' || name === 'identity') return await readPlainBody(request, bounds);
   const inflater = INFLATERS.get(name);
@@ -53,16 +56,38 @@ export async function readBody(request: Request, bounds: BodyBounds): Promise<Re
 
 const TOO_LARGE_CODE = 'ERR_BUFFER_TOO_LARGE';
 
-async function readPlainBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
+function readPlainBody(request: Request, bounds: BodyBounds): Promise<ReadBody> {
   const declared = request.headers.get('content-length');
-  if (Number(declared ?? 0) > bounds.maxBytes) return { outcome: 'too-large' };
+  if (Number(declared ?? 0) > bounds.maxBytes) return Promise.resolve({ outcome: 'too-large' });
+  // The server cuts a body at its declared length, so this cannot be longer; it saves the stream.
+  if (declared !== null) return readAtOnce(request, bounds);
+  return request.body === null
+    ? Promise.resolve({ outcome: 'read', bytes: new Uint8Array(0) })
+    : readStream(request.body, bounds);
+}
+
+/** Nearly every call has its body so: one promise and no race. */
+function readAtOnce(request: Request, { clock, timeoutMs }: BodyBounds): Promise<ReadBody> {
+  return new Promise((resolve) => {
+    const timer = clock.after(timeoutMs, () => resolve({ outcome: 'too-slow' }));
+    request.bytes().then(
+      (bytes) => {
+        timer.cancel();
+        resolve({ outcome: 'read', bytes });
+      },
+      () => {
+        timer.cancel();
+        resolve({ outcome: 'broken' });
+      },
+    );
+  });
+}
+
+async function readStream(body: ReadableStream<Uint8Array>, bounds: BodyBounds): Promise<ReadBody> {
   const late = Promise.withResolvers<ReadBody>();
   const timer = bounds.clock.after(bounds.timeoutMs, () => late.resolve({ outcome: 'too-slow' }));
   try {
-    // The server cuts a body at its declared length, so this cannot be longer; it saves the stream.
-    if (declared !== null) return await Promise.race([readAtOnce(request), late.promise]);
-    if (request.body === null) return { outcome: 'read', bytes: new Uint8Array(0) };
-    const reader = request.body.getReader();
+    const reader = body.getReader();
     const read = await Promise.race([readChunks(reader, bounds.maxBytes), late.promise]);
     if (read.outcome !== 'read') reader.cancel().catch(() => {});
     return read;
@@ -85,11 +110,25 @@ type Gathered =
   | { readonly outcome: 'too-large' | 'idle' | 'broken' };
 
 /** A whole body of an upstream, within bounds. What is not whole is cancelled. One that comes in one piece is not copied. */
-export async function gatherBody(body: UpstreamBody, { maxBytes, idleMs }: GatherBounds): Promise<Gathered> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let size = 0;
-  for (;;) {
-    const reading = body.read(idleMs);
+export function gatherBody(body: UpstreamBody, bounds: GatherBounds): Gathered | Promise<Gathered> {
+  const first = body.read(bounds.idleMs);
+  // A short answer that came with its head: all of it is there, and nothing is waited for.
+  if (first instanceof Promise || first === null || typeof first === 'string') {
+    return gatherOn(body, bounds, [], first);
+  }
+  if (first.length > bounds.maxBytes) return gatherOn(body, bounds, [], first);
+  const second = body.read(bounds.idleMs);
+  return second === null ? { outcome: 'whole', bytes: first } : gatherOn(body, bounds, [first], second);
+}
+
+async function gatherOn(
+  body: UpstreamBody,
+  { maxBytes, idleMs }: GatherBounds,
+  chunks: Uint8Array<ArrayBuffer>[],
+  first: BodyRead | Promise<BodyRead>,
+): Promise<Gathered> {
+  let size = chunks.reduce((sum, { length }) => sum + length, 0);
+  for (let reading = first; ; reading = body.read(idleMs)) {
     const next = reading instanceof Promise ? await reading : reading;
     if (next === null) return { outcome: 'whole', bytes: joinBytes(chunks, size) };
     const isBytes = typeof next !== 'string';
@@ -100,10 +139,6 @@ export async function gatherBody(body: UpstreamBody, { maxBytes, idleMs }: Gathe
     }
     chunks.push(next);
   }
-}
-
-async function readAtOnce(request: Request): Promise<ReadBody> {
-  return { outcome: 'read', bytes: await request.bytes() };
 }
 
 async function readChunks(

@@ -1,4 +1,5 @@
 import type { AnswerToKeep, IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
+import type { IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
 import {
   elapsedMs,
   type FinishedCall,
@@ -136,7 +137,8 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     );
     const tokens = tokensToCount(record);
     context.trace?.ended(ending);
-    const settled = await settle(record, ending);
+    const isPlain = call.claim === null && ending.response == null;
+    const settled = isPlain ? await written(record) : await settle(record, call.claim, ending);
     context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
     switch (settled.outcome) {
@@ -152,9 +154,15 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
         return false;
     }
   }
+  function written(record: FinishedCall): Promise<Settled> {
+    return parts.calls.settle(record).catch(notWritten);
+  }
   /** A response that can be continued goes with the record, and with an idempotency key the answer. */
-  async function settle(plain: FinishedCall, ending: AnsweredEnding): Promise<Settled> {
-    const { claim } = call;
+  async function settle(
+    plain: FinishedCall,
+    claim: IdempotentClaim | null,
+    ending: AnsweredEnding,
+  ): Promise<Settled> {
     try {
       const response = ending.response instanceof Promise ? await ending.response : ending.response;
       const record = response == null ? plain : { ...plain, response };
@@ -162,9 +170,13 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
       const kept = await parts.idempotency.withAnswer(claim, record, ending.answer ?? null);
       return await parts.calls.settle(kept);
     } catch (error) {
-      return { outcome: 'not-written', error };
+      return notWritten(error);
     }
   }
+}
+
+function notWritten(error: unknown): Settled {
+  return { outcome: 'not-written', error };
 }
 
 /** Of a call that used nothing. */

@@ -180,7 +180,8 @@ const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 async function answerWhole(answering: Answering): Promise<Response> {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const bounds = { maxBytes: MOST_ANSWER_BYTES, idleMs: parts.idleTimeoutMs };
-  const gathered = await gatherBody(answer.body, bounds);
+  const gathering = gatherBody(answer.body, bounds);
+  const gathered = gathering instanceof Promise ? await gathering : gathering;
   if (gathered.outcome !== 'whole') {
     upstreamAbort.abort();
     const left = context.clientSignal.aborted;

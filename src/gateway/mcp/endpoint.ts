@@ -27,6 +27,8 @@ export interface Arrived {
   readonly path: string;
   readonly requestId: string;
   readonly connection: Connection;
+  /** Set where the answer has the request's id among its headers already. */
+  hasRequestId?: boolean;
 }
 
 /** What may be chosen; left out, a gateway that stands alone. */
