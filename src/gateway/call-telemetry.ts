@@ -53,7 +53,23 @@ interface Histogram {
   sum: number;
 }
 
-type Counters = Map<string, { readonly labels: Record<string, string>; value: number }>;
+interface Counter {
+  readonly labels: Readonly<Record<string, string>>;
+  value: number;
+}
+
+type Counters = Map<string, Counter>;
+
+/** What a call of one place and one ending counts in. Each is listed from the first call on that counts in it. */
+interface MetersOfCalls {
+  readonly calls: Counter;
+  readonly durations: () => Histogram;
+  readonly firstBytes: () => Histogram;
+  readonly prompt: () => Counter;
+  readonly cacheWrite: () => Counter;
+  readonly cached: () => Counter;
+  readonly completion: () => Counter;
+}
 
 export function createCallMeters(): CallMeters {
   const calls: Counters = new Map();
@@ -61,34 +77,46 @@ export function createCallMeters(): CallMeters {
   const unknown: Counters = new Map();
   const durations = new Map<string, Histogram>();
   const firstBytes = new Map<string, Histogram>();
+  const ofTokens = (alias: string, kind: string) => counterIn(tokens, `${alias} ${kind}`, { alias, kind });
+  const places = new Map<string, MetersOfCalls>();
+
+  /** Found by one name for each call, and not each of them by its own. */
+  function metersOf(endpoint: string, alias: string, outcome: string, reason: string): MetersOfCalls {
+    const name = `${endpoint} ${alias} ${outcome} ${reason}`;
+    const known = places.get(name);
+    if (known !== undefined) return known;
+    const place = { endpoint, alias };
+    const made: MetersOfCalls = {
+      calls: counterIn(calls, name, { endpoint, alias, outcome, reason }),
+      durations: once(() => histogramIn(durations, `${endpoint} ${alias}`, place)),
+      firstBytes: once(() => histogramIn(firstBytes, `${endpoint} ${alias}`, place)),
+      prompt: once(() => ofTokens(alias, 'prompt')),
+      cacheWrite: once(() => ofTokens(alias, 'cache_write')),
+      cached: once(() => ofTokens(alias, 'cached')),
+      completion: once(() => ofTokens(alias, 'completion')),
+    };
+    places.set(name, made);
+    return made;
+  }
 
   return {
     count(call) {
       const { endpoint, outcome } = call;
       const used = chargedTokens(call);
-      const alias = call.alias ?? 'none';
-      const reason = call.reason ?? 'none';
-      addTo(
-        calls,
-        `${endpoint} ${alias} ${outcome} ${reason}`,
-        () => ({ endpoint, alias, outcome, reason }),
-        1,
-      );
+      const meters = metersOf(endpoint, call.alias ?? 'none', outcome, call.reason ?? 'none');
+      meters.calls.value += 1;
       if (outcome === 'REFUSED') return;
-      const place = `${endpoint} ${alias}`;
-      const labels = () => ({ endpoint, alias });
-      observe(durations, place, labels, call.durationMs);
-      if (call.firstByteMs !== null) observe(firstBytes, place, labels, call.firstByteMs);
+      observe(meters.durations(), call.durationMs);
+      if (call.firstByteMs !== null) observe(meters.firstBytes(), call.firstByteMs);
       if (used === null) return;
-      addTo(tokens, `${alias} prompt`, () => ({ alias, kind: 'prompt' }), used.promptTokens);
-      if (used.cacheWriteTokens !== undefined) {
-        const written = used.cacheWriteTokens;
-        addTo(tokens, `${alias} cache_write`, () => ({ alias, kind: 'cache_write' }), written);
-      }
-      addTo(tokens, `${alias} cached`, () => ({ alias, kind: 'cached' }), used.cachedTokens);
-      addTo(tokens, `${alias} completion`, () => ({ alias, kind: 'completion' }), used.completionTokens);
+      meters.prompt().value += used.promptTokens;
+      if (used.cacheWriteTokens !== undefined) meters.cacheWrite().value += used.cacheWriteTokens;
+      meters.cached().value += used.cachedTokens;
+      meters.completion().value += used.completionTokens;
     },
-    countUnknown: (refusal) => addTo(unknown, refusal, () => ({ refusal }), 1),
+    countUnknown(refusal) {
+      counterIn(unknown, refusal, { refusal }).value += 1;
+    },
     metrics: () => [
       counter('turnpike_calls_total', 'Calls of known keys, by how they ended.', calls),
       counter('turnpike_unknown_requests_total', 'Requests refused before a key was known.', unknown),
@@ -183,31 +211,41 @@ function targetAttributes({ id, baseUrl, wire }: UpstreamTarget): Record<string,
   };
 }
 
-/** The labels are made once: this runs for every call. */
-function addTo(counters: Counters, name: string, labels: () => Record<string, string>, amount: number): void {
-  const known = counters.get(name);
-  if (known === undefined) counters.set(name, { labels: labels(), value: amount });
-  else known.value += amount;
+function once<T>(make: () => T): () => T {
+  let made: T | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
-function observe(
+function counterIn(counters: Counters, name: string, labels: Readonly<Record<string, string>>): Counter {
+  const known = counters.get(name);
+  if (known !== undefined) return known;
+  const counter = { labels, value: 0 };
+  counters.set(name, counter);
+  return counter;
+}
+
+function histogramIn(
   histograms: Map<string, Histogram>,
   place: string,
-  labels: () => Record<string, string>,
-  ms: number,
-): void {
+  labels: Readonly<Record<string, string>>,
+): Histogram {
   const known = histograms.get(place);
-  const one = known ?? {
-    labels: labels(),
-    counts: new Array<number>(DURATION_BOUNDS.length + 1).fill(0),
-    sum: 0,
-  };
-  if (known === undefined) histograms.set(place, one);
+  if (known !== undefined) return known;
+  const counts = new Array<number>(DURATION_BOUNDS.length + 1).fill(0);
+  const histogram = { labels, counts, sum: 0 };
+  histograms.set(place, histogram);
+  return histogram;
+}
+
+function observe(histogram: Histogram, ms: number): void {
   const seconds = ms / 1_000;
-  const at = DURATION_BOUNDS.findIndex((bound) => seconds <= bound);
-  const bucket = at === -1 ? DURATION_BOUNDS.length : at;
-  one.counts[bucket] = (one.counts[bucket] ?? 0) + 1;
-  one.sum += seconds;
+  let bucket = 0;
+  while (bucket < DURATION_BOUNDS.length && seconds > (DURATION_BOUNDS[bucket] as number)) bucket += 1;
+  histogram.counts[bucket] = (histogram.counts[bucket] ?? 0) + 1;
+  histogram.sum += seconds;
 }
 
 function counter(name: string, help: string, counters: Counters): Counter {

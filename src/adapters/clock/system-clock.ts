@@ -60,8 +60,24 @@ interface CoarseTimers {
 
 const TICK_MS = 50;
 
+/** Both the entry of a tick and what its owner cancels: two timers may have the same work. */
+class CoarseTimer implements Timer {
+  readonly work: () => void;
+  readonly #works: Set<CoarseTimer>;
+
+  constructor(works: Set<CoarseTimer>, work: () => void) {
+    this.#works = works;
+    this.work = work;
+  }
+
+  cancel(): void {
+    this.#works.delete(this);
+  }
+}
+
 function createCoarseTimers(): CoarseTimers {
-  const due = new Map<number, Set<() => void>>();
+  const due = new Map<number, Set<CoarseTimer>>();
+
   let ticking: ReturnType<typeof setInterval> | null = null;
 
   function tick(): void {
@@ -69,7 +85,7 @@ function createCoarseTimers(): CoarseTimers {
     for (const [at, works] of due) {
       if (at > now) continue;
       due.delete(at);
-      for (const work of works) work();
+      for (const timer of works) timer.work();
     }
     if (due.size > 0 || ticking === null) return;
     clearInterval(ticking);
@@ -82,14 +98,13 @@ function createCoarseTimers(): CoarseTimers {
       const existing = due.get(at);
       const works = existing ?? new Set();
       if (existing === undefined) due.set(at, works);
-      // Two timers may have the same work; each is an entry of its own.
-      const entry = () => work();
-      works.add(entry);
+      const timer = new CoarseTimer(works, work);
+      works.add(timer);
       if (ticking === null) {
         ticking = setInterval(tick, TICK_MS);
         ticking.unref();
       }
-      return { cancel: () => void works.delete(entry) };
+      return timer;
     },
   };
 }

@@ -60,6 +60,8 @@ export function addressOf(
 
 export function mediaType(header: string | null): string {
   if (header === null) return '';
+  // What nearly all answers say, as it is.
+  if (header === 'application/json' || header === 'text/event-stream') return header;
   const parameters = header.indexOf(';');
   return (parameters < 0 ? header : header.slice(0, parameters)).trim().toLowerCase();
 }

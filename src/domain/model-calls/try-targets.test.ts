@@ -84,9 +84,12 @@ describe('trying the targets of a model', () => {
   });
 
   test('G-15 a draw is a fraction of one, never one', async () => {
-    const [lowest, highest] = [open([target('one')]), open([target('one')], { bytes: [255, 255, 255] })];
-    await lowest.run();
-    await highest.run();
+    const two = [target('one'), target('two')];
+    const [lowest, highest] = [open(two), open(two, { bytes: [255, 255, 255] })];
+    const alone = open([target('one')], { bytes: [255, 255, 255] });
+    for (const one of [lowest, highest, alone]) await one.run();
+    // Where there is one target nothing is drawn.
+    expect(alone.draws).toEqual([0]);
     expect(lowest.draws).toEqual([0]);
     expect(highest.draws[0]).toBeLessThan(1);
     expect(highest.draws[0]).toBeGreaterThan(0.9999);

@@ -212,9 +212,14 @@ function targetsFor<Request extends ModelRequest, Answer>(
   { order, uses }: CallKind<Request, Answer>,
   alias: Alias,
 ): readonly AliasTarget[] {
-  const ordered = order === 'weighted' ? models.order(alias, randomFraction(secrets)) : alias.targets;
+  const ordered = order === 'weighted' ? models.order(alias, drawFor(alias, secrets)) : alias.targets;
   if (uses === 'all') return ordered;
   return ordered.filter(({ baseUrl }) => (baseUrl === null) === (uses === 'embedded'));
+}
+
+/** Of one target there is nothing to draw: randomness is the dearest part of choosing. */
+function drawFor({ targets }: Alias, secrets: Pick<Secrets, 'randomBytes'>): number {
+  return targets.length === 1 ? 0 : randomFraction(secrets);
 }
 
 /** From 0 up to, not including, 1. */

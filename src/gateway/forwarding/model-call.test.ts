@@ -35,7 +35,7 @@ function given(order: () => never[], steered: Record<string, unknown> = {}) {
     route: { endpoint: 'chat/completions' },
     key: { id: 'key', companyId: 'company' },
     payer: { companyId: 'company', keyId: 'key', monthlyLimitMicro: null, startedAtMs: 0 },
-    alias: { alias: 'svc/chat-default' },
+    alias: { alias: 'svc/chat-default', targets: [] },
     estimatedTokens: 10,
     claim: null,
     reservation: { end: async (tokens: number | null) => void settled.push(tokens), ...steered },

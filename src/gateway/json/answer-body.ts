@@ -123,8 +123,22 @@ interface RestampedBytes {
   take(): Uint8Array | null;
 }
 
+/** Six aliases are all that there are; more would be those of another prefix. */
+const MOST_STAMPS = 64;
+const stamps = new Map<string, Uint8Array>();
+
+/** The alias as a JSON string. It is made once: every answer has one. */
+function stampOf(alias: string): Uint8Array {
+  const known = stamps.get(alias);
+  if (known !== undefined) return known;
+  if (stamps.size >= MOST_STAMPS) stamps.clear();
+  const stamp = new TextEncoder().encode(JSON.stringify(alias));
+  stamps.set(alias, stamp);
+  return stamp;
+}
+
 export function createRestampedBytes(alias: string): RestampedBytes {
-  const stampBytes = new TextEncoder().encode(JSON.stringify(alias));
+  const stampBytes = stampOf(alias);
   let pieces: Uint8Array[] = [];
   let size = 0;
   // What stands side by side in one source is one piece: a chunk that needs no stamp is passed on uncopied.
@@ -301,10 +315,13 @@ function readCount(value: unknown): number | 'missing' | 'wrong' {
   return reportedTokens(value) ?? 'wrong';
 }
 
+/** Without a state: it is never used for a part of a text. */
+const decoder = new TextDecoder();
+
 /** Undefined where it is not JSON. */
 function parseAt(bytes: Uint8Array, start: number, end: number): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(bytes.subarray(start, end)));
+    return JSON.parse(decoder.decode(bytes.subarray(start, end)));
   } catch {
     return undefined;
   }
