@@ -1,6 +1,6 @@
 import { chargedTokens, type FinishedCall } from '../domain/calls/settlement/finished-call.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
-import type { Counter, MetricSample } from '../http/metrics.ts';
+import type { Counter as CounterMetric, MetricSample } from '../http/metrics.ts';
 import type { UpstreamTarget } from '../ports/model-upstream.ts';
 import type { Span, Tracer } from '../ports/tracer.ts';
 import { routeOf } from './admission/routes.ts';
@@ -40,7 +40,7 @@ export interface CallMeters {
   count(call: FinishedCall): void;
   /** A request that no key is known of. */
   countUnknown(refusal: string): void;
-  metrics(): readonly Counter[];
+  metrics(): readonly CounterMetric[];
 }
 
 /** In seconds. Answers of models take from a tenth of a second to minutes. */
@@ -248,11 +248,11 @@ function observe(histogram: Histogram, ms: number): void {
   histogram.sum += seconds;
 }
 
-function counter(name: string, help: string, counters: Counters): Counter {
+function counter(name: string, help: string, counters: Counters): CounterMetric {
   return { name, help, type: 'counter', samples: [...counters.values()] };
 }
 
-function histogram(name: string, help: string, histograms: Map<string, Histogram>): Counter {
+function histogram(name: string, help: string, histograms: Map<string, Histogram>): CounterMetric {
   const samples = [...histograms.values()].flatMap(({ labels, counts, sum }) => {
     let count = 0;
     const buckets = counts.map((value, at): MetricSample => {
