@@ -1,6 +1,7 @@
 import type { PausableRedis } from '../../test/adapters/shared-state/pausable-redis.ts';
 import type { CreditWorld, RunningGateway } from '../../test/system/credit-world.ts';
 import type { RunningProcess } from '../../test/system/running-system.ts';
+import type { Revisions } from './commits.ts';
 import type { TimedCall } from './load.ts';
 import type { PausablePostgres } from './pausable-postgres.ts';
 
@@ -25,8 +26,12 @@ export interface Findings {
   readonly lost: string;
   /** Of the gateway, beside an attack and without it: a line each. */
   readonly latency?: readonly string[];
+  /** What was done one after the other: a line each. */
+  readonly steps?: readonly string[];
   /** Nothing that a client did not get whole may have been charged. */
   readonly chargesOnlyWhole?: boolean;
+  /** Whose books are checked, where it is not the lab's own world. */
+  readonly world?: CreditWorld;
   /** What was looked for and not found: the case has failed. */
   readonly problems: readonly string[];
 }
@@ -36,6 +41,8 @@ export interface Lab {
   /** Everything that clients saw, for the books at the end. */
   readonly seen: TimedCall[];
   readonly signal: AbortSignal;
+  /** For cases that run two versions. */
+  readonly revisions: Revisions;
   /** Throws where the servers are not this run's own. */
   ownPostgres(): PausablePostgres;
   ownRedis(): PausableRedis;

@@ -6,6 +6,7 @@ import type { PausableRedis } from '../../test/adapters/shared-state/pausable-re
 import { openCreditWorld } from '../../test/system/credit-world.ts';
 import { type RunningProcess, startProcess } from '../../test/system/running-system.ts';
 import { readBooks, runAudit } from './books.ts';
+import type { Revisions } from './commits.ts';
 import type { FaultCase, Findings, Lab } from './fault-case.ts';
 import type { TimedCall } from './load.ts';
 import type { PausablePostgres } from './pausable-postgres.ts';
@@ -29,6 +30,7 @@ export async function takeCase(
   fault: FaultCase,
   servers: OwnServers | null,
   interruption: AbortSignal,
+  revisions: Revisions = { from: null, to: 'HEAD' },
 ): Promise<Shown> {
   const begin = performance.now();
   const scope = createScope();
@@ -40,10 +42,11 @@ export async function takeCase(
   try {
     const world = await openCreditWorld();
     scope.whenEnding(world.close);
-    const lab = createLab(world, servers, scope.whenEnding, signal);
+    const lab = { ...createLab(world, servers, scope.whenEnding, signal), revisions };
     findings = await Promise.race([fault.run(lab), rejectionOn(signal)]);
-    const { lost, problems: wrong } = await booksOf(lab, findings.chargesOnlyWhole === true);
-    const { isClean, line } = await runAudit(world);
+    const checked = { ...lab, world: findings.world ?? world };
+    const { lost, problems: wrong } = await booksOf(checked, findings.chargesOnlyWhole === true);
+    const { isClean, line } = await runAudit(checked.world);
     audit = line;
     problems.push(...findings.problems, ...wrong, ...(isClean ? [] : [`turnpike audit: ${line}`]));
     findings = { ...findings, lost: findings.lost === '' ? lost : `${findings.lost}; ${lost}` };
@@ -60,7 +63,7 @@ function createLab(
   servers: OwnServers | null,
   whenEnding: Lab['whenEnding'],
   signal: AbortSignal,
-): Lab {
+): Omit<Lab, 'revisions'> {
   const own = () => {
     if (servers === null) throw new Error('this case needs servers of its own: run it with npm run faults');
     return servers;
@@ -105,7 +108,7 @@ function directAddresses(environment: Lab['world']['environment'], { postgres, r
 
 /** What went to the journal may still be on its way into the database. */
 async function booksOf(
-  { world, seen }: Lab,
+  { world, seen }: Pick<Lab, 'world' | 'seen'>,
   chargesOnlyWhole: boolean,
 ): Promise<{ lost: string; problems: readonly string[] }> {
   const deadline = performance.now() + BOOKS_WITHIN_MS;

@@ -35,6 +35,11 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
   ['docs/operations.md', 'export POSTGRES_PASSWORD', 'needs a container engine'],
   ['docs/operations.md', 'for name in', 'needs a container engine'],
   ['docs/operations.md', 'docker', 'needs a container engine'],
+  [
+    'docs/operations.md',
+    'turnpike: the database',
+    'a message; test/adapters/database/migrate.test.ts has it',
+  ],
   ['docs/operations.md', 'turnpike serve', 'starts the executable; test/deployment builds and starts it'],
   ['docs/providers.md', 'turnpike set-alias', 'calls a provider with a key; src/command-line tests run it'],
   ['docs/quality.md', 'matches/jobs', 'the layout of a folder'],

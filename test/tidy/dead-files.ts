@@ -25,7 +25,7 @@ export function checkDeadFiles(tree: Tree, entries: readonly string[] = tables.e
 export function checkMigrations(tree: Tree): Finding[] {
   const names = tree
     .map((file) => file.path)
-    .filter((path) => /^migrations\/(?!functions\/)/.test(path) && !path.endsWith('.md'))
+    .filter((path) => /^migrations\/(?!functions\/)/.test(path) && !/\.md$|\/releases\.json$/.test(path))
     .sort();
   return names.flatMap((path, at): Finding[] => {
     const number = /^migrations\/(\d{4})_[a-z0-9]+(?:_[a-z0-9]+)*\.sql$/.exec(path)?.[1];

@@ -364,7 +364,7 @@ export const tableOwners: readonly TableOwner[] = [
     ],
   },
   { owner: 'src/start', owns: ['demo_world'] },
-  { owner: 'src/adapters/database', owns: ['schema_migrations', 'stored_functions'] },
+  { owner: 'src/adapters/database', owns: ['schema_migrations', 'schema_support', 'stored_functions'] },
   { owner: 'src/adapters/journal', owns: ['entries', 'probes'] },
   { owner: 'src/adapters/job-queue', owns: ['pgboss'] },
 ];

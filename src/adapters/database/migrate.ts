@@ -26,26 +26,53 @@ export interface Migration {
 export interface Schema {
   readonly migrations: readonly Migration[];
   readonly functions: readonly StoredFunction[];
+  /** The newest migration of the release before: code that ends there still runs on this schema. Null: none does. */
+  readonly oldestCode?: number | null;
+}
+
+interface MigrateOptions {
+  /** The database is of the next release; this code goes on with it as it is. */
+  readonly onNewerSchema?: (newest: string) => void;
 }
 
 /**
  * Brings the database to this code's version, forwards only, all steps in one transaction under one lock: of
  * ten processes that start at once, one migrates and nine find the work done, and a process killed in the
  * middle leaves the old version whole. Returns the names of the steps it took and of the functions it installed.
+ *
+ * A schema supports the code of its own release and of the one before, so that an upgrade can be rolled out and taken back
+ * while it is under way. Which code that is, the newest code writes into `schema_support`:
+ *
+ *   the database is at this code's newest migration, or before it   it is migrated
+ *   it is newer and supports this code                              nothing is changed, no function is installed
+ *   it is newer and does not, or does not say                       refused
  */
-export async function migrate(database: Database, schema: Schema | null = null): Promise<string[]> {
-  const { migrations: steps, functions } = schema ?? (await readSchema(FOLDER));
+export async function migrate(
+  database: Database,
+  schema: Schema | null = null,
+  { onNewerSchema }: MigrateOptions = {},
+): Promise<string[]> {
+  const { migrations: steps, functions, oldestCode = null } = schema ?? (await readSchema(FOLDER));
+  const inCode = steps.at(-1)?.number ?? 0;
   return await database.transaction(
     async (transaction) => {
       await transaction.query('select pg_advisory_xact_lock($1)', [LOCK]);
       await transaction.script(`create table if not exists schema_migrations (
         number integer primary key, name text not null, applied_at timestamptz not null default now())`);
       await prepareFunctions(transaction);
-      const done = await appliedNumbers(transaction, steps);
-      const missing = steps.filter((step) => !done.has(step.number));
+      await transaction.script(`create table if not exists schema_support (
+        only_row boolean primary key default true check (only_row), oldest_code integer not null)`);
+      const done = await appliedSteps(transaction);
+      const beyond = done.findLast(({ number }) => number > inCode);
+      const missing = steps.filter((step) => !done.some(({ number }) => number === step.number));
+      if (beyond !== undefined) {
+        await refuseUnsupported(transaction, beyond, inCode, missing);
+        onNewerSchema?.(beyond.name);
+        return [];
+      }
       for (const step of missing) await apply(transaction, step);
-      const inCode = steps.at(-1)?.number ?? 0;
-      const newest = { inCode, inDatabase: Math.max(inCode, ...done) };
+      await recordSupport(transaction, oldestCode ?? inCode);
+      const newest = { inCode, inDatabase: inCode };
       const installed = await installFunctions(transaction, functions, newest);
       return [...missing.map((step) => step.name), ...installed];
     },
@@ -54,11 +81,33 @@ export async function migrate(database: Database, schema: Schema | null = null):
 }
 
 export async function readSchema(folder: string): Promise<Schema> {
-  const [migrations, functions] = await Promise.all([
+  const [migrations, functions, releases] = await Promise.all([
     readMigrations(folder),
     readFunctions(join(folder, 'functions')),
+    readFile(join(folder, 'releases.json'), 'utf8'),
   ]);
-  return { migrations, functions };
+  return { migrations, functions, oldestCode: oldestCodeOf(migrations, JSON.parse(releases)) };
+}
+
+/** A line of migrations/releases.json, which a release adds: the newest migration that it has. */
+export interface Release {
+  readonly release: string;
+  readonly newest: string;
+}
+
+/** The newest migration of the last release before this code: code with further migrations belongs to the next one. */
+export function oldestCodeOf(
+  migrations: readonly Pick<Migration, 'number' | 'name'>[],
+  releases: readonly Release[],
+): number | null {
+  const inCode = migrations.at(-1)?.number ?? 0;
+  const numbers = releases.map(({ release, newest }) => {
+    const found = migrations.find(({ name }) => name === newest);
+    if (found === undefined)
+      throw new Error(`releases.json: ${release} names ${newest}, which does not exist`);
+    return found.number;
+  });
+  return numbers.findLast((number) => number < inCode) ?? null;
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {
@@ -73,23 +122,41 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   );
 }
 
-async function appliedNumbers(
+type AppliedStep = Pick<Migration, 'number' | 'name'>;
+
+async function appliedSteps(transaction: Transaction): Promise<readonly AppliedStep[]> {
+  return await transaction.query<AppliedStep>('select number, name from schema_migrations order by number');
+}
+
+async function refuseUnsupported(
   transaction: Transaction,
-  steps: readonly Migration[],
-): Promise<ReadonlySet<number>> {
-  const rows = await transaction.query<{ number: number; name: string }>(
-    'select number, name from schema_migrations order by number',
+  beyond: AppliedStep,
+  inCode: number,
+  missing: readonly AppliedStep[],
+): Promise<void> {
+  const [row] = await transaction.query<{ oldest: number }>(
+    'select oldest_code as oldest from schema_support',
   );
-  const newest = steps.at(-1)?.number ?? 0;
-  const beyond = rows.find((row) => row.number > newest);
-  if (beyond !== undefined) {
-    throw databaseFailure(
-      'refused',
-      `the database is newer than this code: it has ${beyond.name}, this code ends at number ${newest}. ` +
-        'Run the newer version, or restore a backup from before it',
-    );
-  }
-  return new Set(rows.map((row) => row.number));
+  if (row !== undefined && row.oldest <= inCode && missing.length === 0) return;
+  const reason =
+    missing[0] === undefined
+      ? `it supports code from number ${row?.oldest ?? beyond.number} on`
+      : `it lacks ${missing[0].name}, which this code has`;
+  throw databaseFailure(
+    'refused',
+    `the database is newer than this code: it has ${beyond.name}, this code ends at number ${inCode}, and ${reason}. ` +
+      'Run the newer version or the release before it, or restore a backup from before the upgrade',
+  );
+}
+
+/** Never lowered: what a contracting migration took away stays away. */
+async function recordSupport(transaction: Transaction, oldestCode: number): Promise<void> {
+  await transaction.query(
+    `insert into schema_support (oldest_code) values ($1)
+     on conflict (only_row) do update set oldest_code = greatest(schema_support.oldest_code, excluded.oldest_code)
+       where schema_support.oldest_code < excluded.oldest_code`,
+    [oldestCode],
+  );
 }
 
 async function apply(transaction: Transaction, step: Migration): Promise<void> {

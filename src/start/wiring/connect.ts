@@ -79,7 +79,8 @@ export async function connect(
     const ownSecrets = secretsInUse(configuration, secrets);
     const database = await openDatabase(configuration, attached, log);
     whenClosing('database', database.close);
-    const migrated = attached === null ? await migrate(database) : [];
+    const onNewerSchema = (schema: string) => log.warn(NEWER_SCHEMA, { schema });
+    const migrated = attached === null ? await migrate(database, null, { onNewerSchema }) : [];
     if (migrated.length > 0) log.info('the database was migrated', { steps: migrated });
     const duplicates = await fillEmailKeys(database);
     if (duplicates.length > 0) log.error(DUPLICATE_ADDRESSES, { users: duplicates });
@@ -104,6 +105,8 @@ export async function connect(
   }
 }
 
+const NEWER_SCHEMA =
+  'the database is of a newer version, which supports this one: finish the upgrade, or the way back to this version';
 const DUPLICATE_ADDRESSES =
   'these accounts have an address that an older account has in another spelling: they sign in with their exact spelling only; remove one of each two';
 

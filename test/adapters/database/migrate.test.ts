@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type Migration, migrate, readSchema } from '../../../src/adapters/database/migrate.ts';
+import { type Migration, migrate, oldestCodeOf, readSchema } from '../../../src/adapters/database/migrate.ts';
 import { openPglite } from '../../../src/adapters/database/pglite/pglite.ts';
 import { openPostgres } from '../../../src/adapters/database/postgres.ts';
 import { installFunctions, type StoredFunction } from '../../../src/adapters/database/stored-functions.ts';
@@ -75,8 +75,37 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
       const { database, close } = await open();
       await migrate(database, only(first, second));
       const failure = await failureOf(migrate(database, only(first)));
-      expect(failure.message).toStartWith('the database is newer than this code: it has 0002_second');
+      expect(failure.message).toBe(
+        'the database is newer than this code: it has 0002_second, this code ends at number 1, and it supports code ' +
+          'from number 2 on. Run the newer version or the release before it, or restore a backup from before the upgrade',
+      );
       expect(await migrate(database, only(first, second))).toEqual([]);
+      // Of a version that does not say what it supports.
+      await database.query('delete from schema_support');
+      await failureOf(migrate(database, only(first)));
+      await close();
+    });
+
+    test('code of the release before starts on a newer database, and changes nothing', async () => {
+      const { database, close } = await open();
+      const third = { number: 3, name: '0003_third', sql: 'create table third (n integer)' };
+      const support = async () => await database.query('select oldest_code as oldest from schema_support');
+      await migrate(database, { migrations: [first, second], functions: [answer(2, 20)], oldestCode: 1 });
+      const heard: string[] = [];
+      const older = { migrations: [first], functions: [answer(3, 30)], oldestCode: null };
+      expect(await migrate(database, older, { onNewerSchema: (name) => heard.push(name) })).toEqual([]);
+      expect([heard, await support()]).toEqual([['0002_second'], [{ oldest: 1 }]]);
+      expect(await database.query('select answer() as value')).toEqual([{ value: 20 }]);
+      // Two releases later it is refused, and so is code with a migration that this database never had.
+      await migrate(database, { migrations: [first, second, third], functions: [], oldestCode: 2 });
+      expect((await failureOf(migrate(database, older))).message).toContain('supports code from number 2 on');
+      const elsewhere = { ...second, number: 2.5, name: '0002_elsewhere' };
+      const failure = await failureOf(migrate(database, only(first, second, elsewhere)));
+      expect(failure.message).toContain('and it lacks 0002_elsewhere, which this code has');
+      expect(await migrate(database, { migrations: [first, second], functions: [], oldestCode: 1 })).toEqual(
+        [],
+      );
+      expect(await support()).toEqual([{ oldest: 2 }]);
       await close();
     });
 
@@ -99,6 +128,18 @@ function migrationRules(name: string, open: typeof openEmbedded): void {
     });
   });
 }
+
+test('the schema supports the release before the code, whichever commit of a release it is', () => {
+  const steps = [1, 2, 3, 4].map((number) => ({ number, name: `000${number}_step` }));
+  const releases = [
+    { release: '1.0.0', newest: '0001_step' },
+    { release: '1.1.0', newest: '0003_step' },
+  ];
+  const upTo = (newest: number) =>
+    oldestCodeOf(steps.slice(0, newest), releases.slice(0, newest < 3 ? 1 : 2));
+  expect([1, 2, 3, 4].map(upTo)).toEqual([null, 1, 1, 3]);
+  expect(() => oldestCodeOf(steps, [{ release: '2.0.0', newest: '0009_none' }])).toThrow('does not exist');
+});
 
 function answer(revision: number, value: number, parameters = ''): StoredFunction {
   const sql = `create or replace function answer(${parameters}) returns integer language sql as $$ select ${value} $$;`;
