@@ -76,12 +76,10 @@ export function startWorker(options: WorkerOptions): Worker {
   async function takeInTurn(turns: Turns): Promise<void> {
     while (!stopped && runs.size < concurrency) {
       const full = ownersWith(perOwner ?? concurrency);
+      // Their jobs may wait until one of their runs has ended, which it may while the statement runs.
+      mayHaveMoreThen = full.length > 0;
       const job = await turns.next(full);
-      if (job === null) {
-        // Their jobs may wait until one of their runs has ended.
-        if (full.length > 0) mayHaveMoreThen = true;
-        return;
-      }
+      if (job === null) return;
       await beginOrPutBack(job);
     }
     mayHaveMore = true;
