@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
 import {
+  type ChargedCalls,
   chargeCalls,
   type FinishedCall,
   MOST_SURCHARGE_MICRO,
@@ -10,6 +11,7 @@ import { type AccountLevel, readLevel } from '../../src/domain/credits/ledger/cr
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
+import { createSeededRandom } from '../doubles/seeded-random.ts';
 
 /** What the one statement of a charge guarantees, on one engine. */
 export function chargeCallsContract(engine: string, given: () => Database): void {
@@ -110,6 +112,72 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       expect(await balance(id)).toBe(-76n);
       await charge(finishedCall(id, { surchargeMicro: Number.MAX_SAFE_INTEGER }));
       expect(await balance(id)).toBe(-152n - BigInt(MOST_SURCHARGE_MICRO));
+    });
+
+    test('G-28 calls that are charged one by one and in groups leave the same rows', async () => {
+      const random = createSeededRandom(71);
+      const alias = random.pick(['svc/chat-default', 'svc/chat-cheap']);
+      const [singly, together, other] = [await company(2_000n), await company(2_000n), await company()];
+      const keyId = newId();
+      for (let round = 0; round < 40; round += 1) {
+        const few = (most: number) => random.below(random.pick([2, most]));
+        const tokens = { promptTokens: few(3_000), cachedTokens: few(900), completionTokens: few(900) };
+        const over =
+          random.below(6) === 0 ? { promptTokens: few(500), completionTokens: few(100) } : undefined;
+        const changes = {
+          ...{ alias: random.below(9) === 0 ? null : alias, requestId: `req_${round}`, tokenBounds: over },
+          outcome: random.pick(['SUCCEEDED', 'SUCCEEDED', 'SUCCEEDED', 'FAILED', 'REFUSED'] as const),
+          tokens:
+            random.below(8) === 0
+              ? null
+              : { ...tokens, cacheWriteTokens: random.pick([undefined, few(400)]) },
+          startedAtMs: Date.UTC(2026, random.below(2), 1 + random.below(2)),
+          monthlyLimitMicro: random.pick([null, 400n]),
+          surchargeMicro: random.pick([undefined, few(500)]),
+          toolUses: random.pick([undefined, { web_search: 1 + few(3) }]),
+        } satisfies Partial<FinishedCall>;
+        const key = { keyId: random.pick([keyId, null]) };
+        const one = await charge(finishedCall(singly, { ...changes, ...key }));
+        const own = finishedCall(together, { ...changes, keyId: key.keyId === null ? null : together });
+        const group = await charge(own, finishedCall(other, { tokens: null }));
+        const shown = ({ levels, spending }: ChargedCalls) => [
+          levels.map(({ balanceMicro, lineMicro, version }) => ({ balanceMicro, lineMicro, version })),
+          spending.map(({ month, spentMicro, version }) => ({ month, spentMicro, version })),
+        ];
+        expect(shown(one)).toEqual(shown(group));
+      }
+      const left = async (id: string, key: string) => ({
+        calls: await rows(
+          `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
+             prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at
+           from calls where company_id = $1 order by request_id`,
+          id,
+        ),
+        ledger: await rows(
+          `select version, type, amount_micro, balance_after_micro, contra, source_kind, reason
+           from credit_transactions where account_id = $1 order by version`,
+          id,
+        ),
+        days: await rows(
+          `select day, alias, calls, failures, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens,
+             charge_micro, surcharge_micro, key_id = '00000000-0000-0000-0000-000000000000' as is_whole
+           from usage_days where company_id = $1 order by day, alias, is_whole`,
+          id,
+        ),
+        months: await rows('select month, charge_micro from key_months where key_id = $1 order by 1', key),
+        withheld: await rows(
+          `select request_id, alias, day, prompt_tokens, completion_tokens, prompt_bound, completion_bound, charged_micro,
+             excess_micro from withheld_usage where company_id = $1 order by request_id`,
+          id,
+        ),
+        alerts: await rows(
+          `select kind, threshold_percent, episode from credit_alerts where company_id = $1 order by 1, 2, 3`,
+          id,
+        ),
+      });
+      const alone = await left(singly, keyId);
+      expect(alone).toEqual(await left(together, together));
+      expect(Object.entries(alone).filter(([, table]) => table.length === 0)).toEqual([]);
     });
 
     test('G-33 the same call again, in the same group or a later one, charges nothing', async () => {

@@ -32,9 +32,17 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     returns: 'trigger',
   },
   {
+    name: 'charge_call',
+    revision: 1,
+    checksum: '486aed9d33c9a03b',
+    parameters: ['given_call json', 'companies uuid[]'],
+    returns:
+      'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
+  },
+  {
     name: 'charge_calls',
-    revision: 7,
-    checksum: 'd29fe559237087ea',
+    revision: 8,
+    checksum: '95491138d90031b5',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

@@ -378,13 +378,13 @@ export interface TableException {
   readonly reason: string;
 }
 
-const CHARGES = 'migrations/functions/charge_calls.sql';
+const CHARGES = ['charge_call', 'charge_calls'].map((name) => `migrations/functions/${name}.sql`);
 const CHARGED_TOGETHER = 'a call is recorded and charged by one statement, or neither';
 
 export const tableExceptions: readonly TableException[] = [
-  ...['credit_transactions', 'credit_accounts', 'key_months', 'credit_alerts'].map((table) => {
-    return { path: CHARGES, table, access: 'write', reason: CHARGED_TOGETHER } as const;
-  }),
+  ...['credit_transactions', 'credit_accounts', 'key_months', 'credit_alerts'].flatMap((table) =>
+    CHARGES.map((path) => ({ path, table, access: 'write' as const, reason: CHARGED_TOGETHER })),
+  ),
   {
     path: 'src/domain/calls/partitions/call-retention.ts',
     table: '{partition}',
