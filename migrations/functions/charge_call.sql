@@ -1,4 +1,4 @@
--- revision: 1
+-- revision: 2
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and is called by it alone. Most groups are of one call, because calls gather
@@ -60,6 +60,7 @@ begin
   else
     -- A record that was not assigned has no fields.
     select null::uuid as id into price;
+    select null::bigint as prompt, null::bigint as completion into due;
     charge := 0;
   end if;
 
