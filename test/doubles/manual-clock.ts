@@ -3,6 +3,8 @@ import type { Clock, Timer } from '../../src/ports/clock.ts';
 export interface ManualClock extends Clock {
   /** Moves time on, running what becomes due at its own moment, in order; what it sets off settles in between. */
   advance(ms: number): Promise<void>;
+  /** Somebody sets the clock, ahead or back: timers and what is measured go on evenly. */
+  step(ms: number): void;
   /** Timers and sleeps that nobody has ended: 0 after a clean stop. */
   pendingTimers(): number;
 }
@@ -15,6 +17,7 @@ interface Due {
 /** Time that stands still until a test moves it. */
 export function createManualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
   let nowMs = startMs;
+  let steppedMs = 0;
   const timers = new Set<Due>();
 
   function after(delayMs: number, work: () => void): Timer {
@@ -31,7 +34,7 @@ export function createManualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
   }
 
   return {
-    now: () => nowMs,
+    now: () => nowMs + steppedMs,
     uptimeMs: () => nowMs - startMs,
     after,
     turn: () => new Promise((resolve) => setImmediate(resolve)),
@@ -56,6 +59,9 @@ export function createManualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
         await settle();
       }
       nowMs = endMs;
+    },
+    step(ms) {
+      steppedMs += ms;
     },
     pendingTimers: () => timers.size,
   };

@@ -270,7 +270,7 @@ function createStoreState(log: Log, clock: Clock) {
   let lastAtMs = 0;
 
   function note(found: FoundKeys): void {
-    lastAtMs = clock.now();
+    lastAtMs = clock.uptimeMs();
     if (found.outcome === last) return;
     last = found.outcome;
     if (found.outcome === 'answered') {
@@ -284,7 +284,7 @@ function createStoreState(log: Log, clock: Clock) {
 
   return {
     isAnswering: () => last === 'answered',
-    isAway: () => last === 'away' && (silent.size > 0 || clock.now() - lastAtMs < AWAY_MS),
+    isAway: () => last === 'away' && (silent.size > 0 || clock.uptimeMs() - lastAtMs < AWAY_MS),
     fallSilent(batch: readonly LookUp[]): void {
       silent.add(batch);
       note({ outcome: 'away', error: `no answer within ${PATIENCE_MS} ms` });

@@ -225,13 +225,13 @@ export function createUnsettledNotice(clock: Clock, log: Log): UnsettledNotice {
   let quietUntilMs = 0;
   let unsaid = 0;
   return (error) => {
-    if (clock.now() < quietUntilMs) {
+    if (clock.uptimeMs() < quietUntilMs) {
       unsaid += 1;
       return;
     }
     log.warn('a call could not be settled with its limits', { error, othersSince: unsaid });
     unsaid = 0;
-    quietUntilMs = clock.now() + NOTICE_PAUSE_MS;
+    quietUntilMs = clock.uptimeMs() + NOTICE_PAUSE_MS;
   };
 }
 

@@ -203,7 +203,7 @@ export function createStatePlace(parts: StatePlaceParts): StatePlace {
   let leftAloneUntil = 0;
   return {
     async reserve(tag, claims) {
-      if (leftAloneUntil === 0 || clock.now() >= leftAloneUntil) {
+      if (leftAloneUntil === 0 || clock.uptimeMs() >= leftAloneUntil) {
         try {
           const reservation = await sharedState.reserve(tag, claims);
           if (leftAloneUntil !== 0) {
@@ -215,7 +215,7 @@ export function createStatePlace(parts: StatePlaceParts): StatePlace {
         } catch (error) {
           if (leftAloneUntil === 0)
             log.error('limits are kept by each process alone for now', { error, ownShare });
-          leftAloneUntil = clock.now() + LEFT_ALONE_MS;
+          leftAloneUntil = clock.uptimeMs() + LEFT_ALONE_MS;
         }
       }
       const shared = ownShare === 1 ? claims : claims.map((claim) => shareOf(claim, ownShare));

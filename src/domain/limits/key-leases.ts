@@ -88,7 +88,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
   function takeAhead(state: KeyState, call: SinglyCounted): void {
     const [hold, ...more] = call.holds;
     if (hold === undefined || more.length > 0) return;
-    if (state.isTaking || clock.now() < state.notBeforeMs || isAlone()) return;
+    if (state.isTaking || clock.uptimeMs() < state.notBeforeMs || isAlone()) return;
     const size = sizeOfLease(call, state.counted.wanted());
     if (size !== null) void takeLease(state, call, hold, size);
   }
@@ -109,7 +109,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
         leaseClaims(call.key, hold, entry, size),
       );
       if (reservation.outcome !== 'reserved') {
-        state.notBeforeMs = clock.now() + PAUSE_MS;
+        state.notBeforeMs = clock.uptimeMs() + PAUSE_MS;
         return;
       }
       const lease = leaseOf(call.key, hold, size, entry, askedAtMs, reservation);
@@ -119,7 +119,7 @@ export function createKeyLeases({ sharedState, clock, isAlone }: KeyLeasesParts)
       clock.after(size.count <= FEW_CALLS ? FEW_KEPT_MS : KEPT_MS, () => drop(state, lease));
     } catch {
       // The call itself finds out that shared state is away, and says so.
-      state.notBeforeMs = clock.now() + PAUSE_MS;
+      state.notBeforeMs = clock.uptimeMs() + PAUSE_MS;
     } finally {
       state.isTaking = false;
     }

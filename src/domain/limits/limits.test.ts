@@ -181,6 +181,18 @@ describe('limits of keys and addresses', () => {
     );
   });
 
+  test('G-40 a clock that is set back while shared state is unavailable does not keep a process alone', async () => {
+    let isAway = true;
+    const { limits, clock } = given(5, () => isAway);
+    await limits.reserve(key, 'c1', 10, []);
+    expect(limits.isAlone()).toBe(true);
+    clock.step(-7_200_000);
+    isAway = false;
+    await clock.advance(1_000);
+    await limits.reserve(key, 'c2', 10, []);
+    expect(limits.isAlone()).toBe(false);
+  });
+
   test('G-29 with shared state and the database both away, what the last commits left is held against', async () => {
     let isAway = false;
     const { limits } = given(0, () => isAway);

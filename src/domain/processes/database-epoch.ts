@@ -78,7 +78,7 @@ export function startDatabaseEpoch(parts: DatabaseEpochParts): DatabaseEpoch {
   }
 
   function report(evidence: Readonly<Record<string, unknown>>): void {
-    quietUntilMs = clock.now() + QUIET_MS;
+    quietUntilMs = clock.uptimeMs() + QUIET_MS;
     stepBacks += 1;
     log.error(
       'the database has lost commits, by a restore or a fail-over: caches are dropped; run turnpike audit and replay the payments since then',
@@ -123,8 +123,8 @@ export function startDatabaseEpoch(parts: DatabaseEpochParts): DatabaseEpoch {
   checkLater();
   return {
     suspect(evidence) {
-      if (clock.now() < quietUntilMs) return;
-      quietUntilMs = clock.now() + QUIET_MS;
+      if (clock.uptimeMs() < quietUntilMs) return;
+      quietUntilMs = clock.uptimeMs() + QUIET_MS;
       run(() => changeBySuspicion(evidence));
     },
     stepBacks: () => stepBacks,

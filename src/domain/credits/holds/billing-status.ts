@@ -165,11 +165,11 @@ export async function createBillingStatuses(parts: BillingStatusesParts): Promis
   }
 
   function isLeftAlone(): boolean {
-    return clock.now() < leftAloneUntil;
+    return clock.uptimeMs() < leftAloneUntil;
   }
 
   function fallSilent(error: unknown): void {
-    leftAloneUntil = clock.now() + PATIENCE_MS;
+    leftAloneUntil = clock.uptimeMs() + PATIENCE_MS;
     if (!isAway) log.warn('what companies owe cannot be read; the last known serves for a while', { error });
     isAway = true;
   }

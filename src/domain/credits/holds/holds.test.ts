@@ -83,6 +83,27 @@ describe('G-29 what is held against', () => {
     expect(entries.map((entry) => entry.level)).toEqual(['warn', 'info']);
   });
 
+  test('a clock that is set back during an outage does not prolong it', async () => {
+    const { holds, database, clock } = given();
+    database.failWith('unavailable');
+    expect(await holds.of(payer, 1)[0]?.read()).toBeNull();
+    clock.step(-7_200_000);
+    database.failWith(null);
+    await clock.advance(1_000);
+    expect(holds.of(payer, 1)[0]?.maxAgeMs).toBe(5_000);
+    expect(await holds.of(payer, 1)[0]?.read()).toMatchObject({ value: 100 });
+  });
+
+  test('the first call after an outage reads the balance and what is left of its key’s month', async () => {
+    const { holds, database, clock } = given();
+    database.failWith('unavailable');
+    expect(await holds.of(payer, 1)[0]?.read()).toBeNull();
+    database.failWith(null);
+    await clock.advance(1_000);
+    const levels = await Promise.all(holds.of(payer, 1).map((hold) => hold.read()));
+    expect(levels).toMatchObject([{ value: 100 }, { value: 380 }]);
+  });
+
   test('a database that answers nothing costs one call a second of patience', async () => {
     const { holds, database, clock } = given();
     database.hold();

@@ -98,18 +98,16 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       const name = balanceLevelOf(payer);
       // Not tried for nothing by every call of an outage.
       const ages = { maxAgeMs: reads.isAnswering() ? maxAgeMs : graceMs, graceMs };
-      const balance: Hold = {
-        of: 'balance',
-        name,
-        level: name,
-        amount,
-        ...ages,
-        read: () => reads.read(accountId, () => readBalance(accountId, name)),
-      };
+      const readOwn = () => reads.read(accountId, () => readBalance(accountId, name));
+      const balance: Hold = { of: 'balance', name, level: name, amount, ...ages, read: readOwn };
       const keyMonth = keyMonthOf(payer);
       if (keyMonth === null) return [balance];
       const level = spendingLevelName(keyMonth);
-      const read = () => reads.read(`${accountId} ${level}`, () => readSpending(accountId, keyMonth));
+      // Of a store that was away, the first read finds out whether it answers: the second waits for that.
+      const read = async () =>
+        reads.isAway() && (await readOwn()) === null
+          ? null
+          : await reads.read(`${accountId} ${level}`, () => readSpending(accountId, keyMonth));
       return [balance, { of: 'key-spending', name: spendingName(keyMonth), level, amount, ...ages, read }];
     },
     levelsAfter(payer, { level, spending }) {
@@ -196,6 +194,8 @@ const AWAY_MS = 1_000;
 interface LevelReads<Level> {
   /** False right after the store gave no answer. */
   isAnswering(): boolean;
+  /** It gave no answer when it was last asked. */
+  isAway(): boolean;
   /** Null where the store is away. Whoever asks under the same name meanwhile gets the same answer. */
   read(name: string, ask: () => Promise<Level>): Promise<Level | null>;
 }
@@ -211,7 +211,7 @@ function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): Le
   let leftAloneUntil = 0;
 
   function fallSilent(error: unknown): void {
-    leftAloneUntil = clock.now() + AWAY_MS;
+    leftAloneUntil = clock.uptimeMs() + AWAY_MS;
     if (!isAway) log.warn('credit levels cannot be read; the last known ones serve for a while', { error });
     isAway = true;
   }
@@ -243,11 +243,12 @@ function createLevelReads<Level>({ clock, log }: { clock: Clock; log: Log }): Le
   }
 
   return {
-    isAnswering: () => clock.now() >= leftAloneUntil,
+    isAnswering: () => clock.uptimeMs() >= leftAloneUntil,
+    isAway: () => isAway,
     async read(name, ask) {
       const known = running.get(name);
       if (known !== undefined) return await known;
-      const nowMs = clock.now();
+      const nowMs = clock.uptimeMs();
       if (nowMs < leftAloneUntil) return null;
       // Of a store that was away, one call finds out for all.
       if (isAway) leftAloneUntil = nowMs + PATIENCE_MS;
