@@ -29,7 +29,7 @@ export function isCode(path: string): boolean {
 
 /** Test code may know everything, also where it stands beside the rule it tests; so may what builds a deployment. */
 export function isTestCode(path: string): boolean {
-  return /^(?:test|bench|quality|faults|deploy)\//.test(path) || /\.test\.[jt]sx?$/.test(path);
+  return /^(?:test|bench|quality|faults|simulation|deploy)\//.test(path) || /\.test\.[jt]sx?$/.test(path);
 }
 
 export function lineAt(text: string, index: number): number {

@@ -1,0 +1,63 @@
+/**
+ * `npm run simulate -- --seed N --hours H`: the real code of calls, credits and payments on simulated time, database,
+ * shared state, disk, providers and clients, with several faults at once. `--seeds 1..50` plays several. Ends with
+ * `N seeds, N steps, 0 violations` and exit code 0, or with the failing seed, the fewest deeds that make it fail, and
+ * exit code 1. `--old-faults` puts faults of earlier versions back, one after the other, and shows that each is found.
+ */
+import { parseArgs } from 'node:util';
+import { findOldFaults } from './old-faults.ts';
+import { describeFailure, openSimulation } from './simulation.ts';
+
+const MOST_SEEDS = 100_000;
+const MOST_HOURS = 1_000;
+
+function readWords(): { seeds: readonly [number, number]; hours: number; oldFaults: boolean } | null {
+  const options = {
+    seed: { type: 'string' },
+    seeds: { type: 'string' },
+    hours: { type: 'string' },
+    'old-faults': { type: 'boolean' },
+  } as const;
+  try {
+    const { values } = parseArgs({ args: process.argv.slice(2), options });
+    const range = /^(\d{1,9})(?:\.\.(\d{1,9}))?$/.exec(values.seeds ?? values.seed ?? '1');
+    const hours = Number(values.hours ?? '1');
+    const from = Number(range?.[1]);
+    const to = Number(range?.[2] ?? range?.[1]);
+    const isSound =
+      range !== null && from <= to && to - from < MOST_SEEDS && hours > 0 && hours <= MOST_HOURS;
+    return isSound ? { seeds: [from, to], hours, oldFaults: values['old-faults'] ?? false } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function main(): Promise<number> {
+  const words = readWords();
+  if (words === null) {
+    console.error('usage: npm run simulate -- [--seed N | --seeds N..M] [--hours H] [--old-faults]');
+    return 2;
+  }
+  const simulation = await openSimulation();
+  if (words.oldFaults) return (await findOldFaults(simulation, console.log)) ? 0 : 1;
+  const [from, to] = words.seeds;
+  let [steps, hours] = [0, 0];
+  for (let seed = from; seed <= to; seed += 1) {
+    const played = await simulation.run(seed, words.hours);
+    steps += played.steps;
+    hours += played.hours;
+    if (played.violation !== null) {
+      console.log(`seed ${seed}: ${played.violation.message}; looking for the fewest deeds that do it`);
+      const shrunk = await simulation.shrink(seed, words.hours);
+      for (const line of describeFailure(seed, shrunk)) console.log(line);
+      console.log(`seed ${seed}: 1 violation after ${steps} steps`);
+      return 1;
+    }
+    if (to > from) console.log(`seed ${seed}: ${played.steps} steps, ${played.hours.toFixed(1)} hours`);
+  }
+  console.log(`${hours.toFixed(1)} simulated hours`);
+  console.log(`${to - from + 1} seeds, ${steps} steps, 0 violations`);
+  return 0;
+}
+
+process.exit(await main());

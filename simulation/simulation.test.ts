@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { planOf } from './plan.ts';
+import { describeFailure, openSimulation, type Simulation } from './simulation.ts';
+
+/** About fifteen seconds of a core. `npm run simulate` plays as much as there is time for. */
+const SEEDS = [7, 11];
+const HOURS = 0.2;
+
+let simulation: Simulation;
+beforeAll(async () => {
+  simulation = await openSimulation();
+}, 120_000);
+afterAll(() => simulation.close());
+
+test(`G-33 P-22 ${SEEDS.length} seeds of ${HOURS} simulated hours leave the books that they ought to`, async () => {
+  const [first] = SEEDS;
+  for (const seed of SEEDS) {
+    const { violation } = await simulation.run(seed, HOURS);
+    const told = violation === null ? [] : describeFailure(seed, await simulation.shrink(seed, HOURS));
+    expect(told.join('\n')).toBe('');
+  }
+  // The same seed gives the same steps to the end, also after others.
+  const [once, again] = [
+    await simulation.run(first ?? 1, HOURS / 10),
+    await simulation.run(first ?? 1, HOURS / 10),
+  ];
+  expect(again.lines).toEqual(once.lines);
+  expect(again.steps).toBe(once.steps);
+}, 600_000);
+
+test('a plan has all kinds of faults, and two and more at once', () => {
+  const plans = Array.from({ length: 20 }, (_, seed) => planOf(seed, 1));
+  const kinds = new Set(plans.flat().map(({ deed }) => deed.kind));
+  for (const kind of [
+    'database',
+    'database-fail-over',
+    'state',
+    'state-flush',
+    'state-fail-over',
+    'kill',
+    'clock',
+  ]) {
+    expect(kinds).toContain(kind as never);
+  }
+  for (const kind of ['disk-full', 'deliveries', 'provider-away', 'leap', 'subscription', 'pack', 'top-up']) {
+    expect(kinds).toContain(kind as never);
+  }
+  expect(planOf(5, 1)).toEqual(planOf(5, 1));
+});
