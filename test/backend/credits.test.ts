@@ -103,9 +103,9 @@ describe('a company’s credits', () => {
     const { creditStatement } = await ask<{ creditStatement: string }>(statement);
     const lines = creditStatement.split('\r\n');
     expect(lines).toHaveLength(5);
-    expect(lines[0]).toBe('date,type,credits,balance_after,source,reason');
+    expect(lines[0]).toBe('date,type,credits,balance_after,source,reason,expires_at');
     expect(lines[2]).toContain(`,ADJUSTMENT,3.25,3.25,adjustment:csv ${companyId},"'=HYPERLINK(1),""x"""`);
-    expect(lines[3]).toEndWith('CLOSING_BALANCE,,3.25,,');
+    expect(lines[3]).toEndWith('CLOSING_BALANCE,,3.25,,,');
     const wrong = await refusal('{ creditStatement(from: "2030-01-01", to: "2030-01-01") }');
     expect(wrong.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'to' });
   });

@@ -45,6 +45,7 @@ export function ledgerContract(engine: string, given: () => Database): void {
         sourceId: posting.sourceId,
         reason: 'a pack',
         createdAt: expect.any(Date),
+        expiresAt: null,
       });
     });
 

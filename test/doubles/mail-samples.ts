@@ -14,6 +14,7 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     amount,
     paidAt: at,
     creditsMicro: 1_500_000_000n,
+    creditsExpireAt: at,
     invoiceNumber: 'R-1',
     invoiceUrl: 'https://pay.example/i/1?a=1&b=2',
   },

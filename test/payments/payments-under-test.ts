@@ -136,7 +136,7 @@ export interface MadePurchase {
 export async function makePurchase(
   database: Database,
   companyId: string,
-  { credits = 1_000n, amountMinor = 1_000n, currency = 'usd' } = {},
+  { credits = 1_000n, amountMinor = 1_000n, currency = 'usd', expireAfterDays = null as number | null } = {},
 ): Promise<MadePurchase> {
   const [packId, id] = [newId(), newId()];
   const end = id.slice(-12);
@@ -149,8 +149,9 @@ export async function makePurchase(
   const sessionId = `cs_${end}`;
   await database.query(
     `insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor, currency,
-       provider_session_id, created_at, updated_at) values ($1, $2, $3, 'PENDING', $4, $5, $6, $7, $8, $8)`,
-    [id, companyId, packId, credits * CREDIT, amountMinor, currency, sessionId, now],
+       provider_session_id, created_at, updated_at, credits_expire_after_days)
+     values ($1, $2, $3, 'PENDING', $4, $5, $6, $7, $8, $8, $9)`,
+    [id, companyId, packId, credits * CREDIT, amountMinor, currency, sessionId, now, expireAfterDays],
   );
   return { id, sessionId, paymentId: `pi_${end}`, chargeId: `ch_${end}` };
 }

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
 import { updatePlan } from '../../src/domain/catalog/change-offer.ts';
 import { findPlan, type WantedPlan } from '../../src/domain/catalog/plan.ts';
-import { expireCredits } from '../../src/domain/credits/ledger/expiring-credits.ts';
+import { expireCredits } from '../../src/domain/credits/expiry/expire-credits.ts';
 import {
   changeSubscriptionPlan,
   chargedNow,

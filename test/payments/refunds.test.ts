@@ -1,18 +1,24 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { expireCredits } from '../../src/domain/credits/expiry/expire-credits.ts';
 import { BALANCE_LEVEL, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
+import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { refundStep } from '../../src/domain/payments/effects/charge-refunded.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { refundsCheck } from '../../src/domain/reconciliation/ledger-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import {
   CREDIT,
+  type MadeCompany,
+  type MadePurchase,
   makeCompany,
   makePurchase,
   openPayments,
   type PaymentsUnderTest,
 } from './payments-under-test.ts';
 import { paidSession, refundOf } from './purchase-facts.ts';
-import { secondId } from './recorded-events.ts';
+import { RECORDED_AT, secondId } from './recorded-events.ts';
 import { orders } from './schedules.ts';
 
 const database = useMemoryDatabase();
@@ -149,6 +155,93 @@ describe('a refund of a purchase', () => {
       expect([order, await payments.balance(company.id)]).toEqual([order, 0n]);
       for (const event of schedule) expect(await payments.statusOf(event)).toBe('PROCESSED');
     }
+  });
+});
+
+describe('credits of a pack that expire', () => {
+  const DAY_MS = 86_400_000;
+
+  async function bought() {
+    const company = await makeCompany(database);
+    const purchase = await makePurchase(database, company.id, { expireAfterDays: 30 });
+    await payments.receive(paidSession(company, purchase));
+    return { company, purchase };
+  }
+  async function spend(accountId: string, amountMicro: bigint) {
+    const source = { sourceKind: 'test', sourceId: crypto.randomUUID() };
+    await database.transaction((transaction) =>
+      postTransaction(transaction, {
+        accountId,
+        type: 'USAGE',
+        amountMicro: -amountMicro,
+        contra: 'usage',
+        ...source,
+      }),
+    );
+  }
+  async function pass(days: number) {
+    await payments.clock.advance(days * DAY_MS);
+    await expireCredits(payments);
+  }
+  /** As reconciliation finds it: so much of the charge is refunded without the one that failed. */
+  function failedRefund(company: MadeCompany, purchase: MadePurchase, refundedMinor: number): ProviderEvent {
+    const event = refundOf(company, purchase, 1_000);
+    const object = {
+      ...{
+        id: `re_${purchase.id.slice(-12)}`,
+        object: 'refund',
+        charge: purchase.chargeId,
+        status: 'failed',
+      },
+      ...{ payment_intent: purchase.paymentId, amount: 1_000 - refundedMinor, currency: 'usd' },
+      ...{ refunded_in_all: refundedMinor, counted_at: RECORDED_AT + 90_000 },
+    };
+    const payload = { ...event.payload, data: { object } };
+    return { ...event, id: `${event.id}_failed`, type: 'charge.refund.updated', object, payload };
+  }
+
+  test('P-20 they expire so many days after they were credited, as agreed at checkout and however late that was', async () => {
+    const company = await makeCompany(database);
+    const purchase = await makePurchase(database, company.id, { expireAfterDays: 30 });
+    await pass(40);
+    await payments.receive(paidSession(company, purchase));
+    await database.query('update credit_packs set credits_expire_after_days = 1');
+    await pass(29);
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+    await pass(1);
+    expect(await payments.postings(company.id)).toEqual([
+      ['PACK_PURCHASE', 1_000n * CREDIT],
+      ['EXPIRY', -1_000n * CREDIT],
+    ]);
+  });
+
+  test('attack: a refund after they have expired does not take them a second time, in parts neither', async () => {
+    const { company, purchase } = await bought();
+    await spend(company.id, 400n * CREDIT);
+    await pass(30);
+    await receiveAll([refundOf(company, purchase, 500), refundOf(company, purchase, 1_000)]);
+    // 600 had expired; the 400 that were spent are a debt, as after any refund.
+    expect(await payments.postings(company.id)).toEqual([
+      ['PACK_PURCHASE', 1_000n * CREDIT],
+      ['USAGE', -400n * CREDIT],
+      ['EXPIRY', -600n * CREDIT],
+      ['REFUND', -400n * CREDIT],
+    ]);
+    expect(await runCheck(database, refundsCheck)).toEqual({ faults: [], isCut: false });
+    await payments.receive(failedRefund(company, purchase, 500));
+    expect(await payments.balance(company.id)).toBe(0n);
+    expect(await runCheck(database, refundsCheck)).toEqual({ faults: [], isCut: false });
+  });
+
+  test('what a failed refund returns expires after as many days again', async () => {
+    const { company, purchase } = await bought();
+    await payments.receive(refundOf(company, purchase, 1_000));
+    await pass(31);
+    await payments.receive(failedRefund(company, purchase, 0));
+    await pass(29);
+    expect(await payments.balance(company.id)).toBe(1_000n * CREDIT);
+    await pass(1);
+    expect(await payments.balance(company.id)).toBe(0n);
   });
 });
 

@@ -5,10 +5,11 @@ import type { PaymentProvider, WantedPrice } from '../../ports/payment-provider.
 import {
   CREDIT_PACK_COLUMNS,
   type CreditPack,
+  checkPack,
   findCreditPack,
   type WantedCreditPack,
 } from './credit-pack.ts';
-import { checkOffer, type OfferField, sortOrderProblem } from './offer.ts';
+import type { OfferField } from './offer.ts';
 import { checkPlan, findPlan, PLAN_COLUMNS, type Plan, planTerms, type WantedPlan } from './plan.ts';
 
 /**
@@ -108,10 +109,8 @@ export async function updateCreditPack(
   id: string,
   wanted: WantedCreditPack,
 ): Promise<ChangedPack> {
-  const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
+  const checked = checkPack(wanted);
   if (checked.outcome === 'invalid') return checked;
-  const problem = sortOrderProblem(wanted.sortOrder);
-  if (problem !== null) return { outcome: 'invalid', ...problem };
   return await changePack(parts, id, (pack) => {
     const { name, priceMinor, currency } = checked;
     return {
@@ -120,6 +119,7 @@ export async function updateCreditPack(
       priceMinor,
       currency,
       creditsMicro: wanted.creditsMicro,
+      creditsExpireAfterDays: wanted.creditsExpireAfterDays ?? null,
       sortOrder: wanted.sortOrder,
     };
   });
@@ -168,6 +168,7 @@ function isSamePack(one: CreditPack, other: CreditPack): boolean {
     one.priceMinor === other.priceMinor &&
     one.currency === other.currency &&
     one.creditsMicro === other.creditsMicro &&
+    one.creditsExpireAfterDays === other.creditsExpireAfterDays &&
     one.sortOrder === other.sortOrder
   );
 }
@@ -315,11 +316,11 @@ async function writePack(
 ): Promise<CreditPack> {
   const [written] = await transaction.query<CreditPack>(
     `update credit_packs set name = $2, credits_micro = $3, price_minor = $4, currency = $5, sort_order = $6, status = $7,
-       provider_price_id = $8, updated_at = $9
+       provider_price_id = $8, updated_at = $9, credits_expire_after_days = $10
      where id = $1 returning ${CREDIT_PACK_COLUMNS}`,
     [
       ...[pack.id, pack.name, pack.creditsMicro, pack.priceMinor, pack.currency, pack.sortOrder, pack.status],
-      ...[pack.providerPriceId, new Date(parts.clock.now())],
+      ...[pack.providerPriceId, new Date(parts.clock.now()), pack.creditsExpireAfterDays],
     ],
   );
   if (written === undefined) throw new Error(`credit pack ${pack.id} has disappeared`);

@@ -2,7 +2,14 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Database, Statements } from '../../ports/database.ts';
 import type { PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { checkOffer, type OfferField, sortOrderProblem, type WantedOffer } from './offer.ts';
+import {
+  type CheckedOffer,
+  checkOffer,
+  expiryProblem,
+  type OfferField,
+  sortOrderProblem,
+  type WantedOffer,
+} from './offer.ts';
 
 type CreditPackStatus = 'DRAFT' | 'ACTIVE' | 'RETIRED';
 
@@ -11,6 +18,8 @@ export interface CreditPack {
   readonly id: string;
   readonly name: string;
   readonly creditsMicro: bigint;
+  /** What is left of the credits expires so many days after they were credited; null is never. */
+  readonly creditsExpireAfterDays: number | null;
   readonly priceMinor: bigint;
   /** Three letters, lower case. */
   readonly currency: string;
@@ -23,7 +32,8 @@ export interface CreditPack {
 }
 
 /** A row of `credit_packs` as a CreditPack. */
-export const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro", price_minor as "priceMinor", currency,
+export const CREDIT_PACK_COLUMNS = `id, name, credits_micro as "creditsMicro",
+  credits_expire_after_days as "creditsExpireAfterDays", price_minor as "priceMinor", currency,
   sort_order as "sortOrder", status, provider_product_id as "providerProductId",
   provider_price_id as "providerPriceId", created_at as "createdAt", updated_at as "updatedAt"`;
 
@@ -69,6 +79,16 @@ interface CreditPackParts {
 
 export interface WantedCreditPack extends WantedOffer {
   readonly sortOrder: number;
+  /** 1 to 3650; null is never. */
+  readonly creditsExpireAfterDays?: number | null;
+}
+
+/** What is wrong with a pack, by its field; else its name, price and currency as they are stored. */
+export function checkPack(wanted: WantedCreditPack): CheckedOffer {
+  const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
+  if (checked.outcome === 'invalid') return checked;
+  const problem = sortOrderProblem(wanted.sortOrder) ?? expiryProblem(wanted.creditsExpireAfterDays ?? null);
+  return problem === null ? checked : { outcome: 'invalid', ...problem };
 }
 
 type CreatedCreditPack =
@@ -86,17 +106,16 @@ export async function createCreditPack(
   wanted: WantedCreditPack,
 ): Promise<CreatedCreditPack> {
   const { database, secrets, clock } = parts;
-  const { sortOrder, creditsMicro } = wanted;
-  const checked = checkOffer(wanted, { freeOfCharge: false, withoutCredits: false });
+  const { sortOrder, creditsMicro, creditsExpireAfterDays = null } = wanted;
+  const checked = checkPack(wanted);
   if (checked.outcome === 'invalid') return checked;
-  const problem = sortOrderProblem(sortOrder);
-  if (problem !== null) return { outcome: 'invalid', ...problem };
   const id = secrets.newId();
   const { name, priceMinor, currency } = checked;
   await database.query(
-    `insert into credit_packs (id, name, credits_micro, price_minor, currency, sort_order, status, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, 'DRAFT', $7, $7)`,
-    [id, name, creditsMicro, priceMinor, currency, sortOrder, new Date(clock.now())],
+    `insert into credit_packs (id, name, credits_micro, price_minor, currency, sort_order, status, created_at, updated_at,
+       credits_expire_after_days)
+     values ($1, $2, $3, $4, $5, $6, 'DRAFT', $7, $7, $8)`,
+    [id, name, creditsMicro, priceMinor, currency, sortOrder, new Date(clock.now()), creditsExpireAfterDays],
   );
   const made = await makePrice(parts, { id, name, priceMinor, currency }).catch(async (error: unknown) => {
     await removeDraft(database, id);

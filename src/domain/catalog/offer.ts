@@ -69,6 +69,17 @@ export function sortOrderProblem(
   return { field: 'sortOrder', message };
 }
 
+const MOST_EXPIRY_DAYS = 3_650;
+
+/** Of the credits that are sold; null is never. */
+export function expiryProblem(
+  days: number | null,
+): { readonly field: 'creditsExpireAfterDays'; readonly message: string } | null {
+  if (days === null || (Number.isInteger(days) && days >= 1 && days <= MOST_EXPIRY_DAYS)) return null;
+  const message = `Credits expire after 1 to ${MOST_EXPIRY_DAYS} days; leave it out and they never do.`;
+  return { field: 'creditsExpireAfterDays', message };
+}
+
 function invalid(field: OfferField, message: string): CheckedOffer {
   return { outcome: 'invalid', field, message };
 }

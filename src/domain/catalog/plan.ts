@@ -6,6 +6,7 @@ import type { Secrets } from '../../ports/secrets.ts';
 import {
   type CheckedOffer,
   checkOffer,
+  expiryProblem,
   MOST_CREDITS_MICRO,
   type OfferField,
   sortOrderProblem,
@@ -100,7 +101,6 @@ export interface WantedPlan extends WantedOffer {
 }
 
 const MOST_TRIAL_DAYS = 730;
-const MOST_EXPIRY_DAYS = 3_650;
 
 type CreatedPlan =
   | { readonly outcome: 'created'; readonly plan: Plan }
@@ -153,17 +153,18 @@ export function checkPlan(wanted: WantedPlan): CheckedOffer {
   const isPostpaid = wanted.billingMode === 'POSTPAID';
   const checked = checkOffer(wanted, { freeOfCharge: true, withoutCredits: isPostpaid });
   if (checked.outcome === 'invalid') return checked;
-  const problem = sortOrderProblem(wanted.sortOrder ?? 0) ?? trialProblem(wanted) ?? expiryProblem(wanted);
+  const problem =
+    sortOrderProblem(wanted.sortOrder ?? 0) ?? trialProblem(wanted) ?? planExpiryProblem(wanted);
   return problem === null ? checked : { outcome: 'invalid', ...problem };
 }
 
 type Problem = { readonly field: OfferField; readonly message: string };
 
-function expiryProblem({ creditsExpireAfterDays = null, billingMode }: WantedPlan): Problem | null {
-  if (creditsExpireAfterDays === null) return null;
-  const isRight = creditsExpireAfterDays >= 1 && creditsExpireAfterDays <= MOST_EXPIRY_DAYS;
-  if (isRight && billingMode !== 'POSTPAID') return null;
-  const message = `Credits expire after 1 to ${MOST_EXPIRY_DAYS} days, and those of POSTPAID plans never.`;
+function planExpiryProblem({ creditsExpireAfterDays = null, billingMode }: WantedPlan): Problem | null {
+  if (creditsExpireAfterDays === null || billingMode !== 'POSTPAID') {
+    return expiryProblem(creditsExpireAfterDays);
+  }
+  const message = 'A POSTPAID plan grants no credits that could expire: leave it out.';
   return { field: 'creditsExpireAfterDays', message };
 }
 

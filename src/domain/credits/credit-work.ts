@@ -9,6 +9,12 @@ import {
   dispatchAlerts,
 } from './alerts/dispatch-alerts.ts';
 import {
+  countBusyLots,
+  EXPIRE_CREDITS_CRON,
+  EXPIRE_CREDITS_QUEUE,
+  expireCredits,
+} from './expiry/expire-credits.ts';
+import {
   createMonthlyInvoiceHandler,
   INVOICE_ISSUED_QUEUE,
   MONTHLY_INVOICES_CRON,
@@ -16,7 +22,6 @@ import {
   type MonthlyInvoiceParts,
   type PostpaidTerms,
 } from './invoices/monthly-invoices.ts';
-import { EXPIRE_CREDITS_CRON, EXPIRE_CREDITS_QUEUE, expireCredits } from './ledger/expiring-credits.ts';
 import { returnCreditsOfFormerUsers } from './ledger/user-account.ts';
 
 interface CreditWorkParts extends MonthlyInvoiceParts {
@@ -32,6 +37,9 @@ const RETURNED_CREDITS_QUEUE: QueueDefinition = {
   runSeconds: 300,
   heartbeatSeconds: 60,
 };
+
+/** Clocks that are kept by NTP differ by milliseconds. */
+const MOST_AHEAD_MS = 5 * 60_000;
 
 /** INVOICE_ISSUED_QUEUE is filled here and processed by `payments`. */
 export const CREDIT_QUEUES: readonly QueueDefinition[] = [
@@ -67,7 +75,10 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
       queue: EXPIRE_CREDITS_QUEUE,
       concurrency: 1,
       cron: EXPIRE_CREDITS_CRON,
-      handler: async ({ signal }) => void (await expireCredits(parts, signal)),
+      handler: async ({ signal }) => {
+        await countBusyLots(parts, { signal });
+        await expireCredits({ ...parts, mostAheadMs: MOST_AHEAD_MS }, signal);
+      },
     },
     {
       queue: RETURNED_CREDITS_QUEUE,

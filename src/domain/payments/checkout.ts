@@ -211,8 +211,8 @@ async function addPurchase(
 ): Promise<void> {
   await database.query(
     `insert into credit_pack_purchases (id, company_id, credit_pack_id, status, credits_micro, amount_minor, currency,
-       created_at, updated_at)
-     values ($1, $2, $3, 'PENDING', $4, $5, $6, $7, $7)`,
+       created_at, updated_at, credits_expire_after_days)
+     values ($1, $2, $3, 'PENDING', $4, $5, $6, $7, $7, $8)`,
     [
       purchaseId,
       companyId,
@@ -221,6 +221,7 @@ async function addPurchase(
       pack.priceMinor,
       pack.currency,
       new Date(clock.now()),
+      pack.creditsExpireAfterDays,
     ],
   );
 }

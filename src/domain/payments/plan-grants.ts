@@ -1,7 +1,7 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import { fromMinorUnits } from '../catalog/currency.ts';
 import { findPlan } from '../catalog/plan.ts';
-import type { Posting } from '../credits/ledger/ledger.ts';
+import type { Expiry, GrantSource } from '../credits/ledger/credit-lots.ts';
 import { findByProviderId, isEnded, type Subscription } from '../subscriptions/subscription.ts';
 import { type EffectContext, type KeptEvent, post } from './effect.ts';
 import {
@@ -193,19 +193,36 @@ async function keepLine(
   return givenMicro;
 }
 
-type Expiry = NonNullable<Posting['expires']>;
+/** The posting of a paid invoice. */
+export function planGrantOf(providerInvoiceId: string): GrantSource {
+  return { sourceKind: PLAN_GRANT_SOURCE, sourceId: providerInvoiceId };
+}
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** By the plan as it is when the credits are granted; null is never. */
+/**
+ * Credits last from when they were paid for, or from now where that is later: a payment whose event arrives late brings
+ * credits for as many days as any other. Null is for good.
+ */
+export function expiryAfter(
+  days: number | null,
+  { happenedAt }: KeptEvent,
+  { now }: EffectContext,
+  label: string,
+): Expiry | null {
+  if (days === null) return null;
+  const grantedAt = happenedAt > now ? happenedAt : now;
+  return { at: new Date(grantedAt.getTime() + days * DAY_MS), grantedAt, subject: null, label };
+}
+
+/** By the plan as it is when the credits are granted. */
 async function expiryOf(
   event: KeptEvent,
-  { transaction }: EffectContext,
+  context: EffectContext,
   { rate }: LineMovement,
 ): Promise<Expiry | null> {
-  const plan = rate === null ? null : await findPlan(transaction, rate.planId);
-  const days = plan?.creditsExpireAfterDays ?? null;
-  return days === null ? null : { at: new Date(event.happenedAt.getTime() + days * DAY_MS), subject: null };
+  const plan = rate === null ? null : await findPlan(context.transaction, rate.planId);
+  return plan === null ? null : expiryAfter(plan.creditsExpireAfterDays, event, context, `Plan ${plan.name}`);
 }
 
 /** What trial credits belong to: they expire with the trial, whenever that ends (decisions/0045). */
@@ -216,18 +233,20 @@ export function trialSubject(providerSubscriptionId: string): string {
 /** The end of the trial as it is known: a subscription may have ended before its first invoice is heard of. */
 async function trialExpiry(
   event: KeptEvent,
-  { transaction }: EffectContext,
+  { transaction, now }: EffectContext,
   { subscriptionId }: PaidLines,
   { line, rate }: LineMovement,
 ): Promise<Expiry | null> {
   const subscription = subscriptionId === null ? null : await findByProviderId(transaction, subscriptionId);
-  const days = rate === null ? null : (await findPlan(transaction, rate.planId))?.trialDays;
+  const plan = rate === null ? null : await findPlan(transaction, rate.planId);
   const planned =
     line.periodEnd ??
     subscription?.trialEnd ??
-    new Date(event.happenedAt.getTime() + (days ?? SHORTEST_TRIAL_DAYS) * DAY_MS);
+    new Date(event.happenedAt.getTime() + (plan?.trialDays ?? SHORTEST_TRIAL_DAYS) * DAY_MS);
   return {
     at: subscription === null ? planned : trialEndOf(subscription, planned),
+    grantedAt: now,
+    label: plan === null ? 'Trial' : `Trial of ${plan.name}`,
     subject: subscriptionId === null ? null : trialSubject(subscriptionId),
   };
 }

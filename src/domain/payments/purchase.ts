@@ -1,4 +1,5 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
+import type { GrantSource } from '../credits/ledger/credit-lots.ts';
 
 /**
  * The life of a purchase: PENDING, then COMPLETED by a paid checkout, or CANCELED where the checkout could not be
@@ -13,6 +14,8 @@ export interface CreditPackPurchase {
   readonly creditPackId: string;
   readonly status: PurchaseStatus;
   readonly creditsMicro: bigint;
+  /** How many days after they are credited; null is never. */
+  readonly creditsExpireAfterDays: number | null;
   readonly amountMinor: bigint;
   /** Paid on top of the amount. */
   readonly taxMinor: bigint;
@@ -27,11 +30,16 @@ export interface CreditPackPurchase {
 
 /** A row of `credit_pack_purchases` as a CreditPackPurchase. */
 const PURCHASE_COLUMNS = `id, company_id as "companyId", credit_pack_id as "creditPackId", status,
-  credits_micro as "creditsMicro", amount_minor as "amountMinor", tax_minor as "taxMinor", currency,
+  credits_micro as "creditsMicro", credits_expire_after_days as "creditsExpireAfterDays", amount_minor as "amountMinor", tax_minor as "taxMinor", currency,
   provider_session_id as "providerSessionId", provider_payment_intent_id as "providerPaymentIntentId",
   invoice_id as "invoiceId", created_at as "createdAt", completed_at as "completedAt", updated_at as "updatedAt"`;
 
 export const MOST_PURCHASES = 500;
+
+/** The posting of a completed purchase. */
+export function purchaseGrantOf(purchaseId: string): GrantSource {
+  return { sourceKind: 'credit-pack-purchase', sourceId: purchaseId };
+}
 
 /** A company's, the newest first. `after` is the id of the last one of the page before. */
 export async function listPurchases(

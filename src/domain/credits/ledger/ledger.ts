@@ -1,5 +1,6 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
 import { type AccountLevel, accountAlerts, LEVEL_COLUMNS, MOST_MICRO } from './credit-account.ts';
+import { type Expiry, type GrantSource, insertLot, takeBack } from './credit-lots.ts';
 
 export type TransactionType =
   | 'PACK_PURCHASE'
@@ -26,8 +27,10 @@ export interface Posting {
   readonly sourceId: string;
   /** Up to 500 characters. */
   readonly reason?: string | null;
-  /** Granted credits that expire (`expiring-credits.ts`); `subject` is what they belong to, as `trial:sub_1`. */
-  readonly expires?: { readonly at: Date; readonly subject: string | null } | null;
+  /** Credits that expire (`credit-lots.ts`). */
+  readonly expires?: Expiry | null;
+  /** The payment for these credits was returned: they are those of this posting, where it is known, before all others. */
+  readonly takesBack?: { readonly grant: GrantSource | null };
 }
 
 type Posted =
@@ -69,21 +72,12 @@ export async function postTransaction(transaction: Transaction, posting: Posting
     return { outcome: 'already-posted', level, posted };
   }
   await writeLevel(transaction, level, after);
-  await insertLot(transaction, posting, after.version);
+  const { expires, takesBack } = posting;
+  if (expires != null && amountMicro > 0n) await insertLot(transaction, after, { amountMicro, expires });
+  if (takesBack !== undefined && amountMicro < 0n) {
+    await takeBack(transaction, level, { amountMicro: -amountMicro, ...takesBack });
+  }
   return { outcome: 'posted', level: after, transactionVersion: after.version };
-}
-
-async function insertLot(
-  transaction: Transaction,
-  { accountId, amountMicro, expires }: Posting,
-  version: bigint,
-): Promise<void> {
-  if (expires == null || amountMicro < 0n) return;
-  await transaction.query(
-    `insert into credit_lots (account_id, version, amount_micro, expires_at, subject, left_micro, counted_version)
-     values ($1, $2, $3, $4, $5, $3, $2)`,
-    [accountId, version, amountMicro, expires.at, expires.subject],
-  );
 }
 
 /** Until the transaction ends; null where there is no such account. Several are locked in the order of their ids. */
@@ -168,6 +162,8 @@ export interface CreditTransaction {
   readonly sourceId: string;
   readonly reason: string | null;
   readonly createdAt: Date;
+  /** When the credits that it brought expire; null is never. */
+  readonly expiresAt: Date | null;
 }
 
 interface TransactionPage {
@@ -188,8 +184,9 @@ export async function listTransactions(
   return await statements.query<CreditTransaction>(
     `select account_id as "accountId", version, type, amount_micro as "amountMicro",
        balance_after_micro as "balanceAfterMicro", contra, source_kind as "sourceKind", source_id as "sourceId",
-       reason, created_at as "createdAt"
+       reason, created_at as "createdAt", expires_at as "expiresAt"
      from credit_transactions
+     left join (select account_id, version, expires_at from credit_lots) as lot using (account_id, version)
      where account_id = $1 and version < coalesce($2::bigint, 9223372036854775807)
      order by version desc limit $3`,
     [accountId, after ?? null, Math.min(Math.max(Math.trunc(first), 1), MOST_TRANSACTIONS_LISTED)],

@@ -32,14 +32,14 @@ describe('a statement', () => {
     await postAt(database, accountId, -2_500_000n, '2030-02-01T00:00:00Z');
     await postAt(database, accountId, -500_000n, '2030-03-09T00:00:00Z');
     const january = await linesOf('2030-01-01', '2030-02-01');
-    expect(january[0]).toBe('date,type,credits,balance_after,source,reason');
-    expect(january[1]).toBe('2030-01-01T00:00:00.000Z,OPENING_BALANCE,,0,,');
+    expect(january[0]).toBe('date,type,credits,balance_after,source,reason,expires_at');
+    expect(january[1]).toBe('2030-01-01T00:00:00.000Z,OPENING_BALANCE,,0,,,');
     expect(january[2]).toStartWith('2030-01-05T10:00:00.000Z,ADJUSTMENT,10,10,test:');
     expect(january[3]).toStartWith('2030-01-31T23:59:59.000Z,USAGE,-0.000001,9.999999,test:');
-    expect(january[4]).toBe('2030-02-01T00:00:00.000Z,CLOSING_BALANCE,,9.999999,,');
+    expect(january[4]).toBe('2030-02-01T00:00:00.000Z,CLOSING_BALANCE,,9.999999,,,');
     const february = await linesOf('2030-02-01', '2030-03-01');
-    expect(february[1]).toBe('2030-02-01T00:00:00.000Z,OPENING_BALANCE,,9.999999,,');
-    expect(february.at(-1)).toBe('2030-03-01T00:00:00.000Z,CLOSING_BALANCE,,7.499999,,');
+    expect(february[1]).toBe('2030-02-01T00:00:00.000Z,OPENING_BALANCE,,9.999999,,,');
+    expect(february.at(-1)).toBe('2030-03-01T00:00:00.000Z,CLOSING_BALANCE,,7.499999,,,');
     expect(await linesOf('2030-02-02', '2030-03-01')).toHaveLength(3);
     expect(await linesOf('2029-01-01', '2029-02-01')).toHaveLength(3);
     expect(await linesOf('2030-01-01', '2031-01-01')).toHaveLength(7);
@@ -69,7 +69,7 @@ describe('a statement', () => {
     const lines = await linesOf('2030-01-01', '2030-02-01', watched);
     const sources = lines.slice(2, -1).map((line) => Number(line.split(',')[4]?.split(':')[1]));
     expect(sources).toEqual(Array.from({ length: 3_500 }, (_, at) => at + 1));
-    expect(lines.at(-1)).toEndWith(',CLOSING_BALANCE,,-0.0035,,');
+    expect(lines.at(-1)).toEndWith(',CLOSING_BALANCE,,-0.0035,,,');
     expect(largest).toBe(1_000);
   });
 
@@ -103,7 +103,7 @@ describe('a statement', () => {
     );
     const lines = await linesOf('2020-01-01', '2100-01-01');
     expect(lines).toHaveLength(4);
-    expect(lines[2]).toEndWith(`,"'=HYPERLINK(""http://evil.example"",""x""), 2030,FAKE"`);
+    expect(lines[2]).toEndWith(`,"'=HYPERLINK(""http://evil.example"",""x""), 2030,FAKE",`);
     for (const text of ['=1', '+1', '-1', '@a', '\t=1', ' =1', '|x', '%x']) {
       expect(textField(text).replace(/^"/, '')).toStartWith("'");
     }

@@ -18,14 +18,17 @@ interface StatementRow {
   readonly sourceId: string;
   readonly reason: string | null;
   readonly createdAt: Date;
+  /** Of the lot that it brought. */
+  readonly expiresAt: Date | null;
 }
 
 const PAGE = 1_000;
-const HEADER = 'date,type,credits,balance_after,source,reason';
+const HEADER = 'date,type,credits,balance_after,source,reason,expires_at';
 
 /**
  * An account's transactions as lines of CSV, without line ends: the names of the columns, the opening balance, every
- * transaction in the order of the books, the closing balance. Amounts are credits as exact decimals. One page is in
+ * transaction in the order of the books, the closing balance. What brought credits that expire says when they do; their
+ * EXPIRY names that transaction's lot as its source. Amounts are credits as exact decimals. One page is in
  * memory at a time; transactions that are posted meanwhile are of a later version and change nothing. Statements of
  * neighbouring periods fit: the closing balance of one is the opening balance of the next.
  */
@@ -65,8 +68,11 @@ async function readPage(
 ): Promise<readonly StatementRow[]> {
   return await statements.query<StatementRow>(
     `select version, type, amount_micro as "amountMicro", balance_after_micro as "balanceAfterMicro",
-       source_kind as "sourceKind", source_id as "sourceId", reason, created_at as "createdAt"
-     from credit_transactions where account_id = $1 and version > $2 and version <= $3
+       source_kind as "sourceKind", source_id as "sourceId", reason, created_at as "createdAt",
+       expires_at as "expiresAt"
+     from credit_transactions
+     left join (select account_id, version, expires_at from credit_lots) as lot using (account_id, version)
+     where account_id = $1 and version > $2 and version <= $3
      order by version limit ${PAGE}`,
     [accountId, after, last],
   );
@@ -80,11 +86,12 @@ function lineOf(row: StatementRow): string {
     creditsOfMicro(row.balanceAfterMicro),
     textField(`${row.sourceKind}:${row.sourceId}`),
     textField(row.reason ?? ''),
+    row.expiresAt?.toISOString() ?? '',
   ].join(',');
 }
 
 function balanceLine(type: 'OPENING_BALANCE' | 'CLOSING_BALANCE', at: Date, balanceMicro: bigint): string {
-  return [at.toISOString(), type, '', creditsOfMicro(balanceMicro), '', ''].join(',');
+  return [at.toISOString(), type, '', creditsOfMicro(balanceMicro), '', '', ''].join(',');
 }
 
 /**

@@ -108,7 +108,8 @@ describe('credits of users', () => {
 
   test('P-19 granted credits that expire are not moved: to a user and back they would not expire any more', async () => {
     const userId = await addMember();
-    const expires = { at: new Date(Date.UTC(2100, 0, 1)), subject: null };
+    const grantedAt = new Date(Date.UTC(2030, 0, 1));
+    const expires = { at: new Date(Date.UTC(2100, 0, 1)), grantedAt, subject: null, label: 'Plan Pro' };
     const grant = { accountId: companyId, type: 'SUBSCRIPTION_GRANT', contra: 'grants', expires } as const;
     await database.transaction((transaction) =>
       postTransaction(transaction, { ...grant, amountMicro: 300n, sourceKind: 'test', sourceId: newId() }),

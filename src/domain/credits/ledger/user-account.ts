@@ -2,7 +2,7 @@ import type { Database, Statements, Transaction } from '../../../ports/database.
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import { type AccountLevel, publishLevel, sharedLevelOf, userBalanceLevel } from './credit-account.ts';
-import { COMPANY_SIDE, countExpiring } from './expiring-credits.ts';
+import { COMPANY_SIDE, countExpiring, RETURN_PREFIX } from './credit-lots.ts';
 import { findTransactionOf, lockAccount, postTransaction } from './ledger.ts';
 
 /**
@@ -108,7 +108,7 @@ export async function returnUserCredits(
   const moved = await postBoth(transaction, {
     ...account,
     amountMicro: -user.balanceMicro,
-    sourceId: `return:${account.userId}:${user.version}`,
+    sourceId: `${RETURN_PREFIX}${account.userId}:${user.version}`,
     reason: 'The user left the company.',
   });
   if ('problem' in moved) throw new Error(moved.problem);

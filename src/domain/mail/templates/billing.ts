@@ -12,10 +12,15 @@ export const receipt = template({
     paidAt: moment,
     /** Where the payment brought credits. */
     creditsMicro: micro.optional(),
+    /** Where they expire. */
+    creditsExpireAt: moment.optional(),
     invoiceNumber: name.optional(),
     invoiceUrl: link.optional(),
   }),
-  write: ({ companyName, item, amount, paidAt, creditsMicro, invoiceNumber, invoiceUrl }, links) => ({
+  write: (
+    { companyName, item, amount, paidAt, creditsMicro, creditsExpireAt, invoiceNumber, invoiceUrl },
+    links,
+  ) => ({
     subject: `Receipt for ${item}`,
     heading: 'Thank you for your payment',
     blocks: [
@@ -25,6 +30,7 @@ export const receipt = template({
         ['Amount', inMoney(amount)],
         ['Paid on', atTime(paidAt)],
         creditsMicro === undefined ? null : ['Credits added', inCredits(creditsMicro)],
+        creditsExpireAt === undefined ? null : ['Credits expire on', onDay(creditsExpireAt)],
         invoiceNumber === undefined ? null : ['Invoice', invoiceNumber],
       ),
       invoiceUrl === undefined

@@ -1,4 +1,5 @@
 import { findInvoiceByProviderId } from '../../credits/invoices/invoice.ts';
+import { type Expiry, findLotOf, type GrantSource } from '../../credits/ledger/credit-lots.ts';
 import { postCash } from '../cash/cash.ts';
 import {
   type Effect,
@@ -8,9 +9,9 @@ import {
   post,
   waitKeys,
 } from '../effect.ts';
-import { grantedByInvoices } from '../plan-grants.ts';
+import { grantedByInvoices, planGrantOf } from '../plan-grants.ts';
 import { currencyIn, idIn, lockCompany, minorIn, ourIdIn } from '../provider-objects.ts';
-import { purchaseOf } from '../purchase.ts';
+import { purchaseGrantOf, purchaseOf } from '../purchase.ts';
 
 /** Of the posting that a refund makes; its id is the charge and how much of it was given back in all. */
 const REFUND_SOURCE = 'charge-refund';
@@ -120,13 +121,14 @@ export async function take(
       ...{ step: `${refundedMinor}${await loweredSuffix(context, chargeId)}`, happenedAt: refundedAt },
     });
   }
-  const postedMicro = isPlan ? beforeMicro - (await grantedByInvoices(transaction, companyId)) : stepMicro;
-  if (isPlan) {
-    await transaction.query(
-      `update charge_refunds set taken_micro = coalesce(taken_micro, $3) + $2 where charge_id = $1`,
-      [chargeId, postedMicro, soFar.refundedMicro],
-    );
-  }
+  const dueMicro = isPlan ? beforeMicro - (await grantedByInvoices(transaction, companyId)) : stepMicro;
+  const expiredMicro = await expiredOf(context, refunded, dueMicro);
+  const postedMicro = dueMicro - expiredMicro;
+  await transaction.query(
+    `update charge_refunds set taken_micro = coalesce(taken_micro, $3) + $2, expired_micro = expired_micro + $4
+     where charge_id = $1`,
+    [chargeId, postedMicro, soFar.refundedMicro, expiredMicro],
+  );
   if (postedMicro > 0n) {
     await post(context, {
       accountId: companyId,
@@ -136,10 +138,36 @@ export async function take(
       sourceKind: REFUND_SOURCE,
       sourceId: `${chargeId}:${refundedMinor}${await loweredSuffix(context, chargeId)}`,
       reason: `${refundedMinor} of ${amountMinor} ${refunded.currency} given back`,
+      takesBack: { grant: grantOf(refunded) },
     });
   }
-  const did = `${refundedMinor} of ${amountMinor} ${refunded.currency} given back: ${postedMicro} micro-credits taken`;
+  const had = expiredMicro === 0n ? '' : `, ${expiredMicro} had expired`;
+  const did = `${refundedMinor} of ${amountMinor} ${refunded.currency} given back: ${postedMicro} micro-credits taken${had}`;
   return { outcome: 'applied', did, companyId };
+}
+
+/** The posting by which a payment brought its credits; an invoice for usage brought none. */
+function grantOf({ kind, id }: Pick<Refunded, 'kind' | 'id'>): GrantSource | null {
+  if (kind === 'INVOICE') return null;
+  return kind === 'PURCHASE' ? purchaseGrantOf(id) : planGrantOf(id);
+}
+
+/** Of what is to be taken, what has expired before: that is not taken a second time, by whichever refund of its payment. */
+async function expiredOf(
+  { transaction }: EffectContext,
+  refunded: Pick<Refunded, 'kind' | 'id'>,
+  dueMicro: bigint,
+): Promise<bigint> {
+  const grant = grantOf(refunded);
+  const lot = grant === null ? null : await findLotOf(transaction, grant);
+  if (lot === null || dueMicro <= 0n) return 0n;
+  const [sum] = await transaction.query<{ micro: bigint }>(
+    `select coalesce(sum(expired_micro), 0)::bigint as micro from charge_refunds where source_kind = $1 and source_id = $2`,
+    [refunded.kind, refunded.id],
+  );
+  const leftMicro = lot.expiredMicro - (sum?.micro ?? 0n);
+  if (leftMicro <= 0n) return 0n;
+  return leftMicro < dueMicro ? leftMicro : dueMicro;
 }
 
 export async function findCharge(event: KeptEvent, context: EffectContext): Promise<FoundCharge> {
@@ -241,24 +269,37 @@ function contraOf(kind: Refunded['kind']): Contra {
 
 type Contra = 'sales' | 'grants' | 'receivables';
 
+interface ReturnedCredits {
+  readonly returnedMicro: bigint;
+  readonly contra: Contra;
+  readonly expires: Expiry | null;
+}
+
 /** A refund failed: so much of the charge is refunded without it. Returns the credits that are to be given back. */
 export async function lowerRefund(
-  { transaction, now }: EffectContext,
+  context: EffectContext,
   chargeId: string,
   { refundedMinor, countedAt }: { readonly refundedMinor: bigint; readonly countedAt: Date },
-): Promise<{ readonly returnedMicro: bigint; readonly contra: Contra }> {
+): Promise<ReturnedCredits> {
+  const { transaction, now } = context;
   const [known] = await transaction.query<
-    ChargeSoFar & Pick<Refunded, 'kind' | 'companyId' | 'currency'> & { readonly lowered: number }
+    ChargeSoFar &
+      Pick<Refunded, 'kind' | 'id' | 'companyId' | 'currency'> & {
+        readonly lowered: number;
+        readonly takenMicro: bigint;
+        readonly expiredMicro: bigint;
+      }
   >(
-    `select source_kind as kind, company_id as "companyId", currency, amount_minor as "amountMinor",
-       granted_micro as "grantedMicro", refunded_minor as "refundedMinor", refunded_micro as "refundedMicro", lowered
+    `select source_kind as kind, source_id as id, company_id as "companyId", currency, amount_minor as "amountMinor",
+       granted_micro as "grantedMicro", refunded_minor as "refundedMinor", refunded_micro as "refundedMicro", lowered,
+       coalesce(taken_micro, refunded_micro) as "takenMicro", expired_micro as "expiredMicro"
      from charge_refunds where charge_id = $1 for update`,
     [chargeId],
   );
   if (known === undefined || refundedMinor >= known.refundedMinor) {
-    return { returnedMicro: 0n, contra: contraOf(known?.kind ?? 'PURCHASE') };
+    return { returnedMicro: 0n, contra: contraOf(known?.kind ?? 'PURCHASE'), expires: null };
   }
-  const { amountMinor, grantedMicro, kind, companyId } = known;
+  const { amountMinor, grantedMicro, kind, companyId, takenMicro, expiredMicro } = known;
   const isPlan = kind === 'PLAN_GRANT';
   const beforeMicro = isPlan ? await grantedByInvoices(transaction, companyId) : 0n;
   const left = refundStep({ amountMinor, grantedMicro, refundedMinor: 0n, refundedMicro: 0n }, refundedMinor);
@@ -280,12 +321,30 @@ export async function lowerRefund(
       happenedAt: countedAt,
     },
   });
-  if (!isPlan) return { returnedMicro: known.refundedMicro - left.refundedMicro, contra: contraOf(kind) };
   // As when it was taken: what the invoices of the company grant now, less what they granted before.
-  const returnedMicro = (await grantedByInvoices(transaction, companyId)) - beforeMicro;
+  const dueMicro = isPlan
+    ? (await grantedByInvoices(transaction, companyId)) - beforeMicro
+    : known.refundedMicro - left.refundedMicro;
+  // What had expired was not taken, so it is not returned either; what was taken is returned first.
+  const overMicro = dueMicro > takenMicro ? dueMicro - takenMicro : 0n;
+  const notTakenMicro = overMicro < expiredMicro ? overMicro : expiredMicro;
+  const returnedMicro = dueMicro - notTakenMicro;
   await transaction.query(
-    'update charge_refunds set taken_micro = coalesce(taken_micro, $3) - $2 where charge_id = $1',
-    [chargeId, returnedMicro, known.refundedMicro],
+    `update charge_refunds set taken_micro = $2, expired_micro = $3 where charge_id = $1`,
+    [chargeId, takenMicro - returnedMicro, expiredMicro - notTakenMicro],
   );
-  return { returnedMicro, contra: contraOf(kind) };
+  return { returnedMicro, contra: contraOf(kind), expires: await expiryAgain(context, known) };
+}
+
+/** What is returned of credits that expire lasts as long as they did when they were granted. */
+async function expiryAgain(
+  { transaction, now }: EffectContext,
+  refunded: Pick<Refunded, 'kind' | 'id'>,
+): Promise<Expiry | null> {
+  const grant = grantOf(refunded);
+  const lot = grant === null ? null : await findLotOf(transaction, grant);
+  if (lot === null) return null;
+  const { grantedAt, expiresAt, subject, label } = lot;
+  const at = new Date(now.getTime() + Math.max(0, expiresAt.getTime() - grantedAt.getTime()));
+  return { at, grantedAt: now, subject, label: label ?? 'Returned credits' };
 }

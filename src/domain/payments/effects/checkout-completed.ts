@@ -13,6 +13,7 @@ import {
   post,
   waitKeys,
 } from '../effect.ts';
+import { expiryAfter } from '../plan-grants.ts';
 import {
   companyOf,
   currencyIn,
@@ -27,7 +28,7 @@ import {
   textIn,
   uuidIn,
 } from '../provider-objects.ts';
-import { type CreditPackPurchase, lockPurchase, purchaseOf } from '../purchase.ts';
+import { type CreditPackPurchase, lockPurchase, purchaseGrantOf, purchaseOf } from '../purchase.ts';
 import { readSubscription } from './subscription-changed.ts';
 
 /** `checkout.session.completed`: a page of the provider's was gone through, for a pack or for a subscription. */
@@ -43,9 +44,6 @@ export const checkoutSessionCompleted: Effect = async (event, context) => {
       return { outcome: 'applied', did: `nothing follows from a checkout for ${mode}`, companyId: null };
   }
 };
-
-/** Of the posting that a purchase makes; its id is the purchase's. */
-const PURCHASE_SOURCE = 'credit-pack-purchase';
 
 /**
  * A checkout of a credit pack has ended. Only a paid one completes the purchase: a payment that settles later leaves
@@ -106,24 +104,27 @@ async function complete(
     ...{ id: purchase.id, invoiceId: invoice.id, companyId, currency: purchase.currency },
     ...{ amountMinor: paidMinor, happenedAt: event.happenedAt },
   });
+  const item = `Credit pack ${await packName(context, purchase)}`;
+  const expires = expiryAfter(purchase.creditsExpireAfterDays, event, context, item);
   await post(context, {
     accountId: companyId,
     type: 'PACK_PURCHASE',
     amountMicro: creditsMicro,
     contra: 'sales',
-    sourceKind: PURCHASE_SOURCE,
-    sourceId: purchase.id,
+    ...purchaseGrantOf(purchase.id),
     reason: `credit pack, checkout ${sessionId}`.slice(0, 500),
+    expires,
   });
   await context.tellAdmins({
     kind: 'receipt',
     companyId,
     fact: `receipt:purchase:${purchase.id}`,
     data: {
-      item: `Credit pack ${await packName(context, purchase)}`,
+      item,
       amount: amountOf(paidMinor, purchase.currency),
       paidAt: event.happenedAt,
       creditsMicro,
+      ...(expires === null ? {} : { creditsExpireAt: expires.at }),
       ...(invoice.number === null ? {} : { invoiceNumber: invoice.number }),
     },
   });

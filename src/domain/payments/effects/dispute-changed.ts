@@ -192,6 +192,7 @@ export const refundFailed: Effect = async (event, context) => {
       sourceKind: 'failed-refund',
       sourceId: refundId,
       reason: `refund ${refundId} failed${reason === null ? '' : `: ${reason}`}`,
+      expires: lowered.expires,
     });
   }
   return await reportFailedRefund(context, { refundId, companyId, amountMinor, currency, ...lowered });

@@ -12,7 +12,7 @@ import {
   type KeptEvent,
   waitKeys,
 } from '../effect.ts';
-import { currencyOf, grantLines, type PaidLines } from '../plan-grants.ts';
+import { currencyOf, expiryAfter, grantLines, type PaidLines } from '../plan-grants.ts';
 import {
   type InvoiceLine,
   type InvoiceMoney,
@@ -74,6 +74,7 @@ async function sendReceipt(
   if (amount <= 0n || invoice.kind === 'PACK') return;
   const latest = paid?.movements.findLast(({ line, rate }) => rate !== null && line.netMinor > 0n);
   const plan = latest?.rate == null ? null : await findPlan(context.transaction, latest.rate.planId);
+  const expires = plan === null ? null : expiryAfter(plan.creditsExpireAfterDays, event, context, plan.name);
   const item = plan !== null ? `Plan ${plan.name}` : invoice.kind === 'POSTPAID' ? 'Usage' : 'Invoice';
   await context.tellAdmins({
     kind: 'receipt',
@@ -84,6 +85,7 @@ async function sendReceipt(
       amount: amountOf(amount, invoice.currency),
       paidAt: invoice.paidAt ?? event.happenedAt,
       ...(postedMicro <= 0n ? {} : { creditsMicro: postedMicro }),
+      ...(postedMicro <= 0n || expires === null ? {} : { creditsExpireAt: expires.at }),
       ...(invoice.number === null ? {} : { invoiceNumber: invoice.number }),
       ...(invoice.hostedUrl === null ? {} : { invoiceUrl: invoice.hostedUrl }),
     },

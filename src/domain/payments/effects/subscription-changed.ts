@@ -1,7 +1,7 @@
 import type { WireObject } from '../../../ports/payment-provider.ts';
 import { findPlan, type Plan } from '../../catalog/plan.ts';
 import { listPlanRates } from '../../catalog/plan-rates.ts';
-import { moveExpiry } from '../../credits/ledger/expiring-credits.ts';
+import { moveExpiry } from '../../credits/ledger/credit-lots.ts';
 import {
   findByProviderId,
   isEnded,
