@@ -12,6 +12,7 @@ const CATALOGUE = graphql(`{
   plans { id name active billingMode credits price currency interval needsProviderPricing providerPriceId
     trialDays trialCredits creditsExpireAfterDays sortOrder }
   creditPacks { id name credits price currency sortOrder }
+  creditPackTerms { creditPackId creditsExpireAfterDays }
 }`);
 const ADD_PLAN = graphql(`mutation($input: PlanInput!) { createPlan(input: $input) { id } }`);
 const UPDATE_PLAN = graphql(
@@ -28,7 +29,9 @@ const RETIRE_PACK = graphql(`mutation($id: ID!) { retireCreditPack(id: $id) { id
 const SYNC = graphql(`mutation { syncAllPlansProviderPricing { id } }`);
 
 type Plan = DataOf<typeof CATALOGUE>['plans'][number];
-type Pack = DataOf<typeof CATALOGUE>['creditPacks'][number];
+type Pack = DataOf<typeof CATALOGUE>['creditPacks'][number] & {
+  readonly creditsExpireAfterDays: number | null;
+};
 type Changing = ReturnType<typeof useChange>;
 
 export function Catalogue() {
@@ -36,6 +39,7 @@ export function Catalogue() {
   const change = useChange(result.reload);
   const [plan, setPlan] = useState<Plan | null>(null);
   const [pack, setPack] = useState<Pack | null>(null);
+  const packs = result.data === null ? null : packsOf(result.data);
   return (
     <Page title="Plans and packs" says="What companies can subscribe to, and what they buy once.">
       <Card title="Plans" actions={<Act name="Sync provider pricing" work={() => change(SYNC)} />}>
@@ -55,6 +59,7 @@ export function Catalogue() {
               isNumber: true,
               show: (one) => `${money(one.price, one.currency)} a ${one.interval.toLowerCase()}`,
             },
+            { name: 'Expire', show: (one) => expiryOf(one) },
             { name: 'Place', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
             { name: 'Status', show: (one) => <PlanStatus {...one} /> },
             { name: 'Do', show: (one) => <PlanActions plan={one} change={change} edit={setPlan} /> },
@@ -64,7 +69,7 @@ export function Catalogue() {
       <Card title="Credit packs">
         <List
           label="Credit packs"
-          rows={result.data?.creditPacks ?? null}
+          rows={packs}
           error={result.error}
           retry={result.reload}
           keyOf={({ id }) => id}
@@ -73,6 +78,7 @@ export function Catalogue() {
             { name: 'Pack', show: ({ name }) => name },
             { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
             { name: 'Price', isNumber: true, show: (one) => money(one.price, one.currency) },
+            { name: 'Expire', show: (one) => expiryOf(one) },
             { name: 'Place', isNumber: true, show: ({ sortOrder }) => count(sortOrder) },
             { name: 'Do', show: (one) => <PackActions pack={one} change={change} edit={setPack} /> },
           ]}
@@ -83,6 +89,15 @@ export function Catalogue() {
       {pack !== null && <EditPack pack={pack} change={change} close={() => setPack(null)} />}
     </Page>
   );
+}
+
+function packsOf({ creditPacks, creditPackTerms }: DataOf<typeof CATALOGUE>): Pack[] {
+  const days = new Map(creditPackTerms.map((one) => [one.creditPackId, one.creditsExpireAfterDays]));
+  return creditPacks.map((pack) => ({ ...pack, creditsExpireAfterDays: days.get(pack.id) ?? null }));
+}
+
+function expiryOf({ creditsExpireAfterDays }: Pick<Pack, 'creditsExpireAfterDays'>): string {
+  return creditsExpireAfterDays === null ? 'Never' : `After ${count(creditsExpireAfterDays)} days`;
 }
 
 function PlanStatus({ active, needsProviderPricing, providerPriceId, billingMode }: Plan) {
@@ -176,6 +191,7 @@ function EditPack({ pack, change, close }: { pack: Pack; change: Changing; close
         }}
       >
         <SoldFields of={pack} />
+        <ExpiryField of={pack} />
         <PlaceField of={pack} />
       </Form>
     </Dialog>
@@ -214,6 +230,7 @@ function NewOnes({ change }: { change: Changing }) {
       <Card title="Add a pack">
         <Form submit="Add the pack" clears send={(values) => change(ADD_PACK, { input: packOf(values) })}>
           <SoldFields />
+          <ExpiryField />
           <PlaceField />
         </Form>
       </Card>
@@ -286,19 +303,25 @@ function PlanFields({ of }: { of?: Plan }) {
           step="any"
           defaultValue={of === undefined || of.trialCredits === 0 ? '' : of.trialCredits}
         />
-        <Field
-          label="Credits expire after days"
-          hint="Empty: never."
-          name="expiry"
-          type="number"
-          min={1}
-          max={3650}
-          step={1}
-          defaultValue={of?.creditsExpireAfterDays ?? ''}
-        />
+        <ExpiryField {...(of === undefined ? {} : { of })} />
       </div>
       <PlaceField of={of ?? { sortOrder: 0 }} />
     </>
+  );
+}
+
+function ExpiryField({ of }: { of?: Pick<Pack, 'creditsExpireAfterDays'> }) {
+  return (
+    <Field
+      label="Credits expire after days"
+      hint="Empty: never. For what is bought from now on."
+      name="expiry"
+      type="number"
+      min={1}
+      max={3650}
+      step={1}
+      defaultValue={of?.creditsExpireAfterDays ?? ''}
+    />
   );
 }
 
@@ -322,6 +345,7 @@ function packOf({ text, number }: FormValues) {
     price: number('price') ?? 0,
     currency: text('currency'),
     sortOrder: number('order') ?? 0,
+    creditsExpireAfterDays: number('expiry'),
   };
 }
 
@@ -332,6 +356,5 @@ function planOf(values: FormValues) {
     interval: text('interval') as Plan['interval'],
     trialDays: number('trialDays'),
     trialCredits: number('trialCredits'),
-    creditsExpireAfterDays: number('expiry'),
   };
 }

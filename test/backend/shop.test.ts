@@ -145,9 +145,14 @@ test('plans and packs are changed, reordered and retired, each recorded; the old
   const { pack } = await superAdmin.ask<Changed>(
     `mutation($id: ID!, $input: CreateCreditPackInput!) {
       pack: updateCreditPack(id: $id, input: $input) { ${FIELDS} } }`,
-    { id: packId, input: { ...PACK, price: 11, sortOrder: -3 } },
+    { id: packId, input: { ...PACK, price: 11, sortOrder: -3, creditsExpireAfterDays: 45 } },
   );
   expect(pack).toEqual({ id: packId, ...PACK, price: 11, sortOrder: -3 });
+  // P-11: the pack itself has six fields and no more.
+  const terms = await member.ask<{ creditPackTerms: object[] }>(
+    '{ creditPackTerms { creditPackId creditsExpireAfterDays } }',
+  );
+  expect(terms.creditPackTerms[0]).toEqual({ creditPackId: packId, creditsExpireAfterDays: 45 });
   const retired = await superAdmin.ask(
     `mutation($plan: ID!, $pack: ID!) { retirePlan(id: $plan) { active } retireCreditPack(id: $pack) { id } }`,
     { plan: planId, pack: packId },
@@ -184,8 +189,8 @@ test('P-16 a plan may have a trial; what is wrong with it is refused by its fiel
 
 describe('buying', () => {
   test('P-20 a pack is bought, paid and in the balance, and the purchase and its invoice say so', async () => {
-    const { admin } = backend.people;
-    const pack = await addPack();
+    const { admin, member, otherAdmin } = backend.people;
+    const pack = await addPack({ creditsExpireAfterDays: 365 });
     const { createCreditPackCheckout: opened } = await admin.ask<{ createCreditPackCheckout: Opened }>(
       BUY_PACK,
       pack,
@@ -213,6 +218,18 @@ describe('buying', () => {
       creditTransactions: { nodes: [{ type: 'PACK_PURCHASE', credits: 1_000 }] },
       invoices: { nodes: [{ status: 'PAID', amount: 10, currency: 'usd' }] },
     });
+    const lots = '{ creditLots { id label credits left grantedAt expiresAt } }';
+    type Lots = { creditLots: { grantedAt: string; expiresAt: string }[] };
+    const { creditLots } = await member.ask<Lots>(lots);
+    expect(creditLots).toEqual([
+      expect.objectContaining({ label: 'Credit pack Starter', credits: 1_000, left: 1_000 }),
+    ]);
+    const [lot] = creditLots;
+    expect(Date.parse(lot?.expiresAt ?? '') - Date.parse(lot?.grantedAt ?? '')).toBe(365 * 86_400_000);
+    expect(await admin.ask('{ creditTransactions { nodes { expiresAt } } }')).toEqual({
+      creditTransactions: { nodes: [{ expiresAt: lot?.expiresAt }] },
+    });
+    expect(await otherAdmin.ask(lots)).toEqual({ creditLots: [] });
     type Events = { paymentEvents: { nodes: (Id & { type: string; status: string; effect: string })[] } };
     const { paymentEvents } = await backend.people.superAdmin.ask<Events>(
       '{ paymentEvents(first: 100, status: PROCESSED) { nodes { id type status effect error receivedAt processedAt } } }',

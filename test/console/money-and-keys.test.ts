@@ -5,7 +5,7 @@ import { until } from '../doubles/until.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
-import { violationsOf } from './page-checks.ts';
+import { violationsOf, widthOf } from './page-checks.ts';
 
 describe.skipIf(givenChromium() === null)('in a real browser', () => {
   let admin: Visitor;
@@ -132,6 +132,10 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     expect(await violationsOf(operator.page)).toEqual([]);
     await operator.page.getByRole('button', { name: 'Save the plan' }).click();
     await operator.page.getByRole('row').filter({ hasText: 'Pro' }).getByText('109').waitFor();
+    await operator.page.getByRole('button', { name: 'Edit Starter' }).click();
+    await operator.page.getByRole('dialog').getByLabel('Credits expire after days').fill('90');
+    await operator.page.getByRole('button', { name: 'Save the pack' }).click();
+    await operator.page.getByText('After 90 days').waitFor();
     const scale = operator.page.getByRole('row').filter({ hasText: 'Scale' });
     await scale.getByRole('button', { name: 'Retire' }).click();
     await operator.page.getByRole('dialog').getByRole('button', { name: 'Retire' }).click();
@@ -166,6 +170,15 @@ describe.skipIf(givenChromium() === null)('in a real browser', () => {
     await page.getByRole('button', { name: 'Change the plan' }).click();
     await page.getByText(/^Pro: Active/).waitFor();
     await balanceUntil(page, (now) => now > before);
+    await page.getByText('valid for 90 days').waitFor();
+    const lots = page.getByRole('region', { name: 'Credits that expire' }).first();
+    await lots.getByText('Plan Pro').waitFor();
+    await figure(page, 'Next to expire').waitFor();
+    for (const width of [390, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await violationsOf(page)).toEqual([]);
+      expect(await widthOf(page)).toBeLessThanOrEqual(width);
+    }
     expect(admin.complaints).toEqual([]);
   });
 

@@ -14,12 +14,15 @@ import {
   type VariablesArgument,
 } from '../../session/graphql.ts';
 import { usePages, useQuery } from '../../session/use-query.ts';
-import { Plans } from './plans.tsx';
+import { lastingWords, Plans } from './plans.tsx';
 
 const SHOP = graphql(`{
   creditBalance { credits held updatedAt }
+  creditLots(first: 50) { id label credits left grantedAt expiresAt }
   creditPacks { id name credits price currency }
-  plans { id name credits price currency interval active purchase needsProviderPricing trialDays trialCredits }
+  creditPackTerms { creditPackId creditsExpireAfterDays }
+  plans { id name credits price currency interval active purchase needsProviderPricing trialDays trialCredits
+    creditsExpireAfterDays }
   company { postpaidTerms { dueDays invoiceDay plan { id name } } }
   subscription { status isActive cancelAtPeriodEnd currentPeriodEnd trialEnd plan { id name } }
 }`);
@@ -27,7 +30,7 @@ const BUY = graphql(`mutation($id: ID!) { page: createCreditPackCheckout(creditP
 const SUBSCRIBE = graphql(`mutation($id: ID!) { page: createSubscriptionCheckout(planId: $id) { url } }`);
 const PORTAL = graphql(`mutation { page: createBillingPortalSession { url } }`);
 const TRANSACTIONS = graphql(`query($after: ID) { creditTransactions(first: 10, after: $after) {
-  nodes { id type credits balanceAfter reason createdAt } pageInfo { hasNextPage endCursor } } }`);
+  nodes { id type credits balanceAfter reason createdAt expiresAt } pageInfo { hasNextPage endCursor } } }`);
 const PURCHASES = graphql(`query($after: ID) { creditPackPurchases(first: 10, after: $after) {
   nodes { id amount currency credits status createdAt creditPack { name } } pageInfo { hasNextPage endCursor } } }`);
 const INVOICES = graphql(`query($after: ID) { invoices(first: 10, after: $after) {
@@ -68,12 +71,54 @@ export function Billing() {
           value={balance === undefined ? '…' : credits(balance.held)}
           says="credits"
         />
+        <NextExpiry lots={shop.data?.creditLots ?? []} />
       </div>
       {shop.data === null ? <Bones /> : <Offers shop={shop.data} reload={shop.reload} />}
+      {shop.data !== null && shop.data.creditLots.length > 0 && <Lots lots={shop.data.creditLots} />}
       <Transactions changedAt={balance?.updatedAt ?? ''} />
       <Purchases changedAt={balance?.updatedAt ?? ''} />
       <Invoices />
     </Page>
+  );
+}
+
+type Lot = Shop['creditLots'][number];
+
+/** Nothing where no credits expire. */
+function NextExpiry({ lots }: { lots: readonly Lot[] }) {
+  const [next] = lots;
+  if (next === undefined) return null;
+  return (
+    <Figure
+      name="Next to expire"
+      value={credits(next.left)}
+      says={
+        <>
+          credits, <Moment at={next.expiresAt} />
+        </>
+      }
+    />
+  );
+}
+
+function Lots({ lots }: { lots: readonly Lot[] }) {
+  return (
+    <Card title="Credits that expire">
+      <p className="quiet">What expires first is spent first. All other credits never expire.</p>
+      <List
+        label="Credits that expire"
+        rows={lots}
+        keyOf={({ id }) => id}
+        empty=""
+        columns={[
+          { name: 'From', show: ({ label }) => label ?? 'A grant' },
+          { name: 'Granted', show: ({ grantedAt }) => <Moment at={grantedAt} /> },
+          { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} /> },
+          { name: 'Credits', isNumber: true, show: (one) => credits(one.credits) },
+          { name: 'Left', isNumber: true, show: ({ left }) => credits(left) },
+        ]}
+      />
+    </Card>
   );
 }
 
@@ -111,6 +156,7 @@ function usePaymentPage() {
 
 function Offers({ shop, reload }: { shop: Shop; reload(): Promise<void> }) {
   const openPage = usePaymentPage();
+  const days = new Map(shop.creditPackTerms.map((one) => [one.creditPackId, one.creditsExpireAfterDays]));
   return (
     <div className="halves">
       <Card title="Buy credits once">
@@ -121,7 +167,9 @@ function Offers({ shop, reload }: { shop: Shop; reload(): Promise<void> }) {
           <div className="row spread" key={pack.id}>
             <div>
               <h3>{pack.name}</h3>
-              <span className="quiet small">{credits(pack.credits)} credits</span>
+              <span className="quiet small">
+                {credits(pack.credits)} credits{lastingWords(days.get(pack.id) ?? null)}
+              </span>
             </div>
             <Act
               name={`Buy ${pack.name} for ${money(pack.price, pack.currency)}`}
@@ -168,6 +216,7 @@ function Transactions({ changedAt }: { changedAt: string }) {
             isNumber: true,
             show: (one) => `${one.credits > 0 ? '+' : ''}${credits(one.credits)}`,
           },
+          { name: 'Expires', show: ({ expiresAt }) => <Moment at={expiresAt} never="" /> },
           { name: 'Balance after', isNumber: true, show: ({ balanceAfter }) => credits(balanceAfter) },
         ]}
       />

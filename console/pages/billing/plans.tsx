@@ -27,6 +27,7 @@ export interface PlanOffer {
   readonly needsProviderPricing: boolean;
   readonly trialDays: number | null;
   readonly trialCredits: number;
+  readonly creditsExpireAfterDays: number | null;
 }
 
 interface Subscribed {
@@ -105,10 +106,16 @@ function Current({ isActive, plan, status, currentPeriodEnd, cancelAtPeriodEnd, 
   );
 }
 
+/** Nothing where they never expire. */
+export function lastingWords(days: number | null): string {
+  if (days === null) return '';
+  return days === 1 ? ', valid for 1 day' : `, valid for ${days} days`;
+}
+
 function wordsOf(plan: PlanOffer, isNew: boolean): string {
   if (plan.purchase === 'CONTACT_US') return 'Calls are invoiced monthly, by agreement';
   const period = `${money(plan.price, plan.currency)} a ${plan.interval.toLowerCase()}`;
-  const brings = `${credits(plan.credits)} credits, ${period}`;
+  const brings = `${credits(plan.credits)} credits, ${period}${lastingWords(plan.creditsExpireAfterDays)}`;
   if (!isNew || plan.trialDays === null) return brings;
   const trialCredits = plan.trialCredits > 0 ? ` with ${credits(plan.trialCredits)} credits` : '';
   return `${brings}; the first ${plan.trialDays} days are free${trialCredits}`;

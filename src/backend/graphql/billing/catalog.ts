@@ -29,6 +29,7 @@ declare module '../schema-builder.ts' {
   interface SchemaObjects {
     Plan: Plan;
     CreditPackOutput: CreditPack;
+    CreditPackTerms: CreditPack;
   }
   interface SchemaScalars {
     BillingInterval: BillingInterval;
@@ -46,6 +47,7 @@ interface CreditPackInput {
   price: number;
   currency: string;
   sortOrder: number;
+  creditsExpireAfterDays?: number | null | undefined;
 }
 
 interface PlanInput extends Omit<CreditPackInput, 'sortOrder'> {
@@ -54,7 +56,6 @@ interface PlanInput extends Omit<CreditPackInput, 'sortOrder'> {
   interval: BillingInterval;
   trialDays?: number | null | undefined;
   trialCredits?: number | null | undefined;
-  creditsExpireAfterDays?: number | null | undefined;
   sortOrder?: number | null | undefined;
 }
 
@@ -120,6 +121,18 @@ const catalogObjects: Declaration = (builder) => {
       sortOrder: t.exposeInt('sortOrder'),
     }),
   });
+  builder.objectType('CreditPackTerms', {
+    description:
+      'What a buyer of a pack should know besides what CreditPackOutput says, whose fields are fixed.',
+    fields: (t) => ({
+      creditPackId: t.exposeID('id'),
+      creditsExpireAfterDays: t.exposeInt('creditsExpireAfterDays', {
+        nullable: true,
+        description:
+          'What is left of the credits expires so many days after they were credited; null is never.',
+      }),
+    }),
+  });
 };
 
 const plans: Declaration = (builder) =>
@@ -140,6 +153,16 @@ const creditPacks: Declaration = (builder) =>
     t.field({
       type: ['CreditPackOutput'],
       description: 'What is sold now, by sortOrder.',
+      authScopes: { signedIn: true },
+      resolve: async (_root, _args, { parts }) => [...(await listCreditPacks(parts.database))],
+    }),
+  );
+
+const creditPackTerms: Declaration = (builder) =>
+  builder.queryField('creditPackTerms', (t) =>
+    t.field({
+      type: ['CreditPackTerms'],
+      description: 'The terms of what creditPacks lists, in the same order.',
       authScopes: { signedIn: true },
       resolve: async (_root, _args, { parts }) => [...(await listCreditPacks(parts.database))],
     }),
@@ -173,6 +196,10 @@ const catalogInputs: Declaration = (builder) => {
       price: t.float({ required: true }),
       currency: t.string({ required: true, description: 'A three-letter code.' }),
       sortOrder: t.int({ required: true }),
+      creditsExpireAfterDays: t.int({
+        description:
+          '1 to 3650 days after they were credited, what is left of the credits expires; null is never.',
+      }),
     }),
   });
 };
@@ -198,6 +225,7 @@ export function packFrom(input: CreditPackInput): WantedCreditPack {
     name: bounded('line', 'input.name', input.name),
     currency: bounded('line', 'input.currency', input.currency),
     creditsMicro: microFrom('input.credits', input.credits),
+    creditsExpireAfterDays: input.creditsExpireAfterDays ?? null,
   };
 }
 
@@ -337,6 +365,7 @@ export const catalogDeclarations: readonly Declaration[] = [
   catalogInputs,
   plans,
   creditPacks,
+  creditPackTerms,
   createPlan,
   createCreditPack,
   syncAllPlansProviderPricing,

@@ -49,6 +49,11 @@ const purchaseObjects: Declaration = (builder) => {
         description: 'As agreed when it was begun, as the amount.',
         resolve: ({ creditsMicro }) => creditsAsNumber(creditsMicro),
       }),
+      creditsExpireAfterDays: t.exposeInt('creditsExpireAfterDays', {
+        nullable: true,
+        description:
+          'What is left of the credits expires so many days after they were credited; null is never.',
+      }),
       amount: t.float({ resolve: ({ amountMinor, currency }) => amountFrom(amountMinor, currency) }),
       currency: t.exposeString('currency'),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),

@@ -6,6 +6,7 @@ import {
   readBalance,
   setCompanyBilling as setBilling,
 } from '../../../domain/credits/ledger/credit-account.ts';
+import { type CreditLot, listLots } from '../../../domain/credits/ledger/credit-lots.ts';
 import {
   type CreditTransaction,
   findTransactionOf,
@@ -30,6 +31,7 @@ declare module '../schema-builder.ts' {
     CreditBalance: CompanyBalance;
     CreditTransaction: CreditTransaction;
     CreditTransactionConnection: Page<CreditTransaction>;
+    CreditLot: CreditLot;
   }
   interface SchemaScalars {
     CreditTransactionType: TransactionType;
@@ -83,9 +85,31 @@ const creditObjects: Declaration = (builder) => {
       }),
       reason: t.exposeString('reason', { nullable: true }),
       createdAt: t.expose('createdAt', { type: 'DateTime' }),
+      expiresAt: t.expose('expiresAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'When what is left of the credits that it brought expires; null is never.',
+      }),
     }),
   });
   defineConnection(builder, 'CreditTransaction');
+  builder.objectType('CreditLot', {
+    description: 'Credits that expire. What expires first is spent first.',
+    fields: (t) => ({
+      id: t.id({ resolve: ({ accountId, version }) => `${accountId}.${version}` }),
+      label: t.exposeString('label', {
+        nullable: true,
+        description: 'What they came with, as `Credit pack Starter`.',
+      }),
+      credits: t.float({
+        description: 'As many as were granted.',
+        resolve: ({ amountMicro }) => creditsAsNumber(amountMicro),
+      }),
+      left: t.float({ resolve: ({ leftMicro }) => creditsAsNumber(leftMicro) }),
+      grantedAt: t.expose('grantedAt', { type: 'DateTime' }),
+      expiresAt: t.expose('expiresAt', { type: 'DateTime' }),
+    }),
+  });
 };
 
 const creditBalance: Declaration = (builder) =>
@@ -116,6 +140,22 @@ const creditTransactions: Declaration = (builder) =>
         const page = { first: limit + 1, after: numberCursor(after) };
         const rows = await listTransactions(context.parts.database, companyId, page);
         return pageOf(rows, limit, ({ version }) => String(version));
+      },
+    }),
+  );
+
+const creditLots: Declaration = (builder) =>
+  builder.queryField('creditLots', (t) =>
+    t.field({
+      type: ['CreditLot'],
+      description:
+        'What of the company’s balance will expire, those first that expire first. The rest of the balance never expires.',
+      authScopes: { member: true },
+      args: { first: t.arg.int() },
+      async resolve(_root, args, context) {
+        const { companyId } = await member(context);
+        const { limit: first } = pageArgs(args);
+        return [...(await listLots(context.parts.database, companyId, { first }))];
       },
     }),
   );
@@ -272,6 +312,7 @@ export const creditDeclarations: readonly Declaration[] = [
   creditObjects,
   creditBalance,
   creditTransactions,
+  creditLots,
   creditStatement,
   adjustCredits,
   setCompanyBilling,
