@@ -9,6 +9,9 @@ import {
 } from '../../src/domain/payments/change-plan.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
 import { createSubscriptionCheckout } from '../../src/domain/payments/subscription-checkout.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
+import { planCreditsCheck } from '../../src/domain/reconciliation/plan-credits-check.ts';
 import { currentSubscription } from '../../src/domain/subscriptions/subscription.ts';
 import type { WireObject } from '../../src/ports/payment-provider.ts';
 import { until } from '../doubles/until.ts';
@@ -107,6 +110,17 @@ describe('trial credits', () => {
     expect([await balance(expiring), await balance(lasting)]).toEqual([3_000n * CREDIT, 3_000n * CREDIT]);
     await pass(2);
     expect([await balance(expiring), await balance(lasting)]).toEqual([0n, 3_000n * CREDIT]);
+    // What has expired is not taken a second time when its payment is refunded.
+    for (const id of [expiring, lasting]) {
+      const { body } = await shop.sandbox.call('GET', '/v1/charges', { customer: await customerOf(id) });
+      const [charge] = body.data as { id: string }[];
+      await shop.sandbox.call('POST', '/v1/refunds', { charge: charge?.id ?? '' });
+    }
+    await pass(0.01);
+    expect([await balance(expiring), await balance(lasting)]).toEqual([0n, 0n]);
+    for (const check of [refundsCheck, planCreditsCheck]) {
+      expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
+    }
   });
 });
 

@@ -4,7 +4,7 @@ import { BALANCE_LEVEL, readLevel } from '../../src/domain/credits/ledger/credit
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import { refundStep } from '../../src/domain/payments/effects/charge-refunded.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
-import { refundsCheck } from '../../src/domain/reconciliation/ledger-checks.ts';
+import { refundsCheck } from '../../src/domain/reconciliation/money-checks.ts';
 import type { ProviderEvent } from '../../src/ports/payment-provider.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
 import { useMemoryDatabase } from '../setup/use-memory-database.ts';

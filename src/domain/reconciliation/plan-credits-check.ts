@@ -128,7 +128,7 @@ const INVOICES = `with companies_of_page as (
     best_price as "bestPriceMinor", best_credits as "bestCreditsMicro"
   from plan_grants as invoice
   left join (select source_id, sum(refunded_micro) as micro, sum(refunded_minor) as minor,
-      sum(coalesce(taken_micro, refunded_micro)) as taken from charge_refunds
+      sum(coalesce(taken_micro, refunded_micro) + expired_micro) as taken from charge_refunds
     where source_kind = 'PLAN_GRANT' and company_id in (select company_id from companies_of_page) group by source_id) as refund
     on refund.source_id = invoice.provider_invoice_id
   left join recounted on recounted.provider_invoice_id = invoice.provider_invoice_id

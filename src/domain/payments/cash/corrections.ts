@@ -55,6 +55,7 @@ export async function correctSource(transaction: Transaction, wanted: WantedCorr
     const posted = await postTransaction(transaction, {
       ...{ accountId: companyId, type: 'ADJUSTMENT', amountMicro: creditsMicro, contra: 'adjustments' },
       ...{ sourceKind: CORRECTION_SOURCE, sourceId, reason },
+      takesBack: { grant: { sourceKind: kind, sourceId: id } },
     });
     if (posted.outcome === 'no-account' || posted.outcome === 'wrong-amount') {
       const message =
