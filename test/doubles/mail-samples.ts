@@ -59,6 +59,19 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     respondBy: at,
   },
   'low-balance': { companyName, balanceMicro: 2_500_000n, thresholdMicro: 10_000_000n, at },
+  'credits-expiring': {
+    companyName,
+    totalMicro: 3_500_000n,
+    lots: [
+      { label: 'Credit pack Starter', creditsMicro: 1_000_000n, expiresAt: at },
+      { label: 'Plan Pro', creditsMicro: 2_500_000n, expiresAt: at },
+    ],
+  },
+  'credits-expired': {
+    companyName,
+    totalMicro: 1_000_000n,
+    lots: [{ label: 'Trial of Pro', creditsMicro: 1_000_000n, expiresAt: at }],
+  },
   'spending-limit': {
     companyName,
     keyName: 'Production',

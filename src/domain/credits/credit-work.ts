@@ -15,6 +15,12 @@ import {
   expireCredits,
 } from './expiry/expire-credits.ts';
 import {
+  EXPIRY_NOTICES_CRON,
+  EXPIRY_NOTICES_QUEUE,
+  type ExpiryOutbox,
+  noticeExpiry,
+} from './expiry/expiry-mails.ts';
+import {
   createMonthlyInvoiceHandler,
   INVOICE_ISSUED_QUEUE,
   MONTHLY_INVOICES_CRON,
@@ -25,7 +31,8 @@ import {
 import { returnCreditsOfFormerUsers } from './ledger/user-account.ts';
 
 interface CreditWorkParts extends MonthlyInvoiceParts {
-  readonly mail: AlertOutbox;
+  readonly mail: AlertOutbox & ExpiryOutbox;
+  readonly expiryNoticeDays: number;
 }
 
 /** Returns credits of former members to their companies; mostly there are none. */
@@ -48,6 +55,7 @@ export const CREDIT_QUEUES: readonly QueueDefinition[] = [
   MONTHLY_INVOICES_QUEUE,
   INVOICE_ISSUED_QUEUE,
   EXPIRE_CREDITS_QUEUE,
+  EXPIRY_NOTICES_QUEUE,
   RETURNED_CREDITS_QUEUE,
 ];
 
@@ -79,6 +87,12 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
         await countBusyLots(parts, { signal });
         await expireCredits({ ...parts, mostAheadMs: MOST_AHEAD_MS }, signal);
       },
+    },
+    {
+      queue: EXPIRY_NOTICES_QUEUE,
+      concurrency: 1,
+      cron: EXPIRY_NOTICES_CRON,
+      handler: async ({ signal }) => void (await noticeExpiry(parts, signal)),
     },
     {
       queue: RETURNED_CREDITS_QUEUE,

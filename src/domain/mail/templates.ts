@@ -19,7 +19,14 @@ import {
   scorecardReminder,
   verifyEmail,
 } from './templates/team.ts';
-import { lowBalance, planRequest, spendingLimit, withheldUsage } from './templates/usage.ts';
+import {
+  creditsExpired,
+  creditsExpiring,
+  lowBalance,
+  planRequest,
+  spendingLimit,
+  withheldUsage,
+} from './templates/usage.ts';
 
 /** Every kind of mail there is. */
 export const TEMPLATES = {
@@ -35,6 +42,8 @@ export const TEMPLATES = {
   'payment-problem': paymentProblem,
   'low-balance': lowBalance,
   'spending-limit': spendingLimit,
+  'credits-expiring': creditsExpiring,
+  'credits-expired': creditsExpired,
   'withheld-usage': withheldUsage,
   'plan-request': planRequest,
   invitation,

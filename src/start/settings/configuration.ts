@@ -62,6 +62,8 @@ export interface Configuration {
   readonly demoWorld: boolean;
   readonly demoCredits: number;
   readonly trialCredits: number;
+  /** 0 is no notice. */
+  readonly creditExpiryNoticeDays: number;
   readonly paymentSandbox: boolean;
   readonly models: ModelConfig;
   readonly aliasPrefix: string;
@@ -335,10 +337,11 @@ function secretsOf(values: SettingValues): Pick<Configuration, 'secrets' | 'secr
 function accountsOf(
   values: SettingValues,
   isProduction: boolean,
-): Pick<Configuration, 'requireSuperAdminTotp' | 'trialCredits'> {
+): Pick<Configuration, 'requireSuperAdminTotp' | 'trialCredits' | 'creditExpiryNoticeDays'> {
   return {
     requireSuperAdminTotp: values.REQUIRE_SUPER_ADMIN_TOTP ?? isProduction,
     trialCredits: values.TRIAL_CREDITS,
+    creditExpiryNoticeDays: values.CREDIT_EXPIRY_NOTICE_DAYS,
   };
 }
 

@@ -233,6 +233,12 @@ export const SETTINGS = {
     0,
     'Credits that a new company is granted, once, when its first admin has verified the e-mail address. 0 is none.',
   ),
+  CREDIT_EXPIRY_NOTICE_DAYS: whole(
+    0,
+    90,
+    7,
+    'How many days before credits expire a company is mailed; of credits that last less than twice as long, after half of their time. 0 is no such mail.',
+  ),
   CHECKOUT_AUTOMATIC_TAX: permission(
     'Whether the payment provider calculates and collects taxes on its checkout pages and on the invoices of subscriptions begun there. Set up taxes at the provider first.',
   ),

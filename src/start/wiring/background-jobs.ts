@@ -78,6 +78,7 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
     ...creditWork({
       ...{ ...opening, jobQueue, mail: mailOutbox(opening, jobQueue) },
       terms: postpaidTerms(configuration.postpaid, toMinorUnits),
+      expiryNoticeDays: configuration.creditExpiryNoticeDays,
     }),
     ...callWork({
       ...{ ...opening, ...configuration.calls, mail: mailOutbox(opening, jobQueue) },

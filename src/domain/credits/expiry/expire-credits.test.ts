@@ -6,12 +6,15 @@ import { useMemoryDatabase } from '../../../../test/setup/use-memory-database.ts
 import { createSystemSecrets } from '../../../adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../../adapters/shared-state/in-process.ts';
 import { addCompany } from '../../accounts/company.ts';
+import { createMailOutbox } from '../../mail/outbox.ts';
 import { runCheck } from '../../reconciliation/audit-check.ts';
 import { balanceCheck, expiredCreditsCheck } from '../../reconciliation/ledger-checks.ts';
+import { setAlertSettings } from '../alerts/alert-settings.ts';
 import { readLevel } from '../ledger/credit-account.ts';
 import { listLots, moveExpiry } from '../ledger/credit-lots.ts';
 import { listTransactions, type Posting, postTransaction } from '../ledger/ledger.ts';
 import { countBusyLots, expireCredits } from './expire-credits.ts';
+import { noticeExpiry } from './expiry-mails.ts';
 
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2030, 0, 1);
@@ -232,6 +235,79 @@ describe('granted credits that expire', () => {
     for (const check of [balanceCheck, expiredCreditsCheck]) {
       expect(await runCheck(database, check)).toEqual({ faults: [], isCut: false });
     }
+  });
+});
+
+describe('mails about credits that expire', () => {
+  const jobQueue = { enqueue: async () => newId() };
+  const secrets = createSystemSecrets();
+  const mail = createMailOutbox({ jobQueue, secrets, clock, log, messageIdDomain: 'mail.example' });
+  const notice = (expiryNoticeDays = 7) => noticeExpiry({ database, clock, mail, expiryNoticeDays });
+  type Row = { readonly kind: string; readonly data: { totalMicro: string; lots: { label: string }[] } };
+  const mails = (companyId: string) =>
+    database.query<Row>('select kind, data from mail_outbox where company_id = $1 order by created_at, id', [
+      companyId,
+    ]);
+  async function withAdmin(): Promise<string> {
+    const id = await company();
+    await database.query(
+      `insert into users (id, company_id, email, password_hash, role) values ($1, $2, $3, 'none', 'COMPANY_ADMIN')`,
+      [newId(), id, `${id}@example.com`],
+    );
+    return id;
+  }
+
+  test('one some days before, with what is left, and one when they have expired; each once', async () => {
+    const id = await withAdmin();
+    await post(id, 100n, after(30));
+    await post(id, 50n, after(29));
+    await post(id, 500n, PACK);
+    await notice();
+    await clock.advance(23 * DAY_MS);
+    await post(id, -60n);
+    await notice(0);
+    expect(await mails(id)).toEqual([]);
+    await Promise.all([notice(), notice()]);
+    await notice();
+    // The one of 29 days is used up.
+    expect((await mails(id)).map(({ kind, data }) => [kind, data.totalMicro, data.lots.length])).toEqual([
+      ['credits-expiring', '90', 1],
+    ]);
+    await clock.advance(7 * DAY_MS);
+    for (let run = 0; run < 2; run += 1) await expireCredits({ database, sharedState, clock, log, mail });
+    const [, expired] = await mails(id);
+    expect(expired).toMatchObject({
+      kind: 'credits-expired',
+      data: { totalMicro: '90', lots: [{ label: 'Plan Pro', creditsMicro: '90' }] },
+    });
+    expect(await mails(id)).toHaveLength(2);
+  });
+
+  test('of credits that last for some days it comes after half of their time, and of a trial not before its end', async () => {
+    const [short, trial] = [await withAdmin(), await withAdmin()];
+    await post(short, 10n, after(6));
+    await post(trial, 10n, after(6, 'trial:sub_9'));
+    await notice();
+    expect(await mails(short)).toEqual([]);
+    await clock.advance(3 * DAY_MS);
+    await notice();
+    expect((await mails(short)).map(({ kind }) => kind)).toEqual(['credits-expiring']);
+    expect(await mails(trial)).toEqual([]);
+    await clock.advance(3 * DAY_MS);
+    await expireCredits({ database, sharedState, clock, log, mail });
+    expect((await mails(trial)).map(({ kind }) => kind)).toEqual(['credits-expired']);
+  });
+
+  test('none to a company that has switched alerts off', async () => {
+    const id = await withAdmin();
+    const off = { isOn: false, balanceThresholdsMicro: null, limitPercents: null, receivers: null };
+    await database.transaction((within) => setAlertSettings(within, id, off, new Date(clock.now())));
+    await post(id, 10n, after(10));
+    await clock.advance(6 * DAY_MS);
+    await notice();
+    await clock.advance(4 * DAY_MS);
+    await expireCredits({ database, sharedState, clock, log, mail });
+    expect([await balance(id), await mails(id)]).toEqual([0n, []]);
   });
 });
 

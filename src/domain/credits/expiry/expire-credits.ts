@@ -6,6 +6,7 @@ import type { SharedState } from '../../../ports/shared-state.ts';
 import { type AccountLevel, publishLevel } from '../ledger/credit-account.ts';
 import { addUpSpent, countLots } from '../ledger/credit-lots.ts';
 import { lockAccount, postTransaction } from '../ledger/ledger.ts';
+import { type ExpiringLot, type ExpiryOutbox, mailExpiry } from './expiry-mails.ts';
 
 /**
  * When a lot's moment has come, what is left of it is taken by one EXPIRY transaction whose source is the lot: once,
@@ -31,6 +32,8 @@ interface ExpiryParts {
    * credits that people still have. Left out, it is not compared.
    */
   readonly mostAheadMs?: number;
+  /** Companies are mailed what has expired; left out, they are not. */
+  readonly mail?: ExpiryOutbox;
 }
 
 /**
@@ -38,7 +41,7 @@ interface ExpiryParts {
  * not keep the others from expiring; the job then fails at its end and is retried.
  */
 export async function expireCredits(parts: ExpiryParts, signal?: AbortSignal): Promise<number> {
-  const { database, sharedState, clock, log } = parts;
+  const { database, sharedState, clock, log, mail } = parts;
   const now = new Date(clock.now());
   if (await isAhead(parts, now)) return 0;
   let expired = 0;
@@ -54,9 +57,17 @@ export async function expireCredits(parts: ExpiryParts, signal?: AbortSignal): P
       signal?.throwIfAborted();
       after = accountId;
       try {
-        const done = await database.transaction((transaction) => expireAccount(transaction, accountId, now), {
-          timeoutMs: TRANSACTION_MS,
-        });
+        const done = await database.transaction(
+          async (transaction) => {
+            const account = await expireAccount(transaction, accountId, now);
+            const lots = account.taken;
+            if (mail !== undefined) {
+              await mailExpiry(transaction, mail, 'credits-expired', { companyId: accountId, lots });
+            }
+            return account;
+          },
+          { timeoutMs: TRANSACTION_MS },
+        );
         expired += done.lots;
         if (done.level !== null) await publishLevel(sharedState, done.level, log);
       } catch (error) {
@@ -89,14 +100,19 @@ async function expireAccount(
   transaction: Transaction,
   accountId: string,
   now: Date,
-): Promise<{ readonly lots: number; readonly level: AccountLevel | null }> {
+): Promise<{
+  readonly lots: number;
+  readonly taken: readonly ExpiringLot[];
+  readonly level: AccountLevel | null;
+}> {
   // Charges wait for the account's lock: what was spent before it is added up first, and only the rest under it.
   const spentSoFar = await addUpSpent(transaction, accountId);
   let level = await lockAccount(transaction, accountId);
   if (level === null) throw new Error(`account ${accountId} of a credit lot is missing`);
   const lots = await countLots(transaction, accountId, { spentSoFar, untilVersion: level.version });
   const due = lots.filter(({ expiresAt }) => expiresAt.getTime() <= now.getTime());
-  for (const { version, leftMicro, label } of due) {
+  const taken: ExpiringLot[] = [];
+  for (const { version, leftMicro, label, expiresAt } of due) {
     const held = level.balanceMicro > 0n ? level.balanceMicro : 0n;
     const takenMicro = leftMicro < held ? leftMicro : held;
     await transaction.query(
@@ -115,8 +131,9 @@ async function expireAccount(
     });
     if (posted.outcome !== 'posted') throw new Error(`lot ${version} of ${accountId}: ${posted.outcome}`);
     level = posted.level;
+    taken.push({ version, label, creditsMicro: takenMicro, expiresAt });
   }
-  return { lots: due.length, level };
+  return { lots: due.length, taken, level };
 }
 
 /**

@@ -39,6 +39,52 @@ export const lowBalance = template({
   },
 });
 
+const expiringLots = z.strictObject({
+  companyName: name,
+  totalMicro: micro,
+  /** Those that expire first. */
+  lots: z
+    .array(z.strictObject({ label: name, creditsMicro: micro, expiresAt: moment }))
+    .min(1)
+    .max(10),
+});
+
+/** Credits will expire in some days. */
+export const creditsExpiring = template({
+  data: expiringLots,
+  write: ({ companyName, totalMicro, lots }, links) => ({
+    subject: `${inCredits(totalMicro)} of ${companyName} expire soon`,
+    heading: 'Some of your credits expire soon',
+    blocks: [
+      paragraph(
+        `${inCredits(totalMicro)} of ${companyName} expire soon unless they are used. What expires first is used first, so there is nothing to set up.`,
+      ),
+      facts(...lots.map(factOf)),
+      button('See your credits', links.billing),
+    ],
+    because: `You get this because you look after the billing of ${companyName}.`,
+  }),
+});
+
+/** Credits have expired: they were not used in time. */
+export const creditsExpired = template({
+  data: expiringLots,
+  write: ({ companyName, totalMicro, lots }, links) => ({
+    subject: `${inCredits(totalMicro)} of ${companyName} have expired`,
+    heading: 'Some of your credits have expired',
+    blocks: [
+      paragraph(`${inCredits(totalMicro)} of ${companyName} were not used in time and have expired.`),
+      facts(...lots.map(factOf)),
+      button('See your credits', links.billing),
+    ],
+    because: `You get this because you look after the billing of ${companyName}.`,
+  }),
+});
+
+function factOf(lot: z.output<typeof expiringLots>['lots'][number]): [string, string] {
+  return [lot.label, `${inCredits(lot.creditsMicro)}, ${atTime(lot.expiresAt)}`];
+}
+
 /** A key has used up what it may spend in a month, or nearly. */
 export const spendingLimit = template({
   data: z.strictObject({

@@ -1,0 +1,136 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Database, Transaction } from '../../../ports/database.ts';
+import type { QueueDefinition } from '../../../ports/job-queue.ts';
+import { findCompany } from '../../accounts/company.ts';
+import { listAdmins } from '../../accounts/members.ts';
+import { readAlertSettings } from '../alerts/alert-settings.ts';
+import { listLots } from '../ledger/credit-lots.ts';
+
+/**
+ * Mails about credits that expire: once some days before, and once when they have. They go to whom the company chose for
+ * its alerts, else to its admins, and not at all where it has switched alerts off. Of trial credits only the second is
+ * sent: the mail that announces the end of the trial says what expires with it.
+ */
+export type ExpiryMail = {
+  readonly kind: 'credits-expiring' | 'credits-expired';
+  readonly to: string;
+  readonly companyId: string;
+  readonly dedupeKey: string;
+  readonly data: {
+    readonly companyName: string;
+    readonly totalMicro: bigint;
+    /** Those that expire first, at most ten. */
+    readonly lots: LotInMail[];
+  };
+};
+
+interface LotInMail {
+  readonly label: string;
+  readonly creditsMicro: bigint;
+  readonly expiresAt: Date;
+}
+
+/** Takes mails within a transaction: they go out if and only if it commits. */
+export interface ExpiryOutbox {
+  send(mail: ExpiryMail, within: Transaction): Promise<unknown>;
+}
+
+export interface ExpiringLot {
+  readonly version: bigint;
+  readonly label: string | null;
+  readonly creditsMicro: bigint;
+  readonly expiresAt: Date;
+}
+
+const MOST_LOTS = 10;
+
+/** Of a company's lots, one of which has the fact once: nothing is sent where none has credits. */
+export async function mailExpiry(
+  transaction: Transaction,
+  outbox: ExpiryOutbox,
+  kind: ExpiryMail['kind'],
+  { companyId, lots }: { readonly companyId: string; readonly lots: readonly ExpiringLot[] },
+): Promise<void> {
+  const company = await findCompany(transaction, companyId);
+  const [first] = lots;
+  if (company === null || first === undefined) return;
+  const settings = await readAlertSettings(transaction, companyId);
+  if (!settings.isOn) return;
+  const data = {
+    companyName: company.name,
+    totalMicro: lots.reduce((sum, { creditsMicro }) => sum + creditsMicro, 0n),
+    lots: lots.slice(0, MOST_LOTS).map(({ label, creditsMicro, expiresAt }) => ({
+      ...{ label: label ?? 'Granted credits', creditsMicro, expiresAt },
+    })),
+  };
+  for (const { email: to } of settings.receivers ?? (await listAdmins(transaction, companyId))) {
+    const dedupeKey = [kind, companyId, first.version, to].join(':');
+    await outbox.send({ kind, to, companyId, dedupeKey, data }, transaction);
+  }
+}
+
+interface NoticeParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly mail: ExpiryOutbox;
+  /** 0 is no notice. */
+  readonly expiryNoticeDays: number;
+}
+
+const ACCOUNTS_AT_ONCE = 100;
+const DAY_MS = 24 * 60 * 60_000;
+
+/**
+ * Lots that expire within the days of the notice, each once. Of one that lasts for less than twice as long it is half of
+ * its time: otherwise the notice would come with the credits.
+ */
+const TO_NOTICE = `expired_at is null and noticed_at is null and expires_at > $1 and expires_at <= $2
+  and (subject is null or not starts_with(subject, 'trial:'))
+  and (granted_at is null or granted_at + (expires_at - granted_at) / 2 <= $1)`;
+
+/** Notifies companies of lots that will expire. Returns how many accounts had some. */
+export async function noticeExpiry(parts: NoticeParts, signal?: AbortSignal): Promise<number> {
+  const { database, clock, mail, expiryNoticeDays } = parts;
+  if (expiryNoticeDays === 0) return 0;
+  const now = new Date(clock.now());
+  const until = new Date(now.getTime() + expiryNoticeDays * DAY_MS);
+  let noticed = 0;
+  for (let after: string | null = null; ; ) {
+    const accounts: readonly { readonly accountId: string }[] = await database.query(
+      `select distinct account_id as "accountId" from credit_lots
+       where ${TO_NOTICE} and ($3::uuid is null or account_id > $3)
+       order by account_id limit ${ACCOUNTS_AT_ONCE}`,
+      [now, until, after],
+    );
+    for (const { accountId } of accounts) {
+      signal?.throwIfAborted();
+      after = accountId;
+      await database.transaction(async (transaction) => {
+        // Two runs at once: the second waits here and finds none.
+        const marked = await transaction.query<{ version: bigint }>(
+          `update credit_lots set noticed_at = $1 where ${TO_NOTICE} and account_id = $3 returning version`,
+          [now, until, accountId],
+        );
+        const versions = new Set(marked.map(({ version }) => version));
+        const left = await listLots(transaction, accountId, { first: Number.MAX_SAFE_INTEGER });
+        const lots = left
+          .filter(({ version }) => versions.has(version))
+          .map(({ leftMicro, ...lot }) => ({ ...lot, creditsMicro: leftMicro }));
+        await mailExpiry(transaction, mail, 'credits-expiring', { companyId: accountId, lots });
+      });
+    }
+    noticed += accounts.length;
+    if (accounts.length < ACCOUNTS_AT_ONCE) return noticed;
+  }
+}
+
+export const EXPIRY_NOTICES_QUEUE: QueueDefinition = {
+  name: 'credit-expiry-notices',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 60,
+};
+
+export const EXPIRY_NOTICES_CRON = '7 * * * *';
