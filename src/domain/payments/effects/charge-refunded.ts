@@ -122,28 +122,48 @@ export async function take(
     });
   }
   const dueMicro = isPlan ? beforeMicro - (await grantedByInvoices(transaction, companyId)) : stepMicro;
-  const expiredMicro = await expiredOf(context, refunded, dueMicro);
-  const postedMicro = dueMicro - expiredMicro;
-  await transaction.query(
+  const given = `${refundedMinor} of ${amountMinor} ${refunded.currency} given back`;
+  const { postedMicro, expiredMicro } = await takeCredits(context, chargeId, refunded, {
+    ...{ dueMicro, beforeMicro: soFar.refundedMicro, refundedMinor, reason: given },
+  });
+  const had = expiredMicro === 0n ? '' : `, ${expiredMicro} had expired`;
+  const did = `${given}: ${postedMicro} micro-credits taken${had}`;
+  return { outcome: 'applied', did, companyId };
+}
+
+/** What of the credits had expired is not taken a second time. */
+async function takeCredits(
+  context: EffectContext,
+  chargeId: string,
+  refunded: Refunded,
+  step: {
+    readonly dueMicro: bigint;
+    /** What refunds of the charge came to before, for rows that do not say what they took. */
+    readonly beforeMicro: bigint;
+    readonly refundedMinor: bigint;
+    readonly reason: string;
+  },
+): Promise<{ readonly postedMicro: bigint; readonly expiredMicro: bigint }> {
+  const expiredMicro = await expiredOf(context, refunded, step.dueMicro);
+  const postedMicro = step.dueMicro - expiredMicro;
+  await context.transaction.query(
     `update charge_refunds set taken_micro = coalesce(taken_micro, $3) + $2, expired_micro = expired_micro + $4
      where charge_id = $1`,
-    [chargeId, postedMicro, soFar.refundedMicro, expiredMicro],
+    [chargeId, postedMicro, step.beforeMicro, expiredMicro],
   );
   if (postedMicro > 0n) {
     await post(context, {
-      accountId: companyId,
+      accountId: refunded.companyId,
       type: 'REFUND',
       amountMicro: -postedMicro,
-      contra: contraOf(kind),
+      contra: contraOf(refunded.kind),
       sourceKind: REFUND_SOURCE,
-      sourceId: `${chargeId}:${refundedMinor}${await loweredSuffix(context, chargeId)}`,
-      reason: `${refundedMinor} of ${amountMinor} ${refunded.currency} given back`,
+      sourceId: `${chargeId}:${step.refundedMinor}${await loweredSuffix(context, chargeId)}`,
+      reason: step.reason,
       takesBack: { grant: grantOf(refunded) },
     });
   }
-  const had = expiredMicro === 0n ? '' : `, ${expiredMicro} had expired`;
-  const did = `${refundedMinor} of ${amountMinor} ${refunded.currency} given back: ${postedMicro} micro-credits taken${had}`;
-  return { outcome: 'applied', did, companyId };
+  return { postedMicro, expiredMicro };
 }
 
 /** The posting by which a payment brought its credits; an invoice for usage brought none. */
