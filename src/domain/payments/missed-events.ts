@@ -26,8 +26,9 @@ export const PROVIDER_KEEPS_EVENTS_MS = 30 * 24 * 60 * 60_000;
 /**
  * Reads every event of the handled kinds since the last run, whether it was delivered or not: after a restore the
  * database has lost events that the provider counts as delivered. It reads from the oldest to the newest, in ranges
- * of time that are each read to the end, and remembers after each range how far it got. So a run that fails or is
- * stopped goes on where it was, and no number of events makes it leave any out. Returns how many were new.
+ * of time that are each read to the end, and remembers after each range the newest event of it. So a run that fails or is
+ * stopped goes on where it was, and no number of events makes it leave any out. That moment is the provider's: with one of
+ * our own clock, a clock set ahead would leave out what happens until that time. Returns how many were new.
  */
 export async function receiveMissedEvents(parts: MissedEventsParts, signal?: AbortSignal): Promise<number> {
   const { database, clock, log } = parts;
@@ -47,10 +48,12 @@ export async function receiveMissedEvents(parts: MissedEventsParts, signal?: Abo
     received += missed.length - failures;
     // What could not be stored is read again by the next run.
     if (failures > 0) return 'stop';
+    const newest = range.events.at(-1);
+    if (newest === undefined) return 'go-on';
     await database.query(
       `insert into payment_reconciliation (asked_until) values ($1)
        on conflict (only_row) do update set asked_until = greatest(payment_reconciliation.asked_until, $1)`,
-      [new Date(range.readUntil)],
+      [new Date(newest.createdAtMs)],
     );
     return 'go-on';
   });
@@ -120,7 +123,6 @@ interface AskedRange {
 interface ReadRange {
   /** The oldest first. */
   readonly events: readonly ProviderEvent[];
-  readonly readUntil: number;
 }
 
 type ReadOutcome =
@@ -145,7 +147,7 @@ async function readRanges(
       end = start + Math.floor((end - start) / 2);
       continue;
     }
-    if ((await take({ events: read.events, readUntil: end })) === 'stop') return { outcome: 'stopped' };
+    if ((await take({ events: read.events })) === 'stop') return { outcome: 'stopped' };
     if (isLast) return { outcome: 'read' };
     // The provider counts in whole seconds, and the one of `end` was read.
     start = (Math.floor(end / SECOND_MS) + 1) * SECOND_MS;
