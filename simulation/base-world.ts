@@ -24,6 +24,7 @@ export interface KnownKey {
   readonly rawKey: string;
   readonly limitMicro: bigint | null;
   readonly callsInFlight: number | null;
+  readonly requestsPerMinute: number;
 }
 
 /** What every simulation begins with. */
@@ -45,6 +46,7 @@ export const CREDIT = 1_000_000n;
 export const CALL_MICRO = 5_000n;
 export const ALIAS = 'svc/chat-default';
 const CALLS_IN_FLIGHT = 3;
+const REQUESTS_PER_MINUTE = 4;
 
 /** Companies, keys, a model, plans and a pack, on a database that nobody else uses. */
 export async function makeBaseWorld(database: Database): Promise<BaseWorld> {
@@ -154,6 +156,7 @@ async function makeCompany({ database, provider, secrets, clock }: MakingParts, 
   for (let key = 0; key < KEYS; key += 1) {
     const limitMicro = key === 1 && number === 0 ? 12n * CALL_MICRO : null;
     const callsInFlight = key === 0 ? CALLS_IN_FLIGHT : null;
+    const requestsPerMinute = key === 1 && number === 1 ? REQUESTS_PER_MINUTE : 600;
     const minted = await mintKey(
       { database, secrets, clock },
       {
@@ -161,14 +164,14 @@ async function makeCompany({ database, provider, secrets, clock }: MakingParts, 
           companyId: id,
           createdBy: null,
           name: `key ${key}`,
-          requestsPerMinute: 600,
+          requestsPerMinute,
           tokensPerMinute: 10_000_000,
         },
         ...{ maxCallsInFlight: callsInFlight, monthlySpendingLimitMicro: limitMicro },
       },
     );
     if (minted.outcome !== 'minted') throw new Error(`not minted: ${minted.outcome}`);
-    keys.push({ id: minted.key.id, rawKey: minted.rawKey, limitMicro, callsInFlight });
+    keys.push({ id: minted.key.id, rawKey: minted.rawKey, limitMicro, callsInFlight, requestsPerMinute });
   }
   return { id, keys, customer: made.value.id };
 }

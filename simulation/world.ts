@@ -55,6 +55,8 @@ export interface World {
   readonly running: Set<RunningUpstream>;
   /** Calls whose provider has answered to the end. */
   readonly answered: Set<number>;
+  /** When the running window of a key's requests began, by the server's clock, and how many calls were admitted since. */
+  readonly windows: Map<string, { readonly startMs: number; count: number }>;
   deliveries: { readonly how: 'lost' | 'late' | 'twice'; readonly percent: number } | null;
   isProviderAway: boolean;
   /** Until then a call may be refused because something is in trouble, or was a moment ago. */
@@ -143,9 +145,16 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
     };
     return {
       ...inner,
-      reserve(tag, claims) {
+      async reserve(tag, claims) {
         note(tag, claims);
-        return inner.reserve(tag, claims);
+        const reservation = await inner.reserve(tag, claims);
+        if (reservation.outcome !== 'reserved') return reservation;
+        for (const [at, { name }] of claims.entries()) {
+          const startMs = reservation.standings[at]?.windowStart ?? 0;
+          if (!name.startsWith('rpm ') || world.windows.get(name)?.startMs === startMs) continue;
+          world.windows.set(name, { startMs, count: 0 });
+        }
+        return reservation;
       },
     };
   }
@@ -156,6 +165,7 @@ export function createWorld(base: BaseWorld, real: Database, seed: number, chang
     calls: new Map(),
     running: new Set(),
     answered: new Set(),
+    windows: new Map(),
     lives: base.companies.slice(-2).map(({ id, customer }) => ({
       ...{ companyId: id, customer, subscription: null, givenMinor: 0n },
     })),
@@ -262,10 +272,23 @@ function begun(world: World, running: RunningUpstream): void {
     const other = world.calls.get(callNumber);
     return other?.company === planned.company && other.key === planned.key;
   };
-  const limit = world.base.companies[planned.company]?.keys[planned.key]?.callsInFlight ?? null;
+  const key = world.base.companies[planned.company]?.keys[planned.key];
+  if (key === undefined || world.scheduler.nowMs() < world.excusedUntilMs) return;
   const count = [...world.running].filter(isMeant).length;
-  if (limit === null || count <= limit || world.scheduler.nowMs() < world.excusedUntilMs) return;
-  world.violation ??= new Violation(`${count} calls of a key run at once, its limit is ${limit}`);
+  if (key.callsInFlight !== null && count > key.callsInFlight) {
+    world.violation ??= new Violation(
+      `${count} calls of a key run at once, its limit is ${key.callsInFlight}`,
+    );
+  }
+  const window = world.windows.get(`rpm ${key.id}`);
+  if (window === undefined) return;
+  window.count += 1;
+  // One that was admitted at the end of the window before may begin in this one.
+  if (window.count > key.requestsPerMinute + 1) {
+    world.violation ??= new Violation(
+      `${window.count} calls of a key in a minute, its limit is ${key.requestsPerMinute}`,
+    );
+  }
 }
 
 /** The provider brings an event, by whatever way there is to the platform now. */
