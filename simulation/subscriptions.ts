@@ -168,7 +168,6 @@ async function expected(desk: ProviderDesk, plans: readonly Plan[], { customer, 
   const rates = new Map(
     plans.map((plan) => [plan.providerPriceId, Number(plan.creditsMicro) / Number(plan.priceMinor)]),
   );
-  const best = Math.max(...rates.values());
   const charges = await list(desk, '/v1/charges', { customer });
   const received = charges.reduce(
     (sum, one) => sum + (one.paid === true ? Number(one.amount) - Number(one.amount_refunded) : 0),
@@ -182,8 +181,8 @@ async function expected(desk: ProviderDesk, plans: readonly Plan[], { customer, 
     refunded.set(invoiceId, (refunded.get(invoiceId) ?? 0) + Number(one.amount));
     returned += Number(one.out_of_band_amount ?? 0);
   }
-  const most = best * Math.max(0, received - returned);
-  let [paidFor, lines] = [0, 0];
+  // The best rate that this company has paid: more than all its money at that rate is never granted (decisions/0027).
+  let [paidFor, lines, best] = [0, 0, 0];
   for (const invoice of await list(desk, '/v1/invoices', { customer, status: 'paid' })) {
     const total = Number(invoice.total);
     const noted = Number(invoice.pre_payment_credit_notes_amount);
@@ -196,10 +195,12 @@ async function expected(desk: ProviderDesk, plans: readonly Plan[], { customer, 
       if (rate === undefined) continue;
       const off = (line.discount_amounts as { amount: number }[]).reduce((sum, one) => sum + one.amount, 0);
       moved += rate * (Number(line.amount) - off);
+      if (Number(line.amount) > off) best = Math.max(best, rate);
       lines += 1;
     }
     paidFor += moved > 0 ? moved * kept * share : moved;
   }
+  const most = best * Math.max(0, received - returned);
   return { most, least: Math.min(paidFor, most), lines };
 }
 
