@@ -31,7 +31,7 @@ export const DURABLE = { fsync: 'on', full_page_writes: 'on' };
 export async function startPrivatePostgres(
   binaries: string,
   folder: string,
-  changes: Partial<typeof settings> = {},
+  changes: Record<string, string> = {},
 ): Promise<PrivateService> {
   const account = serviceAccount();
   const home = makeServiceFolder(folder, 'postgresql', account);
@@ -62,7 +62,7 @@ interface PostgresPlace {
 function servePostgres(
   binaries: string,
   { home, data, account }: PostgresPlace,
-  changes: Partial<typeof settings> = {},
+  changes: Record<string, string> = {},
 ): Promise<PrivateService> {
   return onFreePort((port) => {
     const url = `postgres://postgres@127.0.0.1:${port}/postgres`;

@@ -11,6 +11,8 @@ export interface PostgresOptions {
    * server's connections, so nothing is prepared, no session is set up, and notices are heard here.
    */
   readonly directUrl?: string | null;
+  /** Certificates of authorities, as PEM: with them every connection uses TLS and verifies the server. */
+  readonly ca?: string | null;
   readonly log: Log;
   /** Shown in pg_stat_activity. */
   readonly applicationName: string;
@@ -99,6 +101,7 @@ function connect(options: PostgresOptions, max: number): Client {
     idleTimeout: 0,
     connectionTimeout: Math.ceil(options.connectTimeoutMs / 1000),
     prepare: !isPooled(options),
+    ...(options.ca == null ? {} : { tls: { ca: options.ca } }),
     connection: {
       application_name: options.applicationName,
       ...(isPooled(options)
@@ -221,9 +224,22 @@ function rethrow(error: unknown): never {
   throw toFailure(error);
 }
 
+/** What to do where the server's certificate is not accepted. */
+function certificateProblem(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
+  const { code, message } = error;
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    return `its certificate is for another name (${message}): use a name of the certificate as the host`;
+  }
+  if (!/CERT|UNABLE_TO_VERIFY/.test(code)) return null;
+  return `its certificate is not trusted (${message}): set DATABASE_CA_FILE to the certificates of its authority`;
+}
+
 /** Bun puts PostgreSQL's five characters into `errno`; an error of its own connection has none. */
 function toFailure(error: unknown): unknown {
   if (isDatabaseFailure(error)) return error;
+  const distrust = certificateProblem(error);
+  if (distrust !== null) return databaseFailure('unavailable', distrust, { cause: error });
   if (!(error instanceof SQL.PostgresError)) return error;
   const { errno, constraint, code, message } = error;
   if (code === 'ERR_POSTGRES_SERVER_ERROR' && typeof errno === 'string') {

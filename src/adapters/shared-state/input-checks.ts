@@ -163,3 +163,7 @@ export function sharedStateFailure(
 export function sharedStateClosed(): SharedStateFailure {
   return sharedStateFailure('unavailable', 'Shared state is closed: open it anew.');
 }
+
+export function isSharedStateFailure(error: unknown): error is SharedStateFailure {
+  return error instanceof Error && error.name === 'SharedStateFailure';
+}

@@ -1,13 +1,16 @@
+import type { RedisClient } from 'bun';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { checkClaims, checkMessage, checkSettlements, checkTopic } from './input-checks.ts';
-import { readRedisAddress } from './redis/address.ts';
-import { keepConnected } from './redis/connection.ts';
+import { type RedisAddress, readRedisAddress } from './redis/address.ts';
+import { openCluster } from './redis/cluster.ts';
+import { type ConnectionNeeds, type KeptConnection, keepConnected } from './redis/connection.ts';
 import { readReservation, reserveCall, reserveScript } from './redis/reserve-script.ts';
 import { channelPrefix, createRedisValues, runScript, type ScriptRunner, tagKeys } from './redis/scripts.ts';
 import { settleCall, settleScript } from './redis/settle-script.ts';
 import { createRedisSubscriptions } from './redis/subscriptions.ts';
+import { checkServer, findPrimary, type RedisTopology } from './redis/topology.ts';
 
 interface RedisStateOptions {
   url: string;
@@ -17,12 +20,17 @@ interface RedisStateOptions {
   timeoutMs?: number;
   /** Keeps apart what shares one Redis: deployments, or tests. */
   prefix?: string;
+  /** In place of the one in the URL. */
+  password?: string | null;
+  /** Certificates of authorities, as PEM. */
+  ca?: string | null;
+  topology?: RedisTopology;
 }
 
 /**
- * Shared state for many processes. Needs Redis 6.2 or newer, or Valkey; one server, or one behind a name that
- * follows the primary. Rejects within the time-out where it cannot be reached. `advance` moves this process's
- * view of its time on, for tests.
+ * Shared state for many processes. Needs Redis 6.2 or newer, or Valkey: one server, a primary that Sentinels know, or a
+ * cluster. Rejects within the time-out where it cannot be reached. `advance` moves this process's view of its time on, for
+ * tests.
  */
 export async function openRedisState({
   url,
@@ -30,18 +38,23 @@ export async function openRedisState({
   clock = machineTime,
   timeoutMs = 2_000,
   prefix = 'turnpike',
+  password = null,
+  ca = null,
+  topology = { kind: 'server' },
 }: RedisStateOptions): Promise<SharedState & { advance(ms: number): void }> {
-  const needs = { address: readRedisAddress(url), log, time: clock, timeoutMs };
-  // The first command tells a wrong database number, and a server that is still loading its data.
-  const connection = await keepConnected({ ...needs, prepare: (client) => client.send('PING', []) });
+  const needs = { address: readRedisAddress(url, { password, ca }), log, time: clock, timeoutMs };
+  let tellGap = () => {};
+  const servers = await openServers(needs, topology, () => tellGap());
   const subscriptions = createRedisSubscriptions({
-    connect: (own) => keepConnected({ ...needs, ...own }),
+    connect: (own) => keepConnected({ ...needs, ...own, find: servers.find }),
     channelPrefix: channelPrefix(prefix),
     log,
   });
+  tellGap = subscriptions.tellGap;
   let offsetMs = 0;
 
-  const run: ScriptRunner = (script, keys, args) => runScript(connection, script, { offsetMs, keys, args });
+  const run: ScriptRunner = (script, keys, args) =>
+    runScript(servers.forKey(keys[0] ?? ''), script, { offsetMs, keys, args });
 
   return {
     async reserve(tag, claims) {
@@ -60,7 +73,8 @@ export async function openRedisState({
 
     async publish(topic, message) {
       checkMessage(topic, message);
-      await connection.send('PUBLISH', [channelPrefix(prefix) + topic, message]);
+      const channel = channelPrefix(prefix) + topic;
+      await servers.forKey(channel).send('PUBLISH', [channel, message]);
     },
 
     async subscribe(topic, onMessage, onGap) {
@@ -68,18 +82,57 @@ export async function openRedisState({
       return subscriptions.subscribe(topic, { onMessage, onGap });
     },
 
-    async check() {
-      await connection.send('PING', []);
-    },
+    check: servers.check,
 
     async close() {
-      await Promise.all([subscriptions.close(), connection.close()]);
+      await Promise.all([subscriptions.close(), servers.close()]);
     },
 
     advance(ms) {
       offsetMs += ms;
     },
   };
+}
+
+/** The server, or the servers, that have the keys. */
+interface RedisServers {
+  forKey(key: string): Pick<KeptConnection, 'send'>;
+  /** Where a further connection goes. */
+  readonly find: (() => Promise<RedisAddress>) | undefined;
+  check(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type ServerNeeds = Pick<ConnectionNeeds, 'address' | 'log' | 'time' | 'timeoutMs'>;
+
+async function openServers(
+  needs: ServerNeeds,
+  topology: RedisTopology,
+  onChange: () => void,
+): Promise<RedisServers> {
+  const { address, timeoutMs } = needs;
+  if (topology.kind === 'cluster') {
+    const seeds = [address, ...topology.nodes.map((place) => address.at(place))];
+    const cluster = await openCluster({ ...needs, seeds, onChange });
+    return { ...cluster, find: cluster.anyNode };
+  }
+  const find =
+    topology.kind === 'sentinel' ? () => findPrimary({ ...sentinelsOf(topology), timeoutMs }) : undefined;
+  // The first command also shows a wrong database number, and a server that is still loading its data.
+  const prepare = (client: RedisClient) =>
+    checkServer(client, address, topology.kind).then(() => client.send('PING', []));
+  const connection = await keepConnected({ ...needs, prepare, find });
+  return {
+    forKey: () => connection,
+    find,
+    check: async () => void (await connection.send('PING', [])),
+    close: connection.close,
+  };
+
+  function sentinelsOf({ primaryName, password, nodes }: Extract<RedisTopology, { kind: 'sentinel' }>) {
+    const places = [address.place, ...nodes];
+    return { sentinels: places.map((place) => address.at(place, password)), primaryName, servers: address };
+  }
 }
 
 const machineTime: Pick<Clock, 'now' | 'after'> = {

@@ -4,6 +4,13 @@ import type { Ceilings } from '../../domain/accounts/ceilings.ts';
 import type { LogLevel } from '../../ports/log.ts';
 import { type ModelConfig, readModelConfig } from './model-config.ts';
 import { type OidcConfiguration, oidcOf, refuseHalfOidc } from './oidc-settings.ts';
+import {
+  type PostgresConfiguration,
+  postgresOf,
+  type RedisConfiguration,
+  redisOf,
+  refuseWrongServers,
+} from './servers.ts';
 import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
 import { HOW_TO_MAKE_A_SECRET, refusePublicDemo, refuseUnsafeProduction } from './unsafe-settings.ts';
 
@@ -20,13 +27,7 @@ export interface Configuration {
   readonly oneProcess: boolean;
   readonly dataDir: string;
   /** Null is the embedded database. */
-  readonly postgres: {
-    url: string;
-    /** The server itself, where `url` is a pooler. */
-    directUrl: string | null;
-    poolSize: number;
-    connectTimeoutMs: number;
-  } | null;
+  readonly postgres: PostgresConfiguration | null;
   readonly statementTimeoutMs: number;
   readonly databaseMaxWaiting: number;
   /** Where finished calls go while the database is away. */
@@ -38,7 +39,7 @@ export interface Configuration {
   /** How long single calls are kept, in whole months (0: for good), and how they are parted. */
   readonly calls: { keepMonths: number; span: 'month' | 'week' | 'day' };
   /** Null is this process's memory. */
-  readonly redis: { url: string; timeoutMs: number } | null;
+  readonly redis: RedisConfiguration | null;
   /** Null where none was given: outside of production one is made and stored in the data folder, but for the metrics. */
   readonly secrets: Readonly<Record<SecretName, string | null>>;
   /** Accepted beside them, while a secret is changed. */
@@ -154,6 +155,7 @@ export function readConfiguration(role: Role, environment: Environment): ReadCon
   }
   refuseMissingParts(role, values, problems);
   refuseHalfOidc(values, problems);
+  refuseWrongServers(values, problems);
   refuseFewFetches(role, environment, problems);
   const models =
     values.MODEL_CONFIG === null
@@ -262,22 +264,13 @@ function assemble(
     },
     ...{ gatewayProcesses: values.GATEWAY_PROCESSES, oneProcess: values.ONE_PROCESS },
     dataDir: resolve(values.DATA_DIR),
-    postgres:
-      values.DATABASE_URL === null
-        ? null
-        : {
-            url: values.DATABASE_URL,
-            directUrl: values.DATABASE_DIRECT_URL,
-            poolSize: values.DATABASE_POOL_SIZE,
-            connectTimeoutMs: values.DATABASE_CONNECT_TIMEOUT_MS,
-          },
+    ...{ postgres: postgresOf(values), redis: redisOf(values) },
     statementTimeoutMs: values.DATABASE_STATEMENT_TIMEOUT_MS,
     databaseMaxWaiting: values.DATABASE_MAX_WAITING,
     journal: { commitDeadlineMs: values.COMMIT_DEADLINE_MS, maxCalls: values.JOURNAL_MAX_CALLS },
     idempotency: { maxAnswerBytes: values.IDEMPOTENT_ANSWER_MAX_BYTES, keepMs: values.IDEMPOTENCY_KEEP_MS },
     storedResponses: storedResponsesIn(values),
     calls: { keepMonths: values.CALLS_KEEP_MONTHS, span: values.CALLS_PARTITION },
-    redis: values.REDIS_URL === null ? null : { url: values.REDIS_URL, timeoutMs: values.REDIS_TIMEOUT_MS },
     ...secretsOf(values),
     ...accountsOf(values, isProduction),
     consoleUrl: values.CONSOLE_URL,

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readTextFile } from './servers.ts';
 import type { SettingValues } from './settings.ts';
 
 export interface OidcConfiguration {
@@ -29,7 +29,7 @@ export function refuseHalfOidc(values: SettingValues, problems: string[]): void 
   if (OIDC_CLIENT_SECRET !== null && OIDC_CLIENT_SECRET_FILE !== null) {
     problems.push('OIDC_CLIENT_SECRET and OIDC_CLIENT_SECRET_FILE are both set: leave one out');
   }
-  if (OIDC_CLIENT_SECRET_FILE !== null && readSecret(OIDC_CLIENT_SECRET_FILE) === null) {
+  if (OIDC_CLIENT_SECRET_FILE !== null && readTextFile(OIDC_CLIENT_SECRET_FILE) === null) {
     problems.push(`OIDC_CLIENT_SECRET_FILE ${OIDC_CLIENT_SECRET_FILE} cannot be read, or is empty`);
   }
 }
@@ -43,18 +43,10 @@ export function oidcOf(values: SettingValues): OidcConfiguration | null {
   return {
     issuer,
     clientId,
-    clientSecret: file === null ? values.OIDC_CLIENT_SECRET : readSecret(file),
+    clientSecret: file === null ? values.OIDC_CLIENT_SECRET : readTextFile(file),
     roleClaim: values.OIDC_ROLE_CLAIM,
     domains: Object.fromEntries(domains),
     roles: values.OIDC_ROLES as OidcConfiguration['roles'],
     name: values.OIDC_NAME,
   };
-}
-
-function readSecret(path: string): string | null {
-  try {
-    return readFileSync(path, 'utf8').trim() || null;
-  } catch {
-    return null;
-  }
 }

@@ -114,6 +114,17 @@ export function networks(meaning: string) {
   return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
 }
 
+export function hostPorts(meaning: string) {
+  const complaint = 'must be addresses such as 10.0.0.5:6379 or [::1]:6379, with commas between them';
+  const schema = z
+    .string()
+    .max(4_096)
+    .transform((value) => value.split(',').map((one) => one.trim()))
+    .refine((list) => list.every((one) => /^([\w.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(one)), complaint)
+    .optional();
+  return { schema: schema.transform((value): readonly string[] => value ?? []), fallback: null, meaning };
+}
+
 export function part(fallback: string, meaning: string) {
   const schema = z
     .string()

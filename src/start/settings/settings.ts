@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { DATABASE_SETTINGS, REDIS_SETTINGS } from './server-rows.ts';
 import {
   ceilings,
   currency,
@@ -58,33 +59,7 @@ export const SETTINGS = {
     '.data',
     'Folder of the embedded database, the secrets made at the first start, demo.json, and the journal of calls that wait for the database: it must outlive the process.',
   ),
-  DATABASE_URL: url(
-    ['postgres:', 'postgresql:'],
-    'PostgreSQL 15 or newer, as `postgres://user:password@host:5432/name`. Without it, the embedded database.',
-  ),
-  DATABASE_DIRECT_URL: url(
-    ['postgres:', 'postgresql:'],
-    'PostgreSQL itself, where `DATABASE_URL` is a pooler in transaction mode such as PgBouncer: notices are heard there, one connection a process. docs/scaling.md.',
-  ),
-  DATABASE_POOL_SIZE: whole(
-    1,
-    500,
-    10,
-    'Connections to PostgreSQL of each process; one more of those that hear notices. docs/scaling.md has the arithmetic.',
-  ),
-  DATABASE_MAX_WAITING: whole(
-    1,
-    100_000,
-    2_000,
-    'Statements that may wait for a connection; the next is refused.',
-  ),
-  DATABASE_CONNECT_TIMEOUT_MS: whole(100, 60_000, 5_000, 'How long connecting to PostgreSQL may take.'),
-  DATABASE_STATEMENT_TIMEOUT_MS: whole(
-    100,
-    600_000,
-    10_000,
-    'How long a statement or a transaction may take.',
-  ),
+  ...DATABASE_SETTINGS,
   COMMIT_DEADLINE_MS: whole(
     50,
     60_000,
@@ -149,11 +124,7 @@ export const SETTINGS = {
     400,
     "How long the payment provider's events are kept once they are done with.",
   ),
-  REDIS_URL: url(
-    ['redis:', 'rediss:'],
-    "Redis 6.2 or newer, as `redis://user:password@host:6379`. Without it, this process's memory.",
-  ),
-  REDIS_TIMEOUT_MS: whole(50, 60_000, 2_000, 'How long connecting to Redis or one command may take.'),
+  ...REDIS_SETTINGS,
   JWT_SECRET: secret('Signs the access tokens. Needed by the backend.'),
   JWT_SECRET_ALSO: secret(`A second one whose tokens are taken too. ${WHILE_CHANGED}`),
   REQUIRE_SUPER_ADMIN_TOTP: truth(

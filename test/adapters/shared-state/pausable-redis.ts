@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisClient } from 'bun';
@@ -23,11 +23,25 @@ export interface PausableRedis {
 /** A run cut short (`--bail`, kill -9) skips `afterAll`, and a paused process hears nothing but this signal. */
 const endWithUs = Bun.which('setpriv') ? ['setpriv', '--pdeathsig', 'KILL'] : [];
 
+interface ServerChoices {
+  /** Further words of its command line. */
+  readonly words?: readonly string[];
+  /** A file of settings that it may write to; then it is a Sentinel. */
+  readonly sentinel?: string;
+  /** Of the default user, also towards its primary. */
+  readonly password?: string;
+}
+
 /** A Redis that a test may stop, kill and start again. Its program must be on the PATH. */
-export async function startPausableRedis(): Promise<PausableRedis> {
+export async function startPausableRedis({
+  words: more = [],
+  password,
+  sentinel,
+}: ServerChoices = {}): Promise<PausableRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-redis-'));
   const port = freePort();
-  const url = `redis://127.0.0.1:${port}`;
+  const url = `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`;
+  const secrets = password === undefined ? [] : ['--requirepass', password, '--masterauth', password];
   let server: Bun.Subprocess | null = null;
 
   async function command(name: string, ...args: string[]): Promise<unknown> {
@@ -41,8 +55,14 @@ export async function startPausableRedis(): Promise<PausableRedis> {
   }
 
   async function start(): Promise<void> {
-    const words = `--port ${port} --bind 127.0.0.1 --dir ${folder} --appendonly no --save`.split(' ');
-    server = Bun.spawn([...endWithUs, 'redis-server', ...words, ''], {
+    const common = `--port ${port} --bind 127.0.0.1 --dir ${folder}`.split(' ');
+    const settings = join(folder, 'sentinel.conf');
+    if (sentinel !== undefined) writeFileSync(settings, sentinel);
+    const words =
+      sentinel === undefined
+        ? [...common, '--appendonly', 'no', '--save', '', ...secrets, ...more]
+        : [settings, '--sentinel', ...common, ...more];
+    server = Bun.spawn([...endWithUs, 'redis-server', ...words], {
       cwd: folder,
       stdout: 'ignore',
       stderr: 'ignore',

@@ -18,12 +18,25 @@ export interface RedisAddress {
   readonly url: string;
   /** Host and port, for messages. */
   readonly place: string;
+  /** Certificates of authorities that are trusted, besides those of the system. */
+  readonly ca: string | null;
   /** Takes the password out of a text: servers repeat the arguments of a command they do not know. */
   withoutPassword(text: string): string;
+  /** Another server, with the same credentials and the same TLS; null for the default user without a password. */
+  at(place: string, password?: string | null): RedisAddress;
+}
+
+interface AddressOptions {
+  /** In place of the one in the URL. */
+  readonly password?: string | null | undefined;
+  readonly ca?: string | null | undefined;
 }
 
 /** Rejects what the client could not use, without repeating it: a mistyped URL has a password in it too. */
-export function readRedisAddress(url: string): RedisAddress {
+export function readRedisAddress(
+  url: string,
+  { password = null, ca = null }: AddressOptions = {},
+): RedisAddress {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (!parsed || !PROTOCOLS.includes(parsed.protocol)) {
     throw sharedStateFailure(
@@ -31,12 +44,24 @@ export function readRedisAddress(url: string): RedisAddress {
       'The URL of Redis cannot be read: write it as redis://user:password@host:6379 (rediss:// for TLS).',
     );
   }
+  // Set by hand: the URL would change what an empty host or a socket's path means.
+  if (password !== null) parsed.password = encodeURIComponent(password);
   const secrets = [parsed.password, decoded(parsed.password)].filter((secret) => secret !== '');
   const isSocket = parsed.protocol.endsWith('unix:');
   return {
-    url,
+    url: password === null ? url : parsed.href,
     place: isSocket ? parsed.pathname : `${parsed.hostname || 'localhost'}:${parsed.port || '6379'}`,
+    ca,
     withoutPassword: (text) => secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), text),
+    at(place, other) {
+      const { protocol, username, pathname } = parsed;
+      const user =
+        other === undefined ? `${username}:${parsed.password}` : `:${encodeURIComponent(other ?? '')}`;
+      const credentials = user === ':' ? '' : `${user}@`;
+      // Sentinels, which have credentials of their own, have no databases.
+      const database = other === undefined ? pathname : '';
+      return readRedisAddress(`${protocol}//${credentials}${place}${database}`, { ca });
+    },
   };
 }
 
@@ -59,6 +84,11 @@ export function isServerError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && SERVER_ERRORS.includes(error.code);
 }
 
+/** A demoted primary: a new connection has to look for the primary. */
+export function isReadOnly(error: unknown): boolean {
+  return isServerError(error) && error.message.startsWith('READONLY');
+}
+
 /** The server has not run anything: it does not know the script's hash. */
 export function isUnknownScript(error: unknown): boolean {
   return isServerError(error) && error.message.startsWith('NOSCRIPT');
@@ -79,10 +109,13 @@ export function redisRefused({ place, withoutPassword }: RedisAddress, error: Er
 }
 
 /** Bun says no more than "Connection closed", for a wrong password too. */
-export function redisUnreachable({ place }: RedisAddress): SharedStateFailure {
+export function redisUnreachable({ place, url }: RedisAddress): SharedStateFailure {
+  const tls = /^(rediss|valkeys|redis\+tls)/.test(url)
+    ? ', or its certificate is not trusted (REDIS_CA_FILE) or for another name'
+    : '';
   return sharedStateFailure(
     'unavailable',
-    `Redis at ${place} cannot be reached, or refuses the user name and password of its URL: check that it runs and that the URL is right.`,
+    `Redis at ${place} cannot be reached, or refuses the user name and password of its URL${tls}: check that it runs and that the URL is right.`,
   );
 }
 

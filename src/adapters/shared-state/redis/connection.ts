@@ -1,8 +1,9 @@
 import { RedisClient } from 'bun';
 import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { Log } from '../../../ports/log.ts';
-import { sharedStateClosed } from '../input-checks.ts';
+import { isSharedStateFailure, sharedStateClosed } from '../input-checks.ts';
 import {
+  isReadOnly,
   isServerError,
   isUnknownScript,
   type RedisAddress,
@@ -132,6 +133,10 @@ interface LinkNeeds {
   readonly timeoutMs: number;
   /** Runs on each new connection before it is used. */
   prepare(client: RedisClient): Promise<unknown>;
+  /** Where the server is now, before each new connection; without it always at `address`. */
+  find?: (() => Promise<RedisAddress>) | undefined;
+  /** Errors of the server that the caller handles, and that are not translated. */
+  passes?: ((error: unknown) => boolean) | undefined;
 }
 
 /** One connection, from its making to its end. */
@@ -148,30 +153,38 @@ export interface RedisLink {
  * forgets subscriptions.
  */
 export async function openLink(needs: LinkNeeds, onEnd: (link: RedisLink) => void): Promise<RedisLink> {
-  const client = new RedisClient(needs.address.url, {
-    connectionTimeout: needs.timeoutMs,
-    autoReconnect: false,
-    enableOfflineQueue: false,
-  });
-  const link = createLink(client, needs);
+  const address = needs.find === undefined ? needs.address : await needs.find();
+  const client = openClient(address, needs.timeoutMs);
+  const link = createLink(client, { ...needs, address });
   client.onclose = () => onEnd(link);
   let tooLate: Timer | undefined;
   try {
     const ready = client.connect().then(() => needs.prepare(client));
     const late = new Promise<never>((_, reject) => {
-      tooLate = needs.time.after(needs.timeoutMs, () => reject(redisUnreachable(needs.address)));
+      tooLate = needs.time.after(needs.timeoutMs, () => reject(redisUnreachable(address)));
     });
     await Promise.race([ready, late]);
     return link;
   } catch (error) {
     client.close();
-    throw isServerError(error) ? redisRefused(needs.address, error) : redisUnreachable(needs.address);
+    if (isSharedStateFailure(error)) throw error;
+    throw isServerError(error) ? redisRefused(address, error) : redisUnreachable(address);
   } finally {
     tooLate?.cancel();
   }
 }
 
-function createLink(client: RedisClient, { address, time, timeoutMs }: LinkNeeds): RedisLink {
+/** Certificates are always verified, with the names in them. */
+export function openClient({ url, ca }: RedisAddress, timeoutMs: number): RedisClient {
+  return new RedisClient(url, {
+    connectionTimeout: timeoutMs,
+    autoReconnect: false,
+    enableOfflineQueue: false,
+    ...(ca === null ? {} : { tls: { ca } }),
+  });
+}
+
+function createLink(client: RedisClient, { address, time, timeoutMs, passes }: LinkNeeds): RedisLink {
   // When each unanswered command was sent. Answers come in order, so the first is the oldest, and one timer on
   // the oldest serves all: a timer for each command was measured at a tenth of the command's own cost.
   const unanswered: number[] = [];
@@ -209,7 +222,9 @@ function createLink(client: RedisClient, { address, time, timeoutMs }: LinkNeeds
       try {
         return await work(client);
       } catch (error) {
-        if (isUnknownScript(error)) throw error;
+        if (isUnknownScript(error) || passes?.(error) === true) throw error;
+        // Nothing was written, and nothing will be by this connection.
+        if (isReadOnly(error)) client.close();
         if (isServerError(error)) throw redisRefused(address, error);
         throw isSilent ? redisSilent(address, timeoutMs) : redisLost(address);
       } finally {

@@ -38,7 +38,7 @@ export function defineScript(body: string): RedisScript {
  * before it does anything, so sending the text then cannot apply it twice.
  */
 export async function runScript(
-  connection: KeptConnection,
+  connection: Pick<KeptConnection, 'send'>,
   script: RedisScript,
   { offsetMs, keys, args }: { offsetMs: number; keys: readonly string[]; args: readonly string[] },
 ): Promise<unknown> {

@@ -16,6 +16,8 @@ interface Listener {
 
 interface RedisSubscriptions {
   subscribe(topic: string, listener: Listener): Promise<StateSubscription>;
+  /** Every listener hears that messages or state may be lost. */
+  tellGap(): void;
   close(): Promise<void>;
 }
 
@@ -76,6 +78,8 @@ export function createRedisSubscriptions({
         },
       };
     },
+
+    tellGap: listening.tellGap,
 
     async close() {
       closed = true;

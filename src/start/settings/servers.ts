@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import type { RedisTopology } from '../../adapters/shared-state/redis/topology.ts';
+import type { SettingValues } from './settings.ts';
+
+/** Where PostgreSQL and Redis are and how they are reached; null is the embedded part. */
+
+export interface PostgresConfiguration {
+  readonly url: string;
+  /** The server itself, where `url` is a pooler. */
+  readonly directUrl: string | null;
+  /** Certificates of authorities, as PEM. */
+  readonly ca: string | null;
+  readonly poolSize: number;
+  readonly connectTimeoutMs: number;
+}
+
+export interface RedisConfiguration {
+  readonly url: string;
+  readonly password: string | null;
+  readonly ca: string | null;
+  readonly topology: RedisTopology;
+  readonly timeoutMs: number;
+}
+
+const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+const UNVERIFIED = ['disable', 'allow', 'prefer'];
+
+export function refuseWrongServers(values: SettingValues, problems: string[]): void {
+  refuseUnreadable(values, problems);
+  for (const name of ['DATABASE_URL', 'DATABASE_DIRECT_URL'] as const) {
+    const address = values[name];
+    const mode = address === null ? null : new URL(address).searchParams.get('sslmode');
+    if (mode === null) continue;
+    if (!SSL_MODES.includes(mode)) problems.push(`${name}: sslmode must be one of ${SSL_MODES.join(', ')}`);
+    else if (values.DATABASE_CA_FILE !== null && UNVERIFIED.includes(mode)) {
+      problems.push(`${name}: sslmode=${mode} verifies nothing: leave it or DATABASE_CA_FILE out`);
+    }
+  }
+  const { REDIS_URL, REDIS_CA_FILE, REDIS_CLUSTER, REDIS_SENTINEL_NAME } = values;
+  if (REDIS_CA_FILE !== null && REDIS_URL?.startsWith('redis:') === true) {
+    problems.push('REDIS_CA_FILE needs TLS: write REDIS_URL with rediss://');
+  }
+  if (REDIS_CLUSTER && REDIS_SENTINEL_NAME !== null) {
+    problems.push('REDIS_CLUSTER and REDIS_SENTINEL_NAME are both set: leave one out');
+  }
+  if (REDIS_CLUSTER && REDIS_URL !== null && !/^\/?0?$/.test(new URL(REDIS_URL).pathname)) {
+    problems.push('REDIS_URL: a Redis Cluster has no databases but 0: leave the number out');
+  }
+  if (values.REDIS_NODES.length > 0 && !REDIS_CLUSTER && REDIS_SENTINEL_NAME === null) {
+    problems.push('REDIS_NODES needs REDIS_CLUSTER or REDIS_SENTINEL_NAME, which says what the nodes are');
+  }
+}
+
+function refuseUnreadable(values: SettingValues, problems: string[]): void {
+  for (const name of [
+    'DATABASE_PASSWORD_FILE',
+    'DATABASE_CA_FILE',
+    'REDIS_PASSWORD_FILE',
+    'REDIS_CA_FILE',
+  ] as const) {
+    const path = values[name];
+    if (path !== null && readTextFile(path) === null) {
+      problems.push(`${name} ${path} cannot be read, or is empty`);
+    }
+  }
+}
+
+export function postgresOf(values: SettingValues): PostgresConfiguration | null {
+  if (values.DATABASE_URL === null) return null;
+  const password = fileAt(values.DATABASE_PASSWORD_FILE);
+  return {
+    url: withPassword(values.DATABASE_URL, password),
+    directUrl:
+      values.DATABASE_DIRECT_URL === null ? null : withPassword(values.DATABASE_DIRECT_URL, password),
+    ca: fileAt(values.DATABASE_CA_FILE),
+    poolSize: values.DATABASE_POOL_SIZE,
+    connectTimeoutMs: values.DATABASE_CONNECT_TIMEOUT_MS,
+  };
+}
+
+export function redisOf(values: SettingValues): RedisConfiguration | null {
+  if (values.REDIS_URL === null) return null;
+  return {
+    url: values.REDIS_URL,
+    password: fileAt(values.REDIS_PASSWORD_FILE),
+    ca: fileAt(values.REDIS_CA_FILE),
+    topology: topologyOf(values),
+    timeoutMs: values.REDIS_TIMEOUT_MS,
+  };
+}
+
+function topologyOf(values: SettingValues): RedisTopology {
+  const { REDIS_NODES: nodes, REDIS_SENTINEL_NAME: primaryName, REDIS_SENTINEL_PASSWORD: password } = values;
+  if (values.REDIS_CLUSTER) return { kind: 'cluster', nodes };
+  return primaryName === null ? { kind: 'server' } : { kind: 'sentinel', primaryName, password, nodes };
+}
+
+function withPassword(address: string, password: string | null): string {
+  if (password === null) return address;
+  const url = new URL(address);
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+function fileAt(path: string | null): string | null {
+  return path === null ? null : readTextFile(path);
+}
+
+/** Without the line's end that editors leave; null where there is nothing. */
+export function readTextFile(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8').trim() || null;
+  } catch {
+    return null;
+  }
+}
