@@ -19,7 +19,7 @@ import { monitoringCost } from './monitoring-cost.ts';
 import { openLoop } from './open-loop.ts';
 import { pacedStreams } from './paced-streams.ts';
 import { parsing } from './parsing.ts';
-import { scale } from './scale.ts';
+import { scale, scalePinned } from './scale.ts';
 import { scaleHotCompany } from './scale-hot-company.ts';
 import { sharedState } from './shared-state.ts';
 import { start } from './start.ts';
@@ -61,6 +61,7 @@ export const measurements: readonly Measurement[] = [
   gatewayStreams,
   gatewayMillion,
   scale,
+  scalePinned,
   scaleHotCompany,
   steady,
   mcp,

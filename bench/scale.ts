@@ -3,7 +3,7 @@ import { freePort } from '../test/services/free-port.ts';
 import { type Contestant, startGateway, startUpstream } from './frame/contestants.ts';
 import type { BenchContext, Measurement, Row } from './frame/measurement.ts';
 import { medianOf } from './frame/median.ts';
-import { cpuMicrosWithChildren, ownServerPid } from './frame/process-cpu.ts';
+import { childrenOf, cpuMicrosWithChildren, ownServerPid } from './frame/process-cpu.ts';
 
 const PROCESSES = [1, 2, 4];
 const ROUNDS = 3;
@@ -44,6 +44,58 @@ export const scale: Measurement = {
   },
 };
 
+/**
+ * Throughput of several processes on two cores says nothing of machines with more: they share the cores with the load. So each
+ * part has one core for itself in turn, and all others share the second: what it takes of its own core a call, in
+ * microseconds, is what carries over. `taskset` of util-linux, and two cores.
+ */
+export const scalePinned: Measurement = {
+  name: 'scale-pinned',
+  what: `small chat calls through 1 gateway process, ${CONNECTIONS} connections; each part alone on a core in turn: its processor time a call`,
+  withinMs: 240_000,
+  async run(context) {
+    const upstream = await startUpstream(context);
+    const gateway = await startGateway(context, upstream, 'servers');
+    await callFor(context, gateway, 2);
+    const parts = {
+      gateway: gateway.pid,
+      PostgreSQL: ownServerPid('postgres'),
+      Redis: ownServerPid('redis-server'),
+    };
+    const rows: Row[] = [];
+    for (const [name, own] of Object.entries(parts)) {
+      if (own === null) continue;
+      for (const pid of Object.values(parts)) if (pid !== null) pin(pid, pid === own ? 0 : 1);
+      const taken: Taken[] = [];
+      for (let round = 0; round < PINNED_ROUNDS; round += 1) {
+        taken.push(await callFor(context, gateway, SECONDS, 1));
+      }
+      const figure = {
+        gateway: 'gatewayMicros',
+        PostgreSQL: 'postgresMicros',
+        Redis: 'redisMicros',
+      } as const;
+      const micros = taken.map((one) => one[figure[name as keyof typeof figure]]);
+      rows.push({ label: `${name} alone on a core: a call`, unit: 'µs', ...medianOf(micros) });
+      rows.push({
+        label: `${name} alone on a core: calls`,
+        unit: '/s',
+        ...medianOf(taken.map((one) => one.callsPerSecond)),
+      });
+    }
+    return rows;
+  },
+};
+
+const PINNED_ROUNDS = 5;
+
+function pin(pid: number, core: number): void {
+  for (const one of [pid, ...childrenOf(pid)]) {
+    const done = Bun.spawnSync(['taskset', '--all-tasks', '--cpu-list', '--pid', String(core), String(one)]);
+    if (done.exitCode !== 0) throw new Error(`taskset: ${done.stderr}`);
+  }
+}
+
 function rowsOf(count: number, taken: readonly Taken[], alone: readonly Taken[] | null): Row[] {
   const who = count === 1 ? '1 process' : `${count} processes`;
   const row = (what: string, unit: Row['unit'], figure: (one: Taken) => number): Row => {
@@ -60,13 +112,22 @@ function rowsOf(count: number, taken: readonly Taken[], alone: readonly Taken[] 
   ];
 }
 
-async function callFor({ signal }: BenchContext, gateways: Contestant, seconds: number): Promise<Taken> {
+async function callFor(
+  { signal }: BenchContext,
+  gateways: Contestant,
+  seconds: number,
+  core: number | null = null,
+): Promise<Taken> {
   signal.throwIfAborted();
   const [postgres, redis] = [ownServerPid('postgres'), ownServerPid('redis-server')];
   const pids = [gateways.pid, postgres, redis];
   const before = pids.map((pid) => (pid === null ? 0 : cpuMicrosWithChildren(pid)));
   const words = [gateways.url, gateways.key, CONNECTIONS, seconds, 0].map(String);
-  const child = Bun.spawn([process.execPath, LOAD, ...words], { stdout: 'pipe', stderr: 'inherit' });
+  const pinned = core === null ? [] : ['taskset', '--cpu-list', String(core)];
+  const child = Bun.spawn([...pinned, process.execPath, LOAD, ...words], {
+    stdout: 'pipe',
+    stderr: 'inherit',
+  });
   const { requests, failed } = JSON.parse(await new Response(child.stdout).text());
   if (failed > 0) throw new Error(`${failed} of ${requests} calls failed`);
   const after = pids.map((pid) => (pid === null ? 0 : cpuMicrosWithChildren(pid)));

@@ -9,6 +9,7 @@ import type { ModelUpstream } from '../ports/model-upstream.ts';
 import type { PaymentProvider } from '../ports/payment-provider.ts';
 import type { Secrets } from '../ports/secrets.ts';
 import type { SharedState } from '../ports/shared-state.ts';
+import type { TableFiles } from '../ports/table-files.ts';
 
 /** What a command says, line by line: results on the one side, complaints on the other. */
 export interface Terminal {
@@ -35,6 +36,8 @@ export interface OpenedSystem {
   paymentProvider?(): Promise<PaymentProvider>;
   /** Where this process was given a payment provider: what applies its events, with what that needs. */
   payments?(): Promise<MissedEventsParts>;
+  /** Files for analytics in a folder of the machine that has the database. Left out where none can be written. */
+  tableFiles?(folder: string): Promise<TableFiles>;
   /** Brings the database to this code's version; the names of the steps it took. */
   migrate(): Promise<readonly string[]>;
 }

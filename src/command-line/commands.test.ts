@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'bun:test';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { typedCommand } from '../../test/doubles/typed-command.ts';
 import { useMemoryDatabase } from '../../test/setup/use-memory-database.ts';
+import { openParquetFolder } from '../adapters/table-files/parquet-folder.ts';
 import { EXIT_USAGE, printJson } from './command.ts';
 import { COMMANDS, commandNamed, commandsPage, help, helpOf, nearestCommand } from './commands.ts';
 import { examplesOf } from './examples.ts';
@@ -52,7 +56,7 @@ describe('help', () => {
     ...['reseal-keys', 'set-price', 'adjust-credits', 'set-billing', 'invoice-month', 'mark-invoice-paid'],
     ...['void-invoice', 'repair-calls', 'replay-payment-event', 'replay-payments', 'rebuild-plan-pricing'],
     ...['rebuild-pack-pricing', 'set-plan-rate', 'create-webhook-endpoint', 'recreate-webhook-endpoint'],
-    ...['redrive', 'statement'],
+    ...['redrive', 'statement', 'correct'],
   ];
 
   test('everything that lists, shows or creates prints JSON with --json', async () => {
@@ -102,5 +106,23 @@ describe('help', () => {
     const [first] = JSON.parse(json.lines.join('\n'));
     expect(first).toMatchObject({ unit: 'credits per million tokens', prompt: expect.anything() });
     expect((await typedCommand({ database }, pricesCommand, '--jsn')).exitCode).toBe(EXIT_USAGE);
+  });
+});
+
+describe('export-calls', () => {
+  const command = commandNamed('export-calls');
+  const parts = { database, tableFiles: async (folder: string) => openParquetFolder(folder) };
+
+  test('writes to a folder that is there, and says how much', async () => {
+    if (command === null) throw new Error('there is no such command');
+    const folder = mkdtempSync(join(tmpdir(), 'turnpike-export-'));
+    const { exitCode, lines } = await typedCommand(parts, command, '--out', folder, '--json');
+    expect([exitCode, JSON.parse(lines.join(''))]).toEqual([0, { files: 0, calls: 0, unchanged: 0 }]);
+    rmSync(folder, { recursive: true });
+    expect(await typedCommand(parts, command, '--out', folder)).toMatchObject({ exitCode: 1 });
+    expect(await typedCommand(parts, command, '--out', 'here')).toMatchObject({ exitCode: EXIT_USAGE });
+    expect(await typedCommand(parts, command, '--out', '/', '--from', 'then')).toMatchObject({
+      exitCode: EXIT_USAGE,
+    });
   });
 });

@@ -9,7 +9,7 @@ import { correctCommand } from './audit-commands.ts';
 import { ceilingsCommand, setCeilingsCommand } from './ceiling-commands.ts';
 import type { Command } from './command.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
-import { migrateCommand, queueCommand, redriveCommand } from './deployment-commands.ts';
+import { exportCallsCommand, migrateCommand, queueCommand, redriveCommand } from './deployment-commands.ts';
 import { examplesOf } from './examples.ts';
 import {
   invoiceMonthCommand,
@@ -78,6 +78,7 @@ export const COMMANDS: readonly Command[] = [
   markInvoicePaidCommand,
   voidInvoiceCommand,
   statementCommand,
+  exportCallsCommand,
   setAsideCallsCommand,
   repairCallsCommand,
   withheldUsageCommand,

@@ -1,4 +1,17 @@
-import { type Command, complainOfUsage, EXIT_OK, printJson, takeJson } from './command.ts';
+import { stat } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import { parseArgs } from 'node:util';
+import { exportCalls } from '../domain/calls/export/export-calls.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  momentIn,
+  printJson,
+  takeJson,
+} from './command.ts';
 
 export const migrateCommand: Command = {
   name: 'migrate',
@@ -59,3 +72,57 @@ export const redriveCommand: Command = {
     return EXIT_OK;
   },
 };
+
+/** To be typed again, or run by a timer: it goes on where it stopped, and repeats harm nothing. */
+export const exportCallsCommand: Command = {
+  name: 'export-calls',
+  usage: '--out /FOLDER [--from YYYY-MM-DD] [--json]',
+  summary: 'Writes finished hours of calls as Parquet files for analytics, from where the last run stopped.',
+  works: 'on-the-database',
+  async run({ terminal, database, clock, tableFiles }, given) {
+    const { isJson, words } = takeJson(given);
+    const wanted = readExportWords(words);
+    if (wanted === null) return complainOfUsage(terminal, exportCallsCommand);
+    const { out, from } = wanted;
+    if (!isAbsolute(out)) {
+      terminal.complain('--out: give the whole path: the process that has the database writes the files');
+      return EXIT_USAGE;
+    }
+    const isFolder = await stat(out).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (!isFolder || tableFiles === undefined) {
+      terminal.complain(`--out: there is no folder ${out}: create it first`);
+      return EXIT_FAILED;
+    }
+    const exported = await exportCalls(
+      {
+        ...{ database, clock, files: await tableFiles(out) },
+        onFile: ({ path, calls }) => {
+          if (!isJson) terminal.print(`${path}: ${calls} calls`);
+        },
+      },
+      from,
+    );
+    if (isJson) return printJson(terminal, exported);
+    const { files, calls, unchanged } = exported;
+    terminal.print(`${calls} calls in ${files} files written, ${unchanged} files were complete`);
+    return EXIT_OK;
+  },
+};
+
+function readExportWords(
+  words: readonly string[],
+): { readonly out: string; readonly from: Date | null } | null {
+  try {
+    const options = { out: { type: 'string' }, from: { type: 'string' } } as const;
+    const { out, from } = parseArgs({ args: [...words], options, allowPositionals: false }).values;
+    if (out === undefined) return null;
+    const begin = from === undefined ? null : momentIn(from);
+    return begin !== null && Number.isNaN(begin.getTime()) ? null : { out, from: begin };
+  } catch {
+    // An option that there is not, or one without its value.
+    return null;
+  }
+}

@@ -43,6 +43,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'mark-invoice-paid': [`mark-invoice-paid ${OTHER}`],
   'void-invoice': [`void-invoice ${OTHER} "Sent twice"`],
   statement: [`statement ${COMPANY} --from 2026-10-01 --to 2026-10-31 --out /tmp/october.csv`],
+  'export-calls': [
+    'export-calls --out /srv/analytics',
+    'export-calls --out /srv/analytics --from 2026-11-01',
+  ],
   'set-aside-calls': ['set-aside-calls'],
   'repair-calls': ['repair-calls --all', `repair-calls ${OTHER} --drop "A load test"`],
   'withheld-usage': ['withheld-usage'],

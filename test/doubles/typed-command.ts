@@ -3,12 +3,14 @@ import { createInProcessState } from '../../src/adapters/shared-state/in-process
 import type { Command } from '../../src/command-line/command.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
+import type { TableFiles } from '../../src/ports/table-files.ts';
 import { createManualClock } from './manual-clock.ts';
 
 export interface TypedParts {
   readonly database: Database;
   readonly sharedState?: SharedState;
   readonly isProduction?: boolean;
+  readonly tableFiles?: (folder: string) => Promise<TableFiles>;
 }
 
 /** Runs a command as if an operator had typed it; complaints are marked by an exclamation mark. */

@@ -179,6 +179,16 @@ export const libraryHomes: readonly LibraryHome[] = [
   { name: 'mammoth', homes: ['src/adapters/document-reader/'], reason: 'text out of DOCX' },
   { name: 'htmlparser2', homes: ['src/adapters/document-reader/'], reason: 'text out of HTML' },
   {
+    name: 'hyparquet-writer',
+    homes: ['src/adapters/table-files/'],
+    reason: 'calls as Parquet files, for analytics',
+  },
+  {
+    name: 'hyparquet',
+    homes: ['src/adapters/table-files/'],
+    reason: 'how many rows a Parquet file has; tests read it back',
+  },
+  {
     name: 'fflate',
     homes: ['src/adapters/document-reader/'],
     reason: 'looks into a zip before anything is inflated',

@@ -136,6 +136,8 @@ export function openedSystem(
       return { database, provider, paymentEvents, clock, log: parts.log };
     },
     providers: async () => (await import('../wiring/open-models.ts')).openProviders(parts),
+    tableFiles: async (folder) =>
+      (await import('../../adapters/table-files/parquet-folder.ts')).openParquetFolder(folder),
     cipher: async () => createCipher({ masterKeys: accepted(ownSecrets, 'masterKey'), secrets }),
   };
 }

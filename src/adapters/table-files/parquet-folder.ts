@@ -1,0 +1,64 @@
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
+import { fileWriter, ParquetWriter, schemaFromColumnData } from 'hyparquet-writer';
+import type { ColumnType, TableFiles } from '../../ports/table-files.ts';
+
+const OWNER_ONLY = 0o600;
+const FOLDER_OF_OWNER = 0o700;
+
+/** Files of Apache Parquet, compressed by Snappy, readable for their owner alone. The folder itself must be there. */
+export function openParquetFolder(folder: string): TableFiles {
+  return {
+    async folders() {
+      const entries = await readdir(folder, { withFileTypes: true });
+      return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    },
+    async rowsIn(path) {
+      try {
+        return Number((await parquetMetadataAsync(await asyncBufferFromFile(join(folder, path)))).num_rows);
+      } catch {
+        return 0;
+      }
+    },
+    async write(path, columns, groups) {
+      const target = join(folder, path);
+      await mkdir(dirname(target), { recursive: true, mode: FOLDER_OF_OWNER });
+      const unfinished = join(dirname(target), `.${process.pid}.unfinished`);
+      try {
+        const rows = await writeFile(unfinished, columns, groups);
+        await rename(unfinished, target);
+        return rows;
+      } finally {
+        await rm(unfinished, { force: true });
+      }
+    },
+  };
+}
+
+async function writeFile(
+  path: string,
+  columns: Readonly<Record<string, ColumnType>>,
+  groups: AsyncIterable<readonly Readonly<Record<string, unknown>>[]>,
+): Promise<number> {
+  const columnsOf = (rows: readonly Readonly<Record<string, unknown>>[]) =>
+    Object.entries(columns).map(([name, type]) => ({
+      ...{ name, type, nullable: true },
+      data: rows.map((row) => row[name]),
+    }));
+  const file = await open(path, 'w', OWNER_ONLY);
+  try {
+    const schema = schemaFromColumnData({ columnData: columnsOf([]) });
+    const parquet = new ParquetWriter({ writer: fileWriter(path), schema });
+    let written = 0;
+    for await (const rows of groups) {
+      await parquet.write({ columnData: columnsOf(rows), rowGroupSize: rows.length });
+      written += rows.length;
+    }
+    await parquet.finish();
+    await file.sync();
+    return written;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,166 @@
+import type { Clock } from '../../../ports/clock.ts';
+import type { Statements } from '../../../ports/database.ts';
+import type { ColumnType, TableFiles } from '../../../ports/table-files.ts';
+import { leastIdAt } from '../partitions/call-partitions.ts';
+
+/**
+ * Calls for analytics: one Parquet file an hour, `day=2026-11-15/hour=13/calls.parquet`, by the moment in the call's id.
+ *
+ * A file has all calls of its hour that were in the database when it was written, and replaces the one before in one step.
+ * So a run that was ended anywhere leaves whole files, the next one goes on where it stopped, and each call is in exactly one
+ * file. Calls that came late, from a journal or a long stream, are found by the number of rows: rows of `calls` are never
+ * changed, only added, or removed by retention with their partition. A file never gets fewer rows than it has.
+ */
+interface ExportParts {
+  readonly database: Statements;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly files: TableFiles;
+  /** After each file that was written. */
+  readonly onFile?: (file: ExportedFile) => void;
+  /** For tests: rows of one query, and of one group in a file. */
+  readonly pageRows?: number;
+  readonly groupRows?: number;
+}
+
+export interface ExportedFile {
+  readonly path: string;
+  readonly calls: number;
+}
+
+export interface ExportedCalls {
+  readonly files: number;
+  readonly calls: number;
+  /** Hours whose file had all of their calls already. */
+  readonly unchanged: number;
+}
+
+const HOUR_MS = 3_600_000;
+/** A call belongs to the hour in which it began, and most have ended this long after it. */
+const SETTLED_AFTER_MS = 15 * 60_000;
+/** Hours before the newest file are compared again: calls may wait in the journal of a host for days. */
+const LATE_MS = 7 * 24 * HOUR_MS;
+const PAGE = 10_000;
+const ROWS_A_GROUP = 50_000;
+
+const COLUMNS = {
+  id: ['id::text', 'STRING'],
+  created_at: ['started_at', 'TIMESTAMP'],
+  company_id: ['company_id::text', 'STRING'],
+  key_id: ['key_id::text', 'STRING'],
+  payer_id: ['payer_id::text', 'STRING'],
+  request_id: ['request_id', 'STRING'],
+  endpoint: ['endpoint', 'STRING'],
+  model: ['alias', 'STRING'],
+  target_id: ['target_id', 'STRING'],
+  outcome: ['outcome', 'STRING'],
+  reason: ['reason', 'STRING'],
+  status: ['http_status', 'INT32'],
+  stream: ['streamed', 'BOOLEAN'],
+  prompt_tokens: ['prompt_tokens', 'INT64'],
+  cached_tokens: ['cached_tokens', 'INT64'],
+  cache_write_tokens: ['cache_write_tokens', 'INT64'],
+  completion_tokens: ['completion_tokens', 'INT64'],
+  charge_micro: ['charge_micro', 'INT64'],
+  first_byte_ms: ['first_byte_ms', 'INT32'],
+  duration_ms: ['duration_ms', 'INT32'],
+} as const satisfies Record<string, readonly [sql: string, type: ColumnType]>;
+
+type ColumnName = keyof typeof COLUMNS;
+type CallRow = Readonly<Record<ColumnName, unknown>> & { readonly id: string };
+
+/** From the hour of `from`, or from where the last run stopped, up to the last hour that is over. */
+export async function exportCalls(parts: ExportParts, from: Date | null): Promise<ExportedCalls> {
+  const { database, clock } = parts;
+  const end = clock.now() - SETTLED_AFTER_MS;
+  const first = from?.getTime() ?? (await whereToGoOn(parts));
+  let [files, calls, unchanged] = [0, 0, 0];
+  if (first === null) return { files, calls, unchanged };
+  let hourMs = first - (first % HOUR_MS);
+  while (hourMs + HOUR_MS <= end) {
+    const exported = await exportHour(parts, hourMs);
+    if (exported === 'unchanged') unchanged += 1;
+    else if (exported !== 'empty') {
+      files += 1;
+      calls += exported.calls;
+      parts.onFile?.(exported);
+    }
+    // Hours without calls are passed over in one step.
+    const next = exported === 'empty' ? await momentOfNextCall(database, hourMs + HOUR_MS) : hourMs + HOUR_MS;
+    if (next === null) break;
+    hourMs = next - (next % HOUR_MS);
+  }
+  return { files, calls, unchanged };
+}
+
+async function whereToGoOn({ database, files }: ExportParts): Promise<number | null> {
+  const days = (await files.folders()).filter((name) => /^day=\d{4}-\d\d-\d\d$/.test(name)).sort();
+  const newest = days.at(-1);
+  if (newest === undefined) return await momentOfNextCall(database, 0);
+  return Math.max(0, Date.parse(`${newest.slice('day='.length)}T00:00:00Z`) - LATE_MS);
+}
+
+async function momentOfNextCall(database: Statements, fromMs: number): Promise<number | null> {
+  const [row] = await database.query<{ id: string }>(
+    'select id from calls where id >= $1 order by id limit 1',
+    [leastIdAt(fromMs)],
+  );
+  return row === undefined ? null : Number.parseInt(row.id.replaceAll('-', '').slice(0, 12), 16);
+}
+
+async function exportHour(parts: ExportParts, hourMs: number): Promise<ExportedFile | 'empty' | 'unchanged'> {
+  const [from, to] = [leastIdAt(hourMs), leastIdAt(hourMs + HOUR_MS)];
+  const [counted] = await parts.database.query<{ calls: bigint }>(
+    'select count(*) as calls from calls where id >= $1 and id < $2',
+    [from, to],
+  );
+  const calls = Number(counted?.calls ?? 0);
+  if (calls === 0) return 'empty';
+  const moment = new Date(hourMs).toISOString();
+  const path = `day=${moment.slice(0, 10)}/hour=${moment.slice(11, 13)}/calls.parquet`;
+  if ((await parts.files.rowsIn(path)) >= calls) return 'unchanged';
+  return { path, calls: await parts.files.write(path, TYPES, groupsOf(parts, { from, to })) };
+}
+
+const TYPES: Readonly<Record<string, ColumnType>> = Object.fromEntries(
+  Object.entries(COLUMNS).map(([name, [, type]]) => [name, type]),
+);
+
+async function* groupsOf(
+  { database, pageRows = PAGE, groupRows = ROWS_A_GROUP }: ExportParts,
+  { from, to }: { readonly from: string; readonly to: string },
+): AsyncGenerator<readonly CallRow[], void, undefined> {
+  let rows: CallRow[] = [];
+  for (let after: string | null = null; ; ) {
+    const page: readonly CallRow[] = await readPage(database, { from, to, after, limit: pageRows });
+    rows.push(...page);
+    const isLast = page.length < pageRows;
+    if (rows.length >= groupRows || (isLast && rows.length > 0)) {
+      yield rows;
+      rows = [];
+    }
+    if (isLast) return;
+    after = page.at(-1)?.id ?? null;
+  }
+}
+
+const SELECTED = Object.entries(COLUMNS)
+  .map(([name, [sql]]) => `${sql} as "${name}"`)
+  .join(', ');
+
+interface PageOfCalls {
+  readonly from: string;
+  readonly to: string;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+async function readPage(
+  database: Statements,
+  { from, to, after, limit }: PageOfCalls,
+): Promise<readonly CallRow[]> {
+  return await database.query<CallRow>(
+    `select ${SELECTED} from calls
+     where id >= $1 and id < $2 and ($3::uuid is null or id > $3) order by id limit $4`,
+    [from, to, after, limit],
+  );
+}
