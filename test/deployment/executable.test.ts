@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { carriedPaths, digestOf } from '../../deploy/executable/carried-files.ts';
+import { billOfMaterials } from '../../deploy/executable/sbom.ts';
 import { ROOT, read } from './deployment-files.ts';
 
 test('the executable carries what runs: sources, migrations, console, the database, the packages', async () => {
@@ -34,6 +35,27 @@ test('it carries no test, nothing that is used only to develop, and nothing of t
         path,
       ),
   );
+  expect(strange).toEqual([]);
+});
+
+test('its bill of materials lists what it carries, the runtime, and nothing that is used only to develop', async () => {
+  const bill = await billOfMaterials(ROOT, null);
+  expect([bill.bomFormat, bill.specVersion, bill.metadata.component.type]).toEqual([
+    'CycloneDX',
+    '1.5',
+    'application',
+  ]);
+  const names = new Set(bill.components.map(({ name }) => name));
+  const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
+  for (const name of Object.keys(manifest.dependencies ?? {}))
+    expect([name, names.has(name)]).toEqual([name, true]);
+  for (const name of ['typescript', 'playwright-core', '@biomejs/biome']) expect(names.has(name)).toBe(false);
+  const withoutChecksum = bill.components.filter(({ hashes = [] }) => hashes.length === 0);
+  expect(withoutChecksum.map(({ name }) => name)).toEqual([]);
+  const refs = new Set(bill.components.map((one) => one['bom-ref']));
+  const strange = bill.dependencies
+    .flatMap(({ dependsOn = [] }) => dependsOn)
+    .filter((ref) => !refs.has(ref));
   expect(strange).toEqual([]);
 });
 
