@@ -43,11 +43,15 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
   ['docs/operations.md', 'turnpike serve', 'starts the executable; test/deployment builds and starts it'],
   ['docs/providers.md', 'turnpike set-alias', 'calls a provider with a key; src/command-line tests run it'],
   ['docs/quality.md', 'matches/jobs', 'the layout of a folder'],
-  ['docs/scaling.md', 'kill -USR2', 'needs systemd; test/system/signals.test.ts sends the signal'],
   ['docs/scaling.md', 'max_connections', 'a formula'],
   ['docs/scaling.md', 'server connections', 'a formula'],
   ['docs/scaling.md', 'alter role', 'needs the role that a deployment has'],
 ];
+
+/** Documents whose commands are typed by a command of its own, in their order. */
+const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
+  'docs/deploying.md': 'npm run try-deploy',
+};
 
 /** Words of the documents that stand for something that every reader has of their own. */
 const ABSENT = '00000000-0000-4000-8000-000000000000';
@@ -83,7 +87,7 @@ export async function openDocWorld(dataDir: string, demo: DemoFile): Promise<Doc
 
 /** What does not work of a block: nothing, if all is well. */
 export async function runBlock(world: DocWorld, block: DocBlock): Promise<string[]> {
-  if (isNotRun(block, block.text)) return [];
+  if (isNotRun(block, block.text) || isRunElsewhere(block)) return [];
   switch (block.language) {
     case 'sh':
       return await runShell(world, block);
@@ -109,6 +113,10 @@ export async function runBlock(world: DocWorld, block: DocBlock): Promise<string
 function isNotRun({ place }: DocBlock, text: string): boolean {
   const file = place.split(':')[0] ?? '';
   return NOT_RUN.some(([path, beginning]) => path === file && text.trimStart().startsWith(beginning));
+}
+
+function isRunElsewhere({ place, language }: DocBlock): boolean {
+  return language === 'sh' && RUN_ELSEWHERE[place.split(':')[0] ?? ''] !== undefined;
 }
 
 /** Rows of `NOT_RUN` that no block begins with any more. */
