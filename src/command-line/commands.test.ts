@@ -101,6 +101,16 @@ describe('help', () => {
     expect(audit.checks[0]).toMatchObject({ holds: expect.any(String), ok: true, faults: [] });
   });
 
+  test('a reader that has seen enough ends the command without a stack trace', () => {
+    const program = new URL('../start/turnpike.ts', import.meta.url).pathname;
+    const { stderr } = Bun.spawnSync([
+      'sh',
+      '-c',
+      `'${process.execPath}' '${program}' providers | head -n 1`,
+    ]);
+    expect(stderr.toString()).toBe('');
+  });
+
   test('prices name their unit, as JSON too', async () => {
     const json = await typedCommand({ database }, pricesCommand, '--json');
     const [first] = JSON.parse(json.lines.join('\n'));

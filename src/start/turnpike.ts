@@ -18,6 +18,14 @@ const terminal: Terminal = {
   complain: (line) => void process.stderr.write(`turnpike: ${line}\n`),
 };
 
+// `turnpike companies | head -1` ends the pipe early: that is no failure.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: Error & { readonly code?: string }) => {
+    if (error.code === 'EPIPE') process.exit(0);
+    throw error;
+  });
+}
+
 process.exitCode = await main(process.argv.slice(2));
 
 async function main([name = 'help', ...words]: readonly string[]): Promise<number> {
