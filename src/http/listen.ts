@@ -151,13 +151,7 @@ export function listen(options: ListenOptions): Listening {
       if (host !== null && !isHost(host)) return ownAnswers.wrongHost(arrived);
       // HTTP/1.0 needs no Host, and health checks of load balancers still use it.
       const request = host === null ? new Request(`http://localhost${arrived.url}`, arrived) : arrived;
-      const connection = {
-        get peerAddress() {
-          return self.requestIP(arrived)?.address ?? '';
-        },
-        mayBeSilent: () => self.timeout(arrived, 0),
-        mustBeRead: () => self.timeout(arrived, unreadSeconds),
-      };
+      const connection = new ServedConnection(self, arrived, unreadSeconds);
       if (options.sockets !== undefined && request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
         const answer = options.sockets.answer(request, connection);
         if (answer !== null) return webSockets.upgrade(self, request, answer);
@@ -202,6 +196,31 @@ export function listen(options: ListenOptions): Listening {
       await server.stop(true);
     },
   };
+}
+
+/** Made for every request: one object, and no closures. */
+class ServedConnection implements Connection {
+  readonly #server: Server<SocketState>;
+  readonly #request: Request;
+  readonly #unreadSeconds: number;
+
+  constructor(server: Server<SocketState>, request: Request, unreadSeconds: number) {
+    this.#server = server;
+    this.#request = request;
+    this.#unreadSeconds = unreadSeconds;
+  }
+
+  get peerAddress(): string {
+    return this.#server.requestIP(this.#request)?.address ?? '';
+  }
+
+  mayBeSilent(): void {
+    this.#server.timeout(this.#request, 0);
+  }
+
+  mustBeRead(): void {
+    this.#server.timeout(this.#request, this.#unreadSeconds);
+  }
 }
 
 const GOING_DOWN = 'This process is shutting down. Retry: another one will answer.';

@@ -160,15 +160,24 @@ export function createSocketUpstream({
   }
 
   return {
-    async send(target, call) {
+    send(target, call) {
       const { baseUrl } = target;
-      if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
-      if (call.signal.aborted) throw upstreamFailure('aborted', null);
-      const ready = prepare(target, baseUrl);
-      const nowMs = clock.uptimeMs();
-      const isFresh = ready.approval !== null && nowMs < ready.approvedUntilMs;
-      const approval = isFresh ? (ready.approval as HostApproval) : await approve(ready, nowMs);
-      return await begin(target, call, ready, { approval, nowMs });
+      try {
+        if (baseUrl === null) throw new Error('a target without an address belongs to the embedded models');
+        if (call.signal.aborted) throw upstreamFailure('aborted', null);
+        const ready = prepare(target, baseUrl);
+        const nowMs = clock.uptimeMs();
+        const { approval } = ready;
+        // In steady use there is nothing to wait for but the answer.
+        if (approval !== null && nowMs < ready.approvedUntilMs) {
+          return begin(target, call, ready, { approval, nowMs });
+        }
+        return approve(ready, nowMs).then((approved) =>
+          begin(target, call, ready, { approval: approved, nowMs }),
+        );
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
     close() {
       for (const pool of pools.values()) pool.close();

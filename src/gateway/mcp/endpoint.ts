@@ -148,7 +148,8 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       const request = new Request(OWN_ORIGIN + BASE_PATH + path, { method, headers, body: text, signal });
       const [pathname = path] = path.split('?');
       // What it answers is read here; the client reads what the protocol makes of it.
-      const inside = { ...connection, mustBeRead: () => {} };
+      const { peerAddress } = connection;
+      const inside = { peerAddress, mayBeSilent: () => connection.mayBeSilent(), mustBeRead: () => {} };
       return parts.answer({ request, path: BASE_PATH + pathname, requestId, connection: inside });
     };
   }

@@ -54,84 +54,104 @@ interface ExchangeParts<Answer> {
   toError(failure: ExchangeFailure): Error;
 }
 
-/** `answer` settles when the head is there; the body follows in it. */
-export function createExchange<Answer>(parts: ExchangeParts<Answer>): Exchange & { answer: Promise<Answer> } {
-  // Not kept as a whole: the request is in it.
-  const { signal, toAnswer, toError } = parts;
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const unread: Uint8Array[] = [];
-  let unreadBytes = 0;
-  let end: 'whole' | 'broken' | null = null;
-  let reader: ((read: BodyRead) => void) | null = null;
+/** One object with methods in the place of a dozen closures: it is made for every call. It is the answer's body too. */
+class OneExchange<Answer> implements Exchange, UpstreamBody {
+  request: RequestBytes | null;
+  readonly begunMs: number;
+  readonly answer: Promise<Answer>;
+  carrier: Carrier | null = null;
+  isSettled = false;
+  readonly #signal: EndSignal;
+  readonly #toAnswer: ExchangeParts<Answer>['toAnswer'];
+  readonly #toError: ExchangeParts<Answer>['toError'];
+  readonly #resolve: (answer: Answer) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #unread: Uint8Array[] = [];
+  #unreadBytes = 0;
+  #end: 'whole' | 'broken' | null = null;
+  #reader: ((read: BodyRead) => void) | null = null;
 
-  function giveReader(read: BodyRead): void {
-    const waiting = reader;
-    reader = null;
-    exchange.carrier?.stopAwaiting();
-    waiting?.(read);
+  constructor({ request, begunMs, signal, toAnswer, toError }: ExchangeParts<Answer>) {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.request = request;
+    this.begunMs = begunMs;
+    this.answer = promise;
+    this.#signal = signal;
+    this.#toAnswer = toAnswer;
+    this.#toError = toError;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    signal.addEventListener('abort', this.cancel);
   }
 
-  /** The caller ends it: what is unread is gone, and the upstream sees it at once. */
-  function drop(): void {
-    const { carrier } = exchange;
-    if (end !== null) {
+  /** The caller ends it: what is unread is gone, and the upstream sees it at once. Bound: it is the signal's listener. */
+  readonly cancel = (): void => {
+    const { carrier } = this;
+    if (this.#end !== null) {
       // Whole, and partly read: what is gone must not look like the end.
-      if (unread.length > 0) end = 'broken';
-    } else if (exchange.isSettled) exchange.ended('broken');
-    else exchange.failed({ reason: 'aborted', cause: null });
-    unread.length = 0;
-    unreadBytes = 0;
-    carrier?.drop(exchange);
-  }
+      if (this.#unread.length > 0) this.#end = 'broken';
+    } else if (this.isSettled) this.ended('broken');
+    else this.failed({ reason: 'aborted', cause: null });
+    this.#unread.length = 0;
+    this.#unreadBytes = 0;
+    carrier?.drop(this);
+  };
 
-  function read(idleMs: number): BodyRead | Promise<BodyRead> {
-    const next = unread.shift();
+  read(idleMs: number): BodyRead | Promise<BodyRead> {
+    const next = this.#unread.shift();
     if (next !== undefined) {
-      unreadBytes -= next.length;
-      if (unreadBytes < ENOUGH_UNREAD_BYTES) exchange.carrier?.resume();
+      this.#unreadBytes -= next.length;
+      if (this.#unreadBytes < ENOUGH_UNREAD_BYTES) this.carrier?.resume();
       return next as Uint8Array<ArrayBuffer>;
     }
-    if (end !== null) return end === 'whole' ? null : end;
-    exchange.carrier?.awaitBytes(idleMs);
+    if (this.#end !== null) return this.#end === 'whole' ? null : this.#end;
+    this.carrier?.awaitBytes(idleMs);
     return new Promise((settle) => {
-      reader = settle;
+      this.#reader = settle;
     });
   }
 
-  const exchange: Exchange & { answer: Promise<Answer> } = {
-    request: parts.request,
-    begunMs: parts.begunMs,
-    answer: promise,
-    carrier: null,
-    isSettled: false,
-    answered(head) {
-      exchange.isSettled = true;
-      resolve(toAnswer(head, { read, cancel: drop }));
-    },
-    failed(failure) {
-      exchange.isSettled = true;
-      exchange.ended('broken');
-      reject(toError(failure));
-    },
-    push(bytes) {
-      if (reader !== null) giveReader(bytes as Uint8Array<ArrayBuffer>);
-      else {
-        unread.push(bytes);
-        unreadBytes += bytes.length;
-      }
-      return unreadBytes;
-    },
-    ended(how) {
-      if (end !== null) return;
-      end = how;
-      signal.removeEventListener('abort', drop);
-      if (reader !== null) giveReader(how === 'whole' ? null : how);
-      exchange.carrier = null;
-    },
-    idle() {
-      if (reader !== null) giveReader('idle');
-    },
-  };
-  signal.addEventListener('abort', drop);
-  return exchange;
+  answered(head: AnswerHead): void {
+    this.isSettled = true;
+    this.#resolve(this.#toAnswer(head, this));
+  }
+
+  failed(failure: ExchangeFailure): void {
+    this.isSettled = true;
+    this.ended('broken');
+    this.#reject(this.#toError(failure));
+  }
+
+  push(bytes: Uint8Array): number {
+    if (this.#reader !== null) this.#giveReader(bytes as Uint8Array<ArrayBuffer>);
+    else {
+      this.#unread.push(bytes);
+      this.#unreadBytes += bytes.length;
+    }
+    return this.#unreadBytes;
+  }
+
+  ended(how: 'whole' | 'broken'): void {
+    if (this.#end !== null) return;
+    this.#end = how;
+    this.#signal.removeEventListener('abort', this.cancel);
+    if (this.#reader !== null) this.#giveReader(how === 'whole' ? null : how);
+    this.carrier = null;
+  }
+
+  idle(): void {
+    if (this.#reader !== null) this.#giveReader('idle');
+  }
+
+  #giveReader(read: BodyRead): void {
+    const waiting = this.#reader;
+    this.#reader = null;
+    this.carrier?.stopAwaiting();
+    waiting?.(read);
+  }
+}
+
+/** `answer` settles when the head is there; the body follows in it. */
+export function createExchange<Answer>(parts: ExchangeParts<Answer>): Exchange & { answer: Promise<Answer> } {
+  return new OneExchange(parts);
 }
