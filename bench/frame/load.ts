@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Contestant } from './contestants.ts';
-import { cpuMicrosWithChildren } from './process-cpu.ts';
+import { compilerMicros, cpuMicrosWithChildren } from './process-cpu.ts';
 
 export interface Load {
   readonly connections: number;
@@ -15,6 +15,8 @@ export interface LoadResult {
   readonly p99Ms: number;
   /** Of the one who was called, with its child processes, not of the caller. */
   readonly cpuMicros: number;
+  /** Of these, those of the runtime's threads that compile. */
+  readonly compilerMicros: number;
 }
 
 const PROGRAM = join(import.meta.dir, '../programs/load.ts');
@@ -23,14 +25,19 @@ export async function runLoad(contestant: Contestant, load: Load): Promise<LoadR
   const { url, key, pid, headers = [], body } = contestant;
   const words = [url, key, load.connections, load.seconds, load.bodyBytes, ...headers].map(String);
   const before = cpuMicrosWithChildren(pid);
+  const compiledBefore = compilerMicros(pid);
   const env = body === undefined ? process.env : { ...process.env, LOAD_BODY: body };
   const child = Bun.spawn([process.execPath, PROGRAM, ...words], { stdout: 'pipe', stderr: 'inherit', env });
   const output = await new Response(child.stdout).text();
   if ((await child.exited) !== 0) throw new Error(`the load on ${contestant.name} failed`);
-  const result = JSON.parse(output) as Omit<LoadResult, 'cpuMicros'>;
+  const result = JSON.parse(output) as Omit<LoadResult, 'cpuMicros' | 'compilerMicros'>;
   if (result.failed > 0)
     throw new Error(`${contestant.name} failed ${result.failed} of ${result.requests} calls`);
-  return { ...result, cpuMicros: (cpuMicrosWithChildren(pid) - before) / result.requests };
+  return {
+    ...result,
+    cpuMicros: (cpuMicrosWithChildren(pid) - before) / result.requests,
+    compilerMicros: (compilerMicros(pid) - compiledBefore) / result.requests,
+  };
 }
 
 /** The median time to the first bytes of a stream, one call at a time. */
