@@ -71,7 +71,7 @@ begin
   -- What an invoice was paid with is in its event; where that is gone, it is what was counted or asked for.
   with paid as (
     select invoice.id, invoice.company_id, invoice.currency, coalesce(invoice.paid_at, invoice.updated_at) as paid_at,
-      invoice.settled_by_hand_at is not null or told ->> 'paid_out_of_band' = 'true' as outside,
+      invoice.settled_by_hand_at is not null or coalesce(told ->> 'paid_out_of_band' = 'true', false) as outside,
       case
         when told is null then coalesce(grants.amount_minor, invoice.amount_minor)
         when told ->> 'paid_out_of_band' = 'true' then coalesce((told ->> 'total')::bigint, invoice.amount_minor)

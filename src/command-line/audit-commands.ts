@@ -1,11 +1,117 @@
 import { parseArgs } from 'node:util';
+import { fromMinorUnits } from '../domain/catalog/currency.ts';
 import { creditsOfMicro, microOfCredits, publishLevel } from '../domain/credits/ledger/credit-account.ts';
 import {
   CORRECTED_SOURCES,
   type CorrectedSource,
   correctSource,
 } from '../domain/payments/cash/corrections.ts';
-import { type Command, complainOfUsage, EXIT_FAILED, EXIT_OK } from './command.ts';
+import { lineOf } from '../domain/reconciliation/difference.ts';
+import { type AuditReport, auditRange } from '../domain/reconciliation/provider/provider-audit.ts';
+import {
+  type Command,
+  complainOfUsage,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_USAGE,
+  momentIn,
+  printJson,
+  type Terminal,
+  takeJson,
+} from './command.ts';
+
+const PROVIDER_USAGE = '--provider [--from TIME --to TIME] [--json]';
+const DAY_MS = 24 * 60 * 60_000;
+/** As the daily audit. */
+const DAYS = 35;
+
+type Context = Parameters<Extract<Command, { works: 'on-the-database' }>['run']>[0];
+
+/** `turnpike audit --provider`: what the payment provider has against what we have, in both directions. */
+export async function auditProvider(context: Context, given: readonly string[]): Promise<number> {
+  const { terminal, clock, payments, paymentProvider, secrets } = context;
+  const { isJson, words } = takeJson(given);
+  const wanted = readWanted(words, clock.now());
+  if (wanted === null) return complainOfUsage(terminal, { name: 'audit', usage: PROVIDER_USAGE });
+  if (payments === undefined || paymentProvider === undefined) {
+    terminal.complain(
+      'This process has no payment provider: set PAYMENT_PROVIDER_KEY as the backend has it.',
+    );
+    return EXIT_FAILED;
+  }
+  const parts = { ...(await payments()), provider: await paymentProvider(), secrets };
+  const run = await auditRange(parts, wanted);
+  if (run.outcome === 'invalid') {
+    terminal.complain(run.message);
+    return EXIT_USAGE;
+  }
+  if (run.outcome === 'paused') {
+    const again = `run it again with --from ${wanted.from.toISOString()} --to ${wanted.to.toISOString()} to continue`;
+    terminal.complain(`the audit is paused: ${run.message}; ${again}`);
+    return EXIT_FAILED;
+  }
+  const { report } = run;
+  if (isJson) printJson(terminal, jsonOf(report));
+  else printReport(terminal, report);
+  return report.differences.length === 0 ? EXIT_OK : EXIT_FAILED;
+}
+
+function printReport(terminal: Terminal, report: AuditReport): void {
+  const { differences, isCut, totals, from, to, objectsRead, foreignCharges } = report;
+  for (const difference of differences) terminal.complain(`${difference.kind} ${lineOf(difference)}`);
+  if (isCut) terminal.complain(`and more than these ${differences.length}`);
+  for (const { currency, ...cash } of totals.cash) {
+    const amount = (minor: bigint) => fromMinorUnits(minor, currency);
+    terminal.print(
+      `${currency}: ${amount(cash.receivedMinor)} received, ${amount(cash.refundedMinor)} refunded, ` +
+        `${amount(cash.disputedMinor)} disputed; credits outstanding were paid with ${amount(cash.outstandingMinor)}`,
+    );
+  }
+  if (foreignCharges > 0n)
+    terminal.print(`${foreignCharges} charges are of customers that are no company of ours`);
+  const range = `${from.toISOString()} to ${to.toISOString()}, ${objectsRead} objects of the provider`;
+  if (differences.length === 0) terminal.print(`the books agree with the payment provider: ${range}`);
+  else
+    terminal.complain(
+      `the books differ from the payment provider: ${differences.length} differences; ${range}`,
+    );
+}
+
+function jsonOf({ totals, ...report }: AuditReport) {
+  return {
+    ...report,
+    credits: totals.credits,
+    cash: totals.cash.map(({ currency, ...cash }) => ({
+      currency,
+      ...Object.fromEntries(
+        Object.entries(cash).map(([name, minor]) => [
+          name.replace('Minor', ''),
+          fromMinorUnits(minor, currency),
+        ]),
+      ),
+    })),
+  };
+}
+
+function readWanted(words: readonly string[], nowMs: number) {
+  const option = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  try {
+    const { values } = parseArgs({
+      args: [...words],
+      options: { provider: flag, from: option, to: option },
+      allowPositionals: false,
+    });
+    const to = values.to === undefined ? new Date(nowMs) : momentIn(values.to);
+    const end = values.to === undefined || values.to.includes('T') ? to : new Date(to.getTime() + DAY_MS - 1);
+    const from = values.from === undefined ? new Date(end.getTime() - DAYS * DAY_MS) : momentIn(values.from);
+    if (Number.isNaN(from.getTime()) || Number.isNaN(end.getTime())) return null;
+    return { from, to: end };
+  } catch {
+    // An option that there is not, or one without its value.
+    return null;
+  }
+}
 
 const CORRECT_USAGE =
   'KIND/ID [--credits=CREDITS] [--cash-minor=AMOUNT] [--reason TEXT] [--idempotency-key KEY]';

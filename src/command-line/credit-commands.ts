@@ -15,6 +15,7 @@ import { isId } from '../domain/keys/api-key.ts';
 import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
 import { runCheck } from '../domain/reconciliation/audit-check.ts';
 import type { Database } from '../ports/database.ts';
+import { auditProvider } from './audit-commands.ts';
 import {
   type Command,
   complainOfUsage,
@@ -216,10 +217,13 @@ function reasonOf(error: unknown): string {
 
 export const auditCommand: Command = {
   name: 'audit',
-  usage: '[--verbose] [--json]',
-  summary: 'Proves that the books balance; else one line for each fault, and exit code 1.',
+  usage: '[--verbose | --provider [--from TIME --to TIME]] [--json]',
+  summary:
+    'Proves that the books balance, or agree with the payment provider; else one line for each fault, and exit code 1.',
   works: 'on-the-database',
-  async run({ terminal, database }, given) {
+  async run(context, given) {
+    const { terminal, database } = context;
+    if (given.includes('--provider')) return await auditProvider(context, given);
     const { isJson, words } = takeJson(given);
     const isVerbose = words[0] === '--verbose';
     if (words.length > (isVerbose ? 1 : 0)) {

@@ -35,7 +35,12 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   prices: ['prices', 'prices --json'],
   'set-price': ['set-price svc/chat-default --prompt 2 --cached 0.5 --completion 8'],
   'adjust-credits': [`adjust-credits ${COMPANY} 50 --reason "Goodwill" --idempotency-key ticket-4711`],
-  audit: ['audit', 'audit --verbose'],
+  audit: [
+    'audit',
+    'audit --verbose',
+    'audit --provider --json',
+    'audit --provider --from 2026-10-01 --to 2026-10-31',
+  ],
   correct: [`correct credit-pack-purchase/${OTHER} --credits=-1000 --cash-minor=-1000`],
   'set-billing': [`set-billing ${COMPANY} POSTPAID --line 1000`],
   invoices: [`invoices ${COMPANY}`],
@@ -52,7 +57,10 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'withheld-usage': ['withheld-usage'],
   'payment-events': ['payment-events', 'payment-events FAILED'],
   'replay-payment-event': [`replay-payment-event ${OTHER}`],
-  'replay-payments': ['replay-payments --from 2026-11-14T00:00Z --to 2026-11-15T00:00Z'],
+  'replay-payments': [
+    'replay-payments --from 2026-11-14T00:00Z --to 2026-11-15T00:00Z',
+    'replay-payments --object in_1OqXk2',
+  ],
   'deactivate-stale-subscriptions': [
     'deactivate-stale-subscriptions',
     'deactivate-stale-subscriptions --apply',

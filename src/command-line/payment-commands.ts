@@ -1,5 +1,7 @@
 import { parseArgs } from 'node:util';
+import { publishLevel, readLevel } from '../domain/credits/ledger/credit-account.ts';
 import { HANDLED_EVENT_KINDS } from '../domain/payments/apply-event.ts';
+import { replayObject } from '../domain/payments/cash/replay-object.ts';
 import {
   listPaymentEvents,
   type PaymentEvent,
@@ -76,11 +78,13 @@ export const replayPaymentEventCommand: Command = {
 
 export const replayPaymentsCommand: Command = {
   name: 'replay-payments',
-  usage: '--from TIME --to TIME',
+  usage: '--from TIME --to TIME | --object ID',
   summary:
-    "Reads all of the provider's events of a time range again and applies those that are missing here.",
+    "Reads all of the provider's events of a time range, or one object, again and applies what is missing here.",
   works: 'on-the-database',
-  async run({ terminal, clock, payments }, words) {
+  async run(context, words) {
+    const { terminal, clock, payments } = context;
+    if (words[0] === '--object') return await replayOne(context, words.slice(1));
     const range = readRange(words);
     if (range === null) {
       return complainOfUsage(
@@ -102,6 +106,37 @@ export const replayPaymentsCommand: Command = {
     return replayed.outcome === 'invalid' ? EXIT_USAGE : EXIT_FAILED;
   },
 };
+
+/** However old it is: the provider stores events for 30 days, and objects for good. */
+async function replayOne(
+  { terminal, payments, paymentProvider, database, sharedState }: Context,
+  [id, ...rest]: readonly string[],
+): Promise<number> {
+  if (id === undefined || rest.length > 0 || !/^[a-z]{2}_\w{1,200}$/.test(id)) {
+    return complainOfUsage(
+      terminal,
+      replayPaymentsCommand,
+      '--object ID, as in_1NpZ…, ch_…, cs_…, dp_… or cn_…',
+    );
+  }
+  if (payments === undefined || paymentProvider === undefined) return complainOfNoProvider(terminal);
+  const replayed = await replayObject({ ...(await payments()), provider: await paymentProvider() }, id);
+  switch (replayed.outcome) {
+    case 'applied': {
+      const level = replayed.companyId === null ? null : await readLevel(database, replayed.companyId);
+      if (level !== null) await publishLevel(sharedState, level);
+      terminal.print(replayed.did);
+      return EXIT_OK;
+    }
+    case 'invalid':
+      terminal.complain(replayed.message);
+      return EXIT_USAGE;
+    case 'not-applied':
+    case 'provider-failed':
+      terminal.complain(replayed.message);
+      return EXIT_FAILED;
+  }
+}
 
 function readRange(words: readonly string[]): { readonly from: Date; readonly to: Date } | null {
   const options = { from: { type: 'string' }, to: { type: 'string' } } as const;

@@ -64,8 +64,16 @@ export interface PaymentProvider {
   retrieveCharge(chargeId: string): Promise<ProviderAnswer<WireObject>>;
   /** With its last charge in it. */
   retrievePaymentIntent(paymentIntentId: string): Promise<ProviderAnswer<WireObject>>;
+  /** With its charge in it. */
+  retrieveDispute(disputeId: string): Promise<ProviderAnswer<WireObject>>;
+  /** With its refund in it. */
+  retrieveCreditNote(creditNoteId: string): Promise<ProviderAnswer<WireObject>>;
   /** Newest first, in every state. */
   listSubscriptions(customerId: string, page?: Page): Promise<ProviderAnswer<Listed<WireObject>>>;
+  /** Newest first, those that failed too. */
+  listCharges(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
+  /** Newest first, in every state, with their first ten lines in them. */
+  listInvoices(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first, with their charges in them. */
   listDisputes(asked: AskedSince): Promise<ProviderAnswer<Listed<WireObject>>>;
   /** Newest first; of all charges, or of one. */
@@ -254,11 +262,11 @@ export interface Listed<T> {
 export interface AskedSince extends Page {
   /** At or after, in milliseconds since the epoch; the provider counts in whole seconds. */
   readonly sinceMs: number;
+  /** At or before; without it up to the newest. */
+  readonly untilMs?: number | undefined;
 }
 
 export interface AskedEvents extends AskedSince {
-  /** At or before; without it up to the newest. */
-  readonly untilMs?: number | undefined;
   /** Only those that no endpoint has acknowledged. */
   readonly undeliveredOnly?: boolean | undefined;
   /** At most 20. */

@@ -270,6 +270,17 @@ export function describePaymentBilling(open: () => ProviderUnderTest): void {
     const next = done(await provider.listCreditNotes({ ...since, limit: 1, after: String(first?.id) }));
     expect([next.items[0]?.id, next.hasMore]).toEqual([ids[1], true]);
     expect(done(await provider.retrieveInvoice(invoice)).post_payment_credit_notes_amount).toBe(2_600);
+    expect(done(await provider.retrieveCreditNote(ids[2] ?? ''))).toMatchObject({ refund: { amount: 600 } });
+    const range = { ...since, untilMs: Date.UTC(2099, 0, 1), limit: 1 };
+    const charges = done(await provider.listCharges(range));
+    expect(charges).toMatchObject({
+      items: [{ object: 'charge', paid: true, amount_refunded: 600, invoice }],
+    });
+    const invoices = done(await provider.listInvoices(range));
+    expect(invoices.items).toMatchObject([{ id: invoice, status: 'paid', amount_paid: 4_900 }]);
+    const past = { sinceMs: 0, untilMs: 1_000_000 };
+    expect(done(await provider.listCharges(past)).items).toEqual([]);
+    expect(done(await provider.listInvoices(past)).items).toEqual([]);
   });
 
   test('P-22 a subscription ends at its period’s end, or now', async () => {

@@ -1,12 +1,12 @@
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
-import type { Command } from '../../src/command-line/command.ts';
+import type { Command, OpenedSystem } from '../../src/command-line/command.ts';
 import type { Database } from '../../src/ports/database.ts';
 import type { SharedState } from '../../src/ports/shared-state.ts';
 import type { TableFiles } from '../../src/ports/table-files.ts';
 import { createManualClock } from './manual-clock.ts';
 
-export interface TypedParts {
+export interface TypedParts extends Pick<OpenedSystem, 'payments' | 'paymentProvider'> {
   readonly database: Database;
   readonly sharedState?: SharedState;
   readonly isProduction?: boolean;

@@ -26,6 +26,11 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
   ['docs/benchmarks.md', '2 cores', 'figures of a machine'],
   ['docs/benchmarks.md', 'workers: ', 'figures of a machine'],
   [
+    'docs/audit.md',
+    'npm run turnpike -- audit --provider',
+    'the sandbox of the test has a port that commands cannot know; test/payments runs it',
+  ],
+  [
     'docs/billing.md',
     'npm run turnpike -- replay-payments',
     'the sandbox of the test has a port that commands cannot know; src/command-line tests run it',

@@ -148,7 +148,7 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     parameters: [],
     returns: 'trigger',
   },
-  { name: 'post_missing_cash', revision: 1, checksum: 'f42ebed2a77f957b', parameters: [], returns: 'bigint' },
+  { name: 'post_missing_cash', revision: 2, checksum: '5f2a5f725697d524', parameters: [], returns: 'bigint' },
   { name: 'refuse_change', revision: 1, checksum: 'cc2c6c7ec9e9fd78', parameters: [], returns: 'trigger' },
   {
     name: 'reopen_usage_month',

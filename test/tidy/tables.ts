@@ -359,6 +359,7 @@ export const tableOwners: readonly TableOwner[] = [
       ...['payment_disputes', 'failed_refunds', 'cash_entries'],
     ],
   },
+  { owner: 'src/domain/reconciliation', owns: ['audits', 'audit_differences', 'audit_provider_objects'] },
   { owner: 'src/domain/processes', owns: ['service_processes', 'database_epoch'] },
   { owner: 'src/domain/stored-responses', owns: ['stored_responses'] },
   { owner: 'src/domain/subscriptions', owns: ['subscriptions'] },

@@ -10,7 +10,7 @@ import {
   ledgerTotalCheck,
   userTransfersCheck,
 } from './ledger-checks.ts';
-import { cashCheck, grantsCheck, purchaseRatesCheck, refundsCheck } from './money-checks.ts';
+import { cashCheck, disputesCheck, grantsCheck, purchaseRatesCheck, refundsCheck } from './money-checks.ts';
 import { planCreditsCheck } from './plan-credits-check.ts';
 import {
   chargesCheck,
@@ -40,6 +40,7 @@ export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   planCreditsCheck,
   expiredCreditsCheck,
   refundsCheck,
+  disputesCheck,
   cashCheck,
   userTransfersCheck,
 ];

@@ -79,6 +79,9 @@ export const grantsCheck = moneyCheck(
       or posted.account_id <> due.company_id or (posted.amount <> due.amount and not (is_corrected and posted.amount = 0))))`,
 );
 
+/** A dispute that was corrected by hand is compared with its money by `disputesCheck`. */
+const IS_DISPUTE = 'exists (select 1 from payment_disputes where dispute_id = due.charge_id)';
+
 /**
  * A charge may be refunded in parts: each is a transaction, whose source is the charge and the sum so far. What a failed
  * refund has returned is taken off again.
@@ -93,17 +96,47 @@ export const refundsCheck = moneyCheck(
       ${CORRECT(`'charge-refund/' || coalesce(due.charge_id, taken.charge_id)`, 'coalesce(taken.amount, 0) - coalesce(due.refunded_micro, 0)')}
         as remedy
     from (select charge_id, company_id, coalesce(taken_micro, refunded_micro) as refunded_micro from charge_refunds) as due
-    full join (select account_id, charge_id, -sum(amount_micro) as amount
-      from (select account_id, regexp_replace(source_id, '(:[0-9]+){1,2}$', '') as charge_id, amount_micro
+    full join (select account_id, charge_id, -sum(amount_micro) as amount, bool_or(is_correction) as is_corrected
+      from (select account_id, regexp_replace(source_id, '(:[0-9]+){1,2}$', '') as charge_id, amount_micro,
+            false as is_correction
           from credit_transactions where source_kind = 'charge-refund'
         union all
-        select account_id, charge_id, amount_micro
+        select account_id, charge_id, amount_micro, false
           from credit_transactions join failed_refunds on refund_id = source_id where source_kind = 'failed-refund'
         union all
-        select account_id, id, amount_micro from (${CORRECTIONS}) as corrections where kind = 'charge-refund') as posted
+        select account_id, id, amount_micro, true from (${CORRECTIONS}) as corrections where kind = 'charge-refund') as posted
       group by account_id, charge_id) as taken
       on taken.charge_id = due.charge_id and taken.account_id = due.company_id
-    where coalesce(due.refunded_micro, 0) <> coalesce(taken.amount, 0)`,
+    where coalesce(due.refunded_micro, 0) <> coalesce(taken.amount, 0)
+      and not (coalesce(is_corrected, false) and (taken.amount = 0 or ${IS_DISPUTE}))`,
+);
+
+/**
+ * A lost dispute takes back the disputed money, at most what refunds have left of the payment. Credit notes are not taken off:
+ * their money is on the customer's balance.
+ */
+export const disputesCheck = moneyCheck(
+  'DISPUTE_POSTING',
+  'every lost dispute has taken back the credits of its money',
+  `select 'charge-refund/' || dispute_id as subject, format('%s %s taken back', due, currency) as expected,
+      format('%s %s', taken, currency) as found,
+      ${CORRECT(`'charge-refund/' || dispute_id`, '-ceil(granted::numeric * (due - taken) / paid)')} as remedy
+    from (select dispute.dispute_id, dispute.currency, source.paid, source.granted, coalesce(own.refunded_minor, 0) as taken,
+        least(dispute.amount_minor, source.paid - coalesce((select sum(refunded_minor) from charge_refunds as other
+          where other.source_kind = source.kind and other.source_id = source.id and other.charge_id <> dispute.dispute_id
+            and not starts_with(other.charge_id, 'cn_')), 0)) as due
+      from payment_disputes as dispute
+      left join charge_refunds as own on own.charge_id = dispute.dispute_id
+      join lateral (
+        select 'PURCHASE' as kind, id::text as id, amount_minor + tax_minor as paid, credits_micro as granted
+        from credit_pack_purchases where own.source_kind = 'PURCHASE' and id::text = own.source_id
+        union all
+        select 'PLAN_GRANT', provider_invoice_id, amount_minor, greatest(0, coalesce(moved_micro, credits_micro)) from plan_grants
+        where own.source_kind = 'PLAN_GRANT' and provider_invoice_id = own.source_id
+          or own.charge_id is null and provider_charge_id = dispute.charge_id) as source on true
+      where dispute.status = 'lost') as lost
+    where taken < due and paid > 0 and not exists (select 1 from (${CORRECTIONS}) as corrections
+      where kind = 'charge-refund' and id = dispute_id)`,
 );
 
 /** The credits of a purchase are compared by `grantsCheck`: here it is that its pack ever had its price. */
@@ -120,7 +153,7 @@ export const purchaseRatesCheck = moneyCheck(
 );
 
 /**
- * The cash of every source beside its own row. What a plan's invoice was paid with is known exactly; of other invoices the
+ * The cash of every source beside its own row; where an operator has corrected it, only the provider says what is right. What a plan's invoice was paid with is known exactly; of other invoices the
  * total is the most.
  */
 export const cashCheck = moneyCheck(
@@ -164,7 +197,13 @@ export const cashCheck = moneyCheck(
         `(case when minor > most then most else least end - minor)
         * case kind when 'credit-note' then -1 else 1 end`,
       )} as remedy
-    from compared where (minor < least or minor > most) and not (is_corrected and minor = 0)`,
+    from compared where (minor < least or minor > most) and not is_corrected`,
 );
 
-export const MONEY_CHECKS: readonly MoneyCheck[] = [grantsCheck, refundsCheck, purchaseRatesCheck, cashCheck];
+export const MONEY_CHECKS: readonly MoneyCheck[] = [
+  grantsCheck,
+  refundsCheck,
+  disputesCheck,
+  purchaseRatesCheck,
+  cashCheck,
+];

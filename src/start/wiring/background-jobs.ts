@@ -9,6 +9,7 @@ import { MAIL_QUEUES, mailWork } from '../../domain/mail/mail-worker.ts';
 import { MEETING_QUEUES } from '../../domain/meetings/meeting-work.ts';
 import { PAYMENT_QUEUES } from '../../domain/payments/payment-jobs.ts';
 import { createJobRates, type JobRates } from '../../domain/processes/job-rates.ts';
+import { AUDIT_QUEUES } from '../../domain/reconciliation/audit-work.ts';
 import {
   STORED_RESPONSE_QUEUES,
   storedResponseWork,
@@ -35,6 +36,7 @@ const QUEUES: readonly QueueDefinition[] = [
   ...ACCOUNT_QUEUES,
   ...STORED_RESPONSE_QUEUES,
   ...PAYMENT_QUEUES,
+  ...AUDIT_QUEUES,
   CV_QUEUE,
   DOCUMENT_QUEUE,
   ...MEETING_QUEUES,

@@ -3,6 +3,7 @@ import { WEBHOOK_PATH } from '../../backend/payment-webhook.ts';
 import { HANDLED_EVENT_KINDS } from '../../domain/payments/apply-event.ts';
 import { createPaymentEvents, type PaymentEvents } from '../../domain/payments/payment-events.ts';
 import { paymentWork } from '../../domain/payments/payment-jobs.ts';
+import { auditWork } from '../../domain/reconciliation/audit-work.ts';
 import { PAST_DUE_GRACE_MS } from '../../domain/subscriptions/subscription.ts';
 import type { Listening } from '../../http/listen.ts';
 import { createPaymentSandbox } from '../../payment-sandbox/server.ts';
@@ -38,7 +39,13 @@ export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: str
   const pastDueGraceMs = PAST_DUE_GRACE_MS;
   const parts = { database, sharedState, provider, mail, secrets, clock, log, pastDueGraceMs };
   const paymentEvents = createPaymentEvents(parts);
-  return { provider, paymentEvents, work: paymentWork({ ...parts, paymentEvents, eventsKeepDays }) };
+  const { paymentSandbox, payments } = opening.configuration;
+  const hasProvider = paymentSandbox || payments.secretKey !== null;
+  const work = [
+    ...paymentWork({ ...parts, paymentEvents, eventsKeepDays }),
+    ...auditWork({ ...parts, hasProvider }),
+  ];
+  return { provider, paymentEvents, work };
 }
 
 export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentProvider {

@@ -1,5 +1,11 @@
 import type Stripe from 'stripe';
-import type { Page, PaymentProvider, ProviderEvent, WireObject } from '../../../ports/payment-provider.ts';
+import type {
+  AskedSince,
+  Page,
+  PaymentProvider,
+  ProviderEvent,
+  WireObject,
+} from '../../../ports/payment-provider.ts';
 import type { Attempts } from './client.ts';
 import { readEvent } from './verify-event.ts';
 
@@ -15,6 +21,10 @@ type LookUps = Pick<
   | 'listInvoiceLines'
   | 'retrieveCharge'
   | 'retrievePaymentIntent'
+  | 'retrieveDispute'
+  | 'retrieveCreditNote'
+  | 'listCharges'
+  | 'listInvoices'
   | 'listSubscriptions'
   | 'listDisputes'
   | 'listRefunds'
@@ -55,18 +65,28 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 
-    listDisputes: ({ sinceMs, ...page }) =>
-      answer('list disputes', async () => {
-        const created = { gte: inSeconds(sinceMs) };
-        const asked = { created, expand: ['data.charge'], ...pageParameters(page) };
-        const { data, has_more } = await stripe.disputes.list(asked);
-        return { items: data.map(wireObject), hasMore: has_more };
-      }),
+    retrieveDispute: (id) =>
+      answer('retrieve dispute', async () =>
+        wireObject(await stripe.disputes.retrieve(id, { expand: ['charge'] })),
+      ),
+    retrieveCreditNote: (id) =>
+      answer('retrieve credit note', async () =>
+        wireObject(await stripe.creditNotes.retrieve(id, { expand: ['refund'] })),
+      ),
 
-    listRefunds: ({ sinceMs, chargeId, ...page }) =>
+    listCharges: (asked) =>
+      answer('list charges', async () => listed(await stripe.charges.list(rangeParameters(asked)))),
+    listInvoices: (asked) =>
+      answer('list invoices', async () => listed(await stripe.invoices.list(rangeParameters(asked)))),
+    listDisputes: (asked) =>
+      answer('list disputes', async () =>
+        listed(await stripe.disputes.list({ ...rangeParameters(asked), expand: ['data.charge'] })),
+      ),
+
+    listRefunds: ({ sinceMs, untilMs, chargeId, ...page }) =>
       answer('list refunds', async () => {
         const asked = {
-          ...(sinceMs === undefined ? {} : { created: { gte: inSeconds(sinceMs) } }),
+          ...(sinceMs === undefined ? {} : { created: createdIn({ sinceMs, untilMs }) }),
           ...(chargeId === undefined ? {} : { charge: chargeId }),
           ...pageParameters(page),
         };
@@ -74,21 +94,15 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
         return { items: data.map(wireObject), hasMore: has_more };
       }),
 
-    listCreditNotes: ({ sinceMs, ...page }) =>
-      answer('list credit notes', async () => {
-        const created = { gte: inSeconds(sinceMs) };
-        const asked = { created, expand: ['data.refund'], ...pageParameters(page) };
-        const { data, has_more } = await stripe.creditNotes.list(asked);
-        return { items: data.map(wireObject), hasMore: has_more };
-      }),
+    listCreditNotes: (asked) =>
+      answer('list credit notes', async () =>
+        listed(await stripe.creditNotes.list({ ...rangeParameters(asked), expand: ['data.refund'] })),
+      ),
 
     listEvents: ({ sinceMs, untilMs, undeliveredOnly, eventKinds, ...page }) =>
       answer('list events', async () => {
         const asked: Stripe.EventListParams = {
-          created: {
-            gte: inSeconds(sinceMs),
-            ...(untilMs === undefined ? {} : { lte: inSeconds(untilMs) }),
-          },
+          created: createdIn({ sinceMs, untilMs }),
           ...(undeliveredOnly === true ? { delivery_success: false } : {}),
           ...(eventKinds === undefined ? {} : { types: [...eventKinds] }),
           ...pageParameters(page),
@@ -97,6 +111,26 @@ export function createLookUps(stripe: Stripe, { answer }: Attempts): LookUps {
         return { items: data.flatMap(eventsOf), hasMore: has_more, lastId: data.at(-1)?.id };
       }),
   };
+}
+
+type Range = Pick<AskedSince, 'sinceMs' | 'untilMs'>;
+
+function createdIn({ sinceMs, untilMs }: Range): Stripe.RangeQueryParam {
+  return { gte: inSeconds(sinceMs), ...(untilMs === undefined ? {} : { lte: inSeconds(untilMs) }) };
+}
+
+function rangeParameters({ sinceMs, untilMs, ...page }: AskedSince) {
+  return { created: createdIn({ sinceMs, untilMs }), ...pageParameters(page) };
+}
+
+function listed({
+  data,
+  has_more,
+}: {
+  readonly data: readonly { readonly id?: string; readonly object: string }[];
+  readonly has_more: boolean;
+}) {
+  return { items: data.map(wireObject), hasMore: has_more };
 }
 
 /** What cannot be read as an event is left out: of those that came by webhook it was refused, too. */

@@ -97,7 +97,11 @@ const FIND: Readonly<Record<CorrectedSource, string>> = {
     where provider_invoice_id || ':' || provider_line_id = $1`,
   invoice: `select company_id, currency, 'invoice', id::text, 'received' from invoices
     where id::text = $1 or provider_invoice_id = $1`,
-  'charge-refund': `select company_id, currency, 'charge-refund', charge_id, 'refunded' from charge_refunds where charge_id = $1`,
+  'charge-refund': `select company_id, currency, kind, charge_id,
+      case kind when 'dispute' then 'disputed' when 'credit-note' then 'balance' else 'refunded' end
+    from (select *, case when starts_with(charge_id, 'cn_') then 'credit-note'
+        when exists (select 1 from payment_disputes where dispute_id = refund.charge_id) then 'dispute'
+        else 'charge-refund' end as kind from charge_refunds as refund) as refund where charge_id = $1`,
   'credit-note': `select company_id, currency, 'credit-note', charge_id, 'balance' from charge_refunds where charge_id = $1`,
   dispute: `select company_id, currency, 'dispute', dispute_id, 'disputed' from payment_disputes where dispute_id = $1`,
 };

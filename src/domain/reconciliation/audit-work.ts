@@ -1,0 +1,44 @@
+import type { JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import { auditDaily, auditRange, type ProviderAuditParts } from './provider/provider-audit.ts';
+
+/** Audits of money against the payment provider: by the timer, and of a range that somebody has named. */
+const PAYMENT_AUDIT_QUEUE: QueueDefinition = {
+  name: 'payment-audit',
+  runSeconds: 3_600,
+  ...{ retries: 3, retryDelaySeconds: 60, retryDelayMaxSeconds: 600, heartbeatSeconds: 120 },
+};
+
+export const AUDIT_QUEUES: readonly QueueDefinition[] = [PAYMENT_AUDIT_QUEUE];
+
+/** Every hour: a paused audit is continued, and a day after the last one the next begins. */
+export function auditWork(parts: ProviderAuditParts): readonly QueueWork[] {
+  return [
+    {
+      queue: PAYMENT_AUDIT_QUEUE,
+      concurrency: 1,
+      cron: '37 * * * *',
+      handler: async ({ data, signal }) => {
+        const range = rangeIn(data);
+        if (range === null) return void (await auditDaily(parts, signal));
+        const run = await auditRange(parts, range, signal);
+        // The queue runs it again, which continues it.
+        if (run.outcome === 'paused') throw new Error(`the audit is paused: ${run.message}`);
+      },
+    },
+  ];
+}
+
+/** Has the workers audit a range at once. False where that is under way already. */
+export async function requestAudit(
+  jobQueue: Pick<JobQueue, 'enqueue'>,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<boolean> {
+  const data = { from: from.toISOString(), to: to.toISOString() };
+  const id = await jobQueue.enqueue(PAYMENT_AUDIT_QUEUE.name, data, { dedupeKey: `${data.from} ${data.to}` });
+  return id !== null;
+}
+
+function rangeIn({ from, to }: Readonly<Record<string, unknown>>): { from: Date; to: Date } | null {
+  if (typeof from !== 'string' || typeof to !== 'string') return null;
+  return { from: new Date(from), to: new Date(to) };
+}

@@ -1,0 +1,323 @@
+import type { Database, Statements } from '../../../ports/database.ts';
+import type { Log } from '../../../ports/log.ts';
+import type { Secrets } from '../../../ports/secrets.ts';
+import { postMissingCash } from '../../payments/cash/cash.ts';
+import { readForLong } from '../audit-check.ts';
+import { readTotals, type Totals, totalsDifference } from '../credit-totals.ts';
+import type { Difference } from '../difference.ts';
+import { MONEY_CHECKS } from '../money-checks.ts';
+import { planCreditDifferences } from '../plan-credits-check.ts';
+import { FOREIGN_CHARGES, PROVIDER_DIFFERENCES } from './provider-differences.ts';
+import { type AuditRange, ProviderPaused } from './read-object.ts';
+import { LISTINGS, type Listing, type ReadParts, readPage, readUnlisted } from './read-provider.ts';
+
+/**
+ * An audit of money: what the provider has in a range of time is read, page by page, and compared with ours in both
+ * directions; with it goes everything that the books alone can show. The result is stored as a report.
+ */
+export interface ProviderAuditParts extends ReadParts {
+  /** False where no provider is set up: then the books are compared with themselves alone. */
+  readonly hasProvider?: boolean;
+  readonly secrets: Pick<Secrets, 'newId'>;
+  readonly log: Log;
+}
+
+export interface AuditReport {
+  readonly id: string;
+  readonly from: Date;
+  readonly to: Date;
+  readonly checkedAt: Date;
+  /** How much the provider has shown. */
+  readonly objectsRead: bigint;
+  /** Charges of customers that are no company of ours: not compared. */
+  readonly foreignCharges: bigint;
+  readonly differences: readonly Difference[];
+  /** There are more than these. */
+  readonly isCut: boolean;
+  readonly totals: Totals;
+}
+
+export type AuditRun =
+  | { readonly outcome: 'done'; readonly report: AuditReport }
+  /** The provider did not answer, or there is more than one run reads: running it again continues. */
+  | { readonly outcome: 'paused'; readonly message: string }
+  | { readonly outcome: 'invalid'; readonly message: string };
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** Events arrive within seconds, and what was missed is read every ten minutes: what is newer is left to the next audit. */
+const SETTLED_AFTER_MS = 30 * MINUTE_MS;
+/** Invoices are paid weeks after they were made. */
+const DAILY_RANGE_MS = 35 * DAY_MS;
+const LONGEST_RANGE_MS = 800 * DAY_MS;
+/** 200,000 objects; with the provider's answers of some 200 ms a few minutes. */
+const PAGES_PER_RUN = 2_000;
+const MOST_DIFFERENCES = 1_000;
+const AUDITS_STORED = 60;
+/** A paused audit that was not continued by then is dropped, with what it has read. */
+const PAUSED_FOR_MS = 7 * DAY_MS;
+
+/** Of a range that somebody named. A paused audit of the same range is continued. */
+export async function auditRange(
+  parts: ProviderAuditParts,
+  wanted: { readonly from: Date; readonly to: Date },
+  signal?: AbortSignal,
+): Promise<AuditRun> {
+  const now = parts.clock.now();
+  const to = new Date(Math.min(wanted.to.getTime(), now - SETTLED_AFTER_MS));
+  const from = new Date(Math.min(wanted.from.getTime(), to.getTime()));
+  if (Number.isNaN(from.getTime()) || wanted.from > wanted.to) {
+    return { outcome: 'invalid', message: 'from must be a time that is not after to.' };
+  }
+  if (to.getTime() - from.getTime() > LONGEST_RANGE_MS) {
+    return { outcome: 'invalid', message: 'The range is longer than 800 days: audit it in parts.' };
+  }
+  return await run(parts, await openAudit(parts, { from, to, isDaily: false }), signal);
+}
+
+/** What the timer runs: the paused one, or one a day. Null where the last one is of today. */
+export async function auditDaily(parts: ProviderAuditParts, signal?: AbortSignal): Promise<AuditRun | null> {
+  const now = parts.clock.now();
+  const [open] = await parts.database.query<OpenAudit>(
+    `select ${OPEN_COLUMNS} from audits where is_daily and status = 'RUNNING' and started_at > $1
+     order by started_at desc limit 1`,
+    [new Date(now - 3 * DAY_MS)],
+  );
+  if (open !== undefined) return await run(parts, open, signal);
+  const [last] = await parts.database.query<{ checkedAt: Date }>(
+    `select checked_at as "checkedAt" from audits where is_daily and status = 'DONE' and checked_at > $1 limit 1`,
+    [new Date(now - DAY_MS + 2 * 60 * MINUTE_MS)],
+  );
+  if (last !== undefined) return null;
+  const to = new Date(now - SETTLED_AFTER_MS);
+  const from = new Date(to.getTime() - DAILY_RANGE_MS);
+  return await run(parts, await openAudit(parts, { from, to, isDaily: true }), signal);
+}
+
+interface OpenAudit extends AuditRange {
+  readonly listing: Listing | null;
+  readonly afterId: string | null;
+}
+
+const OPEN_COLUMNS = `id, from_at as "from", to_at as "to", listing, after_id as "afterId"`;
+
+async function openAudit(
+  { database, secrets, clock }: ProviderAuditParts,
+  { from, to, isDaily }: { readonly from: Date; readonly to: Date; readonly isDaily: boolean },
+): Promise<OpenAudit> {
+  const now = new Date(clock.now());
+  const [open] = await database.query<OpenAudit>(
+    `select ${OPEN_COLUMNS} from audits where status = 'RUNNING' and from_at = $1 and to_at = $2 and is_daily = $3
+     order by started_at desc limit 1`,
+    [from, to, isDaily],
+  );
+  if (open !== undefined) return open;
+  const id = secrets.newId();
+  await database.query(
+    `insert into audits (id, from_at, to_at, is_daily, status, listing, started_at, updated_at)
+     values ($1, $2, $3, $4, 'RUNNING', $5, $6, $6)`,
+    [id, from, to, isDaily, LISTINGS[0], now],
+  );
+  return { id, from, to, listing: LISTINGS[0], afterId: null };
+}
+
+async function run(
+  parts: ProviderAuditParts,
+  audit: OpenAudit,
+  signal: AbortSignal | undefined,
+): Promise<AuditRun> {
+  const { log } = parts;
+  try {
+    const isRead = parts.hasProvider === false || (await readAll(parts, audit, signal));
+    if (!isRead) return await pause(parts, audit, 'more is to be read than one run reads');
+  } catch (error) {
+    if (!(error instanceof ProviderPaused)) throw error;
+    return await pause(parts, audit, error.message);
+  }
+  await postMissingCash(parts.database);
+  const report = await finish(parts, audit);
+  const { differences, objectsRead, from, to } = report;
+  const figures = { auditId: report.id, from, to, objectsRead, differences: differences.length };
+  if (differences.length === 0) log.info('the books agree with the payment provider', figures);
+  else {
+    const kinds = [...new Set(differences.map(({ kind }) => kind))];
+    log.error(
+      'the books differ from the payment provider: turnpike audit --provider and the Audit page name the remedies',
+      {
+        ...figures,
+        kinds,
+      },
+    );
+  }
+  return { outcome: 'done', report };
+}
+
+async function pause(
+  { database, clock, log }: ProviderAuditParts,
+  { id }: OpenAudit,
+  message: string,
+): Promise<AuditRun> {
+  await database.query('update audits set paused_because = $2, updated_at = $3 where id = $1', [
+    id,
+    message.slice(0, 500),
+    new Date(clock.now()),
+  ]);
+  log.warn('the audit of payments is paused; the next run continues it', { auditId: id, message });
+  return { outcome: 'paused', message };
+}
+
+/** False where this run has read as much as one may. */
+async function readAll(
+  parts: ProviderAuditParts,
+  audit: OpenAudit,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  let after = audit.afterId;
+  const first = audit.listing === null ? LISTINGS.length : LISTINGS.indexOf(audit.listing);
+  let pages = 0;
+  for (const [at, listing] of LISTINGS.entries()) {
+    if (at < first) continue;
+    const next = LISTINGS[at + 1] ?? null;
+    for (;;) {
+      signal?.throwIfAborted();
+      const read =
+        listing === 'unlisted'
+          ? { after: null, count: await readUnlisted(parts, audit, signal) }
+          : await readPage(parts, audit, listing, after, signal);
+      after = read.after;
+      await progress(parts, audit.id, after === null ? next : listing, after, read.count);
+      pages += 1;
+      if (after === null) break;
+      if (pages >= PAGES_PER_RUN) return false;
+    }
+  }
+  return true;
+}
+
+async function progress(
+  { database, clock }: ProviderAuditParts,
+  id: string,
+  listing: Listing | null,
+  after: string | null,
+  count: number,
+): Promise<void> {
+  await database.query(
+    `update audits set listing = $2, after_id = $3, objects_read = objects_read + $4, paused_because = null, updated_at = $5
+     where id = $1`,
+    [id, listing, after, count, new Date(clock.now())],
+  );
+}
+
+async function finish(parts: ProviderAuditParts, audit: OpenAudit): Promise<AuditReport> {
+  const { database, clock } = parts;
+  const { id, from, to } = audit;
+  const found = await readForLong(database, async (statements) => ({
+    differences: await findDifferences(statements, parts.hasProvider === false ? null : audit),
+    totals: await readTotals(statements),
+    foreign: await statements.query<{ count: bigint }>(FOREIGN_CHARGES, [id]),
+  }));
+  const wrongTotals = totalsDifference(found.totals);
+  const all = wrongTotals === null ? found.differences : [...found.differences, wrongTotals];
+  const differences = all.slice(0, MOST_DIFFERENCES);
+  const checkedAt = new Date(clock.now());
+  const foreignCharges = found.foreign[0]?.count ?? 0n;
+  const isCut = all.length > differences.length;
+  const objectsRead = await database.transaction(async (transaction) => {
+    const [row] = await transaction.query<{ read: bigint }>(
+      `update audits set status = 'DONE', checked_at = $2, updated_at = $2, foreign_charges = $3, is_cut = $4, totals = $5
+       where id = $1 returning objects_read as read`,
+      [id, checkedAt, foreignCharges, isCut, storedTotals(found.totals)],
+    );
+    await transaction.query('delete from audit_differences where audit_id = $1', [id]);
+    for (const [number, { kind, subject, expected, found: was, remedy }] of differences.entries()) {
+      await transaction.query(
+        `insert into audit_differences (audit_id, number, kind, subject, expected, found, remedy)
+         values ($1, $2, $3, $4, $5, $6, $7)`,
+        [id, number, kind, subject, expected, was, remedy],
+      );
+    }
+    await transaction.query('delete from audit_provider_objects where audit_id = $1', [id]);
+    await transaction.query(
+      `delete from audits where id in (select id from audits order by started_at desc offset ${AUDITS_STORED})
+         or (status = 'RUNNING' and updated_at < $1)`,
+      [new Date(checkedAt.getTime() - PAUSED_FOR_MS)],
+    );
+    return row?.read ?? 0n;
+  });
+  return { id, from, to, checkedAt, objectsRead, foreignCharges, differences, isCut, totals: found.totals };
+}
+
+/** What the provider says first; one more than are stored, so that it shows when there are more. */
+async function findDifferences(
+  statements: Statements,
+  read: AuditRange | null,
+): Promise<readonly Difference[]> {
+  const limit = MOST_DIFFERENCES + 1;
+  const found: Difference[] = [];
+  if (read !== null) {
+    const { id, from, to } = read;
+    found.push(
+      ...(await statements.query<Difference>(`${PROVIDER_DIFFERENCES} limit ${limit}`, [id, from, to])),
+    );
+  }
+  for (const { kind, differences } of MONEY_CHECKS) {
+    const rows = await statements.query<Omit<Difference, 'kind'>>(
+      `select subject, expected, found, remedy from (${differences}) as one limit ${limit}`,
+    );
+    found.push(...rows.map((row) => ({ kind, ...row })));
+  }
+  found.push(...(await planCreditDifferences(statements, limit)));
+  return found;
+}
+
+/** The last audit that came to an end, whatever its range; null before the first. */
+export async function readReport(database: Pick<Database, 'query'>): Promise<AuditReport | null> {
+  const [row] = await database.query<
+    Omit<AuditReport, 'differences' | 'totals'> & { readonly totals: StoredTotals }
+  >(
+    `select id, from_at as "from", to_at as "to", checked_at as "checkedAt", objects_read as "objectsRead",
+       foreign_charges as "foreignCharges", is_cut as "isCut", totals
+     from audits where status = 'DONE' order by checked_at desc limit 1`,
+  );
+  if (row === undefined) return null;
+  const differences = await database.query<Difference>(
+    'select kind, subject, expected, found, remedy from audit_differences where audit_id = $1 order by number',
+    [row.id],
+  );
+  return { ...row, differences, totals: totalsOf(row.totals) };
+}
+
+/** For metrics: of the last audit that came to an end; null before the first. */
+export async function readAuditFigures(
+  statements: Statements,
+): Promise<{ readonly checkedAt: Date; readonly kinds: ReadonlyMap<string, number> } | null> {
+  const rows = await statements.query<{ checkedAt: Date; kind: string | null; count: number }>(
+    `select checked_at as "checkedAt", kind, count(kind)::integer as count
+     from (select * from audits where status = 'DONE' order by checked_at desc limit 1) as last
+     left join audit_differences on audit_id = last.id group by 1, 2`,
+  );
+  const [first] = rows;
+  if (first === undefined) return null;
+  const kinds = rows.flatMap(({ kind, count }): [string, number][] => (kind === null ? [] : [[kind, count]]));
+  return { checkedAt: first.checkedAt, kinds: new Map(kinds) };
+}
+
+/** Whole numbers of 64 bits are texts in JSON. */
+interface StoredTotals {
+  readonly credits: Readonly<Record<string, string>>;
+  readonly cash: readonly Readonly<Record<string, string>>[];
+}
+
+function storedTotals({ credits, cash }: Totals) {
+  const texts = (row: object) =>
+    Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)]));
+  return { credits: texts(credits), cash: cash.map(texts) };
+}
+
+function totalsOf({ credits, cash }: StoredTotals): Totals {
+  const numbers = ({ currency, ...row }: Readonly<Record<string, string>>) => ({
+    ...(currency === undefined ? {} : { currency }),
+    ...Object.fromEntries(Object.entries(row).map(([name, value]) => [name, BigInt(value)])),
+  });
+  return { credits: numbers(credits), cash: cash.map(numbers) } as unknown as Totals;
+}
