@@ -56,6 +56,7 @@ const DeadLetters = page(() => import('./operations/dead-letters.tsx'), 'DeadLet
 const AiOperations = page(() => import('./operations/ai-operations.tsx'), 'AiOperations');
 const Errors = page(() => import('./operations/errors.tsx'), 'Errors');
 const WithheldUsage = page(() => import('./operations/withheld-usage.tsx'), 'WithheldUsage');
+const AuditReport = page(() => import('./operations/audit-report.tsx'), 'AuditReport');
 const Generator = page(() => import('./admin/generator.tsx'), 'Generator');
 
 /** What a person may see, and nothing else: an address that is not in here leads nowhere for them. */
@@ -109,6 +110,7 @@ export function roomsOf(person: Person): readonly Room[] {
     { path: '/generator', name: 'Match generator', page: Generator },
     { path: '/ai-operations', name: 'AI operations', page: AiOperations },
     { path: '/withheld-usage', name: 'Withheld usage', page: WithheldUsage },
+    { path: '/audit-report', name: 'Audit', page: AuditReport },
     { path: '/errors', name: 'Errors', page: Errors },
     { path: '/logs', name: 'Logs', page: Logs },
   );

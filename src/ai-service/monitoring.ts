@@ -4,6 +4,7 @@ import type { Breakers } from '../domain/breakers/breakers.ts';
 import { countOperations, countOutcomes } from '../domain/calls/usage/ai-operations.ts';
 import { findEntries, lastFailures, MAX_ENTRIES } from '../domain/logs/log-queries.ts';
 import type { ModelDirectory } from '../domain/models/model-directory.ts';
+import { readAuditFigures } from '../domain/reconciliation/provider/provider-audit.ts';
 import { envelopeResponse, errorEnvelope } from '../http/error-envelope.ts';
 import {
   createMetricsRoute,
@@ -209,9 +210,10 @@ export function aiServiceMetrics(parts: MonitoringStatsParts & MatchGeneratorPar
 }
 
 async function workMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): Promise<readonly Gauge[]> {
-  const [queues, generator, operations] = [
+  const [queues, generator, audit, operations] = [
     await parts.queueDepths(),
     await metricsOfGenerator(parts),
+    await readAuditFigures(parts.database),
     await countOutcomes(parts.database, new Date(parts.clock.now() - HOUR_MS)),
   ];
   return [
@@ -251,6 +253,18 @@ async function workMetrics(parts: MonitoringStatsParts & MatchGeneratorParts): P
       { labels: { outcome: 'succeeded' }, value: generator.total_processed },
       { labels: { outcome: 'failed' }, value: generator.total_errors },
     ]),
+    gauge(
+      'turnpike_audit_differences',
+      'Differences between our books and the payment provider that the last audit found, by kind.',
+      'max',
+      [...(audit?.kinds ?? [])].map(([kind, value]) => ({ labels: { kind }, value })),
+    ),
+    gauge(
+      'turnpike_audit_checked_timestamp_seconds',
+      'When the last audit against the payment provider ended.',
+      'max',
+      audit === null ? [] : [{ value: Math.floor(audit.checkedAt.getTime() / 1000) }],
+    ),
     gauge('turnpike_match_queue_pairs', 'Pairs that wait to be scored.', 'max', [
       { value: generator.queue_depth },
     ]),

@@ -127,6 +127,8 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   paymentEvents: ['superAdmin'],
   replayPaymentEvent: ['superAdmin'],
   replayPayments: ['superAdmin'],
+  auditReport: ['superAdmin'],
+  startAudit: ['superAdmin'],
   withheldUsage: ['superAdmin'],
   postWithheldUsage: ['superAdmin'],
   dropWithheldUsage: ['superAdmin'],

@@ -250,6 +250,41 @@ describe('buying', () => {
     expect(refused.extensions.code).toBe('BAD_USER_INPUT');
   });
 
+  test('P-24 super admins see what the audit found, with its remedies, and start another', async () => {
+    const { superAdmin } = backend.people;
+    const report = `{ auditReport { checkedAt from to differences { kind subject expected found remedy } isCut
+      credits { sold left } cash { currency received outstanding } } }`;
+    type Report = {
+      auditReport: { checkedAt: string; differences: object[]; cash: { currency: string }[] };
+    };
+    const { auditReport } = await superAdmin.ask<Report>(report);
+    expect(auditReport).toMatchObject({ differences: [], isCut: false, cash: [{ currency: 'usd' }] });
+    expect(await superAdmin.ask(report)).toEqual({ auditReport });
+    const purchase = crypto.randomUUID();
+    await database.query(
+      `insert into audit_differences (audit_id, number, kind, subject, expected, found, remedy)
+       select id, 0, 'REFUND_NOT_BOOKED', $1, '4 usd refunded', '0 usd', 'turnpike replay-payments --object ch_1' from audits`,
+      [purchase],
+    );
+    const found = await superAdmin.ask<Report>(report);
+    expect(found.auditReport.differences).toEqual([
+      {
+        ...{ kind: 'REFUND_NOT_BOOKED', subject: purchase, expected: '4 usd refunded', found: '0 usd' },
+        remedy: 'turnpike replay-payments --object ch_1',
+      },
+    ]);
+    const start = 'mutation($from: DateTime!, $to: DateTime!) { startAudit(from: $from, to: $to) }';
+    const range = { from: '2026-01-01T00:00:00.000Z', to: '2026-02-01T00:00:00.000Z' };
+    expect(await superAdmin.ask(start, range)).toEqual({ startAudit: expect.any(Boolean) });
+    expect(await actionsOn(`${range.from}/${range.to}`)).toEqual(['audit.started']);
+    for (const wrong of [
+      { from: range.to, to: range.from },
+      { from: '2000-01-01', to: range.to },
+    ]) {
+      expect((await superAdmin.refusal(start, wrong)).extensions.code).toBe('BAD_USER_INPUT');
+    }
+  });
+
   test('P-26 a price that the provider does not know fails with the provider’s own words', async () => {
     const pack = await addPack();
     await database.query(`update credit_packs set provider_price_id = 'price_gone' where id = $1`, [pack.id]);

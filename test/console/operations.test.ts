@@ -14,6 +14,7 @@ const PAGES = [
   '/queues/mail',
   '/ai-operations',
   '/withheld-usage',
+  '/audit-report',
   '/errors?level=WARN',
   '/logs?show=stored&level=WARN',
   '/unannounced-meetings',
@@ -128,6 +129,15 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row(host).getByText('Closed').waitFor();
     expect(await violationsOf(page)).toEqual([]);
     refusal = 400;
+  });
+
+  test('P-24 the audit shows whether the books agree with the payment provider, and starts at a click', async () => {
+    await open('/audit-report', 'Audit');
+    await page.getByText('The books agree with the payment provider.').waitFor();
+    await page.getByText('Nothing differs.').waitFor();
+    await page.getByRole('button', { name: 'Start an audit now' }).click();
+    await until(async () => await page.getByRole('button', { name: 'Start an audit now' }).isEnabled());
+    expect(await violationsOf(page)).toEqual([]);
   });
 
   test('usage that no call can have is posted or dropped, with a reason', async () => {

@@ -26,6 +26,7 @@ const NOT_FOR_MEMBERS = [
   '/queues/mail',
   '/ai-operations',
   '/withheld-usage',
+  '/audit-report',
   '/errors',
   '/unannounced-meetings',
 ];

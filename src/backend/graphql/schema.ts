@@ -29,6 +29,7 @@ import { apiKeyDeclarations } from './keys/api-keys.ts';
 import { aliasTargetDeclarations } from './models/alias-targets.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
 import { aiOperationDeclarations } from './operations/ai-operations.ts';
+import { auditReportDeclarations } from './operations/audit-report.ts';
 import { capturedMailDeclarations } from './operations/captured-mails.ts';
 import { circuitBreakerDeclarations } from './operations/circuit-breakers.ts';
 import { logDeclarations } from './operations/logs.ts';
@@ -78,6 +79,7 @@ const declarations: readonly Declaration[] = [
   ...processDeclarations,
   ...queueDeclarations,
   ...withheldUsageDeclarations,
+  ...auditReportDeclarations,
 ];
 
 /** The whole schema; it fails where an operation does not say who may call it. */

@@ -10,13 +10,13 @@ const PAYMENT_AUDIT_QUEUE: QueueDefinition = {
 
 export const AUDIT_QUEUES: readonly QueueDefinition[] = [PAYMENT_AUDIT_QUEUE];
 
-/** Every hour: a paused audit is continued, and a day after the last one the next begins. */
+/** Every ten minutes: a paused audit is continued, and a day after the last one the next begins. */
 export function auditWork(parts: ProviderAuditParts): readonly QueueWork[] {
   return [
     {
       queue: PAYMENT_AUDIT_QUEUE,
       concurrency: 1,
-      cron: '37 * * * *',
+      cron: '*/10 * * * *',
       handler: async ({ data, signal }) => {
         const range = rangeIn(data);
         if (range === null) return void (await auditDaily(parts, signal));
