@@ -26,6 +26,9 @@ create index cash_entries_happened on cash_entries (happened_at);
 create trigger cash_entries_append_only before update or delete or truncate on cash_entries
   for each statement execute function refuse_change();
 
+-- What an invoice was paid with is looked up in its event.
+create index provider_events_paid on provider_events (object_id) where type in ('invoice.paid', 'credit_note.created');
+
 -- What a pack has cost and brought, each version once: a purchase is compared with the version it was made by.
 create table pack_rates (
   credit_pack_id uuid not null,

@@ -20,6 +20,12 @@ const CASH = `select source_kind, source_id, coalesce(sum(amount_minor) filter (
     bool_or(starts_with(step, 'correction:')) as is_corrected
   from cash_entries group by source_kind, source_id`;
 
+/** One after the other, each by its index: joined by either, every charge would be compared with every company. */
+const companyOf = (
+  object: string,
+) => `select id from companies where provider_customer_id = ${object}.customer_id
+    union all select id from companies where id = ${object}.company_id::uuid limit 1`;
+
 /** Charges with what they paid for here, by the rules by which events are applied, and whose they are. */
 const CHARGES = `select charge.*, purchase.id as our_purchase, purchase.status as purchase_status,
     purchase.provider_session_id as session_id, purchase.provider_payment_intent_id as purchase_payment,
@@ -27,11 +33,14 @@ const CHARGES = `select charge.*, purchase.id as our_purchase, purchase.status a
     grants.provider_invoice_id as grant_invoice,
     coalesce(purchase.company_id, invoice.company_id, grants.company_id, company.id) as our_company
   from ${read('charge')} as charge
-  left join credit_pack_purchases as purchase on purchase.provider_payment_intent_id = charge.payment_id
-    or purchase.id::text = charge.purchase_id
+  left join lateral (
+    select * from credit_pack_purchases where provider_payment_intent_id = charge.payment_id
+    union all select * from credit_pack_purchases where id = charge.purchase_id::uuid limit 1) as purchase on true
   left join invoices as invoice on invoice.provider_invoice_id = charge.invoice_id
-  left join plan_grants as grants on grants.provider_invoice_id = charge.invoice_id or grants.provider_charge_id = charge.object_id
-  left join companies as company on company.provider_customer_id = charge.customer_id or company.id::text = charge.company_id`;
+  left join lateral (
+    select * from plan_grants where provider_invoice_id = charge.invoice_id
+    union all select * from plan_grants where provider_charge_id = charge.object_id limit 1) as grants on true
+  left join lateral (${companyOf('charge')}) as company on true`;
 
 const isBooked = `coalesce(purchase_status = 'COMPLETED' and (purchase_payment is null or purchase_payment = payment_id)
   or invoice_status = 'PAID' and settled_by_hand_at is null or grant_invoice is not null, false)`;
@@ -123,7 +132,7 @@ const INVOICES = `select theirs.*, ours.id as our_id, ours.kind as our_kind, our
     coalesce(cash.is_corrected, false) as is_corrected
   from ${read('invoice')} as theirs
   left join invoices as ours on ours.provider_invoice_id = theirs.object_id
-  left join companies as company on company.provider_customer_id = theirs.customer_id or company.id::text = theirs.company_id
+  left join lateral (${companyOf('theirs')}) as company on true
   left join plan_grants as grants on grants.provider_invoice_id = theirs.object_id
   left join cash on cash.source_kind = 'invoice' and cash.source_id = ours.id::text
   where not is_recent and (ours.id is not null or company.id is not null)`;
