@@ -39,7 +39,7 @@ function Found({ report }: { report: Report }) {
   return (
     <>
       <div className="columns">
-        <Figure name="Differences" value={`${count(differences.length)}${isCut ? '+' : ''}`} />
+        <Figure name="To mend" value={`${count(differences.length)}${isCut ? '+' : ''}`} />
         <Figure name="Checked" value={<Moment at={report.checkedAt} />} />
         {cash.map(({ currency, outstanding }) => (
           <Figure
