@@ -8,10 +8,12 @@ import { useConsole } from '../session/console-context.ts';
 import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
 import { TargetForm } from './alias-targets.tsx';
+import { ToolsForm } from './alias-tools.tsx';
 
 const ALIASES =
   graphql(`{ modelAliases { alias kind prices { id prompt cached completion cacheWrite inForceFrom }
-  targets { id provider baseUrl model weight hasKey responses apiVersion headerNames } } }`);
+  targets { id provider baseUrl model weight hasKey responses apiVersion headerNames }
+  hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`);
 const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
   setAliasPrice(alias: $alias, price: $price, from: $from) { id } }`);
 
@@ -21,6 +23,7 @@ export function Models() {
   const result = useQuery(ALIASES);
   const [priced, setPriced] = useState<Alias | null>(null);
   const [aimed, setAimed] = useState<Alias | null>(null);
+  const [equipped, setEquipped] = useState<Alias | null>(null);
   return (
     <Page title="Models" says="The names that companies call, who answers for them, and what they cost.">
       <Card>
@@ -34,7 +37,7 @@ export function Models() {
           columns={[
             { name: 'Alias', show: ({ alias }) => <code>{alias}</code> },
             { name: 'Kind', show: ({ kind }) => <Tag>{kind}</Tag> },
-            { name: 'Served by', show: ({ targets }) => <Targets targets={targets ?? []} /> },
+            { name: 'Served by', show: (alias) => <Served alias={alias} /> },
             { name: 'Credits for a million tokens', show: ({ prices }) => <Prices prices={prices} /> },
             {
               name: 'Do',
@@ -46,6 +49,9 @@ export function Models() {
                   <button type="button" className="little" onClick={() => setPriced(alias)}>
                     Price
                   </button>
+                  <button type="button" className="little" onClick={() => setEquipped(alias)}>
+                    Tools
+                  </button>
                 </div>
               ),
             },
@@ -53,6 +59,14 @@ export function Models() {
         />
       </Card>
       {priced !== null && <PriceForm alias={priced} close={() => setPriced(null)} changed={result.reload} />}
+      {equipped !== null && (
+        <ToolsForm
+          alias={equipped.alias}
+          stored={equipped.hostedTools}
+          close={() => setEquipped(null)}
+          changed={result.reload}
+        />
+      )}
       {aimed !== null && (
         <TargetForm
           alias={aimed.alias}
@@ -62,6 +76,20 @@ export function Models() {
         />
       )}
     </Page>
+  );
+}
+
+function Served({ alias: { targets, hostedTools } }: { alias: Alias }) {
+  const tools = hostedTools?.tools ?? [];
+  return (
+    <>
+      <Targets targets={targets ?? []} />
+      {tools.length > 0 && (
+        <div className="small">
+          with {tools.map(({ name, creditsPerUse }) => `${name} (${creditsPerUse} a use)`).join(', ')}
+        </div>
+      )}
+    </>
   );
 }
 

@@ -30,6 +30,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   providers: ['providers', 'providers --json'],
   'set-alias': [
     'set-alias svc/chat-default --provider openai --model gpt-4.1 --key-file /run/secrets/openai',
+    'set-alias svc/chat-default --tool web_search=0.01 --max-tool-uses 5',
   ],
   'reseal-keys': ['reseal-keys'],
   prices: ['prices', 'prices --json'],

@@ -87,6 +87,31 @@ describe('models and targets', () => {
       expect(await cipher.decrypt(targets[0]?.sealedKey ?? new Uint8Array(), URL)).toBe('sk-secret');
     });
 
+    test('enables hosted tools with their prices, names ids, and warns of all of them', async () => {
+      const words = ['--tool', 'web_search=0.01', '--tool', 'file_search=0', '--max-tool-uses', '3'];
+      const set = await typed(setAliasCommand, ALIAS, ...words, '--provider-id', 'vs_1');
+      expect(set).toEqual({ exitCode: EXIT_OK, lines: [`${ALIAS} is changed`] });
+      expect((await typed(setAliasCommand, ALIAS, ...words)).lines).toEqual([`${ALIAS} is as it was`]);
+      const { lines } = await typed(aliasesCommand);
+      expect(lines).toContain(
+        '  hosted tools: file_search 0, web_search 0.01 credits a use, 3 uses a call; provider ids vs_1',
+      );
+      const any = await typed(setAliasCommand, ALIAS, '--no-tools', '--provider-id', '*');
+      expect(any.lines[1]).toContain('Every company that may call this alias');
+      for (const wrong of [
+        ['--tool', 'web_search'],
+        ['--tool', 'teleport=1'],
+        ['--tool', 'web_search=x'],
+        ['--max-tool-uses', 'many'],
+        ['--tool', 'web_search=1', '--provider', 'openai'],
+      ]) {
+        const { exitCode, lines } = await typed(setAliasCommand, ALIAS, ...wrong);
+        expect([exitCode === EXIT_OK, lines.length]).toEqual([false, 1]);
+      }
+      await typed(setAliasCommand, ALIAS, '--no-tools', '--no-provider-ids');
+      expect((await typed(aliasesCommand)).lines.join()).not.toContain('hosted tools');
+    });
+
     test('by a provider: one test call is made, its address is the preset’s, and then it is saved', async () => {
       const path = await fileWith('sk-secret');
       const words = [

@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { resealTotp } from '../domain/accounts/two-factor.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
-import { ALIAS_NAMES, aliasOf } from '../domain/models/aliases.ts';
+import { ALIAS_NAMES, type AliasTools, aliasOf } from '../domain/models/aliases.ts';
+import { aliasToolsOf, readTools } from '../domain/models/hosted-tools.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
 import { readCatalogue, resealTargets } from '../domain/models/targets.ts';
 import {
@@ -30,6 +31,7 @@ export const aliasesCommand: Command = {
       return complainOfUsage(terminal, aliasesCommand);
     }
     const { targets } = await readCatalogue(database);
+    const tools = await readTools(database);
     const served = isProduction ? 'unconfigured' : 'embedded';
     if (isJson) {
       const aliases = ALIAS_NAMES.map(({ name, kind }) => {
@@ -38,7 +40,9 @@ export const aliasesCommand: Command = {
           return { provider, baseUrl, model, weight, hasKey: sealedKey !== null };
         });
         const status = own.length > 0 ? 'configured' : served;
-        return { alias: aliasOf(aliasPrefix, name), kind, status, targets: shown };
+        const hostedTools = shownTools(aliasToolsOf(tools.find(({ alias }) => alias === name)));
+        const alias = { alias: aliasOf(aliasPrefix, name), kind, status, targets: shown };
+        return hostedTools === null ? alias : { ...alias, hostedTools };
       });
       return printJson(terminal, aliases);
     }
@@ -50,10 +54,27 @@ export const aliasesCommand: Command = {
         const key = `${sealedKey === null ? 'no' : 'with a'} key`;
         terminal.print(`  ${provider}: ${baseUrl} ${model}, weight ${weight}, ${key}`);
       }
+      const hosted = shownTools(aliasToolsOf(tools.find(({ alias }) => alias === name)));
+      if (hosted !== null) terminal.print(`  hosted tools: ${describedTools(hosted)}`);
     }
     return EXIT_OK;
   },
 };
+
+function shownTools(tools: AliasTools | null) {
+  if (tools === null) return null;
+  const { prices, maxUses, providerIds } = tools;
+  const creditsPerUse = Object.fromEntries(
+    [...prices].map(([tool, micro]) => [tool, creditsOfMicro(BigInt(micro))]),
+  );
+  return { creditsPerUse, maxUses, providerIds: [...providerIds] };
+}
+
+function describedTools({ creditsPerUse, maxUses, providerIds }: NonNullable<ReturnType<typeof shownTools>>) {
+  const priced = Object.entries(creditsPerUse).map(([tool, credits]) => `${tool} ${credits}`);
+  const tools = priced.length === 0 ? 'none' : `${priced.join(', ')} credits a use, ${maxUses} uses a call`;
+  return providerIds.length === 0 ? tools : `${tools}; provider ids ${providerIds.join(', ')}`;
+}
 
 export const pricesCommand: Command = {
   name: 'prices',

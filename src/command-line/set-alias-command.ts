@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { parseArgs } from 'node:util';
 import { testTarget } from '../domain/model-calls/test-target.ts';
 import { ALIAS_NAMES, aliasOf, DEFAULT_BOUNDS } from '../domain/models/aliases.ts';
+import { ANY_PROVIDER_ID, setAliasTools, type WantedTools } from '../domain/models/hosted-tools.ts';
 import {
   DEFAULT_PROVIDER,
   PROVIDER_NAMES,
@@ -50,6 +51,7 @@ const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_URL] [-
     [--header NAME=VALUE]… [--responses on|off] [--weight N] [--add] [--no-test]
   or: turnpike set-alias ALIAS BASE_URL MODEL [--key-file /PATH] [--weight N] [--add]
   or: turnpike set-alias ALIAS --embedded
+  or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
   NAME is one of ${PROVIDER_NAMES}; turnpike providers describes them.
   With --provider one test call is made, and nothing is saved where it fails; --no-test saves without it.`;
 
@@ -63,6 +65,7 @@ export const setAliasCommand: Command = {
     const { terminal } = system;
     const change = readAliasChange(words);
     if (change === null) return complainOfUsage(terminal, setAliasCommand, SET_ALIAS_USAGE);
+    if (typeof change === 'object' && 'tools' in change) return await setTools(system, change);
     if (typeof change === 'string') {
       terminal.complain(change);
       return EXIT_USAGE;
@@ -91,6 +94,49 @@ export const setAliasCommand: Command = {
     return EXIT_OK;
   },
 };
+
+interface ToolChange {
+  readonly alias: string;
+  readonly tools: WantedTools;
+}
+
+/** All tools that are named, and no others; what is not named of the rest stays. */
+async function setTools(
+  { terminal, database, sharedState, aliasPrefix: prefix }: CommandContext & OpenedSystem,
+  { alias, tools }: ToolChange,
+): Promise<number> {
+  const set = await setAliasTools({ database, sharedState, prefix }, alias, tools);
+  if (set.outcome === 'unknown-alias' || set.outcome === 'wrong-tools') {
+    terminal.complain(set.problem);
+    return EXIT_FAILED;
+  }
+  terminal.print(set.outcome === 'changed' ? `${alias} is changed` : `${alias} is as it was`);
+  if (tools.providerIds?.includes(ANY_PROVIDER_ID) === true) terminal.complain(ANY_ID_WARNING);
+  return EXIT_OK;
+}
+
+const ANY_ID_WARNING =
+  'Every company that may call this alias can now name whatever is stored in your account at its providers. Use it only for an alias that one company calls.';
+
+type AliasOptions = NonNullable<ReturnType<typeof parseAliasOptions>>['values'];
+
+/** Null where no option is about tools; a sentence where one is wrong. */
+function readToolChange(alias: string, values: AliasOptions): ToolChange | string | null {
+  const { tool, 'no-tools': noTools, 'max-tool-uses': most } = values;
+  const { 'provider-id': ids, 'no-provider-ids': noIds } = values;
+  if ([tool, noTools, most, ids, noIds].every((one) => one === undefined)) return null;
+  const named = (tool ?? []).map((one) => /^([^=]+)=(.+)$/.exec(one));
+  if (named.some((match) => match === null)) return '--tool is written NAME=CREDITS, for one use';
+  const prices = Object.fromEntries(named.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
+  return {
+    alias,
+    tools: {
+      tools: tool === undefined && noTools !== true ? undefined : prices,
+      maxUses: most === undefined ? undefined : Number(most),
+      providerIds: noIds === true ? [] : ids,
+    },
+  };
+}
 
 /** One small call; its result is printed. */
 async function isAnswering(
@@ -130,13 +176,18 @@ interface AliasChange {
 }
 
 /** Null where it cannot be read at all; a sentence where one of the options is wrong. */
-function readAliasChange(words: readonly string[]): AliasChange | string | null {
+function readAliasChange(words: readonly string[]): AliasChange | ToolChange | string | null {
   const typed = parseAliasOptions(words);
   if (typed === null) return null;
   const { values, positionals } = typed;
   const [alias, ...rest] = positionals;
   const keyFile = values['key-file'] ?? null;
   if (alias === undefined) return null;
+  const toolChange = readToolChange(alias, values);
+  if (toolChange !== null) {
+    const isAlone = rest.length === 0 && values.provider === undefined && values.embedded !== true;
+    return isAlone ? toolChange : 'Set tools in a command of their own, without a provider.';
+  }
   if (values.embedded === true) {
     const isAlone = rest.length === 0 && words.length === 2;
     return isAlone ? { alias, target: null, keyFile, isAdded: false, isTested: false } : null;
@@ -196,6 +247,11 @@ function parseAliasOptions(words: readonly string[]) {
     add: flag,
     embedded: flag,
     'no-test': flag,
+    tool: { type: 'string', multiple: true },
+    'no-tools': flag,
+    'max-tool-uses': text,
+    'provider-id': { type: 'string', multiple: true },
+    'no-provider-ids': flag,
   } as const;
   try {
     return parseArgs({ args: [...words], options, allowPositionals: true });

@@ -135,6 +135,8 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   setAliasTargets: ['superAdmin'],
   testAliasTarget: ['superAdmin'],
   providerPresets: ['superAdmin'],
+  setAliasTools: ['superAdmin'],
+  hostedTools: ['superAdmin'],
   setAliasPrice: ['superAdmin'],
   adjustCredits: ['superAdmin'],
   setCompanyBilling: ['superAdmin'],

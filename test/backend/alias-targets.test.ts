@@ -75,6 +75,32 @@ describe('targets of an alias, as super admins set them', () => {
     expect(called.length).toBe(before);
   });
 
+  test('hosted tools are enabled with their price, and what is left out stays', async () => {
+    const { superAdmin } = backend.people;
+    const set = `mutation($input: AliasToolsInput!) { setAliasTools(alias: "svc/chat-cheap", input: $input) {
+      alias hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`;
+    const search = { name: 'web_search', creditsPerUse: 0.01 };
+    const first = await superAdmin.ask(set, {
+      input: { tools: [search], maxUses: 5, providerIds: ['vs_1'] },
+    });
+    const all = { tools: [search], maxUses: 5, providerIds: ['vs_1'] };
+    expect(first).toEqual({ setAliasTools: { alias: 'svc/chat-cheap', hostedTools: all } });
+    const fewer = await superAdmin.ask(set, { input: { tools: [] } });
+    expect(fewer).toMatchObject({ setAliasTools: { hostedTools: { ...all, tools: [] } } });
+    for (const [input, problem] of [
+      [{ tools: [{ ...search, name: 'teleport' }] }, 'there is no hosted tool'],
+      [{ tools: [{ ...search, creditsPerUse: -1 }] }, 'the price of web_search'],
+      [{ tools: [], maxUses: 0 }, 'the most uses'],
+      [{ tools: [], providerIds: ['a b'] }, 'a provider id'],
+    ] as const) {
+      expect(superAdmin.ask(set, { input })).rejects.toThrow(problem);
+    }
+    const { hostedTools } = await superAdmin.ask<{ hostedTools: { name: string }[] }>(
+      '{ hostedTools { name } }',
+    );
+    expect(hostedTools.map(({ name }) => name)).toContain('code_interpreter');
+  });
+
   test('what is wrong is said with its field', async () => {
     const { superAdmin } = backend.people;
     const ask = (target: object) => superAdmin.ask(SET, { targets: [target] });

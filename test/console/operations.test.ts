@@ -140,6 +140,27 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     expect(await violationsOf(page)).toEqual([]);
   });
 
+  test('hosted tools of an alias are priced, and an empty price disables one', async () => {
+    await open('/models', 'Models');
+    const dialog = page.getByRole('dialog');
+    const openTools = () => row('svc/chat-premium').getByRole('button', { name: 'Tools' }).click();
+    await openTools();
+    await dialog.getByLabel('Web search').fill('0.01');
+    await dialog.getByLabel('File search').fill('0.0025');
+    await dialog.getByLabel('Uses a call').fill('5');
+    await dialog.getByLabel('Ids of the provider').fill('vs_shared');
+    expect(await violationsOf(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Save the tools' }).click();
+    await row('svc/chat-premium')
+      .getByText('with web_search (0.01 a use), file_search (0.0025 a use)')
+      .waitFor();
+    await openTools();
+    expect(await dialog.getByLabel('Ids of the provider').inputValue()).toBe('vs_shared');
+    await dialog.getByLabel('File search').fill('');
+    await dialog.getByRole('button', { name: 'Save the tools' }).click();
+    await row('svc/chat-premium').getByText('with web_search (0.01 a use)', { exact: true }).waitFor();
+  });
+
   test('usage that no call can have is posted or dropped, with a reason', async () => {
     isAbsurd = true;
     expect([await call(), await call()]).toEqual([200, 200]);

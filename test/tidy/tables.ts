@@ -343,7 +343,10 @@ export const tableOwners: readonly TableOwner[] = [
   { owner: 'src/domain/meetings', owns: ['rooms', 'meetings', 'room_events', 'meeting_transcripts'] },
   {
     owner: 'src/domain/models',
-    owns: ['model_targets', 'model_catalogue', 'model_prices', 'model_alias_bounds'],
+    owns: [
+      ...['model_targets', 'model_catalogue', 'model_prices', 'model_alias_bounds'],
+      ...['model_hosted_tools', 'model_alias_tools'],
+    ],
   },
   {
     owner: 'src/domain/payments',

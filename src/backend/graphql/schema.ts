@@ -27,6 +27,7 @@ import { meetingDeclarations } from './hiring/meetings.ts';
 import { talentDeclarations } from './hiring/talents.ts';
 import { apiKeyDeclarations } from './keys/api-keys.ts';
 import { aliasTargetDeclarations } from './models/alias-targets.ts';
+import { hostedToolDeclarations } from './models/hosted-tools.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
 import { aiOperationDeclarations } from './operations/ai-operations.ts';
 import { auditReportDeclarations } from './operations/audit-report.ts';
@@ -71,6 +72,7 @@ const declarations: readonly Declaration[] = [
   ...apiKeyDeclarations,
   ...modelAliasDeclarations,
   ...aliasTargetDeclarations,
+  ...hostedToolDeclarations,
   ...aiOperationDeclarations,
   ...capturedMailDeclarations,
   ...circuitBreakerDeclarations,

@@ -31,6 +31,16 @@ export interface AliasBounds {
   readonly enforceMaxOutput: boolean;
 }
 
+/** What an alias lets its clients use at the provider; null on the alias where that is nothing. */
+export interface AliasTools {
+  /** In micro-credits a use, of each tool that is enabled. */
+  readonly prices: ReadonlyMap<string, number>;
+  /** How often one call may use hosted tools where its body does not say so. */
+  readonly maxUses: number;
+  /** Ids of what is stored at the provider that every company may name; `*` is all of them. */
+  readonly providerIds: ReadonlySet<string>;
+}
+
 export interface Alias extends AliasBounds {
   /** With its prefix, as clients write it. */
   readonly alias: string;
@@ -39,6 +49,8 @@ export interface Alias extends AliasBounds {
   readonly targets: readonly AliasTarget[];
   /** The one in force and those to come, in their order: for estimates, by `priceAt`. */
   readonly prices: readonly PriceVersion[];
+  /** Null, or left out: no hosted tool is enabled. */
+  readonly tools?: AliasTools | null;
 }
 
 /**

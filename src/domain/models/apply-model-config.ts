@@ -1,6 +1,7 @@
 import { checkBounds, ensureBounds, type WantedBounds } from './alias-bounds.ts';
 import { type AliasName, aliasOf, nameOfAlias, type TokenPrice, unknownAlias } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
+import { checkTools, ensureTools } from './hosted-tools.ts';
 import { checkPrice, ensurePrice, type WantedPrice } from './prices.ts';
 import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
 import { openTargetSecrets, sealTargets } from './target-secrets.ts';
@@ -30,6 +31,10 @@ export type ConfiguredAliases = {
     readonly context_length?: number | undefined;
     readonly max_output_tokens?: number | undefined;
     readonly enforce_max_output?: boolean | undefined;
+    /** In credits a use: all that are enabled. */
+    readonly hosted_tools?: Readonly<Record<string, number>> | undefined;
+    readonly max_tool_uses?: number | undefined;
+    readonly provider_ids?: readonly string[] | undefined;
   };
 };
 
@@ -54,7 +59,7 @@ export async function applyModelConfig(
   if (wanted.length === 0) return { outcome: 'unchanged' };
   return await changeCatalogue(parts, async (transaction, stored): Promise<AppliedModelConfig> => {
     const aliases: string[] = [];
-    for (const { name, targets, price, bounds } of wanted) {
+    for (const { name, targets, price, bounds, tools } of wanted) {
       const present = stored.filter((target) => target.alias === name);
       const isOther = targets !== null && !(await isSame(parts.cipher, present, targets));
       if (isOther) {
@@ -64,7 +69,8 @@ export async function applyModelConfig(
       }
       const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
       const isBounded = await ensureBounds(transaction, name, bounds);
-      if (isOther || isPriced || isBounded) aliases.push(aliasOf(parts.prefix, name));
+      const isEquipped = await ensureTools(transaction, name, tools);
+      if (isOther || isPriced || isBounded || isEquipped) aliases.push(aliasOf(parts.prefix, name));
     }
     return aliases.length === 0 ? { outcome: 'unchanged' } : { outcome: 'changed', aliases };
   });
@@ -76,6 +82,7 @@ interface WantedAlias {
   readonly targets: readonly WantedTarget[] | null;
   readonly price: TokenPrice | null;
   readonly bounds: WantedBounds;
+  readonly tools: Parameters<typeof ensureTools>[2];
 }
 
 function checkConfigured(
@@ -100,8 +107,15 @@ function checkConfigured(
       enforceMaxOutput: more.enforce_max_output,
     });
     if (bounded.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${bounded.problem}` };
+    const equipped = checkTools({
+      tools: more.hosted_tools,
+      maxUses: more.max_tool_uses,
+      providerIds: more.provider_ids,
+    });
+    if (equipped.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${equipped.problem}` };
     wanted.push({
       name,
+      tools: equipped.tools,
       bounds: bounded.bounds,
       targets: targets === undefined ? null : checked.targets,
       price: priced?.price ?? null,

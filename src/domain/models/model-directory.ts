@@ -5,6 +5,7 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import { boundsOf, readBounds, type StoredBounds } from './alias-bounds.ts';
 import { ALIAS_NAMES, type Alias, type AliasKind, type AliasTarget, aliasOf } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
+import { aliasToolsOf, readTools, type StoredTools } from './hosted-tools.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
 import { wireOf } from './providers.ts';
 import type { StoredTarget } from './target.ts';
@@ -71,9 +72,10 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
     // After the version: what is set between the two is read now, and again when the version is seen to have moved.
     const prices = await readPrices(database);
     const bounds = await readBounds(database);
+    const tools = await readTools(database);
     catalogue = await openCatalogue(
       parts,
-      { ...stored, prices, bounds },
+      { ...stored, prices, bounds, tools },
       version === null ? null : catalogue,
     );
     aliases = [...catalogue.values()];
@@ -241,6 +243,7 @@ async function openCatalogue(
     readonly targets: readonly StoredTarget[];
     readonly prices: readonly AliasPrice[];
     readonly bounds: readonly StoredBounds[];
+    readonly tools: readonly StoredTools[];
   },
   before: OpenedCatalogue | null,
 ): Promise<OpenedCatalogue> {
@@ -253,7 +256,8 @@ async function openCatalogue(
       kind,
       stored.bounds.find((one) => one.alias === name),
     );
-    const facts = { alias, kind, prices, ...bounds };
+    const tools = aliasToolsOf(stored.tools.find((one) => one.alias === name));
+    const facts = { alias, kind, prices, ...bounds, tools };
     const targets: AliasTarget[] = [];
     for (const target of own) {
       const usable = await openTarget(parts, facts, target);

@@ -93,13 +93,13 @@ type CheckedPrice =
 const MOST_MICRO = 1_000_000_000_000n;
 
 export function checkPrice(wanted: WantedPrice): CheckedPrice {
-  const promptMicro = microIn(wanted.prompt);
-  const cachedMicro = microIn(wanted.cached);
-  const completionMicro = microIn(wanted.completion);
+  const promptMicro = creditsToMicro(wanted.prompt);
+  const cachedMicro = creditsToMicro(wanted.cached);
+  const completionMicro = creditsToMicro(wanted.completion);
   if (promptMicro === null) return wrongPrice('prompt');
   if (cachedMicro === null) return wrongPrice('cached');
   if (completionMicro === null) return wrongPrice('completion');
-  const cacheWriteMicro = wanted.cacheWrite == null ? null : microIn(wanted.cacheWrite);
+  const cacheWriteMicro = wanted.cacheWrite == null ? null : creditsToMicro(wanted.cacheWrite);
   if (wanted.cacheWrite != null && cacheWriteMicro === null) return wrongPrice('cache write');
   return { outcome: 'fine', price: { promptMicro, cachedMicro, completionMicro, cacheWriteMicro } };
 }
@@ -157,7 +157,7 @@ function wrongPrice(part: string): CheckedPrice {
 }
 
 /** Exactly: what has more than six decimals is refused, not rounded. */
-function microIn(credits: string | number): bigint | null {
+export function creditsToMicro(credits: string | number): bigint | null {
   const text = typeof credits === 'number' ? decimalsOf(credits) : credits;
   const match = text === null ? null : /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text);
   if (match === null) return null;

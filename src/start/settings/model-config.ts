@@ -31,6 +31,9 @@ const alias = z.strictObject({
   context_length: z.int().positive().max(1_000_000_000).optional(),
   max_output_tokens: z.int().positive().max(1_000_000_000).optional(),
   enforce_max_output: z.boolean().optional(),
+  hosted_tools: z.record(z.string().min(1).max(40), z.number().nonnegative().max(1_000_000)).optional(),
+  max_tool_uses: z.int().positive().max(1_000).optional(),
+  provider_ids: z.array(z.string().min(1).max(200)).max(100).optional(),
 });
 
 /** The file behind MODEL_CONFIG: which providers stand behind an alias, and what it costs in credits a million. */
