@@ -135,6 +135,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
     const { call } = admission;
     parts.keys.noteUse(call.key.id);
     const headers = rateLimitHeaders(call.allowances);
+    if (admission.outcome === 'model-call') nameDroppedTools(headers, admission.call.droppedTools);
     if (admission.outcome === 'read') {
       const answering = answerRead(parts, admission.call, { url: request.url, headers });
       const response = await answering.finally(() => call.reservation.end(0, []));
@@ -180,6 +181,13 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
   };
 }
 
+const DROPPED_TOOLS_HEADER = 'x-turnpike-dropped-tools';
+
+/** Of a call that went on without some of its tools: which ones. */
+function nameDroppedTools(headers: Record<string, string>, types: readonly string[] = []): void {
+  if (types.length > 0) headers[DROPPED_TOOLS_HEADER] = types.join(', ');
+}
+
 /** OpenAI's names, so that clients which know them pace themselves (G-41). */
 export function rateLimitHeaders({ requests, tokens }: KeyAllowances): Record<string, string> {
   return {
@@ -221,7 +229,7 @@ function allowedHeaders(request: Request): string {
  */
 const EXPOSED_HEADERS = [
   ...['x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'],
-  ...['mcp-session-id', 'www-authenticate'],
+  ...['mcp-session-id', 'www-authenticate', DROPPED_TOOLS_HEADER],
 ].join(', ');
 
 export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleOrigin {

@@ -104,3 +104,66 @@ describe.each([
     expect(gateway.upstream.received).toEqual([]);
   });
 });
+
+/** With every tool enabled an id of another company is still none of this one's. */
+const WITH_TOOLS = {
+  '/responses': [
+    '"conversation":"conv_of_another"',
+    '"prompt":{"id":"pmpt_own","variables":{"f":{"type":"input_file","<file_id>":"file_of_another"}}}',
+    `"<input>":${item('{"type":"input_file","<file_id>":"file_of_another"}')}`,
+    '"input":[{"type":"code_interpreter_call","<container_id>":"cntr_of_another"}]',
+    '"tools":[{"type":"file_search","<vector_store_ids>":["vs_own","vs_of_another"]}]',
+    '"tools":[{"type":"file_search","<vector_store_ids>":"vs_of_another"}]',
+    '"tools":[{"type":"file_search","<vector_store_ids>":[["vs_of_another"]]}]',
+    '"tools":[{"type":"code_interpreter","<container>":"cntr_of_another"}]',
+    '"tools":[{"type":"code_interpreter","container":{"type":"auto","<file_ids>":["file_of_another"]}}]',
+    '"tools":[{"type":"shell","environment":{"type":"container_reference","<container_id>":"cntr_of_another"}}]',
+    '"tools":[{"type":"image_generation","input_image_mask":{"<file_id>":"file_of_another"}}]',
+    '"tools":[{"<Type>":"web_search"}]',
+    '"tools":[{"type":"web_search","type":"file_search"}]',
+    '"tools":[{"type":"web_search"}],"tools":[]',
+    '"tools":[{"type":"something_new"}]',
+    '"tools":[{"type":"namespace","name":"n","tools":[{"type":"web_search"}]}]',
+  ],
+  '/messages': [
+    `"messages":${item('{"type":"container_upload","<file_id>":"file_of_another"}')}`,
+    '"container":"container_of_another"',
+    '"container":{"skills":[{"type":"custom","<skill_id>":"skill_of_another"}]}',
+    '"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":1,"max_uses":9}]',
+    '"tools":[{"type":"web_search_20250305","name":"web_search","<Max_uses>":9}]',
+    '"tools":[{"type":"advisor_20260301","name":"advisor"}]',
+  ],
+  '/chat/completions': [
+    `"messages":${item('{"type":"file","<file>":{"<file_id>":"file_of_another"}}')}`,
+    '"tools":[{"type":"retrieval"}]',
+  ],
+} as const;
+
+describe('where every tool and some ids are enabled', () => {
+  const random = createSeededRandom(49);
+  const own = ['vs_own', 'pmpt_own'];
+  const names = ['web_search', 'file_search', 'code_interpreter', 'image_generation', 'shell', 'mcp'];
+  beforeAll(async () => {
+    const tools = Object.fromEntries([...names, 'code_execution', 'web_fetch'].map((name) => [name, 1]));
+    for (const alias of ['svc/chat-default', 'svc/extract-default']) {
+      await gateway.equip(alias, { tools, providerIds: own });
+    }
+    gateway.upstream.received.length = 0;
+  });
+
+  const cases = Object.entries(WITH_TOOLS).flatMap(([path, all]) =>
+    all.map((member) => [path, member] as const),
+  );
+  test.each(cases)('%s %s', async (path, member) => {
+    const model = path === '/messages' ? 'svc/extract-default' : 'svc/chat-default';
+    const bodies = [member.replaceAll(/[<>]/g, '')];
+    for (let round = 0; round < 8; round += 1) {
+      bodies.push(member.replaceAll(/<(\w+)>/g, (_, name: string) => spelled(random, name)));
+    }
+    for (const body of bodies) {
+      const refused = await post(`${gateway.url}${path}`, rawKey, `{"model":"${model}",${body}}`);
+      expect(`${refused.status} ${body}`).toBe(`400 ${body}`);
+    }
+    expect(gateway.upstream.received).toEqual([]);
+  });
+});

@@ -221,7 +221,9 @@ async function opened(engines: GatewayOptions = {}): Promise<GatewayUnderTest> {
 }
 
 async function configure(gateway: GatewayUnderTest, more: { enforce_max_output?: boolean }): Promise<void> {
-  const bounds = { context_length: CONTEXT_LENGTH, max_output_tokens: MAX_OUTPUT, ...more };
+  // Without it the id of a file is refused.
+  const ids = { provider_ids: ['file-1'] };
+  const bounds = { context_length: CONTEXT_LENGTH, max_output_tokens: MAX_OUTPUT, ...ids, ...more };
   await applyModelConfig(gateway.catalogue, {
     'svc/chat-default': bounds,
     'svc/embed-default': more,

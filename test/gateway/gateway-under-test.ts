@@ -25,6 +25,7 @@ import {
 import { createLimits } from '../../src/domain/limits/limits.ts';
 import { nameOfAlias } from '../../src/domain/models/aliases.ts';
 import { createCipher } from '../../src/domain/models/cipher.ts';
+import { setAliasTools, type WantedTools } from '../../src/domain/models/hosted-tools.ts';
 import { createModelDirectory, type ModelDirectory } from '../../src/domain/models/model-directory.ts';
 import type { WantedTarget } from '../../src/domain/models/target.ts';
 import { type CatalogueParts, readCatalogue, setAliasTargets } from '../../src/domain/models/targets.ts';
@@ -61,6 +62,7 @@ export interface GatewayOptions {
   readonly bodyTimeoutMs?: number;
   readonly embeddedAllowed?: boolean;
   readonly streamUsageChunk?: 'always' | 'asked';
+  readonly unavailableTools?: 'refuse' | 'drop';
   /** Failures in a row that open a provider's breaker; only tests of breakers want that. */
   readonly breakerFailures?: number;
   /** What the company has; a million credits where nothing is said. */
@@ -116,8 +118,8 @@ export async function openGateway(options: GatewayOptions = {}) {
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...{ idleTimeoutMs: options.idleTimeoutMs ?? 5_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 5_000 },
     streamUsageChunk: options.streamUsageChunk ?? 'always',
-    ...{ maxBodyBytes, dependencies: async () => ({}) },
-    tracer: options.tracer ?? null,
+    ...(options.unavailableTools === undefined ? {} : { unavailableTools: options.unavailableTools }),
+    ...{ maxBodyBytes, dependencies: async () => ({}), tracer: options.tracer ?? null },
   });
   const { unreadSeconds } = options;
   const unavailableCode = REFUSALS.unavailable.code;
@@ -185,7 +187,18 @@ function createAim(catalogue: CatalogueParts, models: ModelDirectory) {
   }
   const aimAt = (alias: string, ...targets: readonly ScriptedUpstream[]) =>
     aimAtProvider(alias, {}, ...targets);
-  return { aimAt, aimAtProvider };
+  async function equip(alias: string, wanted: WantedTools) {
+    const set = await setAliasTools(catalogue, alias, wanted);
+    if (set.outcome !== 'changed') throw new Error(`not set: ${JSON.stringify(set)}`);
+    const { tools = {}, providerIds = [] } = wanted;
+    const known = () => models.find(alias)?.tools;
+    await until(
+      () =>
+        [...(known()?.prices.keys() ?? [])].join() === Object.keys(tools).sort().join() &&
+        [...(known()?.providerIds ?? [])].join() === providerIds.join(),
+    );
+  }
+  return { aimAt, aimAtProvider, equip };
 }
 
 const ABANDONED_STREAMS = { mode: 'free', freePerHour: 100, drainMs: 5_000 } as const;

@@ -32,6 +32,8 @@ export interface CreditHold {
   /** The name of the level that it is held against. */
   readonly level: string;
   readonly amount: number;
+  /** `fits` admits only what the level covers whole; `room` where left out. */
+  readonly rule?: 'fits' | 'room';
   /** An older level is read again before it is used. */
   readonly maxAgeMs: number;
   /** How old it may be where it cannot be read. */
@@ -124,8 +126,8 @@ export function claimsWithHolds(
   const claims: Claim[] = [];
   for (const hold of holds) {
     const limit = { level: hold.level, maxAgeMs: ageOf(hold) };
-    const { name, amount } = hold;
-    claims.push({ kind: 'held', name, entry: callId, amount, ttlMs: HELD_MS, rule: 'room', limit });
+    const { name, amount, rule = 'room' } = hold;
+    claims.push({ kind: 'held', name, entry: callId, amount, ttlMs: HELD_MS, rule, limit });
   }
   return claims.concat(others);
 }

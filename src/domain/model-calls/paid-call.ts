@@ -5,6 +5,7 @@ import {
   chargedTokens,
   elapsedMs,
   type FinishedCall,
+  MOST_SURCHARGE_MICRO,
   type OwnCharge,
   type TokenBounds,
   type ToolUses,
@@ -77,14 +78,58 @@ export interface CallUsage {
   readonly prompts?: number;
 }
 
-/** What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. */
+/** A hosted tool that a call may use, at the price in force when it began. */
+export interface PlannedTool {
+  readonly name: string;
+  readonly priceMicro: number;
+  readonly mostUses: number;
+}
+
+/** What a call may spend on tools that run at its provider. */
+export interface HostedPlan {
+  readonly tools: readonly PlannedTool[];
+  /** The most that all of them may cost; held beside the tokens. */
+  readonly mostMicro: number;
+}
+
+function mostSurcharge({ mostMicro }: HostedPlan): number {
+  return Math.min(mostMicro, MOST_SURCHARGE_MICRO);
+}
+
+/**
+ * What the uses that the provider reported cost. Uses beyond the bound are recorded and not charged, as tokens beyond what a
+ * call can use are not. The model reads its prompt once more after each use.
+ */
+export function surchargeOf(
+  plan: HostedPlan,
+  uses: ToolUses,
+): Required<Pick<CallEnding, 'surchargeMicro' | 'toolUses' | 'prompts'>> {
+  let micro = 0;
+  let all = 0;
+  for (const { name, priceMicro, mostUses } of plan.tools) {
+    const count = Math.min(uses[name] ?? 0, mostUses);
+    micro += count * priceMicro;
+    all += count;
+  }
+  return { surchargeMicro: Math.min(micro, mostSurcharge(plan)), toolUses: uses, prompts: 1 + all };
+}
+
+/**
+ * What a call holds against its payer's credits: its estimated cost, at the price in force when it begins. With hosted tools
+ * it is the cost of all uses that it may make besides, and the credits must cover it whole: a provider charges for tools at
+ * once, and a company with a few credits left could have a thousand of them run.
+ */
 export function holdsFor(
   holds: Pick<CreditHolds, 'of'>,
   payer: Payer,
   alias: Alias,
   usage: EstimatedUsage,
+  hosted: HostedPlan | null = null,
 ): ReturnType<CreditHolds['of']> {
-  return holds.of(payer, estimateCost(priceAt(alias, payer.startedAtMs), usage));
+  const ofTokens = estimateCost(priceAt(alias, payer.startedAtMs), usage);
+  if (hosted === null) return holds.of(payer, ofTokens);
+  const all = holds.of(payer, ofTokens + mostSurcharge(hosted));
+  return all.map((hold) => ({ ...hold, rule: 'fits' }));
 }
 
 /** What is known of a call's size before it runs. */

@@ -13,6 +13,7 @@ import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
 import type { KeyAllowances, KeyLimitName, Limits } from '../../domain/limits/limits.ts';
 import {
   type CallSize,
+  type HostedPlan,
   holdsFor,
   type PaidCall,
   totalTokens,
@@ -26,7 +27,14 @@ import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
-import { COMPANY_IN_DEBT, creditRefusal, payerOf, spendingRefusal } from './credit-refusals.ts';
+import {
+  COMPANY_IN_DEBT,
+  creditRefusal,
+  payerOf,
+  spendingRefusal,
+  TOOLS_TOO_DEAR,
+} from './credit-refusals.ts';
+import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
 import {
   askedOnce,
   IDEMPOTENCY_KEY_HEADER,
@@ -52,6 +60,8 @@ export interface AdmitParts {
   readonly responses: StoredResponses;
   readonly secrets: Secrets;
   readonly bodyBounds: BodyBounds;
+  /** What becomes of optional hosted tools that the model does not have; refused where left out. */
+  readonly unavailableTools?: UnavailableTools;
 }
 
 interface Arrival {
@@ -73,6 +83,10 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly allowances: KeyAllowances;
   /** Null without an idempotency key. Ended with the call. */
   readonly claim: IdempotentClaim | null;
+  /** What it may spend on tools at its provider; null for nearly every call. */
+  readonly hosted?: HostedPlan | null;
+  /** Types of tools that were taken out of the body. */
+  readonly droppedTools?: readonly string[];
 }
 
 export type AdmittedModelCall = AdmittedPaid<ModelRoute, ModelBodyFields>;
@@ -119,7 +133,7 @@ export type Admission =
  * model 403, overdue invoice 403, credits 402, the key's spending limit 403, key limits 429. The address counts every request; nothing else is
  * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
  * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read. Responses that
- * a body refers to are looked up after that (404).
+ * a body refers to are looked up after that (404), and then hosted tools that the model does not have are refused (400).
  */
 export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admission> {
   const { request, path, address, startedAtMs } = arrival;
@@ -204,7 +218,14 @@ async function admitPaidCall(
   const known = { route, key, alias: wanted.alias.alias };
   const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
-  const { alias, bytes, fields } = continued ?? wanted;
+  const plain = continued ?? wanted;
+  const planned =
+    route.kind === 'model-call' && isHosted(plain)
+      ? planHosted({ ...plain, route }, parts.unavailableTools)
+      : null;
+  if (planned?.outcome === 'refused') return refuse(planned.refusal, known);
+  const { alias, bytes, fields } = planned ?? plain;
+  const hosted = planned?.plan ?? null;
   const standing = await parts.standings.find(key.companyId);
   if (standing === null) return refuse(NOT_PAYABLE_NOW, known);
   if (isBlocked(standing, startedAtMs)) return refuse({ name: 'planLimitExceeded' }, known);
@@ -217,13 +238,13 @@ async function admitPaidCall(
   );
   const payer = payerOf(key, startedAtMs);
   // What costs nothing is held back by no balance.
-  const holds = isFree(route) ? [] : holdsFor(parts.holds, payer, alias, usageToHold(alias, size));
+  const holds = isFree(route) ? [] : holdsFor(parts.holds, payer, alias, usageToHold(alias, size), hosted);
   const marks = {
     isOnlyStream: fields.stream && parts.abandoned.isLimited(key.companyId),
     isDocument: route.kind === 'parse',
   };
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
-  if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known);
+  if (limited.outcome !== 'admitted') return refuseByLimit(limited, payer, known, hosted !== null);
   const { allowances, reservation } = limited;
   const claim = asked === null ? null : { ...asked, callId: id };
   const call = {
@@ -238,6 +259,8 @@ async function admitPaidCall(
     allowances,
     reservation,
     claim,
+    hosted,
+    droppedTools: planned?.dropped,
   };
   // The route says of which of the two kinds the fields are.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
@@ -329,6 +352,7 @@ function refuseByLimit(
   limited: Exclude<Awaited<ReturnType<Limits['reserve']>>, { outcome: 'admitted' }>,
   payer: Payer,
   known: Partial<Refused>,
+  isHostedCall = false,
 ): Refused {
   switch (limited.outcome) {
     case 'unknown-level':
@@ -337,7 +361,8 @@ function refuseByLimit(
       const { hold, level, allowances } = limited;
       const isBalance = hold.name.startsWith(BALANCE_LEVEL);
       const refusal = isBalance ? creditRefusal(payer, level) : spendingRefusal(payer, level);
-      return refuse(refusal, { ...known, allowances });
+      const isTooDear = isHostedCall && level > 0;
+      return refuse(isTooDear ? { ...refusal, message: TOOLS_TOO_DEAR } : refusal, { ...known, allowances });
     }
     case 'refused': {
       const { by, retryAfterMs, allowances } = limited;

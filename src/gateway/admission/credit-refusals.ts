@@ -29,6 +29,10 @@ const OF_USER = {
     'The personal credit balance that pays for this key is held by calls that are still running. Wait until some end, lower max_tokens, or ask a company admin to move credits to it.',
 };
 
+/** Of a call with hosted tools, which is held whole. */
+export const TOOLS_TOO_DEAR =
+  'The credits that are free do not cover this call with all uses of its hosted tools. Lower max_tool_calls or max_uses, leave tools out, or buy credits.';
+
 /** Credits of users are credits of the company, which owes some. */
 export const COMPANY_IN_DEBT: Refusal = {
   name: 'insufficientCredits',

@@ -17,6 +17,7 @@ import { type Refusal, refusalResponse, refusalStatus } from '../admission/refus
 import { readWholeAnswer } from '../json/answer-body.ts';
 import type { ClientWire } from '../json/client-wire.ts';
 import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
+import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
 import {
   type Answering,
@@ -208,6 +209,9 @@ async function answerWhole(answering: Answering): Promise<Response> {
     targetId: target.id,
     tokens: read.usage,
     firstByteMs,
+    ...(call.hosted == null || read.usage === null
+      ? {}
+      : usedTools(call.route.wire, call.hosted, gathered.bytes)),
     ...(call.claim === null ? {} : { answer: { contentType: 'application/json', bytes: read.bytes } }),
     response: responseRecord(answering, { id: null, last: read.bytes, isCharged: read.usage !== null }),
   });

@@ -17,6 +17,7 @@ export const LISTED_OF_RESPONSES = [
   'background',
   'store',
   'previous_response_id',
+  'max_tool_calls',
 ] as const;
 export type ListedName = (typeof LISTED_OF_RESPONSES)[number];
 

@@ -1,5 +1,12 @@
 import type { ClientWire } from './client-wire.ts';
 import {
+  type HostedBody,
+  hostedBody,
+  noReferences,
+  type ProviderReferences,
+  type Span,
+} from './hosted-parts.ts';
+import {
   isFoldedName,
   type JsonText,
   jsonText,
@@ -22,7 +29,7 @@ import {
   refuseCaseVariant,
   type SeenNames,
 } from './listed-names.ts';
-import { type ProviderReferences, readMessagesMember, readResponsesMember } from './provider-references.ts';
+import { readChatMember, readMessagesMember, readResponsesMember } from './provider-references.ts';
 import { type MemberReader, OPENING_BRACKET, readMembers, readTexts, valueEnd } from './scan-json.ts';
 
 type ReadModelBody =
@@ -58,18 +65,14 @@ export interface ModelBodyFields {
   readonly earlier: EarlierResponses | null;
   /** Of a Responses body: whether the response shall be stored; null where it does not say so. */
   readonly store: boolean | null;
+  /** What it needs of its provider besides the model; null for nearly every call. */
+  readonly hosted: HostedBody | null;
 }
 
 /** Earlier responses that a body refers to, by the ids that their answers had. */
 export interface EarlierResponses {
   readonly responseId: string | null;
   readonly itemIds: readonly string[];
-}
-
-/** From `start` up to, not including, `end`. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
 }
 
 /** What a body has for `stream_options`, and where. */
@@ -108,10 +111,8 @@ export function asksForUsage(
   bytes: Uint8Array,
   { streamOptions }: Pick<ModelBodyFields, 'streamOptions'>,
 ): boolean {
-  return streamOptions?.found === 'usage' && bytes[streamOptions.value.start] === FIRST_OF_TRUE;
+  return streamOptions?.found === 'usage' && bytes[streamOptions.value.start] === 0x74;
 }
-
-const FIRST_OF_TRUE = 0x74;
 
 function fieldsOf(
   { bytes, watch }: JsonText,
@@ -134,6 +135,7 @@ function fieldsOf(
     closingBrace,
     earlier: responseId === null && itemIds === null ? null : { responseId, itemIds: itemIds ?? [] },
     store: members.store,
+    hosted: members.hosted === null ? null : hostedBody(members, members.hosted),
   };
 }
 
@@ -263,9 +265,9 @@ function noMembers(rules: WireRules): BodyMembers {
     bestOf: null,
     prompts: 1,
     responseId: null,
-    itemIds: null,
     store: null,
     seen: 0,
+    ...noReferences(),
   };
 }
 
@@ -313,6 +315,9 @@ function takeMember(
     case 'best_of':
       members.bestOf = { start, end };
       break;
+    case 'max_tool_calls':
+      members.maxToolCalls = { start, end };
+      break;
     case 'previous_response_id':
       if (bytes[start] === FIRST_OF_NULL) break;
       watch.found = true;
@@ -332,9 +337,9 @@ function readTextsMember(
   start: number,
 ): number {
   const { bytes } = text;
-  watchName(text, nameStart, nameEnd);
   const isTexts = bytes[start] === OPENING_BRACKET && namesTexts(bytes, nameStart, nameEnd);
-  if (!isTexts) return valueEnd(text, start);
+  if (!isTexts) return readChatMember(text, members, nameStart, nameEnd, start);
+  watchName(text, nameStart, nameEnd);
   const { end, texts } = readTexts(text, start);
   // Whichever of two the upstream takes.
   members.prompts = Math.max(members.prompts, texts);
@@ -347,7 +352,7 @@ function namesTexts(bytes: Uint8Array, start: number, end: number): boolean {
 
 const FIRST_OF_NULL = 0x6e;
 
-/** The value has been scanned, so its first letter says which word it is. Null for null, and for what is refused. */
+/** Its first letter says which word it is. Null for null, and for what is refused. */
 function takeFlag(bytes: Uint8Array, members: BodyMembers, name: string, start: number): boolean | null {
   const first = bytes[start];
   const isKnown = first === 0x74 || first === 0x66 || first === FIRST_OF_NULL;

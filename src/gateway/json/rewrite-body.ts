@@ -1,5 +1,6 @@
 import { joinBytes } from '../../http/bytes.ts';
-import type { ModelBodyFields, Span } from './request-body.ts';
+import type { Span } from './hosted-parts.ts';
+import type { ModelBodyFields } from './request-body.ts';
 
 /** What the upstream gets besides what the client sent. */
 export interface BodyChanges {

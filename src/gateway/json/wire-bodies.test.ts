@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test';
+import { type Alias, DEFAULT_BOUNDS } from '../../domain/models/aliases.ts';
+import { isHosted, planHosted } from '../admission/hosted-tools.ts';
 import type { ClientWire } from './client-wire.ts';
 import { type ModelBodyFields, readModelBody } from './request-body.ts';
 import { rewriteModelBody } from './rewrite-body.ts';
@@ -12,9 +14,18 @@ function fieldsOf(wire: ClientWire, text: string): ModelBodyFields {
   return read.fields;
 }
 
+const PLAIN: Alias = { alias: 'svc/a', kind: 'chat', targets: [], prices: [], ...DEFAULT_BOUNDS.chat };
+const ENDPOINTS = { completions: 'chat/completions', responses: 'responses', messages: 'messages' } as const;
+
+/** As admission finds it, on a model without hosted tools. */
 function refusalOf(wire: ClientWire, members: string): string {
-  const read = readModelBody(encode(body(members)), wire);
-  return read.outcome === 'read' ? 'read' : `${read.param}: ${read.message}`;
+  const bytes = encode(body(members));
+  const read = readModelBody(bytes, wire);
+  if (read.outcome === 'invalid') return `${read.param}: ${read.message}`;
+  const call = { alias: PLAIN, bytes, fields: read.fields };
+  if (!isHosted(call)) return 'read';
+  const planned = planHosted({ ...call, route: { wire, endpoint: ENDPOINTS[wire] } });
+  return planned.outcome === 'planned' ? 'read' : `${planned.refusal.param}: ${planned.refusal.message}`;
 }
 
 const refusedAt = (wire: ClientWire, members: string) => refusalOf(wire, members).split(':')[0];
@@ -55,7 +66,9 @@ describe('bounds', () => {
 });
 
 describe('members that decide what a call is', () => {
-  const RESPONSES = ['max_output_tokens', 'background', 'store', 'previous_response_id'];
+  const RESPONSES = [
+    ...['max_output_tokens', 'background', 'store', 'previous_response_id', 'max_tool_calls'],
+  ];
   const ALL = ['stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'n', 'best_of'];
 
   test.each([

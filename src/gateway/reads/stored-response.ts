@@ -10,9 +10,11 @@ import type { Clock } from '../../ports/clock.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
 import { payerOf } from '../admission/credit-refusals.ts';
+import { planOfAlias } from '../admission/hosted-tools.ts';
 import { type Refusal, refusalResponse } from '../admission/refusals.ts';
 import type { Route } from '../admission/routes.ts';
 import { readWholeAnswer, type Usage } from '../json/answer-body.ts';
+import { usedTools } from '../json/tool-uses.ts';
 
 export interface StoredResponseParts {
   readonly responses: StoredResponses;
@@ -121,12 +123,16 @@ async function readAtProvider(
   if (!read.isJsonObject) return refused({ name: 'unavailable' });
   // Whatever of the response is read: its input is worth nothing without the call that was made of it.
   if (action === 'read' && stored.chargeCallId !== null && read.usage !== null) {
+    const { usage: tokens, bytes } = read;
     const isCharged = await charge(
       parts,
       call,
       { ...stored, chargeCallId: stored.chargeCallId },
       found.alias,
-      read.usage,
+      {
+        tokens,
+        bytes,
+      },
     );
     if (!isCharged) return refused({ name: 'unavailable' });
   }
@@ -139,7 +145,7 @@ async function charge(
   { key }: AdmittedRead,
   { id, targetId, chargeCallId }: StoredResponse & { readonly chargeCallId: string },
   alias: Alias,
-  tokens: Usage,
+  { tokens, bytes }: { readonly tokens: Usage; readonly bytes: Uint8Array },
 ): Promise<boolean> {
   const nowMs = clock.now();
   const payer = payerOf(key, nowMs);
@@ -158,6 +164,7 @@ async function charge(
     targetId,
     tokens,
     firstByteMs: 0,
+    ...(alias.tools == null ? {} : usedTools('responses', planOfAlias(alias.tools), bytes)),
   } as const;
   const settled = await calls.settle(
     recordOf({ id: chargeCallId, payer, alias, estimatedTokens: 0 }, facts, ending),

@@ -1,5 +1,5 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
-import { CLIENT_LEFT } from '../../domain/model-calls/paid-call.ts';
+import { CLIENT_LEFT, surchargeOf } from '../../domain/model-calls/paid-call.ts';
 import type { BodyRead } from '../../ports/model-upstream.ts';
 import type { AdmittedModelCall } from '../admission/admit.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
@@ -7,6 +7,7 @@ import { type Answering, type AnswerParts, failure } from '../forwarding/end-cal
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
 import { responseRecord } from '../forwarding/record-response.ts';
 import { asksForUsage } from '../json/request-body.ts';
+import { createToolUseCounter } from '../json/tool-uses.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
 
@@ -53,8 +54,10 @@ function hidesUsageChunk(
 export function answerStream(answering: Answering): Response {
   const { parts, call, context, target, answer, end, firstByteMs, upstreamAbort } = answering;
   const { wire } = call.route;
+  const { hosted = null } = call;
+  const toolUses = hosted === null ? null : createToolUseCounter(wire, hosted);
   const tap = createUsageTap({
-    ...{ wire, alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES },
+    ...{ wire, alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES, toolUses },
     hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts, call),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
@@ -78,6 +81,7 @@ export function answerStream(answering: Answering): Response {
       tokens,
       firstByteMs,
       ...(isPaid ? {} : { estimatedTokens: lost() }),
+      ...(isPaid && hosted !== null && toolUses !== null ? surchargeOf(hosted, toolUses.uses()) : {}),
       ...(gathering === null ? {} : { answer: { contentType: EVENT_STREAM_TYPE, bytes: gathering.bytes() } }),
     };
   }

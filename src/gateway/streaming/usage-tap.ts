@@ -8,6 +8,7 @@ import {
 import type { ClientWire } from '../json/client-wire.ts';
 import { isName, stringIn } from '../json/json-text.ts';
 import { type AnswerFields, createAnswerFields, scanAnswer } from '../json/scan-answer.ts';
+import type { ToolUseCounter } from '../json/tool-uses.ts';
 import {
   createSseEventCutter,
   placeInEvent,
@@ -78,6 +79,8 @@ export interface UsageTapOptions {
   /** The most that waits inside for the end of one event. */
   readonly maxEventBytes: number;
   readonly hidesUsageChunk?: boolean;
+  /** Null where the call may use no hosted tool. */
+  readonly toolUses?: ToolUseCounter | null;
 }
 
 const COLON = 0x3a;
@@ -94,7 +97,7 @@ const STREAMS = {
 } as const satisfies Record<ClientWire, { inner: AnswerFields['inner']; last: readonly string[] }>;
 
 export function createUsageTap(options: UsageTapOptions): UsageTap {
-  const { wire = 'completions', alias, maxEventBytes, hidesUsageChunk = false } = options;
+  const { wire = 'completions', alias, maxEventBytes, hidesUsageChunk = false, toolUses = null } = options;
   const { inner, last } = STREAMS[wire];
   const cutter = createSseEventCutter({ maxEventBytes });
   const output = createRestampedBytes(alias);
@@ -160,6 +163,7 @@ export function createUsageTap(options: UsageTapOptions): UsageTap {
     if (inner !== null && !takeOwnEvent(bytes)) return breakByEvent(event);
     contentBytes += inner === 'response' ? fields.deltaBytes : fields.contentBytes;
     if (fields.isWhole) counted.note(bytes, start, end, fields);
+    if (toolUses !== null && fields.isWhole) toolUses.note(bytes, start, end, fields);
     if (hidesUsageChunk && fields.isWhole && fields.usageEnd > 0 && isUsageChunkAt(bytes, start, end)) {
       wasDropped = true;
       return true;

@@ -88,6 +88,7 @@ export interface Configuration {
   readonly breakers: { failures: number; cooldownMs: number };
   /** What becomes of streams whose clients leave before their usage has come. */
   readonly streamUsageChunk: 'always' | 'asked';
+  readonly unavailableTools: 'refuse' | 'drop';
   readonly abandonedStreams: { mode: 'free' | 'drain'; freePerHour: number; drainMs: number };
   /** What a POSTPAID company pays for a credit, and within how many days. */
   readonly postpaid: { currency: string; pricePerCredit: string; dueDays: number };
@@ -292,7 +293,7 @@ function assemble(
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
     trustedProxies: values.TRUSTED_PROXIES,
     upstream: upstreamOf(values, isProduction),
-    streamUsageChunk: values.STREAM_USAGE_CHUNK,
+    ...{ streamUsageChunk: values.STREAM_USAGE_CHUNK, unavailableTools: values.UNAVAILABLE_TOOLS },
     abandonedStreams: abandonedStreamsIn(values),
     breakers: {
       failures: values.BREAKER_FAILURES,

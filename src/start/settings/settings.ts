@@ -268,6 +268,11 @@ export const SETTINGS = {
     'always',
     'Whether streams of chat and completions show the last chunk, which has usage and no choices: `always`, or `asked` for only those whose client sent `stream_options.include_usage: true`. A key may have its own choice.',
   ),
+  UNAVAILABLE_TOOLS: oneOf(
+    ['refuse', 'drop'],
+    'refuse',
+    'What becomes of web search, web fetch and image generation that run at the provider, where the model does not have them enabled, other tools remain and `tool_choice` does not name them: `refuse` the call with 400, or `drop` the tool and name it in `x-turnpike-dropped-tools`. The search that Codex lists in every request is dropped in any case.',
+  ),
   TRUSTED_PROXIES: networks(
     'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
   ),

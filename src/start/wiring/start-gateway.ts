@@ -104,6 +104,7 @@ async function openGatewayParts(
     clientAddress: createClientAddress(configuration.trustedProxies),
     idleTimeoutMs: configuration.upstream.idleTimeoutMs,
     streamUsageChunk: configuration.streamUsageChunk,
+    unavailableTools: configuration.unavailableTools,
     bodyTimeoutMs: configuration.bodyTimeoutMs,
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     mcp: { running, checksHost: isReachedByItself(configuration) },

@@ -30,6 +30,7 @@ interface Hold {
   readonly name: string;
   readonly level: string;
   readonly amount: number;
+  readonly rule?: 'fits' | 'room';
   readonly maxAgeMs: number;
   readonly graceMs: number;
   read(): Promise<SharedLevel | null>;

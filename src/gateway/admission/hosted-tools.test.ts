@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'bun:test';
+import { type Alias, DEFAULT_BOUNDS } from '../../domain/models/aliases.ts';
+import type { ClientWire } from '../json/client-wire.ts';
+import { readModelBody } from '../json/request-body.ts';
+import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
+
+const ENDPOINTS = { completions: 'chat/completions', responses: 'responses', messages: 'messages' } as const;
+const target = { id: 't', baseUrl: 'https://one.example/v1', model: 'm', apiKey: null, weight: 1 };
+
+function planned(wire: ClientWire, members: string, more: Partial<Alias>, unavailable: UnavailableTools) {
+  const bytes = new TextEncoder().encode(`{"model":"svc/a",${members}}`);
+  const read = readModelBody(bytes, wire);
+  if (read.outcome === 'invalid') throw new Error(read.message);
+  const alias: Alias = {
+    alias: 'svc/a',
+    kind: 'chat',
+    targets: [target],
+    prices: [],
+    ...DEFAULT_BOUNDS.chat,
+    ...more,
+  };
+  const call = { alias, bytes, fields: read.fields };
+  if (!isHosted(call)) throw new Error('nothing is hosted');
+  const plan = planHosted({ ...call, route: { wire, endpoint: ENDPOINTS[wire] } }, unavailable);
+  if (plan.outcome === 'refused') return `${plan.refusal.param}: ${plan.refusal.message}`;
+  const { model, ...sent } = JSON.parse(new TextDecoder().decode(plan.bytes));
+  expect(model).toBe('svc/a');
+  expect(readModelBody(plan.bytes, wire)).toMatchObject({
+    outcome: 'read',
+    fields: { modelValue: plan.fields.modelValue },
+  });
+  return { sent, dropped: plan.dropped, plan: plan.plan };
+}
+
+const run = '{"type":"function","name":"run"}';
+const search = '{"type":"web_search"}';
+
+describe('tools that the model does not have', () => {
+  const dropping = (members: string, wire: ClientWire = 'responses') => planned(wire, members, {}, 'drop');
+
+  test('are dropped where another tool remains, whatever stands between them', () => {
+    for (const tools of [
+      `[ ${search} , ${run} ]`,
+      `[${run}\n,\n${search}]`,
+      `[${search},${run},{"type":"image_generation"},${search}]`,
+      `[${run},${search},${run}]`,
+    ]) {
+      const result = dropping(`"tools":${tools},"x":1`);
+      const kept = JSON.parse(tools).filter(({ type }: { type: string }) => type === 'function');
+      expect(result).toMatchObject({ sent: { tools: kept, x: 1 }, plan: null });
+    }
+    expect(dropping(`"tools":[${run},${search},{"type":"image_generation"}]`)).toMatchObject({
+      dropped: ['web_search', 'image_generation'],
+    });
+  });
+
+  test('are refused where none remains, where they are chosen, and where the client configured them', () => {
+    expect(dropping(`"tools":[${search}]`)).toStartWith('tools[0].type');
+    expect(dropping(`"tools":[${run},${search}],"tool_choice":{"type":"web_search"}`)).toStartWith(
+      'tools[1].type',
+    );
+    const allowed = '{"type":"allowed_tools","mode":"auto","tools":[{"type":"web_search"}]}';
+    expect(dropping(`"tools":[${run},${search}],"tool_choice":${allowed}`)).toStartWith('tools[1].type');
+    expect(dropping(`"tools":[${run},{"type":"mcp","server_url":"https://a"}]`)).toStartWith('tools[1].type');
+    expect(dropping(`"tools":[${run},${search}],"tools":[${run}]`)).toStartWith('tools[1].type');
+    expect(dropping('"web_search_options":{}', 'completions')).toStartWith('web_search_options');
+  });
+});
+
+test('a bound is written into each tool that lacks one, beside tools that go', () => {
+  const tools = { prices: new Map([['web_fetch', 5]]), maxUses: 7, providerIds: new Set<string>() };
+  const wire = { provider: 'anthropic', endpoints: ['messages'] } as unknown as NonNullable<
+    (typeof target & Alias['targets'][number])['wire']
+  >;
+  const fetches = '{"type":"web_fetch_20250910","name":"web_fetch"}';
+  const nulled = '{"type":"web_fetch_20250910","name":"other","max_uses":null}';
+  const searches = '{"type":"web_search_20250305","name":"web_search"}';
+  const alias = { tools, targets: [{ ...target, wire }] };
+  const result = planned('messages', `"tools":[${searches},${fetches},${nulled}]`, alias, 'drop');
+  expect(result).toEqual({
+    sent: {
+      tools: [
+        { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 7 },
+        { type: 'web_fetch_20250910', name: 'other', max_uses: 7 },
+      ],
+    },
+    dropped: ['web_search_20250305'],
+    plan: { tools: [{ name: 'web_fetch', priceMicro: 5, mostUses: 14 }], mostMicro: 70 },
+  });
+});

@@ -1,0 +1,289 @@
+import {
+  isFoldedName,
+  isName,
+  type JsonText,
+  jsonText,
+  OPENING_BRACE,
+  QUOTE,
+  spaceEnd,
+  stringIn,
+  watchName,
+} from './json-text.ts';
+import type { BodyProblem } from './listed-names.ts';
+import { OPENING_BRACKET, readElements, readMembers, valueEnd } from './scan-json.ts';
+
+/**
+ * What bodies refer to at the provider. All companies share the operator's account there: a file, a conversation or a stored
+ * prompt of one must not be read by another, and a tool that the provider runs costs money that no token count shows. Both
+ * are collected here, and refused by admission unless the alias has them enabled (admission/hosted-tools.ts). Names are
+ * compared whatever the case of their letters, and every one of repeated members counts, so that no parser finds a
+ * reference that this did not see.
+ */
+export interface ProviderReferences {
+  problem: BodyProblem | null;
+  /** The ids of items of earlier responses; null where there is none. */
+  itemIds: string[] | null;
+  /** Null where the body needs nothing of the provider but its model. */
+  hosted: HostedParts | null;
+  /** The last `tools`; null where there is none. */
+  tools: Span | null;
+  /** How often `tools` is there, under any spelling; a spelling that is not exact counts twice. */
+  toolsSeen: number;
+  /** As the client wrote them. */
+  toolChoices: Span[] | null;
+  /** `max_tool_calls` of a Responses body. */
+  maxToolCalls: Span | null;
+}
+
+/** Nothing so far. */
+export function noReferences() {
+  return { itemIds: null, hosted: null, tools: null, toolsSeen: 0, toolChoices: null, maxToolCalls: null };
+}
+
+/** From `start` up to, not including, `end`. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface HostedParts {
+  readonly tools: HostedToolUse[];
+  readonly ids: ProviderId[];
+}
+
+export interface HostedToolUse {
+  /** As the body writes it; empty where that is no type. */
+  readonly type: string;
+  readonly param: string;
+  /** The tool's object; null for a member at the top of the body. */
+  readonly span: Span | null;
+  /** Of tools that have one: its own bound. */
+  readonly maxUses: Span | null;
+}
+
+/** The id of something that is stored at the provider. */
+export interface ProviderId {
+  readonly id: string;
+  readonly param: string;
+}
+
+/** Hosted tools and ids of the provider that a body names, and where it says how often. */
+export interface HostedBody extends HostedParts {
+  readonly maxToolCalls: Span | null;
+  /** The list of tools; null where there is none, or where it is there twice or in other letters. */
+  readonly toolList: Span | null;
+  readonly toolChoices: readonly Span[];
+}
+
+export function hostedBody(found: ProviderReferences, { tools, ids }: HostedParts): HostedBody {
+  const toolList = found.toolsSeen === 1 ? found.tools : null;
+  return { tools, ids, toolList, maxToolCalls: found.maxToolCalls, toolChoices: found.toolChoices ?? [] };
+}
+
+/** More than any client sends. Past it the body is refused, so that nothing grows with the body. */
+const MOST_HOSTED = 64;
+const MOST_IDS = 1_000;
+
+function hostedOf(into: ProviderReferences): HostedParts {
+  into.hosted ??= { tools: [], ids: [] };
+  return into.hosted;
+}
+
+export function addTool(into: ProviderReferences, tool: HostedToolUse): void {
+  const { tools } = hostedOf(into);
+  if (tools.length < MOST_HOSTED) tools.push(tool);
+  else into.problem ??= { message: `The body has more than ${MOST_HOSTED} hosted tools.`, param: 'tools' };
+}
+
+function addId(into: ProviderReferences, id: string, param: string): void {
+  const { ids } = hostedOf(into);
+  if (ids.length < MOST_IDS) ids.push({ id, param });
+  else into.problem ??= { message: `'${param}' names more than ${MOST_IDS} ids of the provider.`, param };
+}
+
+/** Of content within content: a tool's result that has a document that has a picture. */
+export const DEEPEST_CONTENT = 8;
+
+export interface Content {
+  readonly into: ProviderReferences;
+  /** The member at the top that it is in. */
+  readonly param: string;
+  readonly depth: number;
+}
+
+interface IdsWithin extends Content {
+  /** The names whose values are ids. */
+  readonly names: RegExp;
+  /** Whether the value itself is one. */
+  readonly isNamed: boolean;
+}
+
+/** Of a hosted tool and its container. The long s is folded, as some parsers do. */
+export const TOOL_IDS = /(?:^|_)ids?$|^container$/iu;
+/** Of a stored prompt, whose variables have names of the client's own. */
+export const PROMPT_IDS = /^(?:id|file_ids?|vector_store_ids?)$/iu;
+
+/** Ids within a value: texts under such a name, at any depth that content may have. */
+export function readIds(text: JsonText, within: IdsWithin, start: number): number {
+  const { into, param, depth, isNamed } = within;
+  const first = text.bytes[start];
+  if (first === OPENING_BRACE || first === OPENING_BRACKET) {
+    if (depth === DEEPEST_CONTENT) {
+      refuseDepth(into, param);
+      return valueEnd(text, start);
+    }
+    const deeper = { ...within, depth: depth + 1 };
+    return first === OPENING_BRACKET
+      ? readElements(text, start, deeper, readIds)
+      : readMembers(text, start, deeper, readIdMember);
+  }
+  const end = valueEnd(text, start);
+  if (end < 0 || !isNamed || first === FIRST_OF_NULL) return end;
+  if (first === QUOTE) addId(into, shortString(text.bytes, start, end), param);
+  else into.problem ??= { message: `An id in '${param}' must be a string.`, param };
+  return end;
+}
+
+function readIdMember(
+  text: JsonText,
+  within: IdsWithin,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  watchName(text, nameStart, nameEnd);
+  const isNamed = within.names.test(shortString(text.bytes, nameStart, nameEnd));
+  return readIds(text, { ...within, isNamed }, start);
+}
+
+const FIRST_OF_NULL = 0x6e;
+const CLOSING_BRACKET = 0x5d;
+
+/** Null, or a list without elements. */
+export function isNothing(bytes: Uint8Array, start: number): boolean {
+  if (bytes[start] === FIRST_OF_NULL) return true;
+  return (
+    bytes[start] === OPENING_BRACKET && bytes[spaceEnd(bytes, start + 1, bytes.length)] === CLOSING_BRACKET
+  );
+}
+
+interface Tools {
+  readonly into: ProviderReferences;
+  readonly wire: keyof typeof CLIENT_TOOLS;
+  /** Of a list within another, where a hosted tool cannot be enabled. */
+  readonly isGrouped: boolean;
+  /** Of a list within that one. */
+  readonly isDeeper?: boolean;
+}
+
+/**
+ * Those that the client runs, and those that search in the request's own tools, which costs tokens alone. What is not named
+ * here may be new at the provider, and have a price.
+ */
+const CLIENT_TOOLS = {
+  completions: /^(?:function|custom)$/,
+  responses: /^(?:function|custom|local_shell|apply_patch|namespace|tool_search)$/,
+  messages:
+    /^(?:custom|function|(?:bash|text_editor|memory|computer)_\d{8}|tool_search_tool_(?:regex|bm25)(?:_\d{8})?)$/,
+} as const;
+
+export function readOwnTools(
+  text: JsonText,
+  into: ProviderReferences,
+  wire: Tools['wire'],
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const end = readTools(text, { into, wire, isGrouped: false }, start);
+  into.toolsSeen += isName(text.bytes, nameStart, nameEnd, 'tools') ? 1 : 2;
+  into.tools = { start, end };
+  return end;
+}
+
+export function readTools(text: JsonText, tools: Tools, start: number): number {
+  return text.bytes[start] === OPENING_BRACKET
+    ? readElements(text, start, tools, readTool)
+    : valueEnd(text, start);
+}
+
+interface Tool extends Tools {
+  readonly index: number;
+  /** The type that no client runs; null where there is none. */
+  hostedType: string | null;
+  /** How many types it has; one whose name is not exact counts twice. */
+  types: number;
+  maxUses: Span | null;
+  maxUsesSeen: number;
+}
+
+function readTool(text: JsonText, tools: Tools, start: number, index: number): number {
+  if (text.bytes[start] !== OPENING_BRACE) return valueEnd(text, start);
+  const tool: Tool = { ...tools, index, hostedType: null, types: 0, maxUses: null, maxUsesSeen: 0 };
+  const end = readMembers(text, start, tool, readToolField);
+  if (end < 0 || tool.hostedType === null) return end;
+  const { into, hostedType: type, maxUses } = tool;
+  const param = `tools[${index}].type`;
+  // Where two parsers could read it differently, it is refused whatever is enabled.
+  if (tools.isGrouped || tool.types > 1 || tool.maxUsesSeen > 1) {
+    into.problem ??= { message: toolMessage(type), param };
+    return end;
+  }
+  addTool(into, { type, param, span: { start, end }, maxUses });
+  // What a server of MCP is sent is the client's own.
+  if (type === 'mcp' || type === 'mcp_toolset') return end;
+  return readIds(
+    jsonText(text.bytes),
+    { into, param: `tools[${index}]`, depth: 0, names: TOOL_IDS, isNamed: false },
+    start,
+  );
+}
+
+function readToolField(
+  text: JsonText,
+  tool: Tool,
+  nameStart: number,
+  nameEnd: number,
+  start: number,
+): number {
+  const { bytes } = text;
+  watchName(text, nameStart, nameEnd);
+  // A namespace has tools of its own, and no namespace among them.
+  if (tool.isDeeper !== true && isFoldedName(bytes, nameStart, nameEnd, 'tools')) {
+    const { into, wire } = tool;
+    return readTools(text, { into, wire, isGrouped: true, isDeeper: true }, start);
+  }
+  const end = valueEnd(text, start);
+  if (end < 0) return end;
+  if (isFoldedName(bytes, nameStart, nameEnd, 'max_uses')) {
+    tool.maxUses = { start, end };
+    tool.maxUsesSeen += isName(bytes, nameStart, nameEnd, 'max_uses') ? 1 : 2;
+  }
+  if (bytes[start] !== QUOTE || !isFoldedName(bytes, nameStart, nameEnd, 'type')) return end;
+  const type = shortString(bytes, start, end);
+  tool.types += isName(bytes, nameStart, nameEnd, 'type') ? 1 : 2;
+  if (!CLIENT_TOOLS[tool.wire].test(type) || (tool.isDeeper === true && type === 'namespace')) {
+    tool.hostedType ??= type;
+  }
+  return end;
+}
+
+/** Only a name that looks like one is repeated: the rest is the client's text. */
+export function toolMessage(type: string): string {
+  const named = /^[\w.-]{1,64}$/.test(type) ? ` '${type}'` : '';
+  return `The tool${named} runs at the provider and is not enabled. Use tools that your client runs, such as functions.`;
+}
+
+export function refuseDepth(into: ProviderReferences, param: string): void {
+  into.problem ??= {
+    message: `Content of '${param}' is nested deeper than ${DEEPEST_CONTENT} levels.`,
+    param,
+  };
+}
+
+const LONGEST_ID = 200;
+
+/** A longer one is no id of any provider: it is found nowhere. */
+export function shortString(bytes: Uint8Array, start: number, end: number): string {
+  return end - start > LONGEST_ID ? '' : stringIn(bytes, start, end);
+}
