@@ -134,7 +134,9 @@ const calls = () => [
 
 /** What every commit keeps, made at once. The ledger's own indexes are made after its rows. */
 const books = () => [
-  `alter table credit_transactions drop constraint credit_transactions_pkey;
+  // As if they were from before there were seals, which a job makes later.
+  `alter table credit_transactions disable trigger credit_transactions_sealed;
+   alter table credit_transactions drop constraint credit_transactions_pkey;
    alter table credit_transactions drop constraint credit_transactions_source_kind_source_id_key`,
   `insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
      source_id, created_at)
@@ -147,8 +149,9 @@ const books = () => [
    from calls where charge_micro <> 0
    window own as (partition by company_id order by id rows between unbounded preceding and current row)`,
   `alter table credit_transactions add primary key (account_id, version);
-   alter table credit_transactions add constraint credit_transactions_source_kind_source_id_key unique (source_kind, source_id)`,
-  `update credit_accounts set balance_micro = sums.balance, version = sums.version, topped_up_micro = 1000000000000,
+   alter table credit_transactions add constraint credit_transactions_source_kind_source_id_key unique (source_kind, source_id);
+   alter table credit_transactions enable trigger credit_transactions_sealed`,
+  `update credit_accounts set balance_micro = sums.balance, version = sums.version, seals_from = sums.version, topped_up_micro = 1000000000000,
      topped_up_version = 1
    from (select account_id, sum(amount_micro) as balance, max(version) as version from credit_transactions group by 1) as sums
    where sums.account_id = id`,

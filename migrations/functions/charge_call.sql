@@ -1,4 +1,4 @@
--- revision: 2
+-- revision: 3
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and is called by it alone. Most groups are of one call, because calls gather
@@ -22,6 +22,8 @@ declare
   charge bigint;
   surcharge bigint;
   spent bigint;
+  note text;
+  new_seal bytea;
 begin
   select * into call from json_to_record(given_call) as given (id uuid, company uuid, key uuid, request text,
     endpoint text, alias text, model text, target text, outcome text, reason text, status integer, streamed boolean,
@@ -31,7 +33,7 @@ begin
   if call.payer is not null then
     perform 1 from credit_accounts where id = any (companies) order by id for update;
   end if;
-  select id, balance_micro, line_micro, version, topped_up_micro, topped_up_version into account
+  select id, balance_micro, line_micro, version, topped_up_micro, topped_up_version, last_seal into account
   from credit_accounts where id = coalesce(call.payer, call.company) for update;
   begun := to_timestamp(call.started / 1000::float8);
   day := (begun at time zone 'utc')::date;
@@ -115,14 +117,21 @@ begin
     return;
   end if;
 
-  insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
-    source_id, reason)
-  values (coalesce(call.payer, call.company), account.version + 1, 'USAGE', -charge, account.balance_micro - charge,
-    'usage', 'call', call.id::text, case when surcharge is not null then left('with hosted tools' || coalesce(': ' || (
+  if surcharge is not null then
+    note := left('with hosted tools' || coalesce(': ' || (
       select string_agg(name || ' ' || uses, ', ' order by name) from jsonb_each_text(call.tool_uses) as used (name, uses)),
-      ''), 500) end);
+      ''), 500);
+  end if;
+  -- As ledger_seal and ledger_entry_text write it.
+  new_seal := sha256(coalesce(account.last_seal, ''::bytea) || convert_to(account.id || ' ' || account.version + 1
+    || chr(10) || -charge || ' ' || (extract(epoch from now()) * 1000000)::bigint || ' USAGE usage 4:call 36:' || call.id
+    || coalesce(' ' || length(note) || ':' || note, '') || chr(10), 'UTF8'));
+  insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
+    source_id, reason, seal_version, seal)
+  values (coalesce(call.payer, call.company), account.version + 1, 'USAGE', -charge, account.balance_micro - charge,
+    'usage', 'call', call.id::text, note, coalesce(account.version, 0) + 1, new_seal);
   update credit_accounts set balance_micro = account.balance_micro - charge, version = account.version + 1,
-    updated_at = now() where id = account.id;
+    last_seal = new_seal, updated_at = now() where id = account.id;
   if account.line_micro <> 0 or account.topped_up_micro > 0 then
     insert into credit_alerts (company_id, kind, subject, threshold_percent, episode)
     select account.id, alert.kind, alert.subject, alert.threshold_percent, alert.episode

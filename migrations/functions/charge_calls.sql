@@ -1,4 +1,4 @@
--- revision: 8
+-- revision: 9
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -31,6 +31,10 @@ create or replace function charge_calls(given_calls text, companies uuid[]) retu
   account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint
 ) language plpgsql as $$
 #variable_conflict use_column
+declare
+  -- What ledger_entry_text writes between the amount of a call's transaction and the id of the call.
+  entry_text constant text :=
+    ' ' || (extract(epoch from now()) * 1000000)::bigint || ' USAGE usage 4:call 36:';
 begin
   -- A text of this length has a few calls at most: counting them costs nothing.
   if length(given_calls) < 4000 and json_array_length(given_calls::json) = 1 then
@@ -56,7 +60,7 @@ begin
       cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
-    select id, balance_micro, version from credit_accounts
+    select id, balance_micro, version, last_seal from credit_accounts
     where id = any (companies) and (select count(*) from given) > 0 order by id for update),
   -- Only those that were in force since the first of these calls began: mostly one an alias, however many there were.
   prices as materialized (
@@ -87,7 +91,10 @@ begin
     on conflict (id) do nothing
     returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
       completion_tokens, charge_micro, price_id, payer_id, coalesce(payer_id, company_id) as account_id,
-      surcharge_micro, case when surcharge_micro is not null then tool_uses end as charged_uses,
+      surcharge_micro,
+      case when surcharge_micro is not null then left('with hosted tools' || coalesce(': ' || (
+        select string_agg(name || ' ' || uses, ', ' order by name) from jsonb_each_text(tool_uses) as used (name, uses)),
+        ''), 500) end as note,
       (started_at at time zone 'utc')::date as day),
   withheld as (
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,
@@ -105,24 +112,26 @@ begin
       where is_charged and (prompt > due_prompt or completion > due_completion)) as excess
     where excess_micro > 0
     on conflict do nothing),
+  -- What is posted on one account has one seal.
+  charged as materialized (
+    select account_id, locked.id, version, count(*) as postings, sum(charge_micro)::bigint as charge, max(day) as day,
+      ledger_seal(last_seal, account_id, version + count(*), string_agg((-charge_micro)::text || entry_text
+        || recorded.id::text || coalesce(' ' || length(note) || ':' || note, '') || chr(10), '' order by recorded.id)) as seal
+    from recorded left join locked on locked.id = account_id
+    where charge_micro <> 0 group by account_id, locked.id, version, last_seal),
   posted as (
     insert into credit_transactions (account_id, version, type, amount_micro, balance_after_micro, contra, source_kind,
-      source_id, reason)
+      source_id, reason, seal_version, seal)
     select account_id, locked.version + row_number() over of_account, 'USAGE', -charge_micro,
-      locked.balance_micro - sum(charge_micro) over of_account, 'usage', 'call', recorded.id::text,
-      case when surcharge_micro is not null then left('with hosted tools' || coalesce(': ' || (
-        select string_agg(name || ' ' || uses, ', ' order by name) from jsonb_each_text(charged_uses) as used (name, uses)),
-        ''), 500) end
-    from recorded left join locked on locked.id = account_id
+      locked.balance_micro - sum(charge_micro) over of_account, 'usage', 'call', recorded.id::text, note,
+      coalesce(charged.version, 0) + postings, case when row_number() over of_account = postings then seal end
+    from recorded join charged using (account_id) left join locked on locked.id = account_id
     where charge_micro <> 0
     window of_account as (partition by account_id order by recorded.id
       rows between unbounded preceding and current row)),
-  charged as (
-    select account_id, count(*) as postings, sum(charge_micro)::bigint as charge, max(day) as day
-    from recorded where charge_micro <> 0 group by account_id),
   levels as (
     update credit_accounts as account set balance_micro = account.balance_micro - charge,
-      version = account.version + postings, updated_at = now()
+      version = account.version + postings, last_seal = seal, updated_at = now()
     from charged where account.id = charged.account_id
     returning account.id, account.balance_micro + charge as before, account.balance_micro as after,
       account.line_micro as line, account.version, account.topped_up_micro as topped_up, account.topped_up_version,

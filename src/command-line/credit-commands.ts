@@ -15,6 +15,7 @@ import { isId } from '../domain/keys/api-key.ts';
 import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
 import { runCheck } from '../domain/reconciliation/audit-check.ts';
 import type { Database } from '../ports/database.ts';
+import { compareHeads, printHeads } from './audit/ledger-heads.ts';
 import { auditProvider } from './audit-commands.ts';
 import {
   type Command,
@@ -217,14 +218,18 @@ function reasonOf(error: unknown): string {
 
 export const auditCommand: Command = {
   name: 'audit',
-  usage: '[--verbose | --provider [--from TIME --to TIME]] [--json]',
+  usage: '[--verbose | --head | --since-head /FILE | --provider [--from TIME --to TIME]] [--json]',
   summary:
-    'Proves that the books balance, or agree with the payment provider; else one line for each fault, and exit code 1.',
+    'Proves that the books balance, or agree with the payment provider; else one line for each fault, and exit code 1. --head prints the seals of all accounts, to be stored elsewhere; --since-head compares the ledger with them.',
   works: 'on-the-database',
   async run(context, given) {
     const { terminal, database } = context;
     if (given.includes('--provider')) return await auditProvider(context, given);
     const { isJson, words } = takeJson(given);
+    if (words[0] === '--head' && words.length === 1) return await printHeads(terminal, database, isJson);
+    if (words[0] === '--since-head' && words[1] !== undefined && words.length === 2 && !isJson) {
+      return await compareHeads(terminal, database, words[1]);
+    }
     const isVerbose = words[0] === '--verbose';
     if (words.length > (isVerbose ? 1 : 0)) {
       return complainOfUsage(terminal, auditCommand);

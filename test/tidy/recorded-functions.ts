@@ -33,16 +33,16 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 2,
-    checksum: '76dd9700e20e5ac5',
+    revision: 3,
+    checksum: 'ada123b94e67b28a',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls',
-    revision: 8,
-    checksum: '95491138d90031b5',
+    revision: 9,
+    checksum: '57ff6ecf7bed7328',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -91,6 +91,28 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     checksum: '8216ca48e4ff3be5',
     parameters: [],
     returns: 'trigger',
+  },
+  {
+    name: 'ledger_entry_text',
+    revision: 1,
+    checksum: '3c185ab62ce42440',
+    parameters: [
+      'amount_micro bigint',
+      'created_micro bigint',
+      'type text',
+      'contra text',
+      'source_kind text',
+      'source_id text',
+      'reason text',
+    ],
+    returns: 'text',
+  },
+  {
+    name: 'ledger_seal',
+    revision: 1,
+    checksum: '884d7962c3f9eedb',
+    parameters: ['before bytea', 'account_id uuid', 'version bigint', 'entries text'],
+    returns: 'bytea',
   },
   {
     name: 'match_job_changed',
@@ -154,6 +176,13 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     name: 'reopen_usage_month',
     revision: 1,
     checksum: '2382db0a6ade1e81',
+    parameters: [],
+    returns: 'trigger',
+  },
+  {
+    name: 'seal_transaction',
+    revision: 1,
+    checksum: '3a3308a41093bd16',
     parameters: [],
     returns: 'trigger',
   },

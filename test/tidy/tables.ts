@@ -327,6 +327,7 @@ export const tableOwners: readonly TableOwner[] = [
     owns: [
       ...['credit_accounts', 'credit_transactions', 'key_months', 'credit_alerts', 'alert_settings'],
       ...['invoices', 'postpaid_spans', 'postpaid_terms', 'credit_lots'],
+      ...['old_ledger_seals'],
     ],
   },
   { owner: 'src/domain/jobs', owns: ['jobs', 'job_versions', 'job_files'] },

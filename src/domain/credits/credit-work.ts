@@ -28,6 +28,7 @@ import {
   type MonthlyInvoiceParts,
   type PostpaidTerms,
 } from './invoices/monthly-invoices.ts';
+import { sealOldTransactions } from './ledger/ledger-seals.ts';
 import { returnCreditsOfFormerUsers } from './ledger/user-account.ts';
 
 interface CreditWorkParts extends MonthlyInvoiceParts {
@@ -48,6 +49,16 @@ const RETURNED_CREDITS_QUEUE: QueueDefinition = {
 /** Clocks that are kept by NTP differ by milliseconds. */
 const MOST_AHEAD_MS = 5 * 60_000;
 
+/** Seals transactions from before there were seals; later there are none. */
+const OLD_SEALS_QUEUE: QueueDefinition = {
+  name: 'old-ledger-seals',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 3_600,
+  heartbeatSeconds: 60,
+};
+
 /** INVOICE_ISSUED_QUEUE is filled here and processed by `payments`. */
 export const CREDIT_QUEUES: readonly QueueDefinition[] = [
   DISPATCH_ALERTS_QUEUE,
@@ -57,6 +68,7 @@ export const CREDIT_QUEUES: readonly QueueDefinition[] = [
   EXPIRE_CREDITS_QUEUE,
   EXPIRY_NOTICES_QUEUE,
   RETURNED_CREDITS_QUEUE,
+  OLD_SEALS_QUEUE,
 ];
 
 export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
@@ -99,6 +111,12 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
       concurrency: 1,
       cron: '41 * * * *',
       handler: async () => void (await returnCreditsOfFormerUsers(parts)),
+    },
+    {
+      queue: OLD_SEALS_QUEUE,
+      concurrency: 1,
+      cron: '23 * * * *',
+      handler: async ({ signal }) => void (await sealOldTransactions(parts, signal)),
     },
   ];
 }

@@ -12,6 +12,7 @@ import {
 } from './ledger-checks.ts';
 import { cashCheck, disputesCheck, grantsCheck, purchaseRatesCheck, refundsCheck } from './money-checks.ts';
 import { planCreditsCheck } from './plan-credits-check.ts';
+import { oldSealsCheck, sealsCheck } from './seal-checks.ts';
 import {
   chargesCheck,
   keyMonthsCheck,
@@ -25,6 +26,8 @@ import {
 export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   balanceCheck,
   ledgerChainCheck,
+  sealsCheck,
+  oldSealsCheck,
   ledgerTotalCheck,
   totalsCheck,
   chargesCheck,

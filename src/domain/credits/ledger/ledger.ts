@@ -69,6 +69,7 @@ export async function postTransaction(transaction: Transaction, posting: Posting
     // Another account got the same source at this very moment.
     const posted = await findPosted(transaction, posting);
     if (posted === null) throw new Error('a source is neither free nor posted');
+    await restoreSeal(transaction, accountId);
     return { outcome: 'already-posted', level, posted };
   }
   await writeLevel(transaction, level, after);
@@ -78,6 +79,17 @@ export async function postTransaction(transaction: Transaction, posting: Posting
     await takeBack(transaction, level, { amountMicro: -amountMicro, ...takesBack });
   }
   return { outcome: 'posted', level: after, transactionVersion: after.version };
+}
+
+/** The database has sealed a row that then was not inserted. */
+async function restoreSeal(transaction: Transaction, accountId: string): Promise<void> {
+  await transaction.query(
+    `update credit_accounts set last_seal = (
+       select seal from credit_transactions where account_id = $1 and seal_version is not null
+       order by version desc limit 1)
+     where id = $1`,
+    [accountId],
+  );
 }
 
 /** Until the transaction ends; null where there is no such account. Several are locked in the order of their ids. */
