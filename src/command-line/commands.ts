@@ -5,7 +5,7 @@ import {
   issueToken,
   resetTotpCommand,
 } from './account-commands.ts';
-import { correctCommand } from './audit-commands.ts';
+import { correctCommand } from './audit/audit-commands.ts';
 import { ceilingsCommand, setCeilingsCommand } from './ceiling-commands.ts';
 import type { Command } from './command.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';

@@ -15,8 +15,8 @@ import { isId } from '../domain/keys/api-key.ts';
 import { AUDIT_CHECKS, sizeOfBooks } from '../domain/reconciliation/audit.ts';
 import { runCheck } from '../domain/reconciliation/audit-check.ts';
 import type { Database } from '../ports/database.ts';
+import { auditProvider } from './audit/audit-commands.ts';
 import { compareHeads, printHeads } from './audit/ledger-heads.ts';
-import { auditProvider } from './audit-commands.ts';
 import {
   type Command,
   complainOfUsage,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
-import { correctCommand } from '../../src/command-line/audit-commands.ts';
+import { correctCommand } from '../../src/command-line/audit/audit-commands.ts';
 import { EXIT_FAILED, EXIT_OK, EXIT_USAGE } from '../../src/command-line/command.ts';
 import type { Plan } from '../../src/domain/catalog/plan.ts';
 import { settleInvoiceByHand } from '../../src/domain/credits/invoices/invoice.ts';

@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
-import { fromMinorUnits } from '../domain/catalog/currency.ts';
-import { creditsOfMicro, microOfCredits, publishLevel } from '../domain/credits/ledger/credit-account.ts';
+import { fromMinorUnits } from '../../domain/catalog/currency.ts';
+import { creditsOfMicro, microOfCredits, publishLevel } from '../../domain/credits/ledger/credit-account.ts';
 import {
   CORRECTED_SOURCES,
   type CorrectedSource,
   correctSource,
-} from '../domain/payments/cash/corrections.ts';
-import { lineOf } from '../domain/reconciliation/difference.ts';
-import { type AuditReport, auditRange } from '../domain/reconciliation/provider/provider-audit.ts';
+} from '../../domain/payments/cash/corrections.ts';
+import { lineOf } from '../../domain/reconciliation/difference.ts';
+import { type AuditReport, auditRange } from '../../domain/reconciliation/provider/provider-audit.ts';
 import {
   type Command,
   complainOfUsage,
@@ -18,7 +18,7 @@ import {
   printJson,
   type Terminal,
   takeJson,
-} from './command.ts';
+} from '../command.ts';
 
 const PROVIDER_USAGE = '--provider [--from TIME --to TIME] [--json]';
 const DAY_MS = 24 * 60 * 60_000;
