@@ -43,6 +43,9 @@ function obeyParent({ stop }: ServiceOpening, server: Listening): void {
     if (said === SAYS.stop) stop({ reason: 'its parent stops' });
   });
   // Without its parent nothing else would stop it.
-  process.on('disconnect', () => stop({ reason: 'its parent has ended' }));
-  process.send?.(SAYS.ready);
+  const endAlone = () => stop({ reason: 'its parent has ended' });
+  process.on('disconnect', endAlone);
+  // It may have ended while this process was starting, when nothing listened for that yet.
+  if (process.connected) process.send?.(SAYS.ready);
+  else endAlone();
 }

@@ -30,6 +30,12 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
     'npm run turnpike -- audit --provider',
     'the sandbox of the test has a port that commands cannot know; test/payments runs it',
   ],
+  ['docs/audit.md', '! transactions', 'a message; test/attacks/tampered-ledger.test.ts has it'],
+  [
+    'docs/audit.md',
+    'npm --silent run turnpike -- audit --head',
+    'writes a file; test/attacks/tampered-ledger.test.ts runs both commands',
+  ],
   [
     'docs/billing.md',
     'npm run turnpike -- replay-payments',

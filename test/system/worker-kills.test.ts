@@ -160,13 +160,15 @@ describeServers('kill -9 of the AI service in each step of each workflow', () =>
     running = await world.start();
     const kinds = ['cv', 'posting', 'meeting', 'vectors'] as const;
     await until(() => kinds.every((kind) => provider.asked[kind] === before[kind] + 1));
-    // After its commit a call gives back what it held, and its job ends after that.
+    // What a job has done is committed before its own row says that it has ended.
+    const ends = await world.lock(`select 1 from pgboss.job where state = 'active' for update`);
+    // Nor do scores follow yet.
     toRedis.hold();
     provider.answer();
     const done = { talent: 'READY', job: 'DONE', mail: 'SENT', meeting: true, subjects: 2 };
     await until(async () => Bun.deepEquals(await states(), done));
     expect(await activeJobs()).toBe('cv document meeting');
-    await kill();
+    await kill(ends);
     toRedis.release();
   }, 180_000);
 
