@@ -188,20 +188,20 @@ describe('connections that are used again', () => {
       places.push(place);
       if (!isSlow) dialSocket(place, given);
     };
-    let answer = () => {};
+    const asked = Promise.withResolvers<Socket>();
     const { send, call } = await setUp(
       (socket, nth) => {
-        answer = () => socket.write(WHOLE);
-        if (nth > 0) answer();
+        asked.resolve(socket);
+        if (nth > 0) socket.write(WHOLE);
       },
       { dial },
     );
     const first = send();
-    await until(() => places.length === 1);
+    const provider = await asked.promise;
     isSlow = true;
     const second = call();
     await until(() => places.length === 2);
-    answer();
+    provider.write(WHOLE);
     expect(await textIn((await first).body)).toBe('hi');
     expect(await second).toBe('hi');
   });
