@@ -11,8 +11,8 @@ const FORWARDED_FOR = 'x-forwarded-for';
 const MOST_HOPS = 20;
 
 /**
- * Reads the forwarded-for header from its right end, where our own proxies write, as long as the address that
- * told it is one of them. Anybody else's header is not believed: it would be a way around the limit.
+ * Reads the forwarded-for header from its right end, where trusted proxies append, as long as the address that
+ * added the entry is trusted. Headers of other senders are ignored: they would bypass the limit.
  */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return (_, peerAddress) => plainAddress(peerAddress);
@@ -24,9 +24,9 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
     if (!isTrusted(address)) return address;
     const hops = (request.headers.get(FORWARDED_FOR) ?? '').split(',').slice(-MOST_HOPS);
     for (const hop of hops.reverse()) {
-      const told = plainAddress(hop.trim());
-      if (isIP(told) === 0) return address;
-      address = told;
+      const forwarded = plainAddress(hop.trim());
+      if (isIP(forwarded) === 0) return address;
+      address = forwarded;
       if (!isTrusted(address)) return address;
     }
     return address;

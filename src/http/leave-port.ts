@@ -7,7 +7,7 @@
  * begin (a packet filter on its own listener drops them; the client's kernel asks again after a second and meets another
  * process), takes what is still on its way, and only then gives the listener up. The runtime's own stop would do the
  * last step by closing idle kept connections too, which loses the call that a client has just put on one; here they
- * stay open. Where the kernel moves waiting connections by itself (net.ipv4.tcp_migrate_req), nobody waits that second.
+ * stay open. Where the kernel migrates queued connections by itself (net.ipv4.tcp_migrate_req), that second is not spent.
  */
 import { dlopen, ptr } from 'bun:ffi';
 import { closeSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';

@@ -83,8 +83,8 @@ type SocketAnswer =
 
 export interface OpenSocket {
   /**
-   * In one write. Resolves once the client keeps up: whoever waits for it holds only what is on its way. What is sent to
-   * a closed socket is gone.
+   * In one write. Resolves once the client keeps up, so an awaiting sender buffers only what is in transit. Data sent
+   * to a closed socket is lost.
    */
   send(messages: readonly string[]): Promise<void>;
   close(code: number, reason: string): void;
@@ -286,9 +286,9 @@ type Socket = ServerWebSocket<SocketState>;
 
 /** What clients send are queries: the longest is 20,000 characters, with its variables. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** A client that asks and never reads is cut off here. */
+/** A client that sends requests and never reads is disconnected at this size. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
-/** Beyond so much that was not taken yet, whoever sends waits. */
+/** With more unread data than this, senders wait. */
 const ENOUGH_UNREAD_BYTES = 64 * 1024;
 /**
  * A client that has not answered a ping when the next is due is dead, or reads nothing: found after 20 to 40 seconds.

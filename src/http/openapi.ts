@@ -179,7 +179,7 @@ function contentOf(
   };
 }
 
-/** Members that are allowed but not told of stay out; a transformation is described by what it reads. */
+/** Undocumented members are left out; a transformation is described by its input. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;

@@ -25,8 +25,7 @@ export interface ServiceAppParts {
 }
 
 /**
- * What a browser is told about an answer that says nothing itself: it is no page, is not shown inside one, and is what
- * its type says. Pages have their own.
+ * Security headers of responses without their own: not a page, not framed, no content sniffing. Pages set their own.
  */
 const FOR_BROWSERS = [
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -35,9 +34,9 @@ const FOR_BROWSERS = [
 ] as const;
 
 /**
- * What every surface begins with: a request id on every answer, a bound on bodies, a last resort for what nobody
- * caught, which tells the log everything and the client nothing, and 404 in the envelope. `addGuards` adds what refuses
- * strangers: they learn of no other bound.
+ * What every service starts with: a request id on every response, a body limit, a handler of uncaught errors that logs
+ * the details and hides them from the client, and 404 in the error envelope. `addGuards` adds the checks that refuse
+ * unauthenticated requests before any other limit shows.
  */
 export function createServiceApp(
   parts: ServiceAppParts,

@@ -18,7 +18,7 @@ export interface JournalFile {
   remove(ids: readonly string[]): Promise<void>;
   /** For an entry that the database does not take: it is kept, and waits again when the file is next opened. */
   setAside(id: string, reason: string): Promise<void>;
-  /** Removes the file where nothing is left in it; else leaves it to whoever takes it over. */
+  /** Removes the file if it is empty; otherwise leaves it for the next owner. */
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds since some moment in the past, for measuring: it goes on evenly where somebody sets the clock. */
+  /** Milliseconds since some moment in the past, for measuring: changes of the system clock do not affect it. */
   uptimeMs(): number;
   /** Runs `work` once, `delayMs` from now. A pending timer does not keep the process alive. */
   after(delayMs: number, work: () => void): Timer;

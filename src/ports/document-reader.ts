@@ -1,4 +1,4 @@
-/** Text out of documents that strangers upload. What a file is is told by its content, never by its name. */
+/** Extracts text from untrusted documents. The type is detected from the content, never from the name. */
 export interface DocumentReader {
   /** Whatever the bytes are, it answers within its bounds and goes on. It rejects only once it is closed. */
   read(bytes: Uint8Array, limits?: Partial<DocumentLimits>): Promise<DocumentReading>;
@@ -41,7 +41,7 @@ export type DocumentReading =
       readonly text: string;
       /** Null where the kind has no pages. */
       readonly pages: number | null;
-      /** What was left out or guessed, in sentences for whoever sent the document. */
+      /** What was left out or guessed, in sentences for the sender of the document. */
       readonly warnings: readonly string[];
     }
   | { readonly outcome: 'too-large'; readonly message: string }

@@ -23,7 +23,7 @@ export interface JobQueue {
   unschedule(queue: string): Promise<void>;
 
   counts(queue: string): Promise<QueueCounts>;
-  /** The newest first; those after the last one of the page before, if that is told. */
+  /** Newest first; with `after`, those that follow the last one of the previous page. */
   deadLetters(queue: string, limit: number, after?: DeadLetterPlace): Promise<readonly DeadLetter[]>;
   /**
    * Gives dead letters another run under their old ids, all their tries anew; without ids, all of them. One whose
@@ -66,7 +66,7 @@ export interface WorkOptions {
   readonly concurrency: number;
   /**
    * Jobs of one owner at once in this process; with it, jobs are taken by turns: one of each owner, its oldest, then
-   * again. Without it the oldest job is next, whoever owns it.
+   * again. Without it the oldest job is next, regardless of its owner.
    */
   readonly perOwner?: number;
 }

@@ -87,8 +87,8 @@ export interface UpstreamAnswer {
 /** The body of an answer, not compressed. A reader that does not read to the end cancels it. */
 export interface UpstreamBody {
   /**
-   * The next bytes, at once where they are there: no promise is made for them. The upstream is held back while nobody
-   * reads. One read at a time; it never rejects.
+   * The next bytes, synchronously where they are buffered, without a promise. The upstream gets back-pressure while
+   * nothing is read. One read at a time; it never rejects.
    */
   read(idleMs: number): BodyRead | Promise<BodyRead>;
   /** Gives the rest up, at any moment. */

@@ -4,7 +4,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
 /** A piece of work with a beginning and an end. What is set or begun after its end is lost. */
 export interface Span {
-  /** For whoever goes on with the trace elsewhere: the header of that name, as the W3C has it. */
+  /** The W3C `traceparent` header, for services that continue the trace. */
   readonly traceparent: string;
   begin(name: string, kind: SpanKind, attributes?: SpanAttributes): Span;
   set(attributes: SpanAttributes): void;

@@ -52,7 +52,7 @@ function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
 /**
  * Time-outs are set for every call and nearly always cancelled: setTimeout, unref and clearTimeout took 1.35 µs
  * for each, this takes 0.1. Work runs up to a tick late, never early, which a time-out of a second or more can
- * bear. It counts by the machine's uptime: a time-out ends when it should also where somebody sets the clock back.
+ * bear. It counts by the machine's uptime, so a time-out is correct even when the system clock is set back.
  */
 interface CoarseTimers {
   after(delayMs: number, work: () => void): Timer;

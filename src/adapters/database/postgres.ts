@@ -118,7 +118,7 @@ function isPooled({ directUrl }: PostgresOptions): boolean {
   return directUrl !== undefined && directUrl !== null;
 }
 
-/** A pooler takes no settings of a connection: the role must have them, or nobody ends a statement that hangs. */
+/** A pooler ignores connection settings: set them on the role, or a statement that hangs is never ended. */
 async function warnOfEndlessStatements(
   database: Database,
   { log, statementTimeoutMs }: PostgresOptions,

@@ -12,8 +12,8 @@ type DocxText =
   | { readonly outcome: 'broken'; readonly why: string };
 
 /**
- * The parts with words in them. Images, fonts, themes and embedded files stay packed: what nobody unpacks cannot
- * explode.
+ * The parts that contain text. Images, fonts, themes and embedded files are never decompressed, so they cannot be
+ * decompression bombs.
  */
 const PART = /^(?:\[Content_Types\]\.xml|_rels\/\.rels|word\/(?:_rels\/)?[\w-]+\.xml(?:\.rels)?)$/;
 const AROUND = /^word\/(header|footer)\d*\.xml$/;

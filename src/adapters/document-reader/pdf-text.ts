@@ -91,7 +91,7 @@ async function itemsOf(page: Page, maxCharacters: number): Promise<readonly PdfI
   }
 }
 
-/** Loads the library ahead of the first document: 100 ms and more that nobody then waits for. */
+/** Loads the library before the first document, which would otherwise take 100 ms or more longer. */
 export async function warmUpPdf(): Promise<void> {
   await definePDFJSModule(() => import('unpdf/pdfjs'));
 }

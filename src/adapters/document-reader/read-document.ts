@@ -130,7 +130,7 @@ function kindOf(bytes: Uint8Array): ContentKind {
   return other === undefined ? 'text' : { unknown: other.name };
 }
 
-/** Of a text: whether it is a page of HTML or somebody's words, in which a tag may well be mentioned. */
+/** Whether a text is an HTML page, or plain text that may mention a tag. */
 function isHtml(text: string): boolean {
   const beginning = text
     .slice(0, HTML_LOOKED_AT)
@@ -150,7 +150,7 @@ function latin(bytes: Uint8Array, length: number): string {
 }
 
 /**
- * Bytes into text where nobody says in which encoding they are: by the mark at their beginning, by the zeros that
+ * Decodes bytes of an unknown encoding: by the byte order mark, by the zeros that
  * UTF-16 leaves between Latin letters, by being whole UTF-8, and else as windows-1252, of which Latin-1 is a part and
  * in which every byte is some character. Null for what is no text: too many control characters.
  */

@@ -63,7 +63,7 @@ export function createDocumentReader(options: DocumentReaderOptions): DocumentRe
     }
     if (!(await places.take())) return busy();
     try {
-      // It may have been closed meanwhile, and nobody would end a process that begins now.
+      // The pool may have been closed meanwhile: a process that starts now would never be ended.
       return isClosed ? busy() : await readInChild(bytes, limits);
     } finally {
       places.giveBack();
@@ -261,7 +261,7 @@ export function startReadingChild(through: readonly string[] = readerIsolation()
       settle(ended);
     },
   });
-  // It keeps nobody's process alive; whoever opened the reader closes it.
+  // It does not keep the parent process alive; the owner of the reader closes it.
   child.unref();
 
   function settle(answer: ChildAnswer): void {

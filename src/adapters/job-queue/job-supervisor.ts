@@ -2,7 +2,7 @@ import type { Clock, ClockTimer, PgBoss } from 'pg-boss';
 import type { Log } from '../../ports/log.ts';
 import type { BossTables, QueueOutlook } from './boss-tables.ts';
 
-/** Notices bring new jobs at once; this finds what no notice told of. */
+/** Notifications announce new jobs at once; this poll finds jobs whose notification was lost. */
 const LOOK_EVERY_MS = 30_000;
 /** Where the database cannot be listened to, or did not answer a moment ago. */
 const LOOK_WITHOUT_NOTICES_EVERY_MS = 2_000;

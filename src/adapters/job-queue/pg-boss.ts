@@ -139,7 +139,7 @@ function createBoss(database: Database, db: BossDatabase, clock: Clock): PgBoss 
 }
 
 async function startBoss(boss: PgBoss, log: Log): Promise<void> {
-  // An `error` event nobody listens to would end the process.
+  // An `error` event without a listener would end the process.
   boss.on('error', (error) => log.error('background work of the job queue failed', { error }));
   boss.on('warning', ({ message, data }) => log.warn(message, { ...data }));
   try {

@@ -6,7 +6,7 @@ import type { BossTables, Claim } from './boss-tables.ts';
 import { errorText } from './job-limits.ts';
 import type { JobSupervisor } from './job-supervisor.ts';
 
-/** What a handler that was told to end gets before its job is put back. */
+/** How long an aborted handler may take before its job is put back. */
 const GRACE_MS = 250;
 /** So that one lost beat does not cost the claim. */
 const BEATS_IN_SILENCE_ALLOWED = 3;
@@ -238,7 +238,7 @@ interface ClaimedJob extends Claim {
 type RunOutcome =
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** Told to end, and it did not finish: the job belongs to somebody else, or will. */
+  /** Aborted before it finished: another worker has the job, or will get it. */
   | { readonly kind: 'left' };
 
 interface Run {
@@ -343,7 +343,7 @@ export function createSettle(options: SettleOptions): Settle {
   };
 }
 
-/** In real time also under a test's clock, which nobody moves while a shutdown is awaited. */
+/** In real time even under a test clock, which does not advance during a shutdown. */
 export async function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), ms);

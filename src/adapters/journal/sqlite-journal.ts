@@ -17,9 +17,9 @@ const WRITE_AHEAD_FILE = /^([0-9a-f-]{36}\.calls)-wal$/;
 const CREATE_TRIES = 10;
 
 /**
- * A SQLite file for each process. The process's lock on it says that the process lives; a file that can be locked
- * belongs to nobody and is taken over. Writing blocks the event loop for an fsync, which is borne only while the
- * database is away.
+ * A SQLite file for each process. A process holds a lock on its file while it runs; a file that can be locked
+ * has no owner and is taken over. Writing blocks the event loop for an fsync, which is acceptable only while the
+ * database is unavailable.
  */
 export function openSqliteJournal({ folder, maxEntries, newId, log }: SqliteJournalOptions): CallJournal {
   mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -11,7 +11,7 @@ interface ConsoleLinesParts {
 }
 
 export interface ConsoleLines extends LogSink {
-  /** Resolves once everything taken is written, or after `waitMs`: whoever reads may have stopped for good. */
+  /** Resolves once all accepted lines are written, or after `waitMs`: the reader may have stopped for good. */
   flush(waitMs?: number): Promise<void>;
   droppedCount(): number;
 }
@@ -23,9 +23,9 @@ const CHUNK_CHARACTERS = 65_536;
 const FLUSH_MS = 2_000;
 
 /**
- * One line an entry. While nobody reads, lines wait here up to a bound; those past it are dropped, and their
- * number is said as soon as it flows again. A line that waits for nothing is handed on before `take` returns,
- * so that a process that ends right after it has said why (not on a terminal: there it has to flush).
+ * One line per entry. While the reader is stalled, lines are buffered up to a bound; those beyond it are dropped, and
+ * their number is logged once output resumes. With an empty buffer a line is written before `take` returns, so a
+ * process that exits right after logging has its reason on record (on a terminal it has to flush).
  */
 export function createConsoleLines(parts: ConsoleLinesParts): ConsoleLines {
   const { output, format, clock, maxLines = MAX_LINES, maxCharacters = MAX_CHARACTERS } = parts;
@@ -219,7 +219,7 @@ const RETRY_MS = 20;
 
 /**
  * Bun writes to a pipe, a socket or a file without blocking and says when a pipe is full (tried: 64 KiB into a
- * pipe that nobody reads, the event loop went on). To a terminal it blocks: one stopped with Ctrl-S would stop
+ * pipe without a reader, the event loop kept running). To a terminal it blocks: one stopped with Ctrl-S would stop
  * the whole process. There the write goes to the thread pool instead, one at a time.
  */
 export function createStandardOutput(): LineOutput {
@@ -227,7 +227,7 @@ export function createStandardOutput(): LineOutput {
 }
 
 function streamOutput(stream: NodeJS.WriteStream): LineOutput {
-  // A reader that has gone is no reason to end: every write tells its own failure, this one is for nobody.
+  // A closed reader must not end the process. Each write reports its own failure, so this event is ignored.
   stream.on('error', () => {});
   return {
     isTerminal: false,

@@ -113,7 +113,7 @@ function visitKind(value: object, walk: Walk): unknown {
   return Object.keys(fields).length > 0 ? fields : visit(`[${value.constructor.name}]`, walk);
 }
 
-/** Its own message is shown; a field called message, of whatever else, holds what somebody wrote. */
+/** The error's own message is shown; a `message` field of any other object may hold user content. */
 function visitError(error: Error, walk: Walk): LogContext {
   const { name, message, stack, cause } = error;
   walk.left -= 30;
@@ -151,9 +151,9 @@ function visitField(owner: object, key: string, verdict: NameVerdict, walk: Walk
   } catch {
     return '[unreadable]';
   }
-  // {name: "authorization", value: …}: the name stands beside.
-  const told = verdict === 'open' && key === 'value' ? verdictBeside(owner, walk) : verdict;
-  return mayShow(told, value) ? visit(value, walk) : visit(REDACTED, walk);
+  // {name: "authorization", value: …}: the name is in the neighbouring field.
+  const effective = verdict === 'open' && key === 'value' ? verdictBeside(owner, walk) : verdict;
+  return mayShow(effective, value) ? visit(value, walk) : visit(REDACTED, walk);
 }
 
 function verdictBeside(owner: object, walk: Walk): NameVerdict {

@@ -83,7 +83,7 @@ const SHAPES: readonly (readonly [pattern: RegExp, replacement: string])[] = [
     ),
     `$1$2${REDACTED}`,
   ],
-  // What people or models wrote, inside JSON that somebody logs as text. `message` stays: there it is an error's.
+  // Content of people or models inside JSON that was logged as text. `message` stays: there it is an error's.
   [
     new RegExp(
       String.raw`"((?:[a-z_]{0,20}_)?(?:prompt|content|text|body|cv|resume|input|output|answer|arguments|query|summary)\\*"\s*:\s*)` +

@@ -185,12 +185,12 @@ export function readServerAddress(address: string): ReadServerAddress {
     return invalid('must be an address like smtp://user:password@host:587 or smtps://user:password@host:465');
   }
   if (url.pathname.length > 1 || url.hash !== '') return invalid('must end with the port, or with ?tls=');
-  const wish = url.searchParams.get('tls');
+  const tls = url.searchParams.get('tls');
   const others = [...url.searchParams.keys()].filter((name) => name !== 'tls');
-  if (others.length > 0 || (wish !== null && wish !== 'required' && wish !== 'off')) {
+  if (others.length > 0 || (tls !== null && tls !== 'required' && tls !== 'off')) {
     return invalid('may have ?tls=required or ?tls=off behind it, nothing else');
   }
-  if (url.protocol === 'smtps:' && wish === 'off') return invalid('cannot be smtps:// and ?tls=off at once');
+  if (url.protocol === 'smtps:' && tls === 'off') return invalid('cannot be smtps:// and ?tls=off at once');
   const account = readAccount(url);
   if (account === 'unreadable') {
     return invalid('must have a user and a password, percent-encoded, or neither');
@@ -198,13 +198,13 @@ export function readServerAddress(address: string): ReadServerAddress {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const isFromTheStart = url.protocol === 'smtps:';
   const port = url.port === '' ? (isFromTheStart ? 465 : 587) : Number(url.port);
-  const encryption = isFromTheStart ? 'from-the-start' : startTls(wish, account !== null, host);
+  const encryption = isFromTheStart ? 'from-the-start' : startTls(tls, account !== null, host);
   return { outcome: 'read', server: { host, port, encryption, account } };
 }
 
-function startTls(wish: 'required' | 'off' | null, hasPassword: boolean, host: string) {
-  if (wish === 'off') return 'none';
-  if (wish === 'required' || (hasPassword && !LOOPBACK.has(host))) return 'required';
+function startTls(tls: 'required' | 'off' | null, hasPassword: boolean, host: string) {
+  if (tls === 'off') return 'none';
+  if (tls === 'required' || (hasPassword && !LOOPBACK.has(host))) return 'required';
   return 'where-offered';
 }
 

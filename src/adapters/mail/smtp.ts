@@ -43,7 +43,7 @@ export function createSmtpMail(options: SmtpOptions): Mail {
 
   async function takePlace(): Promise<boolean> {
     if (freePlaces === 0 && waiting.length >= MAX_WAITING) return false;
-    // A place goes from hand to hand: whoever leaves wakes the next, and it does not count as free in between.
+    // A slot passes directly to the next waiter and does not count as free in between.
     if (freePlaces === 0) await new Promise<void>((resolve) => waiting.push(resolve));
     else freePlaces -= 1;
     return true;

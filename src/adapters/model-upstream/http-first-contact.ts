@@ -121,7 +121,7 @@ export function createFirstContact({
       return {
         heard: () => heard(host),
         leave() {
-          // When nobody waits any more, nobody wants to know.
+          // The probe ends with its last waiter.
           if (trial.waiting.delete(onUnreachable) && trial.waiting.size === 0) trial.end();
         },
       };

@@ -34,9 +34,9 @@ export interface HttpUpstreamParts {
 }
 
 /**
- * A provider over HTTP. The body that comes back is fetch's own stream: it holds the provider back while nobody
- * reads, errors where the provider breaks off, and whoever does not read it to its end cancels it. A redirect is
- * an answer like any other: following it would carry the key elsewhere.
+ * A provider over HTTP. The response body is fetch's own stream: it applies back-pressure while it is not read,
+ * fails where the provider breaks off, and must be cancelled by a caller that does not read it to its end. A redirect
+ * is returned like any other response: following it would send the key to another host.
  */
 export function createHttpUpstream({
   clock,

@@ -12,7 +12,7 @@ const FORMATS: Readonly<Record<string, CompressionFormat>> = {
 
 /**
  * We ask for bodies that are not compressed. One that comes compressed all the same is inflated as it is read, 64 kB at a
- * time: the reader's own bound is the bound of it. A coding that nobody knows is passed as it is.
+ * time, so the reader's own bound applies. An unknown coding is passed through unchanged.
  */
 export function inflatedBody(body: UpstreamBody, contentEncoding: string, clock: Clock): UpstreamBody {
   const format = FORMATS[contentEncoding.toLowerCase()];

@@ -34,7 +34,7 @@ export function createSystemSecrets(): Secrets {
         await Bun.password.verify(password, await nobodys, 'argon2id');
         return false;
       } catch {
-        // Bun throws at a hash it cannot read. Fails closed: nobody logs in with a broken hash.
+        // Bun throws on a hash it cannot parse. Fails closed: a broken hash matches no password.
         return false;
       }
     },

@@ -1,7 +1,7 @@
 import type { SharedState } from '../../ports/shared-state.ts';
 
 /**
- * Shared state whose subscribers can be told to drop what they have cached, as after a lost connection: for when the
+ * Shared state whose subscribers can be made to drop their caches, as after a lost connection: for when the
  * database behind their caches has lost commits.
  */
 export function withGapSignal(state: SharedState): SharedState & { signalGap(): void } {

@@ -29,8 +29,8 @@ export interface ServedDatabase {
 }
 
 /**
- * A session of another process that hangs, or was stopped, in the middle of a transaction loses it after this long when
- * somebody waits: PostgreSQL's idle_in_transaction_session_timeout.
+ * A session of another process that hangs or stops inside a transaction loses that transaction after this time if
+ * another session is waiting, as with PostgreSQL's idle_in_transaction_session_timeout.
  */
 const IDLE_IN_TRANSACTION_MS = 2_000;
 
@@ -208,7 +208,7 @@ function createTurns(): Turns {
         lose = null;
         idleSince = null;
         const next = waiting.shift();
-        // The turn goes from hand to hand: whoever comes now waits behind those who waited.
+        // The turn passes directly to the next waiter, so a new request queues behind the existing ones.
         if (next === undefined) isTaken = false;
         else next();
       };
@@ -223,7 +223,7 @@ function createTurns(): Turns {
   };
 }
 
-/** The engine's errors carry the statement and its values, which are nobody else's. */
+/** The engine's errors carry the statement and its values, which must not leave this process. */
 function rethrowPlain(error: unknown): never {
   const { message, code, constraint } = error as { message: string; code?: string; constraint?: string };
   throw Object.assign(new Error(message), { code, constraint });

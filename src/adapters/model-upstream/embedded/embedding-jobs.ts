@@ -41,7 +41,7 @@ interface FinishedJob {
   readonly vectors: readonly Float32Array<ArrayBuffer>[];
 }
 
-/** A text whose windows are being taken; it is cut only now, so that a large request holds nobody up. */
+/** A text whose windows are being processed. It is split lazily, so that a large request does not block others. */
 interface TextInWork {
   readonly index: number;
   readonly windows: readonly TextWindow[];

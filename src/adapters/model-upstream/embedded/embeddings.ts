@@ -74,7 +74,7 @@ export function createEmbeddingModel({
   let lastId = 0;
   let isClosed = false;
 
-  /** The first request starts the thread: nobody else pays its 130 MB. */
+  /** The first request starts the thread, so its 130 MB are used only where they are needed. */
   function running(): ThreadHandle {
     if (thread !== null) return thread;
     const started = startThread();

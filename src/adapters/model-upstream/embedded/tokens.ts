@@ -31,7 +31,7 @@ const AS_TEXT = { disallowedSpecial: new Set<string>() };
 const newDecoder = () => new TextDecoder('utf-8', { ignoreBOM: true });
 
 /**
- * Loaded at first use: 80 MB of memory and half a second that nobody pays who does not call an embedded model.
+ * Loaded at first use: 80 MB of memory and half a second, only where an embedded model is called.
  *
  * Decoding is done here from the tokenizer's table: its own decoder is one for all calls and keeps half a
  * character of one call for the next.
@@ -134,8 +134,8 @@ export async function loadTokens(): Promise<Tokens> {
  *
  * The tokenizer merges byte pairs in a time that grows with the square of a run: 100,000 spaces took it 38 s.
  * So a run of letters, of marks or of white space is cut after 128 characters; one so long is counted as at most
- * one token more for each cut. And a long text is cut into slices, so that whoever counts it can let others
- * run in between: there only between a letter and a space that a letter follows, where the tokenizer's own
+ * one token more for each cut. And a long text is cut into slices, so that other work can run
+ * in between: there only between a letter and a space that a letter follows, where the tokenizer's own
  * pattern always ends a piece. The count stays exact.
  */
 const LONGEST_RUN = 128;

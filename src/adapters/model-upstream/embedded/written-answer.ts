@@ -1,7 +1,7 @@
 import type { ChatMessage } from './chat-request.ts';
 import { inShort, itemsOf, linesOf, sentencesOf, summarise, wordsOf } from './text-parts.ts';
 
-/** The first words of every answer in prose: nobody shall take it for a language model. */
+/** The first words of every prose answer, so that it is never mistaken for a language model's. */
 export const SELF_DESCRIPTION = "Turnpike's embedded model (no language model):";
 
 const ABILITIES =
@@ -122,8 +122,8 @@ function reportTools(messages: readonly ChatMessage[]): string {
 }
 
 /**
- * What a message asks for, told by its first or last line, and the text that it gives along. Deliberately few:
- * what a program can do without understanding anything.
+ * The task of a message, recognised by its first or last line, and the text that comes with it. Deliberately few:
+ * what a program can do without understanding the text.
  */
 type Instruction =
   | { readonly kind: 'summarise'; readonly sentenceCount: number; readonly given: string }

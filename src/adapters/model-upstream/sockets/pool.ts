@@ -45,7 +45,7 @@ export interface Origin {
 export function createPool(parts: PoolParts, origin: Origin): Pool {
   const { clock, log, deadlines, dial, connectTimeoutMs, firstByteTimeoutMs } = parts;
   const uptimeMs = () => clock.uptimeMs();
-  /** The one used last is last: those that nobody needs grow old. */
+  /** Most recently used last, so surplus connections reach their idle limit. */
   const idle: Connection[] = [];
   const waiting: Exchange[] = [];
   let connections = 0;

@@ -12,7 +12,7 @@ export interface ClientOptions {
   readonly apiUrl?: string | null | undefined;
   /** For one attempt, its body too. */
   readonly timeoutMs?: number | undefined;
-  /** After the first attempt. The client waits half a second to two between them, or as long as it is told to. */
+  /** After the first attempt. The client waits half a second to two between them, or as long as `retry-after` says. */
   readonly maxRetries?: number | undefined;
 }
 

@@ -112,7 +112,7 @@ interface NewLevel {
 }
 
 export interface Levels {
-  /** Null where nobody has set it, or too long ago. */
+  /** Null where it was never set, or where it is older than `maxAgeMs`. */
   value(key: string, maxAgeMs: number): number | null;
   /** Of the level that is stored, however old. */
   version(key: string): number | null;

@@ -17,9 +17,9 @@ import {
  * A connection that is made anew whenever it is lost, or silent for too long.
  *
  * up: commands are sent as they come. Lost: the first attempt to reconnect runs at once, and commands that come
- * meanwhile wait for it (nothing of them was sent, so nothing can happen twice). Away: that attempt failed;
+ * meanwhile wait for it (nothing of them was sent, so nothing can happen twice). Unavailable: that attempt failed;
  * commands fail at once, and attempts go on with growing pauses. A command that was under way when the
- * connection was lost fails and is never repeated: nobody can tell whether the server ran it.
+ * connection was lost fails and is never retried: whether the server ran it is unknown.
  */
 
 const FIRST_PAUSE_MS = 50;
@@ -141,7 +141,7 @@ interface LinkNeeds {
 
 /** One connection, from its making to its end. */
 export interface RedisLink {
-  /** Rejects with a SharedStateFailure, but for an unknown script, which whoever sent it sends anew. */
+  /** Rejects with a SharedStateFailure, except for an unknown script, which the caller sends again in full. */
   use<Result>(work: (client: RedisClient) => Promise<Result>): Promise<Result>;
   isConnected(): boolean;
   isIdle(): boolean;

@@ -2,7 +2,7 @@ import type { Settlement } from '../../../ports/shared-state.ts';
 import { CLEAR_UP_AFTER_MS, defineScript, type TagKeys } from './scripts.ts';
 
 /**
- * How things are stored is told in reserve-script.ts. One key for each settlement, and after the offset:
+ * reserve-script.ts documents the stored layout. One key for each settlement, and after the offset:
  * 'w' windowStart delta; 'n' entry ttlMs amount (renew); 'x' count entry… (releases of one set); 'l' value version ttlMs
  * replaces, the last one '-' where only a stored level is changed, 'none' where it is also stored anew.
  */
