@@ -17,28 +17,28 @@ import { type Taken, take } from './frame/take.ts';
 import { measurements } from './measurements.ts';
 
 const interruption = listenForInterruption();
-const wish = readWords(process.argv.slice(2), measurements);
-if (wish.kind === 'list') {
+const command = readWords(process.argv.slice(2), measurements);
+if (command.kind === 'list') {
   const width = Math.max(...measurements.map(({ name }) => name.length));
   for (const { name, what } of measurements) console.log(`${name.padEnd(width)}  ${what}`);
   process.exit(0);
 }
-if (wish.kind === 'wrong') {
-  console.error(wish.problem);
+if (command.kind === 'wrong') {
+  console.error(command.problem);
   process.exit(2);
 }
 // Before the run, so that a place that cannot be written costs no minutes.
-if (wish.jsonFile !== null) writeFileSync(wish.jsonFile, '');
+if (command.jsonFile !== null) writeFileSync(command.jsonFile, '');
 
 const machine = readMachine();
 console.log(describeMachine(machine));
-const taken = await takeAll(wish.chosen);
+const taken = await takeAll(command.chosen);
 
 const interruptedWith = interruption.exitCode();
-if (wish.jsonFile !== null && interruptedWith === null) {
+if (command.jsonFile !== null && interruptedWith === null) {
   const figures = { machine, measurements: taken };
-  writeFileSync(wish.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
-  console.log(`\nfigures written to ${wish.jsonFile}`);
+  writeFileSync(command.jsonFile, `${JSON.stringify(figures, null, 2)}\n`);
+  console.log(`\nfigures written to ${command.jsonFile}`);
 }
 const failed = taken.filter(({ outcome }) => outcome === 'failed');
 if (interruptedWith !== null) console.error('interrupted: what was started is ended');

@@ -17,8 +17,8 @@ const untroubled = new AbortController().signal;
 describe('the words after npm run bench --', () => {
   const all = [named('start'), named('database-postgres'), named('database-pglite')];
   const namesFor = (...words: string[]) => {
-    const wish = readWords(words, all);
-    return wish.kind === 'run' ? wish.chosen.map(({ name }) => name) : wish.kind;
+    const command = readWords(words, all);
+    return command.kind === 'run' ? command.chosen.map(({ name }) => name) : command.kind;
   };
 
   test('none means all, a name also those that begin with it', () => {

@@ -2,7 +2,7 @@
  * Sends one given request over and over on kept connections, as fast as it is answered, for so many requests, and says
  * how it went. It speaks HTTP by hand: a client that costs more than the server would measure itself.
  */
-interface Wish {
+interface Options {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,15 +11,15 @@ interface Wish {
   readonly requests: number;
 }
 
-const wish = JSON.parse(process.argv[2] ?? '{}') as Wish;
-const { hostname, port, pathname } = new URL(wish.url);
+const options = JSON.parse(process.argv[2] ?? '{}') as Options;
+const { hostname, port, pathname } = new URL(options.url);
 const lines = [
-  `${wish.method} ${pathname} HTTP/1.1`,
+  `${options.method} ${pathname} HTTP/1.1`,
   `host: ${hostname}:${port}`,
-  ...Object.entries(wish.headers).map(([name, value]) => `${name}: ${value}`),
-  `content-length: ${Buffer.byteLength(wish.body)}`,
+  ...Object.entries(options.headers).map(([name, value]) => `${name}: ${value}`),
+  `content-length: ${Buffer.byteLength(options.body)}`,
   '',
-  wish.body,
+  options.body,
 ];
 const request = Buffer.from(lines.join('\r\n'));
 const times: number[] = [];
@@ -31,7 +31,7 @@ async function one(): Promise<void> {
   let begun = 0;
   let buffer = '';
   const send = (socket: Bun.Socket) => {
-    if (sent >= wish.requests) return void socket.end();
+    if (sent >= options.requests) return void socket.end();
     sent += 1;
     begun = performance.now();
     socket.write(request);
@@ -76,7 +76,7 @@ function isWhole(text: string): boolean {
   return text.endsWith('0\r\n\r\n');
 }
 
-await Promise.all(Array.from({ length: wish.connections }, one));
+await Promise.all(Array.from({ length: options.connections }, one));
 times.sort((a, b) => a - b);
 const p50Ms = times[Math.floor(times.length / 2)] ?? 0;
 const p99Ms = times[Math.floor(times.length * 0.99)] ?? 0;

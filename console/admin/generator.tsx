@@ -4,7 +4,7 @@ import { count, Moment, spoken } from '../parts/words.tsx';
 import { graphql } from '../session/graphql.ts';
 import { useChange, useQuery } from '../session/use-query.ts';
 
-const LOOK = graphql(`{ matchGenerator { state wish queueSize currentBatch totalProcessed totalErrors
+const LOOK = graphql(`{ matchGenerator { state desiredState queueSize currentBatch totalProcessed totalErrors
   throughputPerMinute lastProcessedAt processes } }`);
 const START = graphql(`mutation { startMatchGenerator { state } }`);
 const STOP = graphql(`mutation { stopMatchGenerator { state } }`);
@@ -34,7 +34,7 @@ export function Generator() {
           <Figure
             name="State"
             value={spoken(generator.state)}
-            says={`is to be ${generator.wish.toLowerCase()}`}
+            says={`requested: ${generator.desiredState.toLowerCase()}`}
           />
           <Figure name="Waiting" value={count(generator.queueSize)} says="pairs" />
           <Figure name="In work" value={count(generator.currentBatch)} says="pairs of this batch" />

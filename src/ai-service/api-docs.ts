@@ -213,7 +213,7 @@ const GENERATOR_STATUS = {
   uptime_seconds: 60,
   current_batch: 0,
   queue_size: 0,
-  wish: 'running',
+  desired_state: 'running',
 };
 const GENERATOR_FIGURES = {
   ...{ total_processed: 100, total_errors: 0, avg_processing_time_ms: 2, throughput_per_minute: 50 },

@@ -16,13 +16,13 @@ export interface MatchGeneratorParts {
 
 const state = z.enum(['running', 'stopped', 'processing']);
 
-/** A-9's answer, in the documented names; `wish` is the desired state, which differs while a batch still runs. */
+/** A-9's answer, in the documented names; `desired_state` differs from `status` while a batch still runs. */
 export const generatorStatus = z.strictObject({
   status: state,
   uptime_seconds: z.number(),
   current_batch: z.number(),
   queue_size: z.number(),
-  wish: z.enum(['running', 'stopped']),
+  desired_state: z.enum(['running', 'stopped']),
 });
 
 const figures = {
@@ -85,6 +85,6 @@ async function statusOf({
     uptime_seconds: now.uptimeSeconds,
     current_batch: now.currentBatch,
     queue_size: now.queueSize,
-    wish: now.desiredState,
+    desired_state: now.desiredState,
   };
 }

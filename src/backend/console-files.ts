@@ -20,7 +20,7 @@ export type ConsoleBuild =
   | { readonly outcome: 'failed'; readonly reason: string };
 
 export interface ConsoleParts {
-  /** Bundled while the backend starts; whoever comes before it is done waits for it. */
+  /** Bundled while the backend starts; earlier requests wait for it. */
   readonly build: Promise<ConsoleBuild>;
   /** What a browser reaches: the playground calls it, and the lines to copy name it. */
   readonly gatewayUrl: string;
@@ -120,7 +120,7 @@ function answer(
   return new Response(packed[encoding], { headers: { ...sent, 'content-encoding': encoding } });
 }
 
-/** Nothing from anywhere else, no inline script, and nobody may frame it. */
+/** No third-party content, no inline script, no framing. */
 function pageHeaders({ gatewayUrl, consoleUrl }: ConsoleParts): Record<string, string> {
   const own = new URL(consoleUrl);
   const socket = `${own.protocol === 'https:' ? 'wss' : 'ws'}://${own.host}`;

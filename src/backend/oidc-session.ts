@@ -52,7 +52,7 @@ export function addOidcSession(app: ServiceApp, parts: OidcSessionParts): void {
     return context.redirect(code === '' ? home : `${home}?sign-in=${code}`, 303);
   };
 
-  // Not counted: it draws random bytes and asks nobody.
+  // Not rate limited: it only draws random bytes.
   app.get(OIDC_PATH, async (context) => {
     try {
       const { location, cookie } = await oidc.begin();

@@ -113,7 +113,7 @@ export const createCompany: Command = {
   },
 };
 
-/** For scripts and smoke tests: whoever can read the database and the signing secret is that person anyway. */
+/** For scripts and smoke tests. Access to the database and the signing secret already allows this. */
 export const issueToken: Command = {
   name: 'issue-token',
   usage: 'EMAIL',
@@ -125,7 +125,7 @@ export const issueToken: Command = {
     }
     const user = await findUserByEmail(database, email);
     if (user === null) {
-      terminal.complain(`nobody has the address ${email}`);
+      terminal.complain(`no account has the address ${email}`);
       return EXIT_FAILED;
     }
     const tokens = await accessTokens();
@@ -147,7 +147,7 @@ export const resetTotpCommand: Command = {
     }
     const user = await findUserByEmail(database, email);
     if (user === null) {
-      terminal.complain(`nobody has the address ${email}`);
+      terminal.complain(`no account has the address ${email}`);
       return EXIT_FAILED;
     }
     const now = new Date(clock.now());

@@ -32,18 +32,18 @@ const ADJUST_USAGE = 'ACCOUNT_ID CREDITS --reason TEXT --idempotency-key KEY';
 const LONGEST_REASON = 500;
 const LONGEST_KEY = 200;
 
-/** The key makes a repeated command harmless: whoever does not know whether it worked types it again. */
+/** The key makes a retry safe when the result of the first command is unknown. */
 export const adjustCreditsCommand: Command = {
   name: 'adjust-credits',
   usage: 'ACCOUNT_ID CREDITS …',
   summary: 'Adds credits to a company or user, or takes them (-12.5). Without words it says its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState }, words) {
-    const wish = readAdjustment(words);
-    if (wish === null) {
+    const adjustment = readAdjustment(words);
+    if (adjustment === null) {
       return complainOfUsage(terminal, adjustCreditsCommand, ADJUST_USAGE);
     }
-    const { accountId, amountMicro, reason, key } = wish;
+    const { accountId, amountMicro, reason, key } = adjustment;
     const userOf = isId(accountId) ? ((await findUser(database, accountId))?.companyId ?? null) : null;
     const posted = await database.transaction(async (transaction) => {
       if (userOf !== null) await openUserAccount(transaction, { userId: accountId, companyId: userOf });

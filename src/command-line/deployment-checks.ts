@@ -152,7 +152,7 @@ function readiness(answer: Answer): Finding {
   return answer.response.status === 200 ? ok('Database, cache and workers are healthy.') : unexpected(answer);
 }
 
-/** 401 in the one shape of errors: whoever has no key or token is refused, and learns why. */
+/** 401 in the error envelope: a request without key or token is refused with a reason. */
 function refusal(answer: Answer): Finding {
   const error = at(jsonOf(answer.text), 'error');
   const isEnvelope = at(error, 'type') === 'authentication_error' && typeof at(error, 'message') === 'string';

@@ -110,11 +110,11 @@ export const setPriceCommand: Command = {
   summary: 'Sets what an alias costs, from now or later on. Without words it says its options.',
   works: 'on-the-database',
   async run({ terminal, database, sharedState, secrets, aliasPrefix }, words) {
-    const wish = readPriceChange(words);
-    if (wish === null) {
+    const change = readPriceChange(words);
+    if (change === null) {
       return complainOfUsage(terminal, setPriceCommand, SET_PRICE_USAGE);
     }
-    const set = await setPrice({ database, sharedState, secrets, prefix: aliasPrefix }, wish);
+    const set = await setPrice({ database, sharedState, secrets, prefix: aliasPrefix }, change);
     if (set.outcome !== 'changed') {
       terminal.complain(set.problem);
       return EXIT_FAILED;

@@ -131,7 +131,7 @@ export function createCallMeters(): CallMeters {
   };
 }
 
-/** Every call that the book is told of is counted, however it is written. */
+/** Counts every recorded call, however it is written. */
 export function withMeters(book: CallBook, meters: CallMeters): CallBook {
   return {
     ...book,

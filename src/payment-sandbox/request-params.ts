@@ -143,8 +143,8 @@ export function canonical(node: FormNode): string {
 }
 
 /**
- * The sandbox asks nobody for a password, so a page of another site must not be able to click in it. Browsers say
- * where a request comes from; what says nothing is no browser.
+ * The sandbox has no passwords, so pages of other sites must not be able to send requests to it. Browsers send
+ * their origin; a request without one is not from a browser.
  */
 export function isFromElsewhere({ headers }: Request, url: URL): boolean {
   const site = headers.get('sec-fetch-site');

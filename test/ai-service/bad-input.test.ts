@@ -149,9 +149,15 @@ describe('what bad input gets', () => {
       return (await status()).status === 'processing';
     });
     const stopping = await post(`${GENERATOR}/stop`);
-    expect([stopping.status, stopping.body]).toMatchObject([200, { status: 'processing', wish: 'stopped' }]);
+    expect([stopping.status, stopping.body]).toMatchObject([
+      200,
+      { status: 'processing', desired_state: 'stopped' },
+    ]);
     const started = await post(`${GENERATOR}/start`);
-    expect([started.status, started.body]).toMatchObject([200, { status: 'processing', wish: 'running' }]);
+    expect([started.status, started.body]).toMatchObject([
+      200,
+      { status: 'processing', desired_state: 'running' },
+    ]);
     gate.resolve();
     await until(async () => {
       await service.clock.advance(1_000);
@@ -162,6 +168,6 @@ describe('what bad input gets', () => {
       await service.clock.advance(1_000);
       return (await scores()) === 2;
     });
-    expect(await status()).toMatchObject({ wish: 'running' });
+    expect(await status()).toMatchObject({ desired_state: 'running' });
   });
 });

@@ -143,9 +143,9 @@ describe.skipIf(givenChromium() === null)('roles in a real browser', () => {
     const state = page.getByRole('region', { name: 'State' });
     await state.waitFor();
     await page.getByRole('button', { name: 'Stop' }).click();
-    await state.getByText('is to be stopped').waitFor();
+    await state.getByText('requested: stopped').waitFor();
     await page.getByRole('button', { name: 'Start' }).click();
-    await state.getByText('is to be running').waitFor();
+    await state.getByText('requested: running').waitFor();
     expect(complaints).toEqual([]);
   });
 

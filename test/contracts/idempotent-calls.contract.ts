@@ -184,11 +184,11 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
         [newId(), asked.sha256],
       );
       const clock = createManualClock(Date.now());
-      const upkeep = { database: given(), clock, log: createSilentLog(), keepMs: DAY_MS };
-      await removeOldIdempotencyKeys(upkeep);
+      const retention = { database: given(), clock, log: createSilentLog(), keepMs: DAY_MS };
+      await removeOldIdempotencyKeys(retention);
       expect(await state(asked)).toBe('answered');
       await clock.advance(DAY_MS + 60_000);
-      expect(await removeOldIdempotencyKeys(upkeep)).toBeGreaterThanOrEqual(451);
+      expect(await removeOldIdempotencyKeys(retention)).toBeGreaterThanOrEqual(451);
       expect([await state(asked), await state(other)]).toEqual(['free', 'running']);
     });
   });

@@ -114,13 +114,15 @@ describe('P-15 matches', () => {
 
   test('A-10 a super admin stops and starts the generator, and repeating it changes nothing', async () => {
     const { superAdmin } = backend.people;
-    const stop = 'mutation { stopMatchGenerator { state wish queueSize } }';
-    expect(await superAdmin.ask(stop)).toMatchObject({ stopMatchGenerator: { wish: 'stopped' } });
-    expect(await superAdmin.ask(stop)).toMatchObject({ stopMatchGenerator: { wish: 'stopped' } });
+    const stop = 'mutation { stopMatchGenerator { state desiredState queueSize } }';
+    expect(await superAdmin.ask(stop)).toMatchObject({ stopMatchGenerator: { desiredState: 'stopped' } });
+    expect(await superAdmin.ask(stop)).toMatchObject({ stopMatchGenerator: { desiredState: 'stopped' } });
     const started = await superAdmin.ask(
-      'mutation { startMatchGenerator { wish processes totalProcessed } }',
+      'mutation { startMatchGenerator { desiredState processes totalProcessed } }',
     );
-    expect(started).toEqual({ startMatchGenerator: { wish: 'running', processes: 0, totalProcessed: 0 } });
+    expect(started).toEqual({
+      startMatchGenerator: { desiredState: 'running', processes: 0, totalProcessed: 0 },
+    });
     const entries = await backend.database.query(
       `select action from audit_log where object_kind = 'match-generator' order by id`,
     );

@@ -69,7 +69,7 @@ describe('A-9 the generator’s routes', () => {
       uptime_seconds: 0,
       current_batch: 0,
       queue_size: 0,
-      wish: 'running',
+      desired_state: 'running',
     });
   });
 

@@ -161,7 +161,7 @@ describe('A-7 insights', () => {
     const startsAt = new Date(world.clock.now());
     await world.announce('nobody', { startsAt });
     await world.clock.advance(4 * 3_600_000 + 1);
-    await world.upkeep();
+    await world.retention();
     await world.workOff();
     expect((await world.meetings('nobody'))[0]?.insight).toMatchObject({
       status: 'not-held',

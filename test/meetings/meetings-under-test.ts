@@ -48,7 +48,7 @@ export async function openMeetings(database: Database, model?: MeetingModel) {
     remind: async (mail) => void mails.set(mail.dedupeKey, mail),
   });
   const parts = { database, clock, log, secrets, jobQueue };
-  const upkeep = createMeetingRetentionHandler(parts);
+  const retention = createMeetingRetentionHandler(parts);
   const app = createServiceApp({ ...parts, maxBodyBytes: 4_000_000, answerTimeoutMs: null });
   app.use('/api/*', internalAccess([TOKEN]));
   addRoomEvents(app, parts);
@@ -81,7 +81,7 @@ export async function openMeetings(database: Database, model?: MeetingModel) {
         await handler({ id: 'job-1', data: job.data, attempt: 1, signal });
       }
     },
-    upkeep: () => upkeep({ id: 'job-2', data: {}, attempt: 1, signal }),
+    retention: () => retention({ id: 'job-2', data: {}, attempt: 1, signal }),
     async meetings(room: string) {
       return await database.query<Meeting & { insight: MeetingInsight | null }>(
         `select ${MEETING_COLUMNS} from meetings where room = $1 order by coalesce(started_at, starts_at), id`,

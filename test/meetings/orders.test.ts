@@ -99,12 +99,12 @@ describe('A-7 a meeting’s events', () => {
       T0 * 1_000,
       null,
     ]);
-    await world.upkeep();
+    await world.retention();
     expect((await world.meetings('orphan'))[0]?.endedAt).toBeNull();
     await world.clock.advance(12 * 3_600_000);
-    await world.upkeep();
+    await world.retention();
     const [orphan] = await ending('orphan');
     expect(orphan?.endedAt?.getTime()).toBe(T0 * 1_000);
-    expect(orphan?.insight?.missing.join()).toContain('The end was not told');
+    expect(orphan?.insight?.missing.join()).toContain('The end was not reported');
   });
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test';
 import { findCompany } from '../../src/domain/accounts/company.ts';
 import { findInvoice } from '../../src/domain/credits/invoices/invoice.ts';
 import { createCreditPackCheckout } from '../../src/domain/payments/checkout.ts';
-import { paymentWork, SUBSCRIPTION_UPKEEP_QUEUE } from '../../src/domain/payments/payment-jobs.ts';
+import { paymentWork, SUBSCRIPTION_GRACE_QUEUE } from '../../src/domain/payments/payment-jobs.ts';
 import { mailOverdueInvoices } from '../../src/domain/payments/postpaid-invoices.ts';
 import { listPurchases } from '../../src/domain/payments/purchase.ts';
 import { reconcile } from '../../src/domain/payments/reconcile.ts';
@@ -191,10 +191,10 @@ describe('the jobs', () => {
     await shop.payments.receive(
       subscriptionEvent('updated', subscription, { status: 'past_due' }, { created }),
     );
-    await run(SUBSCRIPTION_UPKEEP_QUEUE.name);
+    await run(SUBSCRIPTION_GRACE_QUEUE.name);
     expect(await findByProviderId(database, subscription.id)).toMatchObject({ isActive: true });
     await shop.payments.clock.advance(GRACE_MS);
-    await run(SUBSCRIPTION_UPKEEP_QUEUE.name);
+    await run(SUBSCRIPTION_GRACE_QUEUE.name);
     expect(await findByProviderId(database, subscription.id)).toMatchObject({
       status: 'PAST_DUE',
       isActive: false,

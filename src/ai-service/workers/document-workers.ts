@@ -64,7 +64,7 @@ type ReadDocument =
       /** After it, whatever came of it. */
       release(): Promise<void>;
     }
-  /** For good, in a sentence for whoever sent the document. */
+  /** Permanent, with a sentence for the sender of the document. */
   | { readonly outcome: 'unreadable'; readonly problem: string };
 
 interface DocumentReading {
@@ -139,8 +139,8 @@ const NOT_A_CV = 'This document does not look like a CV. Send the CV itself, or 
 /**
  * A CV, from the queue to a profile. Everything before the last step may be repeated: only there something is written,
  * the profile and the charge of its call in one transaction, and only while the talent still waits for it. So a worker
- * may die anywhere. What cannot be read is FAILED at once and holds up nobody; what may go better later is tried again
- * by the queue, and past the last try it is FAILED with a dead letter, whose next run counts again.
+ * may crash anywhere. An unreadable document is FAILED at once and blocks no other; a temporary failure is retried
+ * by the queue, and after the last attempt it is FAILED with a dead letter, which can be run again.
  */
 export function createCvWorker({ database, reading, clock, log }: CvWorkerParts): JobHandler {
   return async ({ id: requestId, data, attempt, signal }) => {

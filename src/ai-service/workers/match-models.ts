@@ -29,7 +29,7 @@ interface MatchModelParts extends AskModelParts {
   readonly breakers: Pick<Breakers, 'enter' | 'states'>;
   readonly secrets: Pick<Secrets, 'randomBytes' | 'newId'>;
   readonly platformCalls: PlatformCalls;
-  /** Null where nobody can answer for it. */
+  /** Null where the alias has no target. */
   readonly aliases: () => { readonly embed: Alias | null; readonly extract: Alias | null };
 }
 

@@ -11,7 +11,7 @@ import type { Alias } from '../../domain/models/aliases.ts';
 
 export interface MeetingModelParts extends AskModelParts {
   readonly platformCalls: PlatformCalls;
-  /** Null where nobody can answer for it. */
+  /** Null where the alias has no target. */
   readonly extractAlias: () => Alias | null;
 }
 

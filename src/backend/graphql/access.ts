@@ -29,7 +29,7 @@ export async function accessOf(context: RequestContext): Promise<Access> {
   };
 }
 
-/** Why an operation is refused to whoever is behind the request. */
+/** Why the viewer may not call an operation. */
 export function lackingRight(context: RequestContext): GraphQLError {
   const viewer = context.known();
   if (viewer === null) return unauthenticated();
@@ -74,8 +74,8 @@ export async function member(context: RequestContext): Promise<Member> {
 }
 
 /**
- * Default deny: a schema with an operation that does not say who may call it is no schema, so nothing starts with
- * it. Objects need no word of their own: nobody reaches one but through an operation.
+ * Default deny: the service does not start with an operation that does not declare who may call it. Objects need no
+ * declaration: they are reachable only through operations.
  */
 export function operationsWithoutAccess(schema: GraphQLSchema): readonly string[] {
   const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];

@@ -90,7 +90,7 @@ function contextOf(context: Context<ServiceVariables>, parts: EndpointParts): Re
   return { ...own, answerSize: createAnswerSize(parts.maxAnswerBytes) };
 }
 
-/** By the user where somebody is signed in, else by the address; null where it passes. */
+/** Per user when signed in, otherwise per address; null where the request is allowed. */
 async function refusedByLimit(context: RequestContext): Promise<Response | null> {
   const { parts, clientAddress } = context;
   const counted = await parts.requestLimits.countRequest(clientAddress, await userToCount(context));
@@ -156,7 +156,7 @@ function createGraphqlServer(schema: GraphQLSchema): GraphqlServer {
   };
 }
 
-/** Over HTTP nobody would look again whether a watcher still has the right to watch. */
+/** Subscriptions need the WebSocket, which checks again and again whether the subscriber still has access. */
 const noSubscriptions: ValidationRule = (context) => ({
   OperationDefinition(operation) {
     if (operation.operation !== 'subscription') return;
@@ -244,9 +244,9 @@ function asGraphqlError(error: unknown): GraphQLError {
 const LONGEST_MESSAGE = 500;
 
 /**
- * What becomes of an error on its way out. A foreseen one has a code and passes. One of the request itself (a
- * variable of the wrong type) has no path and gets BAD_USER_INPUT. All others are faults of ours: the log is told
- * everything, the client the request id. Fails closed: what is not surely meant for the client is not shown.
+ * Masks errors. An expected one has a code and passes. One of the request itself (a variable of the wrong type) has no
+ * path and gets BAD_USER_INPUT. All others are internal: the log gets the details, the client the request id. Fails
+ * closed: only messages that are meant for clients are shown.
  */
 function showableError(context: RequestContext, error: GraphQLError): GraphQLError {
   const isForeseen = typeof error.extensions.code === 'string' && !isFault(error);

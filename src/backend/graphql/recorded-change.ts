@@ -4,17 +4,17 @@ import type { Database, Transaction } from '../../ports/database.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** What the audit log is told of a change; who, when and from where it knows from the request. */
+/** The audit log entry of a change; actor, time and address come from the request. */
 export interface ChangeRecord {
   /** As `key.minted`. */
   readonly action: string;
   readonly objectKind: string;
   readonly objectId: string;
-  /** The viewer's company unless told: a super admin changes other companies, or what belongs to none. */
+  /** Default: the viewer's company. A super admin changes other companies, or objects without one. */
   readonly companyId?: string | null;
-  /** The viewer unless told: who signs up or logs in has no token yet. */
+  /** Default: the viewer. A sign-up or login has no token yet. */
   readonly actor?: { readonly id: string; readonly email: string };
-  /** Named one by one; never an input as it came, and no secret. */
+  /** Named one by one; never a whole input, and no secret. */
   readonly details?: AuditDetails;
 }
 
@@ -27,7 +27,7 @@ export interface Change {
   readonly transaction: Transaction;
   /** The same transaction, for rules that would open one of their own. */
   readonly database: Database;
-  /** Tells others only after the commit: whoever looks because of a message must find the change. */
+  /** Publishes only after the commit, so a subscriber that reads the database finds the change. */
   readonly sharedState: SharedState;
   record(record: ChangeRecord): Promise<void>;
   /** Call it when the stored state already is the requested one: there is nothing to record. */
@@ -49,7 +49,7 @@ export async function recordedChange<T>(
   const service = await context.serviceToken();
   const messages: { readonly topic: string; readonly message: string }[] = [];
   const result = await database.transaction(async (transaction) => {
-    let isToldOf = false;
+    let isRecorded = false;
     const outcome = await work({
       transaction,
       database: { ...database, ...transaction, transaction: (inner) => inner(transaction) },
@@ -58,10 +58,10 @@ export async function recordedChange<T>(
         publish: async (topic, message) => void messages.push({ topic, message }),
       },
       nothingChanged() {
-        isToldOf = true;
+        isRecorded = true;
       },
       async record({ action, objectKind, objectId, companyId, actor, details }) {
-        isToldOf = true;
+        isRecorded = true;
         await appendAuditEntry(transaction, {
           happenedAt: new Date(clock.now()),
           companyId: companyId === undefined ? (viewer?.companyId ?? null) : companyId,
@@ -77,13 +77,13 @@ export async function recordedChange<T>(
         });
       },
     });
-    if (!isToldOf) throw new Error('a change was not recorded in the audit log');
+    if (!isRecorded) throw new Error('a change was not recorded in the audit log');
     return outcome;
   });
   for (const { topic, message } of messages) {
-    // The change stands: whoever keeps it in memory also looks by itself, within a second.
+    // The change is committed: caches also poll for changes within a second.
     await sharedState.publish(topic, message).catch((error: unknown) => {
-      context.log.warn('a change could not be told to other processes', { topic, error });
+      context.log.warn('a change could not be published to other processes', { topic, error });
     });
   }
   return result;

@@ -24,7 +24,7 @@ import type { SharedState } from '../../ports/shared-state.ts';
 import type { RequestLimits } from '../request-limits.ts';
 import type { AnswerSize } from './answer-size.ts';
 
-/** `open` anyone, `invited` whoever an admin invited, `closed` nobody new. */
+/** `open`: anyone; `invited`: only invited people; `closed`: no new accounts. */
 export type SignUpMode = 'open' | 'invited' | 'closed';
 
 /** What the operations need: ports, and the domain's parts. */

@@ -56,7 +56,7 @@ export interface SchemaScalars {
 // biome-ignore lint/suspicious/noEmptyInterface: other files add the rows
 export interface SchemaInputs {}
 
-/** A day in UTC, or a moment with its zone: what a server takes for local time nobody knows. */
+/** A day in UTC, or a time with its zone: local times are ambiguous. */
 const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 
 /** Arguments that were given as a day, without a time. Their moment is the day's beginning. */

@@ -82,7 +82,7 @@ export function guardOperations(schema: GraphQLSchema): void {
 }
 
 async function requireScope(context: RequestContext, operation: string): Promise<void> {
-  // Whether it is a live token is the viewer's to find out; an unknown one is nobody and refused as such.
+  // The viewer check verifies the token; an unknown one is refused as unauthenticated.
   const token = await context.serviceToken();
   if (token === null) return;
   const scope = Object.hasOwn(SCOPE_OF_OPERATION, operation) ? SCOPE_OF_OPERATION[operation] : undefined;

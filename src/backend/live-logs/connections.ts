@@ -75,7 +75,7 @@ export function createGuest(room: GuestRoom, socket: OpenSocket, handshake: Gues
     joined: (subscriptionId) => void joined.add(subscriptionId),
     left: (subscriptionId) => void joined.delete(subscriptionId),
     refused() {
-      // Whoever nobody knows has had their answer, which is sent before this.
+      // The refusal of an unauthenticated client is sent before this.
       if (room.unknown.has(guest)) clock.after(0, () => socket.close(CloseCode.Unauthorized, 'Unauthorized'));
     },
     gone() {
@@ -105,9 +105,9 @@ interface RightsParts {
 }
 
 interface Rights {
-  /** What a token says and who it belongs to at this moment; null for nobody. */
+  /** The verified token and its current user; null where there is none. */
   find(token: string): Promise<VerifiedToken | null>;
-  /** From now on `look` hears who the token belongs to, again and again; null once it is nobody. */
+  /** Calls `look` with the token's user again and again; with null once the token is no longer valid. */
   watch(token: VerifiedToken, look: (viewer: User | null) => void): { stop(): void };
 }
 
@@ -117,8 +117,8 @@ const LOOK_EVERY_MS = 500;
 /**
  * Looks again at those who have a socket open, for a socket outlives the request that opened it: one statement for all
  * of them. It reads the database instead of waiting for a message, so it works the same across processes, with Redis
- * and without. While the database is away a right stays as it was, until the token expires: fails open, since that is
- * when the log is needed most, and nobody can end a session then.
+ * and without. While the database is unavailable access stays as it was, until the token expires: fails open, because the
+ * log is needed most then, and no session can be ended without the database.
  */
 export function createRights(parts: RightsParts): Rights {
   const { accessTokens, database, clock, log } = parts;

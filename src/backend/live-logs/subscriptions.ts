@@ -97,9 +97,9 @@ interface Shared {
 }
 
 /**
- * A line is worked out and written once for all who ask for the same of it: at 200 lines a second, a thousand watchers
- * of the console are 200 executions a second, not 200,000. What a line shows depends on nobody's rights: each of those
- * who share it was let in by its own.
+ * A line is executed and serialized once for all subscribers with the same selection: at 200 lines a second, a thousand
+ * open consoles cost 200 executions a second, not 200,000. A line looks the same for every subscriber; access was
+ * checked for each one separately.
  */
 export function createSelections(): Selections {
   const shared = new Map<string, Shared>();

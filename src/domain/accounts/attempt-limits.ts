@@ -40,7 +40,7 @@ export const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
 
 export interface AttemptsParts {
   readonly sharedState: SharedState;
-  /** This process's own counters, for while shared state is away: nobody is locked out, and guessing stays slow. */
+  /** Local counters while shared state is unavailable: users are not locked out, and guessing stays slow. */
   readonly ownState: SharedState;
   readonly secrets: Secrets;
   readonly log: Log;

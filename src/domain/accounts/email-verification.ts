@@ -6,9 +6,9 @@ import { drawOneTimeToken } from './tokens.ts';
 import { USER_COLUMNS, type User } from './user.ts';
 
 /**
- * Whoever signs up types an address that may be another person's. Until a token that was mailed there comes back, they
- * get no granted credits and invite nobody; all else works, and what they buy is theirs to spend at once. An accepted
- * invitation and a password reset come by mail too, so they verify the address as well.
+ * The address of a sign-up may belong to another person. Until the token that was mailed to it comes back, the user gets
+ * no granted credits and cannot invite; everything else works, and purchased credits can be spent at once. An accepted
+ * invitation and a password reset come by mail too, so they also verify the address.
  */
 interface VerificationParts {
   readonly clock: Clock;

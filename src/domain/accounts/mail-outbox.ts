@@ -1,6 +1,6 @@
 import type { Transaction } from '../../ports/database.ts';
 
-/** A mail that somebody's access hangs on. `token` is the secret of its link and stands nowhere else in clear. */
+/** A mail that grants access. `token` is the secret of its link and is stored nowhere else in plain text. */
 export type AccountMail =
   | {
       readonly kind: 'invitation';

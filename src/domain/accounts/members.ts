@@ -265,11 +265,11 @@ export async function withdrawInvitation(
 
 type AcceptedInvitation =
   | { readonly outcome: 'accepted'; readonly invitation: Invitation; readonly userId: string }
-  /** Unknown, used, withdrawn or expired: all the same to whoever holds it. */
+  /** Unknown, used, withdrawn or expired: not distinguished for the client. */
   | { readonly outcome: 'no-such-invitation' }
   | { readonly outcome: 'email-taken' };
 
-/** Once: the update takes the invitation, and whoever comes at the same moment finds it taken. */
+/** Once: the update claims the invitation, and a concurrent attempt finds it claimed. */
 export async function acceptInvitation(
   { clock, secrets }: Pick<InvitationParts, 'clock' | 'secrets'>,
   transaction: Transaction,

@@ -31,7 +31,7 @@ type SignedIn =
 
 /**
  * `domain`: not mapped. `unknown`: no account, and none is made for it. `closed`: SIGN_UP. `linked`: the account belongs
- * to another identity of the provider, as when an address was given to somebody else. `unproven`: the account's own
+ * to another identity of the provider, as when an address was reassigned. `unproven`: the account's own
  * address was never verified, so that a stranger may have made it.
  */
 export type OidcRefusal = 'domain' | 'unknown' | 'closed' | 'full' | 'linked' | 'unproven';
@@ -43,7 +43,7 @@ interface Parts {
 
 /**
  * The account of an identity: the one it is linked to, else the one with its verified address, which is linked with it,
- * else a new one. `passwordHash` is of a password that nobody has, made before the transaction.
+ * else a new one. `passwordHash` is the hash of a random password, made before the transaction.
  */
 export async function signInIdentity(
   parts: Parts,
@@ -208,7 +208,7 @@ async function applyRoles(
     [identity.issuer, identity.subject, isGranted, now],
   );
   const isSuperAdmin = isGranted || (user.isSuperAdmin && before?.isGranted !== true);
-  // A person without a company is a super admin or nobody: that account is refused instead of changed.
+  // A user without a company can only be a super admin: without that right the account is refused, not changed.
   if (isSuperAdmin === user.isSuperAdmin || companyId === null) return events;
   await transaction.query('update users set is_super_admin = $2, updated_at = $3 where id = $1', [
     userId,

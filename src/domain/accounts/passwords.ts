@@ -55,8 +55,8 @@ export async function resetPassword(
 }
 
 /**
- * Every session ends and every access token issued before is refused: whoever changes a password may do it because
- * somebody else knew the old one.
+ * Ends every session and refuses every access token issued before: a password may be changed because another person
+ * knew the old one.
  */
 export async function setPassword(
   statements: Statements,

@@ -19,8 +19,8 @@ import type { User } from './user.ts';
  * Its access tokens carry its id and end with it: every request looks it up with its user (`findSignedInUser`), so no
  * message between processes has to arrive.
  *
- * A spent key ends the session, whoever holds it now: one of the two who have had it is not its owner. Except for the
- * key just spent, within REPEAT_MS: that is a client that lost the answer, or two tabs, and it gets the same answer.
+ * A reused refresh token ends the session: one of its two holders is not the owner. Except for the token used last,
+ * within REPEAT_MS: that is a client that lost the response, or two tabs, and it gets the same response.
  */
 interface SessionParts {
   readonly clock: Clock;
@@ -236,17 +236,17 @@ export async function resetSessions(statements: Statements, userId: string, now:
 }
 
 /** Removes sessions, resets and invitations that are long over. */
-export const ACCOUNTS_UPKEEP_QUEUE: QueueDefinition = {
-  name: 'accounts-upkeep',
+export const ACCOUNTS_RETENTION_QUEUE: QueueDefinition = {
+  name: 'accounts-retention',
   retries: 3,
   retryDelaySeconds: 60,
   retryDelayMaxSeconds: 600,
   runSeconds: 600,
   heartbeatSeconds: 60,
 };
-export const ACCOUNTS_UPKEEP_CRON = '52 3 * * *';
+export const ACCOUNTS_RETENTION_CRON = '52 3 * * *';
 
-interface AccountsUpkeepParts {
+interface AccountsRetentionParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -271,7 +271,7 @@ function isExpired(table: string): string {
 
 /** Returns how many rows were removed. */
 export async function purgeExpiredTokens(
-  { database, clock, log }: AccountsUpkeepParts,
+  { database, clock, log }: AccountsRetentionParts,
   signal?: AbortSignal,
 ): Promise<number> {
   let removed = 0;
@@ -283,7 +283,7 @@ export async function purgeExpiredTokens(
   return removed;
 }
 
-/** The handler of ACCOUNTS_UPKEEP_QUEUE. */
-export function createAccountsUpkeepHandler(parts: AccountsUpkeepParts): JobHandler {
+/** The handler of ACCOUNTS_RETENTION_QUEUE. */
+export function createAccountsRetentionHandler(parts: AccountsRetentionParts): JobHandler {
   return async ({ signal }) => void (await purgeExpiredTokens(parts, signal));
 }

@@ -65,7 +65,7 @@ export function accountComplaint({
   return message === null ? null : { outcome: 'bad-password', message };
 }
 
-/** A hash takes tens of milliseconds: whoever is in a transaction makes it before, and comes here with it. */
+/** A hash takes tens of milliseconds, so it is computed before the transaction. */
 export type HashedUser = Omit<NewUser, 'password'> & {
   readonly passwordHash: string;
   /** False for an address that was only typed; true unless said. */

@@ -9,7 +9,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
  *   open       Every call is rejected at once. After `cooldownMs` it is half-open: by time, whether or not anybody
  *              calls, and so it is reported.
  *   half-open  The first call is the test, all others are rejected at once. Its success closes, its failure opens
- *              anew with a fresh cool-down. A test that has told nothing after `trialTimeoutMs` has failed. A test
+ *              anew with a fresh cool-down. A test without a result after `trialTimeoutMs` has failed. A test
  *              whose result says nothing about the service is no test: the next call is one.
  *
  * Half-open is no state of its own but an open one whose cool-down has passed: nothing has to happen for it.
@@ -209,7 +209,7 @@ export function createBreaker(parts: BreakerParts): Breaker {
 
   async function enterAsTrial(): Promise<Entry> {
     const { epoch } = view;
-    // It counts from before the claim, so that it ends before the claim does: then nobody else's test overlaps it.
+    // The time starts before the claim and so ends before it: no other process's test overlaps this one.
     trial = clock.after(rules.trialTimeoutMs, () => {
       failed('time-out');
       open('trial-timed-out');

@@ -32,7 +32,7 @@ export interface Breakers {
    * the test of a half-open breaker is a promise.
    */
   enter(name: string): Entry | Promise<Entry>;
-  /** By time: a service that nobody calls becomes half-open too. */
+  /** By time: a service without calls becomes half-open too. */
   states(): Readonly<Record<string, BreakerState>>;
   /** How many of a service's calls have failed in a row in this process; 0 while it is not closed. */
   failuresInARow(name: string): number;
@@ -46,19 +46,19 @@ export interface Breakers {
 }
 
 interface ServiceTrouble {
-  /** The later of what this process saw and what the others told when they opened or closed it. */
+  /** The latest error that this process saw or that another process published with a change of state. */
   readonly lastError: LastError | null;
   /** When the one test may be made; past while it is half-open, null while it is closed. */
   readonly nextTryAtMs: number | null;
 }
 
-interface ToldServiceParts {
+interface PublishedServiceParts {
   readonly sharedState: Pick<SharedState, 'get' | 'set' | 'publish'>;
   readonly clock: Clock;
 }
 
 /** A service as all processes agree on it, for a process that calls none itself. */
-export interface ToldService {
+export interface PublishedService {
   readonly state: BreakerState;
   readonly lastError: LastError | null;
   /** Past while it is half-open, null while it is closed. */
@@ -196,13 +196,18 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   async function compare(name: string, service: Service): Promise<void> {
     const { breaker } = service;
     await step(async () => {
-      const told = await readStoredView(sharedState, name);
-      const news = told === null ? 'outdated' : breaker.adopt(told.view);
-      if (told?.lastError != null) breaker.noteError(told.lastError);
+      const published = await readStoredView(sharedState, name);
+      const news = published === null ? 'outdated' : breaker.adopt(published.view);
+      if (published?.lastError != null) breaker.noteError(published.lastError);
       const view = breaker.view();
-      // Epoch 0 is a service nobody has opened yet: there is nothing to tell.
+      // Epoch 0: the breaker has never opened, so there is nothing to publish.
       if (news === 'outdated' && view.epoch > 0) {
-        const text = writeToldView({ name, view, toldAtMs: clock.now(), lastError: breaker.lastError() });
+        const text = writePublishedView({
+          name,
+          view,
+          toldAtMs: clock.now(),
+          lastError: breaker.lastError(),
+        });
         await sharedState.set(viewKey(name), text, VIEW_TTL_MS);
         await sharedState.publish(BREAKERS_TOPIC, text);
       }
@@ -211,24 +216,24 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
     if (service.isUntold || breaker.view().state === 'open') compareSoon(name, service, REFRESH_MS);
   }
 
-  function hear(told: ToldView): void {
-    const isKnown = services.has(told.name) || configured()?.has(told.name) !== false;
-    if (!isKnown || (!services.has(told.name) && services.size >= MAX_SERVICES)) return;
-    const service = services.get(told.name) ?? add(told.name);
-    // By how long the cool-down still takes, not by what the teller's clock said: clocks of machines differ.
-    const untilMs = Math.max(0, clock.now() + told.view.untilMs - told.toldAtMs);
-    const news = service.breaker.adopt({ ...told.view, untilMs });
-    if (told.lastError !== null) service.breaker.noteError(told.lastError);
-    if (news === 'outdated') compareSoon(told.name, service, 0);
-    if (news === 'adopted') compareSoon(told.name, service, REFRESH_MS);
+  function hear(published: PublishedView): void {
+    const isKnown = services.has(published.name) || configured()?.has(published.name) !== false;
+    if (!isKnown || (!services.has(published.name) && services.size >= MAX_SERVICES)) return;
+    const service = services.get(published.name) ?? add(published.name);
+    // By the remaining cool-down, not by the sender's clock: clocks of machines differ.
+    const untilMs = Math.max(0, clock.now() + published.view.untilMs - published.toldAtMs);
+    const news = service.breaker.adopt({ ...published.view, untilMs });
+    if (published.lastError !== null) service.breaker.noteError(published.lastError);
+    if (news === 'outdated') compareSoon(published.name, service, 0);
+    if (news === 'adopted') compareSoon(published.name, service, REFRESH_MS);
   }
 
   const subscription = await sharedState.subscribe(
     BREAKERS_TOPIC,
     (text) => {
       if (isClosed) return;
-      const told = readToldView(text);
-      if (told !== null) return hear(told);
+      const published = readPublishedView(text);
+      if (published !== null) return hear(published);
       const counted = readCounted(text);
       if (counted === null || counted.from === parts.processId) return;
       services.get(counted.counted)?.breaker.countElsewhere(counted.result, counted.epoch);
@@ -261,14 +266,14 @@ export async function createBreakers(parts: BreakersParts): Promise<Breakers> {
   };
 }
 
-/** Null where nobody has told anything of it lately: then it was not opened. */
-export async function readToldService(
-  { sharedState, clock }: ToldServiceParts,
+/** Null where no state was published lately: then the breaker has not opened. */
+export async function readPublishedService(
+  { sharedState, clock }: PublishedServiceParts,
   name: string,
-): Promise<ToldService | null> {
-  const told = await readStoredView(sharedState, name);
-  if (told === null) return null;
-  const { lastError, view } = told;
+): Promise<PublishedService | null> {
+  const published = await readStoredView(sharedState, name);
+  if (published === null) return null;
+  const { lastError, view } = published;
   if (view.state === 'closed') return { state: 'closed', lastError, nextTryAtMs: null };
   const state = clock.now() >= view.untilMs ? 'half-open' : 'open';
   return { state, lastError, nextTryAtMs: view.untilMs };
@@ -278,29 +283,33 @@ export async function readToldService(
  * A person says that the service is well again: it is closed everywhere, by a view of a later epoch, which every
  * process takes over at the message or within half a second. A process that finds it failing meanwhile opens it anew.
  */
-export async function resetToldService(
-  { sharedState, clock }: ToldServiceParts,
+export async function resetPublishedService(
+  { sharedState, clock }: PublishedServiceParts,
   name: string,
 ): Promise<{ readonly outcome: 'reset' | 'closed-before' }> {
-  const told = await readStoredView(sharedState, name);
-  if (told === null || told.view.state === 'closed') return { outcome: 'closed-before' };
-  const view = { state: 'closed', epoch: Math.max(clock.now(), told.view.epoch + 1), untilMs: 0 } as const;
-  const text = writeToldView({ name, view, toldAtMs: clock.now(), lastError: told.lastError });
+  const published = await readStoredView(sharedState, name);
+  if (published === null || published.view.state === 'closed') return { outcome: 'closed-before' };
+  const view = {
+    state: 'closed',
+    epoch: Math.max(clock.now(), published.view.epoch + 1),
+    untilMs: 0,
+  } as const;
+  const text = writePublishedView({ name, view, toldAtMs: clock.now(), lastError: published.lastError });
   await sharedState.set(viewKey(name), text, VIEW_TTL_MS);
   await sharedState.publish(BREAKERS_TOPIC, text);
   return { outcome: 'reset' };
 }
 
-/** What is told to others, or kept for those who come later: their own view, and what the teller's clock said. */
-interface ToldView {
+/** The published state, also stored for processes that start later, with the time by the sender's clock. */
+interface PublishedView {
   readonly name: string;
   readonly view: BreakerView;
   readonly toldAtMs: number;
-  /** What failed last, as far as the teller knows; other versions of this program may not tell. */
+  /** What failed last, as far as the sender knows; other versions may not send it. */
   readonly lastError: LastError | null;
 }
 
-const toldView = z.object({
+const publishedView = z.object({
   name: z.string().min(1).max(LONGEST_NAME),
   state: z.enum(['closed', 'open']),
   epoch: z.int().nonnegative(),
@@ -312,13 +321,16 @@ const toldView = z.object({
     .catch(null),
 });
 
-function writeToldView({ name, view, toldAtMs, lastError }: ToldView): string {
+function writePublishedView({ name, view, toldAtMs, lastError }: PublishedView): string {
   return JSON.stringify({ name, ...view, toldAtMs, lastError });
 }
 
-async function readStoredView(sharedState: Pick<SharedState, 'get'>, name: string): Promise<ToldView | null> {
+async function readStoredView(
+  sharedState: Pick<SharedState, 'get'>,
+  name: string,
+): Promise<PublishedView | null> {
   const stored = await sharedState.get(viewKey(name));
-  return stored === null ? null : readToldView(stored);
+  return stored === null ? null : readPublishedView(stored);
 }
 
 /** A result that another process has counted. Versions before this one do not know it, and pass over it. */
@@ -334,8 +346,8 @@ function readCounted(text: string): z.output<typeof countedResult> | null {
 }
 
 /** Null for what is not a view: another version of this program may write to the same place. */
-function readToldView(text: string): ToldView | null {
-  const read = toldView.safeParse(parsedJson(text));
+function readPublishedView(text: string): PublishedView | null {
+  const read = publishedView.safeParse(parsedJson(text));
   if (!read.success) return null;
   const { name, toldAtMs, state, epoch, untilMs, lastError } = read.data;
   return { name, toldAtMs, view: { state, epoch, untilMs }, lastError: lastError ?? null };

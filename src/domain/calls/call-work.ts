@@ -1,14 +1,14 @@
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import {
-  createIdempotencyUpkeepHandler,
-  IDEMPOTENCY_UPKEEP_CRON,
-  IDEMPOTENCY_UPKEEP_QUEUE,
+  createIdempotencyRetentionHandler,
+  IDEMPOTENCY_RETENTION_CRON,
+  IDEMPOTENCY_RETENTION_QUEUE,
 } from './idempotency/key-claims.ts';
 import type { CallPartitionParts } from './partitions/call-partitions.ts';
 import {
-  CALLS_UPKEEP_CRON,
-  CALLS_UPKEEP_QUEUE,
-  createCallsUpkeepHandler,
+  CALLS_RETENTION_CRON,
+  CALLS_RETENTION_QUEUE,
+  createCallsRetentionHandler,
 } from './partitions/call-retention.ts';
 import {
   reportWithheldUsage,
@@ -27,8 +27,8 @@ interface CallWorkParts extends CallPartitionParts, UsageReportParts {
 
 export const CALL_QUEUES: readonly QueueDefinition[] = [
   USAGE_MONTHS_QUEUE,
-  IDEMPOTENCY_UPKEEP_QUEUE,
-  CALLS_UPKEEP_QUEUE,
+  IDEMPOTENCY_RETENTION_QUEUE,
+  CALLS_RETENTION_QUEUE,
   WITHHELD_USAGE_QUEUE,
 ];
 
@@ -41,16 +41,16 @@ export function callWork(parts: CallWorkParts): readonly QueueWork[] {
       handler: createUsageMonthsHandler(parts),
     },
     {
-      queue: IDEMPOTENCY_UPKEEP_QUEUE,
+      queue: IDEMPOTENCY_RETENTION_QUEUE,
       concurrency: 1,
-      cron: IDEMPOTENCY_UPKEEP_CRON,
-      handler: createIdempotencyUpkeepHandler({ ...parts, keepMs: parts.idempotencyKeepMs }),
+      cron: IDEMPOTENCY_RETENTION_CRON,
+      handler: createIdempotencyRetentionHandler({ ...parts, keepMs: parts.idempotencyKeepMs }),
     },
     {
-      queue: CALLS_UPKEEP_QUEUE,
+      queue: CALLS_RETENTION_QUEUE,
       concurrency: 1,
-      cron: CALLS_UPKEEP_CRON,
-      handler: createCallsUpkeepHandler(parts),
+      cron: CALLS_RETENTION_CRON,
+      handler: createCallsRetentionHandler(parts),
     },
     {
       queue: WITHHELD_USAGE_QUEUE,

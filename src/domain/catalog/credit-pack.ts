@@ -98,8 +98,8 @@ type CreatedCreditPack =
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
 /**
- * Adds a pack with its product and its one-time price at the provider. It is a DRAFT until both are there: whatever
- * fails in between, nobody is offered a pack that cannot be paid for.
+ * Adds a pack with its product and its one-time price at the provider. It is a DRAFT until both exist, so
+ * a failure in between never offers a pack that cannot be paid for.
  */
 export async function createCreditPack(
   parts: CreditPackParts,

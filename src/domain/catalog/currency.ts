@@ -41,8 +41,7 @@ export function isKnownCurrency(currency: string): boolean {
 }
 
 /**
- * A number is read by its shortest decimal writing, which is what whoever typed 19.99 meant; no arithmetic is done
- * on it.
+ * A number is read by its shortest decimal form, so 19.99 is exactly 19.99; no floating-point arithmetic is done on it.
  */
 export function toMinorUnits(price: string | number, currency: string): MinorUnits {
   const code = currency.toLowerCase();

@@ -1,6 +1,6 @@
 import { toMinorUnits } from './currency.ts';
 
-/** What plans and packs have in common when somebody wants to add one. */
+/** The common input of new plans and packs. */
 export interface WantedOffer {
   readonly name: string;
   /** In major units, as people write it: 19.99. */

@@ -53,7 +53,7 @@ export const PLAN_COLUMNS = `id, name, active, billing_mode as "billingMode", pr
   provider_price_id as "providerPriceId", ${NEEDS_PRICING} as "needsProviderPricing",
   created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** A catalog is read as a whole: nobody offers more. */
+/** The catalogue is read as a whole, so its size is bounded. */
 const MOST_PLANS = 500;
 
 /** By sortOrder, then the cheapest first; those no longer sold come last. */

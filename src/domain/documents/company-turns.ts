@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../ports/clock.ts';
  * Places that companies share by turns. Work begins for the company that has used the least time so far, so one that
  * sends a thousand documents, or documents that take long, delays its own and no other company's:
  *
- *   idle      A company's used time is raised to that of whoever began last: being idle saves nothing up.
+ *   idle      A company's used time is raised to that of the company that started last: idle time earns no credit.
  *   waiting   Among companies with a free share, the one with the least used time is next; within one, first come.
  *   running   The time that the work took is added to the company's used time, whatever came of it.
  *   paused    After a failure that cost time, the company's next work begins after a pause of at least that time.

@@ -29,7 +29,7 @@ export interface DocumentEngine {
   /** The embedded engine. */
   read(kind: ParseKind, text: string, companyId: string): ParsedText | Promise<ParsedText>;
   question(kind: ParseKind, text: string): ModelQuestion;
-  /** What a model is told whose answer was wrong, with all that was said before. */
+  /** The messages that ask a model to correct its answer, with the conversation so far. */
   repair(said: readonly ModelMessage[], answer: string, problems: readonly string[]): readonly ModelMessage[];
   check(
     kind: ParseKind,

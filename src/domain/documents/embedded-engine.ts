@@ -153,7 +153,7 @@ export function createEmbeddedEngine(): EmbeddedEngine {
   };
 }
 
-/** Why there is no record, for whoever is sure that the text is what they said. */
+/** Why there is no record, for a caller who is sure of the document's type. */
 function refusedAs(document: DocumentFacts, wanted: string): DocumentFacts {
   const found = { cv: 'it is a CV', job_posting: 'it is a posting', other: 'it looks like something else' };
   const warning = `the text was not read as ${wanted}: ${found[document.kind]}`;

@@ -6,9 +6,9 @@ import type { DocumentEngine, ParsedText, ParseKind } from './document-engine.ts
 /**
  * A text on its way to a record.
  *
- *   the alias has providers  -> asked; its answer checked against the text; not all right: told so and asked again
+ *   the alias has providers  -> called; the answer is checked against the text; if it has problems, called again with them
  *                               usable -> the better record of the two, paid for by all tokens of both answers
- *                               unusable twice, or nobody answers -> the embedded engine in its place, free
+ *                               unusable twice, or no provider answers -> the embedded engine in its place, free
  *   it has none              -> the embedded engine is the model: paid for by the tokens it read and wrote
  *   providers may not be asked (no credits) -> the embedded engine in their place, free
  *
@@ -35,7 +35,7 @@ export interface TextToParse {
   readonly text: string;
   readonly alias: Alias;
   readonly signal: AbortSignal;
-  /** False where nobody pays: only the embedded engine is used, for nothing. */
+  /** False without credits: only the embedded engine is used, free of charge. */
   readonly mayAsk: boolean;
 }
 
@@ -108,7 +108,7 @@ function failedBy({ reason, targetId }: Extract<AskedModel, { outcome: 'failed' 
   return { reason: `upstream-${reason}`, targetId, answeredAtMs: null };
 }
 
-/** One charge for all answers. Where one of them did not tell its tokens, nobody can say what it cost (G-31). */
+/** One charge for all answers. If one of them reported no tokens, its cost is unknown (G-31). */
 function byModel(parsed: ParsedText, answers: readonly Answered[], answeredAtMs: number): ParsedDocument {
   let sum: CallTokens | null = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 };
   for (const { tokens } of answers) {

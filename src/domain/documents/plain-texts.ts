@@ -77,7 +77,7 @@ export function judgePlainCv(laidOut: LaidOutText, profile: CvProfile): PlainJud
   return taken('cv', [...ofPerson, ...ofWork, hasFullJob, laidOut.dates.length > 0]);
 }
 
-/** A position, and somebody who is wanted for it: by a word, by what is required, by terms, pay or place. */
+/** A position and the search for a person: by a word, by requirements, by terms, pay or place. */
 export function judgePlainPosting(laidOut: LaidOutText, posting: Posting): PlainJudgement {
   const { text } = laidOut;
   const isWanted = WANTED.test(text) || pointsOf(text, POSTING_SIGNS.slice(0, 2)) > 0;

@@ -22,7 +22,7 @@ export interface NewJob {
   /** Left out: DRAFT for a posting that is to be read, ACTIVE for what a person has filled in. */
   readonly status?: JobStatus | undefined;
   readonly file?: JobFile | undefined;
-  /** What was read of the posting at once; it stands until the worker has read it, and where nobody has said otherwise. */
+  /** A first quick reading of the posting, used until the worker has read it, for fields that the user has not set. */
   readonly draft?: Partial<JobFields> | undefined;
 }
 

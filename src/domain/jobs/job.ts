@@ -5,7 +5,7 @@ import { findEmails } from '../accounts/user.ts';
 export type JobStatus = 'DRAFT' | 'ACTIVE' | 'CLOSED';
 export type JobParsing = 'NONE' | 'PENDING' | 'DONE' | 'FAILED';
 
-/** What a person may set, and what is read out of a posting where nobody has. */
+/** What a user may set, and what is read from a posting otherwise. */
 export interface JobFields {
   readonly title: string;
   readonly description: string;
@@ -59,7 +59,7 @@ export const JOB_COLUMNS = `id, company_id as "companyId", version, status, titl
   min_months_experience as "minMonthsExperience", parsing, parse_problem as "parseProblem", engine, given,
   created_by as "createdBy", created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** What somebody wants a job to be: left out is not said; null takes away what a job need not have. */
+/** Requested changes: an absent field stays as it is; null clears an optional one. */
 export type WantedFields = { readonly [Name in JobFieldName]?: JobFields[Name] | null | undefined };
 
 type CheckedFields =

@@ -46,7 +46,7 @@ export type PostingReading =
       readonly posting: ReadPosting & Readonly<Record<string, unknown>>;
       readonly engine: 'model' | 'embedded';
     }
-  /** For good: the sentence is shown to whoever sent the posting. */
+  /** Permanent: the sentence is shown to the sender of the posting. */
   | { readonly outcome: 'failed'; readonly problem: string };
 
 const LONGEST_PROBLEM = 500;
@@ -110,7 +110,7 @@ export function fieldsOfPosting(posting: ReadPosting): Partial<JobFields> {
   return Object.fromEntries(said) as Partial<JobFields>;
 }
 
-/** A title for what nobody has read yet: the text's first line, or the file's name without its ending. */
+/** A provisional title: the text's first line, or the file's name without its extension. */
 export function titleBeforeReading(file: { readonly name: string }, text: string | null): string {
   const first = text?.split('\n').find((line) => line.trim() !== '');
   const name = file.name.replace(/\.[a-z0-9]{1,5}$/i, '');

@@ -48,7 +48,7 @@ export type KeyStatus = 'LIVE' | 'REVOKED' | 'EXPIRED';
 export const DEFAULT_REQUESTS_PER_MINUTE = 600;
 export const DEFAULT_TOKENS_PER_MINUTE = 200_000;
 
-/** What a key has when nobody chose: `jobs:read` is given only where it was asked for (G-21). */
+/** The default scopes: `jobs:read` is given only on request (G-21). */
 export const DEFAULT_SCOPES: readonly Scope[] = ['inference:chat', 'inference:parse', 'usage:read'];
 
 /** A row of `api_keys` as an ApiKey. */

@@ -79,13 +79,13 @@ interface RevokeParts {
 
 type RevokedKey =
   /**
-   * `announced`: the gateways have been told and drop the key at once. Otherwise shared state was away; the key
+   * `announced`: the gateways were notified and drop the key at once. Otherwise shared state was unavailable; the key
    * is revoked all the same, and every gateway finds out when it looks it up anew, within a second.
    */
   | { readonly outcome: 'revoked'; readonly key: ApiKey; readonly announced: boolean }
   | { readonly outcome: 'no-such-key' };
 
-/** Again is no error: the moment of the first time stays, and the gateways are told once more. */
+/** Repeating it is no error: the first time stays recorded, and the gateways are notified again. */
 export async function revokeKey(
   { database, sharedState, clock }: RevokeParts,
   { companyId, keyId }: { readonly companyId: string; readonly keyId: string },
@@ -99,7 +99,7 @@ export async function revokeKey(
   const found = rows[0];
   if (found === undefined) return { outcome: 'no-such-key' };
   const { hash, ...key } = found;
-  // After the commit, never before: whoever looks the key up because of the message must find it revoked.
+  // After the commit, never before: a look-up because of the message must find the key revoked.
   return { outcome: 'revoked', key, announced: await announce(sharedState, clock, hash) };
 }
 
@@ -188,7 +188,7 @@ export async function changeKey(
 export const LONGEST_PAGE = 1_000;
 
 interface KeyPage {
-  /** 1,000 unless told, and never more. */
+  /** Default and maximum 1,000. */
   readonly limit?: number;
   /** The id of the last key of the page before. */
   readonly after?: string;

@@ -6,7 +6,7 @@ import { type ApiKey, KEY_COLUMNS, type Scope } from './api-key.ts';
 /** What the gateway hears of a raw key. */
 export type KeyLookup =
   | LiveKey
-  /** Malformed, never minted, revoked or expired: nobody outside can tell which (G-25). */
+  /** Malformed, never minted, revoked or expired: clients cannot distinguish them (G-25). */
   | { readonly outcome: 'unknown' }
   /** The store is away and the key was not known before: it may be a good one, so it is not called unknown. */
   | { readonly outcome: 'unavailable' };
@@ -43,7 +43,7 @@ export const UNAVAILABLE: KeyLookup = { outcome: 'unavailable' };
  * A look-up waits in line, is sent with others in one statement, and is settled by its answer. Whoever asks for the
  * same key meanwhile joins it, unless it was sent too long ago for its answer to count as fresh: then a newer one
  * takes its place. A message about the key, or a gap in the messages, discards a look-up that was sent already: its
- * answer may be older than what the message told. The answer of one that was replaced or discarded is never used;
+ * answer may be older than the message. The answer of one that was replaced or discarded is never used;
  * those who wait for it wait for the key to be asked for again.
  */
 interface BatchedLookUps {
@@ -56,8 +56,8 @@ interface BatchedLookUps {
 }
 
 /**
- * `ahead`: nobody waits for it yet. `known`: somebody waits, and the key was live before. `stranger`: somebody
- * waits; these stand in a line of their own, behind, so that a flood of random keys delays none of the others.
+ * `ahead`: no call waits for it yet. `known`: a call waits, and the key was live before. `stranger`: a call
+ * waits; these have a queue of their own, behind, so that a flood of random keys delays none of the others.
  */
 type Urgency = 'ahead' | 'known' | 'stranger';
 
@@ -198,7 +198,7 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
     ask,
     isAway: store.isAway,
     discard(hash) {
-      // One that still stands in line is sent after the message, so it sees what the message told.
+      // One that is still queued is sent after the message, so it sees the change.
       if (current.get(hash)?.sentAtMs != null) current.delete(hash);
     },
     discardAll() {
@@ -214,12 +214,12 @@ export function createBatchedLookUps(parts: LookUpParts): BatchedLookUps {
 
 type FoundKeys =
   | { readonly outcome: 'answered'; readonly keys: ReadonlyMap<string, KeyInUse> }
-  /** The store says nothing at the moment: nobody knows which of them are live. */
+  /** The store is unavailable: which of them are live is unknown. */
   | { readonly outcome: 'away'; readonly error: unknown }
   /** The statement itself was refused, which waiting does not mend. */
   | { readonly outcome: 'broken'; readonly error: unknown };
 
-/** A company without a ceiling on its calls is told from one with such by null, which costs a call nothing. */
+/** Null for a company without ceilings, which costs a call nothing. */
 const CEILINGS = `(select json_build_object('requestsPerMinute', own.requests_per_minute,
     'tokensPerMinute', own.tokens_per_minute, 'callsInFlight', own.calls_in_flight,
     'documentsPerDay', own.documents_per_day)
@@ -229,7 +229,7 @@ const CEILINGS = `(select json_build_object('requestsPerMinute', own.requests_pe
 
 /**
  * The live keys among those hashes, in one statement. One that was revoked or has expired is left out by the
- * statement itself, so that it cannot be told from one that never existed, by what comes back or by its time (G-25).
+ * statement itself, so it cannot be distinguished from one that never existed, by the result or by its time (G-25).
  */
 export async function findLiveKeys(
   statements: Statements,

@@ -29,7 +29,7 @@ export interface KeyToMint extends WantedKey {
   readonly createdBy: string | null;
 }
 
-/** What somebody asks for. Whatever is null or left out takes its default. */
+/** The requested key. What is null or left out takes its default. */
 interface WantedKey {
   readonly name: string;
   readonly scopes?: readonly string[] | null | undefined;
@@ -46,7 +46,7 @@ interface WantedKey {
   readonly knownModels?: readonly string[] | undefined;
 }
 
-/** `rawKey` is shown to whoever asked, and never again: nothing keeps it (G-19). */
+/** `rawKey` is shown once: it is not stored (G-19). */
 type MintedKey =
   | { readonly outcome: 'minted'; readonly rawKey: string; readonly key: ApiKey }
   | Extract<CheckedKey, { outcome: 'invalid' }>
@@ -85,7 +85,7 @@ const HIGHEST_RATE = 2_000_000_000;
 const MOST_CALLS_IN_FLIGHT = 100_000;
 /** It is counted in shared state, whose amounts end at 2^53. */
 const HIGHEST_SPENDING_LIMIT_MICRO = 9_000_000_000_000_000n;
-/** Later years have no four digits, and whoever typed one made a mistake. */
+/** Later years do not have four digits and are typing mistakes. */
 const LAST_EXPIRY_MS = Date.UTC(9999, 11, 31);
 const MODEL_NAME = new RegExp(`^[^\\p{C}\\s,]{1,${LONGEST_MODEL}}$`, 'u');
 
@@ -206,7 +206,7 @@ function usageChunkComplaint(chosen: string | null): string | null {
   return `there is no ${quoted([chosen])}; there are ${STREAM_USAGE_CHUNKS.join(' and ')}`;
 }
 
-/** The first few, each cut: what somebody sent is not thrown back at its full length. */
+/** The first few, each cut: input is not echoed at full length. */
 function quoted(words: readonly string[]): string {
   const shown = words.slice(0, 3).map((word) => JSON.stringify(word.slice(0, LONGEST_MODEL)));
   return words.length > shown.length ? `${shown.join(', ')} …` : shown.join(', ');

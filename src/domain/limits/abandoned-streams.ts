@@ -125,10 +125,13 @@ export async function createAbandonedStreams(parts: AbandonedStreamsParts): Prom
       await sharedState.set(limitedKey(companyId), String(until), HOUR_MS);
       await sharedState.publish(LIMITED_STREAMS_TOPIC, `${companyId} ${until}`);
     } catch (error) {
-      log.warn('other processes could not be told of a company with one stream at a time', {
-        companyId,
-        error,
-      });
+      log.warn(
+        'a company that is limited to one stream at a time could not be published to other processes',
+        {
+          companyId,
+          error,
+        },
+      );
     }
   }
 

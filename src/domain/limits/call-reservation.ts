@@ -29,7 +29,7 @@ interface ReservationParts {
   readonly places: readonly HeldEntry[];
   readonly credits: readonly HeldEntry[];
   /**
-   * It has a place of a lease, so its key is far from every limit: nobody is refused for what it holds for a moment longer,
+   * It has a place of a lease, so its key is far from every limit: no call is refused because it holds a little longer,
    * and its end does not wait for shared state.
    */
   readonly isCountedAhead: boolean;
@@ -38,11 +38,11 @@ interface ReservationParts {
     readonly windowStart: number;
     /** What the window has for it. */
     readonly counted: number;
-    /** What it was estimated at, which stays where nobody tells what it used. */
+    /** The estimate, which stays where the actual usage is unknown. */
     readonly own: number;
     /** The window of the company's tokens, which counts the same; null where they have no ceiling. */
     readonly companys: { readonly name: string; readonly windowStart: number } | null;
-    /** Is told what the window is put right by. */
+    /** Called with the correction of the window. */
     readonly onCorrected?: ((delta: number) => void) | undefined;
   };
   readonly clock: Clock;
@@ -183,8 +183,8 @@ const MOST_SETTLED_AT_ONCE = 200;
  * dozen calls. They come here one right after the other, so it is enough to let those pass who stand in line
  * already; nothing waits for a timer or for a turn of the event loop.
  *
- * `ownState` is told the levels too, so that a process that loses both shared state and the database still knows what
- * its companies had.
+ * `ownState` gets the levels too, so that a process that loses both shared state and the database still knows the
+ * balances of its companies.
  */
 export function createSettleTogether(ownState: SharedState | null = null): SettleTogether {
   const batches = new Map<SharedState, Map<string, Batch>>();

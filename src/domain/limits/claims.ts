@@ -47,7 +47,7 @@ export interface HeldLevel {
   readonly value: number;
   /** Of two levels the one with the higher version is newer. */
   readonly version: number;
-  /** How long it is kept; whoever uses it says how old it may be. */
+  /** How long it is stored; each reader says how old it may be. */
   readonly ttlMs: number;
 }
 
@@ -117,7 +117,7 @@ interface HoldsToReserve {
   readonly others: readonly Claim[];
 }
 
-/** Holds come first: whoever may not spend is told so before being told to slow down (G-37). */
+/** Holds come first: a lack of credits is reported before a rate limit (G-37). */
 export function claimsWithHolds(
   { callId, holds, others }: HoldsToReserve,
   ageOf: (hold: CreditHold) => number = freshAge,
@@ -142,7 +142,7 @@ export interface LevelSteppedBack {
 
 /**
  * Sets the levels that the state did not know and reserves again. Where they cannot be read, the last ones known
- * serve for the time of grace; without any, null: then nobody knows whether the call may be paid for, and it is
+ * serve for the time of grace; without any, null: then it is unknown whether the call can be paid for, and it is
  * not admitted.
  *
  * A level that was found too old was set after its commit and before this read, so the database must answer with that

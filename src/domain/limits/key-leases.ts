@@ -26,14 +26,14 @@ interface KeyLeases {
    * counted ahead and not handed out, which to the outside is not used.
    */
   admitted(call: SinglyCounted): InHand;
-  /** A call of the key has ended and its tokens were put right by so many: for what is told to be left. */
+  /** A call of the key has ended and its tokens were corrected by this amount: for the reported remaining limit. */
   corrected(keyId: string, windowStart: number, delta: number): void;
 }
 
 interface KeyLeasesParts {
   readonly sharedState: SharedState;
   readonly clock: Clock;
-  /** Shared state is away: nobody counts ahead. */
+  /** Shared state is unavailable: nothing is counted ahead. */
   readonly isAlone: () => boolean;
 }
 

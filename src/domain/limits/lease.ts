@@ -66,7 +66,7 @@ const MOST_CALLS = 64;
 const LEAST_FITTING = 16;
 /** Of what is left until half of a limit one process takes at once. */
 const PART_OF_WINDOW = 8;
-/** Of the credits that nobody holds: who is near the end of their money is counted call by call. */
+/** Of the credits that are not held: a company near the end of its credits is counted call by call. */
 const PART_OF_CREDITS = 32;
 const PART_OF_PLACES = 4;
 const ALLOWANCE = 1.25;

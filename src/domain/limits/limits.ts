@@ -94,7 +94,7 @@ interface LimitsParts extends StatePlaceParts {
   readonly onSteppedBack?: (back: LevelSteppedBack) => void;
 }
 
-/** Where waiting for a moment may help, but nobody knows how long. */
+/** Where a retry may help, but the time is unknown. */
 const SOON_MS = 1_000;
 const NO_MARKS: CallMarks = {};
 

@@ -22,7 +22,7 @@ const MAX_UNDER_WAY = 200;
  */
 const PAUSE_MS = 1_000;
 
-/** A sink that publishes entries for whoever watches at this moment. Best effort: the kept log is the record. */
+/** A sink that publishes entries to current subscribers. Best effort: the stored log is the record. */
 export function createLiveLog({ sharedState, clock }: LiveLogParts): LiveLog {
   let underWay = 0;
   let dropped = 0;
@@ -82,16 +82,16 @@ interface Seat {
 
 const MOST_WATCHERS = 2_000;
 /**
- * Lines gather for so long before watchers are woken: at 200 lines a second a thousand watchers are then woken 40 times
- * a second, not 200, and nobody sees the difference.
+ * Lines are batched for this long before subscribers are woken: at 200 lines a second a thousand subscribers are woken 40
+ * times a second instead of 200, without a visible delay.
  */
 const GATHER_MS = 25;
 const GAP_NOTICE = 'lines may be missing here: this process was cut off from the others for a while';
 
 /**
- * Whoever watches the log of all processes live. One subscription serves all watchers, and a line is read once
- * whatever their number. Each has a buffer of its own with a bound: a watcher that reads slowly loses its oldest lines
- * and is told how many, and nobody else notices.
+ * The subscribers of the live log of all processes. One subscription serves all of them, and a line is parsed once
+ * whatever their number. Each has a bounded buffer of its own: a slow subscriber loses its oldest lines and gets their
+ * number, without an effect on the others.
  */
 export function createLogWatchers(parts: LogWatchersParts): LogWatchers {
   const { sharedState, clock, maxWatchers = MOST_WATCHERS } = parts;

@@ -45,7 +45,7 @@ export function createKeptLog({ database, clock, keepRows, keepMs, onTrouble }: 
     timer = clock.after(delayMs, () => void run(false));
   }
 
-  /** One at a time: whoever comes while it runs gets the run that is under way. */
+  /** One at a time: a call during a run gets the run in progress. */
   function run(untilEmpty: boolean): Promise<void> {
     timer?.cancel();
     timer = null;
@@ -114,16 +114,16 @@ export function createKeptLog({ database, clock, keepRows, keepMs, onTrouble }: 
   };
 }
 
-/** Each kind of trouble is told when it begins, and again only after it has passed. */
+/** Each kind of trouble is reported when it begins, and again only after it has passed. */
 function createTroubleTeller(onTrouble: KeptLogParts['onTrouble']) {
-  const told = new Set<LogTrouble['kind']>();
+  const reported = new Set<LogTrouble['kind']>();
   return {
     tell(trouble: LogTrouble): void {
-      if (told.has(trouble.kind)) return;
-      told.add(trouble.kind);
+      if (reported.has(trouble.kind)) return;
+      reported.add(trouble.kind);
       onTrouble(trouble);
     },
-    passed: (kind: LogTrouble['kind']) => void told.delete(kind),
+    passed: (kind: LogTrouble['kind']) => void reported.delete(kind),
   };
 }
 

@@ -141,8 +141,8 @@ export interface ConsoleLinks {
 }
 
 /**
- * `consoleUrl` is where the console is reached from outside. Tokens stand behind the `#`: a browser sends that part
- * to nobody, so they are in no server's log and in no Referer.
+ * `consoleUrl` is the public address of the console. Tokens are in the fragment after `#`, which browsers do not send,
+ * so they appear in no server log and in no Referer.
  */
 export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
   const base = readBase(consoleUrl);

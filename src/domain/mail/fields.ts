@@ -24,7 +24,7 @@ export const mailAddress = z
 
 /** What people called something: a company, a plan, a key, a person. */
 export const name = line(NAME_CHARACTERS);
-/** A short text of somebody else's, as a provider's reason. */
+/** A short text of a third party, such as a provider's reason. */
 export const remark = line(LINE_CHARACTERS);
 
 /** Money in a currency, as a decimal number of its units. */
@@ -58,8 +58,8 @@ export const id = z.uuid();
 
 /**
  * One line, cut where it is too long rather than refused: a payment must not fail for a company's name. Mail programs
- * make a link of whatever looks like one, so a name that does gets a joiner that nobody sees: nobody can have us
- * mail his link to strangers by calling his company so.
+ * turn everything that looks like a link into one, so such a name gets an invisible joiner: a company's name cannot be
+ * used to mail a link to strangers.
  */
 function line(maxCharacters: number) {
   return z

@@ -18,9 +18,9 @@ export interface PurgedMail {
 const DAY_MS = 24 * 60 * 60_000;
 /** Longer than the queue tries: an operator has some days to mend the server and redrive. */
 export const GIVE_UP_DAYS = 7;
-/** So long one can look up whether a mail went to somebody. */
+/** How long operators can look up whether a mail was sent to an address. */
 export const KEEP_ADDRESS_DAYS = 30;
-/** A key of a fact that is older than a year is told again by nobody. */
+/** An event that is older than a year is not reported again. */
 export const KEEP_DEDUPE_DAYS = 400;
 
 /** The rest is left for the next run. */

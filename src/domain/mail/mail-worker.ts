@@ -30,7 +30,7 @@ export interface MailWorkerParts {
 }
 
 const MAIL_RETENTION_QUEUE: QueueDefinition = {
-  name: 'mail-upkeep',
+  name: 'mail-retention',
   retries: 3,
   retryDelaySeconds: 60,
   retryDelayMaxSeconds: 600,

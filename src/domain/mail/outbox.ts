@@ -22,7 +22,7 @@ interface MailOf<Kind extends MailKind> {
   readonly to: string;
   readonly data: MailData<Kind>;
   readonly companyId?: string | null;
-  /** A fact that is told once, as `low-balance:COMPANY:THRESHOLD:EPISODE`. */
+  /** Identifies an event that is mailed once, such as `low-balance:COMPANY:THRESHOLD:EPISODE`. */
   readonly dedupeKey?: string;
 }
 
@@ -37,7 +37,7 @@ interface MailOutboxParts {
   readonly secrets: Pick<Secrets, 'newId' | 'sha256'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** The right half of every Message-ID: a domain of whoever sends. */
+  /** The right half of every Message-ID: a domain of the sender. */
   readonly messageIdDomain: string;
 }
 
@@ -178,7 +178,7 @@ export async function releaseMail(statements: Statements, mailId: string, reason
   );
 }
 
-/** The end of a mail. Its data goes at this moment: what it opens is nobody's business any more. */
+/** The final state of a mail. Its data is deleted with it, because it may contain access tokens. */
 export type MailEnding =
   | { readonly state: 'SENT'; readonly reason: null }
   | { readonly state: 'FAILED'; readonly reason: string };
@@ -201,8 +201,8 @@ export async function settleMail(
 /** What one try may take at most: the adapter that sends is given this, and cuts the line past it. */
 export const SEND_WITHIN_MS = 180_000;
 /**
- * How long a worker has a mail to itself. Longer than a try, so that nobody begins a second one beside it, even if
- * the queue has taken the job for lost.
+ * How long a worker's claim on a mail lasts. Longer than an attempt, so that no second one starts beside it, even if
+ * the queue considers the job lost.
  */
 export const CLAIM_MS = SEND_WITHIN_MS + 60_000;
 

@@ -54,7 +54,7 @@ export const TEMPLATES = {
 } as const satisfies Record<string, Template<z.ZodType>>;
 
 export type MailKind = keyof typeof TEMPLATES;
-/** As whoever wants the mail gives it: dates as Date, micro-credits as BigInt. */
+/** As the caller provides it: dates as Date, micro-credits as BigInt. */
 export type MailData<Kind extends MailKind> = z.input<(typeof TEMPLATES)[Kind]['data']>;
 /** As it is kept: plain JSON. */
 export type KeptData = { readonly [field: string]: unknown };

@@ -23,7 +23,7 @@ export interface RoomUse {
   firstReceivedAtMs: number;
 }
 
-/** A meeting that somebody has announced. */
+/** An announced meeting. */
 interface Announcement {
   readonly id: string;
   readonly announcedAtMs: number;
@@ -31,14 +31,14 @@ interface Announcement {
 }
 
 interface AssignedUses {
-  /** Null for uses that nobody has announced: a meeting of their own. */
+  /** Null for uses without an announcement: a meeting of their own. */
   readonly announcementId: string | null;
   readonly uses: readonly RoomUse[];
 }
 
 export const ORPHAN_MS = 12 * 3_600_000;
 const SAME_MS = 10_000;
-/** Those who leave are told of after the room has ended, by a clock of whole seconds. */
+/** Departures are reported after the room has ended, with times in whole seconds. */
 const LEAVING_MS = 300_000;
 
 const MINUTE_MS = 60_000;

@@ -93,17 +93,17 @@ function* missingOf(
     return;
   }
   if (uses.some(({ startKnown }) => !startKnown)) {
-    yield 'The start was not told: it is when the room was first heard of, or not known.';
+    yield 'The start was not reported: it is the time of the first event of the room, or unknown.';
   }
   if (uses.some(({ endedAt: end, endKnown }) => end !== null && !endKnown)) {
-    yield 'The end was not told: it is when the room was last heard of.';
+    yield 'The end was not reported: it is the time of the last event of the room.';
   }
   if (attendees.length === 0)
-    yield 'Who took part was not told: attendance, lateness and talk share are not known.';
+    yield 'The attendees were not reported: attendance, lateness and talk share are unknown.';
   else if (attendees.every(({ talkShare }) => talkShare === null))
     yield 'The meeting server does not measure who speaks: the talk share is not known.';
-  if (startsAt === null) yield 'No time was planned: nobody can be late.';
-  else if (plannedMinutes === null) yield 'No length was planned: it cannot run over.';
+  if (startsAt === null) yield 'No start time was planned: lateness is not measured.';
+  else if (plannedMinutes === null) yield 'No duration was planned: overtime is not measured.';
   if (summary === null && endedAt !== null) {
     yield 'There is no transcript and there are no notes: add one for a summary with decisions, open questions and next steps.';
   }
@@ -132,7 +132,7 @@ interface Stay {
   talkMs: number | null;
 }
 
-/** Who was there and for how long, from everything that names somebody: joinings, leavings, and the list at the end. */
+/** Who attended and for how long, from all events that name a person: joins, departures, and the final list. */
 function attendanceOf(
   events: readonly StoredEvent[],
   uses: readonly KeptUse[],
@@ -163,7 +163,7 @@ function attendanceOf(
     );
 }
 
-/** One for each time somebody joined, with the most that anybody told of it. */
+/** One for each join, with the most complete data reported for it. */
 function staysOf(events: readonly StoredEvent[]): readonly Stay[] {
   const stays = new Map<string, Stay>();
   for (const event of events) {
@@ -193,7 +193,7 @@ function most(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
-/** Of whom nobody told that they left: they were there until the use of the room ended. */
+/** Without a reported departure a person stayed until the use of the room ended. */
 function endAfter(uses: readonly KeptUse[], joinedAtMs: number): number | null {
   const use = uses.find(({ endedAt }) => endedAt === null || Date.parse(endedAt) >= joinedAtMs);
   return use?.endedAt == null ? null : Date.parse(use.endedAt);

@@ -4,7 +4,7 @@ import { createMeetingHandler, type MeetingHandlerParts } from './process-meetin
 import { createMeetingRetentionHandler, type MeetingRetentionParts } from './rooms.ts';
 
 const MEETING_RETENTION_QUEUE: QueueDefinition = {
-  name: 'meeting-upkeep',
+  name: 'meeting-retention',
   retries: 3,
   retryDelaySeconds: 60,
   retryDelayMaxSeconds: 600,

@@ -5,7 +5,7 @@ import type { RoomUse } from './fold-room.ts';
 export interface Meeting {
   readonly id: string;
   readonly room: string;
-  /** Null for what happened in a room that nobody had announced. */
+  /** Null for events of an unannounced room. */
   readonly companyId: string | null;
   readonly origin: 'announced' | 'room';
   readonly startsAt: Date | null;
@@ -52,7 +52,7 @@ export function spanOf(uses: readonly KeptUse[]): {
   readonly endedAt: Date | null;
 } {
   const date = (text: string | null | undefined) => (text == null ? null : new Date(text));
-  // Only its end is known of a use that was told of by its end alone: the meeting has begun by then.
+  // Of a use that was reported only by its end, the start is unknown: the meeting has begun by then.
   const [first] = uses;
   const last = uses.at(-1);
   return { startedAt: date(first?.startedAt ?? first?.endedAt), endedAt: date(last?.endedAt) };
@@ -64,7 +64,7 @@ interface MeetingListArgs {
   readonly after: string | null;
 }
 
-/** The newest first. Null lists what happened in rooms that nobody had announced. */
+/** Newest first. Null lists the meetings of unannounced rooms. */
 export async function listMeetings(
   statements: Statements,
   companyId: string | null,

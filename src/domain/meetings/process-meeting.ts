@@ -56,7 +56,7 @@ interface Transcript {
   readonly summary: TranscriptSummary | null;
 }
 
-/** People drop out and come back, and events come late: whoever is reminded is reminded after this. */
+/** People leave and rejoin, and events arrive late, so reminders wait this long. */
 const REMIND_AFTER_MS = 10 * 60_000;
 /** A meeting that was reported later than this needs no scorecard any more. */
 const REMIND_WITHIN_MS = 7 * 86_400_000;

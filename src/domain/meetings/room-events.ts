@@ -1,8 +1,8 @@
 import type { Statements } from '../../ports/database.ts';
 
-/** Somebody in a room, as far as the meeting server tells who it is. */
+/** A person in a room, as far as the meeting server identifies them. */
 export interface Occupant {
-  /** One for each time somebody joins. */
+  /** One for each join. */
   readonly jid: string | null;
   readonly id: string | null;
   readonly name: string | null;
@@ -24,7 +24,7 @@ export interface RoomEvent {
   /** A breakout room carries its main room's name: it shows that the main one is in use, and ends nothing. */
   readonly isBreakout: boolean;
   readonly happenedAtMs: number;
-  /** Of what ends, when it began; null where it is not told. */
+  /** For an end, when it began; null where it is not reported. */
   readonly beganAtMs: number | null;
   readonly occupants: readonly Occupant[];
 }
@@ -48,7 +48,7 @@ export interface StoredEvent extends RoomEvent {
   readonly timeFlags: readonly TimeFlag[];
 }
 
-/** A room that is told of more often than this in ten days is not one that people meet in: its newest ones count. */
+/** A room with more events than this in ten days is not used by people: only its newest events count. */
 export const MOST_EVENTS = 20_000;
 
 /** Null where it was there before. */

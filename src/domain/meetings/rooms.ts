@@ -46,13 +46,13 @@ interface LockedRoom {
 const DAY_MS = 86_400_000;
 /** What is older than this changes only where an event arrives that is older still. */
 const LOOK_BACK_MS = 10 * DAY_MS;
-/** What happened in rooms that nobody has announced. */
+/** Events of unannounced rooms. */
 const KEEP_UNANNOUNCED_MS = 30 * DAY_MS;
 const MOST_ROOMS_AT_ONCE = 500;
 
 /**
- * Writes down what the meeting server told and says which meeting it belongs to. All of it is one short transaction;
- * what takes longer is in the queue when it commits. The same event again changes nothing.
+ * Stores an event of the meeting server and returns the meeting it belongs to. All of it is one short transaction;
+ * longer work is enqueued with its commit. A repeated event changes nothing.
  */
 export async function receiveEvent(
   { database, ...parts }: RefoldParts & { readonly database: Database },
@@ -130,9 +130,9 @@ export async function refoldRoom(
   const settled = new Set<string>();
   const ownedSinceMs = locked.announcedAt?.getTime() ?? null;
   for (const { announcementId, uses } of assignUses(foldRoom(events, nowMs), announcements, ownedSinceMs)) {
-    // The id that was told for these events before, so that it keeps its meaning.
-    const told = uses.flatMap(({ eventIds }) => eventIds.map((id) => meetingOf.get(id) ?? ''));
-    const id = announcementId ?? told.sort().find((one) => spare.has(one)) ?? secrets.newId();
+    // The id that these events had before, so that it stays stable.
+    const earlier = uses.flatMap(({ eventIds }) => eventIds.map((id) => meetingOf.get(id) ?? ''));
+    const id = announcementId ?? earlier.sort().find((one) => spare.has(one)) ?? secrets.newId();
     spare.delete(id);
     settled.add(id);
     await writeMeeting(transaction, parts, locked, { id, row: known.get(id) ?? null, uses });
@@ -159,7 +159,7 @@ export async function lockRoom(transaction: Transaction, room: string): Promise<
 
 /**
  * Whether a room without an owner is in use, or people were seen in it within the 30 days that are stored. Its name could
- * be that of a regular meeting: whoever announced it would read the attendees of the next one. A use that has ended and
+ * be that of a regular meeting: a company that announces it could read the attendees of the next one. A use that has ended and
  * of which no attendee is known blocks no name.
  */
 export async function wasUsedByOthers(

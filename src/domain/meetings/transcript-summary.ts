@@ -34,12 +34,14 @@ export function summariseTranscript(transcript: string): TranscriptSummary {
     .flatMap(sentencesIn)
     .map((sentence, place) => ({ ...sentence, place }));
   const isQuestion = ({ text }: Sentence) => text.endsWith('?');
-  const told = sentences.filter((sentence) => !isQuestion(sentence));
-  const decisions = told.filter(({ text }) => DECISION.test(text));
-  const actions = told.filter(({ text }) => ACTION.test(text) && !DECISION.test(text));
+  const statements = sentences.filter((sentence) => !isQuestion(sentence));
+  const decisions = statements.filter(({ text }) => DECISION.test(text));
+  const actions = statements.filter(({ text }) => ACTION.test(text) && !DECISION.test(text));
   return {
     engine: 'embedded',
-    summary: mostCentral(told).map(({ speaker, text }) => (speaker === null ? text : `${speaker}: ${text}`)),
+    summary: mostCentral(statements).map(({ speaker, text }) =>
+      speaker === null ? text : `${speaker}: ${text}`,
+    ),
     decisions: things(decisions),
     actionItems: things(actions),
     questions: things(sentences.filter((one) => isQuestion(one) && one.words.size >= 2)),

@@ -21,7 +21,7 @@ const TIME_BEFORE = /^[[(]?(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?[\])]?\s*[-
 const VOICE = /^<v(?:\.[^\s>]+)?\s+([^>]{1,100})>\s*/i;
 const SPEAKER = /^(\p{L}[\p{L}\p{M}\p{N} .'’()-]{0,60}):\s+/u;
 
-/** Plain text with or without `Name:` before what somebody says, WebVTT or SRT: line by line. */
+/** Plain text with or without a speaker's `Name:`, WebVTT or SRT, line by line. */
 export function utterancesOf(transcript: string): readonly Utterance[] {
   const utterances: { speaker: string | null; text: string }[] = [];
   let isNote = false;
@@ -61,7 +61,7 @@ interface PostedTranscript {
 type TranscriptOutcome =
   | { readonly outcome: 'posted'; readonly meeting: Meeting }
   | { readonly outcome: 'unknown' }
-  /** Nobody has announced its room: there is nobody to summarise it for. */
+  /** Its room is unannounced, so it belongs to no company. */
   | { readonly outcome: 'unannounced' }
   | { readonly outcome: 'invalid'; readonly message: string };
 
@@ -126,15 +126,15 @@ function cut(sentence: string): string {
 
 function speakerOf(line: string): { speaker: string | null; text: string } {
   const voice = VOICE.exec(line);
-  const told = voice ?? SPEAKER.exec(line);
-  const rest = told === null ? line : line.slice(told[0].length);
+  const match = voice ?? SPEAKER.exec(line);
+  const rest = match === null ? line : line.slice(match[0].length);
   const text = rest.replace(/<\/?[a-z][^>]{0,100}>/gi, '').trim();
-  return { speaker: told?.[1]?.trim() ?? null, text };
+  return { speaker: match?.[1]?.trim() ?? null, text };
 }
 
 function problemOf(text: string, kind: MeetingTextKind): string | null {
   if (text.length > LONGEST_TRANSCRIPT) return `at most ${LONGEST_TRANSCRIPT} characters are taken`;
   if (!text.isWellFormed() || text.includes('\u0000')) return 'it holds characters that are no text';
   if (kind === 'notes') return text.trim() === '' ? 'it is empty' : null;
-  return utterancesOf(text).length === 0 ? 'nobody says anything in it' : null;
+  return utterancesOf(text).length === 0 ? 'it contains no speech' : null;
 }

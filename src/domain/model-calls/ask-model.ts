@@ -87,7 +87,7 @@ interface JsonQuestion {
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** Why nobody answered, for the record of the call. */
+/** Why no target answered, for the record of the call. */
 export function failureIn(tried: Exclude<Tried<unknown>, { outcome: 'answered' }>) {
   switch (tried.outcome) {
     case 'request-refused':

@@ -24,7 +24,7 @@ import { type Alias, priceAt } from '../models/aliases.ts';
  *   ...           the commit: the gateway's through the call book, a platform call's in the transaction of its effect
  *   releaseCall   what it held is given back together with the levels that the commit left
  *
- * Always in this order: nobody finds the hold gone and the charge not yet there. Everything here runs for every call of
+ * Always in this order: the hold is never gone before the charge is there. Everything here runs for every call of
  * the gateway, so none of it is async and no object is copied whole.
  */
 export interface PaidCall {

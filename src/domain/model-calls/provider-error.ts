@@ -12,7 +12,7 @@ export interface ProviderError {
   readonly param: string | null;
   /** A word that clients match on, as context_length_exceeded; null where the provider gives a number or nothing. */
   readonly code: string | null;
-  /** Who has to do something: the client, nobody but time (two cases), or the provider. */
+  /** Who has to act: the client, no one (two cases; a retry helps), or the provider. */
   readonly fault: 'request' | 'rate-limit' | 'overloaded' | 'provider';
 }
 

@@ -45,7 +45,7 @@ export interface Alias extends AliasBounds {
   /** With its prefix, as clients write it. */
   readonly alias: string;
   readonly kind: AliasKind;
-  /** Empty: nobody can answer, and the gateway says 503. */
+  /** Empty: calls are refused with 503. */
   readonly targets: readonly AliasTarget[];
   /** The one in force and those to come, in their order: for estimates, by `priceAt`. */
   readonly prices: readonly PriceVersion[];
@@ -72,7 +72,7 @@ export function nameOfAlias(prefix: string, alias: string): AliasName | null {
   return ALIAS_NAMES.find(({ name }) => aliasOf(prefix, name) === alias)?.name ?? null;
 }
 
-/** One sentence for whoever named an alias that does not exist. */
+/** The message for an alias that does not exist. */
 export function unknownAlias(prefix: string, alias: string): string {
   const names = ALIAS_NAMES.map(({ name }) => aliasOf(prefix, name)).join(', ');
   return `there is no alias ${JSON.stringify(alias.slice(0, 100))}; the aliases are ${names}`;

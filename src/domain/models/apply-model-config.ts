@@ -46,7 +46,7 @@ export type AppliedModelConfig =
 
 /**
  * At a start: every alias whose targets the file names gets exactly those, and where it names a price that is not the
- * one in force, it is from now on. Where nothing differs nothing is written and nobody is told, so that any number
+ * one in force, it is from now on. Where nothing differs nothing is written or published, so that any number
  * of processes may start with the same file at once.
  */
 export async function applyModelConfig(

@@ -2,8 +2,8 @@ import type { Secrets } from '../../ports/secrets.ts';
 
 /**
  * Keeps provider keys unreadable at rest: AES-256-GCM under a key that HKDF-SHA-256 derives from MASTER_KEY. What
- * it seals is bound to a text (the address the key is for): whoever can write the database but has no master key
- * can neither read a key nor have it sent to an address of their own.
+ * it seals is bound to a text (the address the key is for): with write access to the database but without the master key one
+ * can neither read a key nor have it sent to another address.
  *
  * The bytes: the version (1), 4 that tell which master key it was, a nonce of 12, then the cipher text with its
  * tag. 96 random bits for a nonce are safe for 2^32 encryptions under one key; there are a few in a year.

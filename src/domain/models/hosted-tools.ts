@@ -90,7 +90,7 @@ export function mayName({ providerIds }: AliasTools, id: string): boolean {
   return providerIds.has(ANY_PROVIDER_ID) || providerIds.has(id);
 }
 
-/** As somebody wants it; what is left out stays as it is. Prices are in credits a use. */
+/** The requested tools; what is left out stays as it is. Prices are in credits per use. */
 export interface WantedTools {
   /** All of those that are enabled from now on. */
   readonly tools?: Readonly<Record<string, string | number>> | undefined;

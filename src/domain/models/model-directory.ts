@@ -51,7 +51,7 @@ export interface CoolingTarget extends Cooling {
 const POLL_MS = 500;
 
 /**
- * All aliases, their targets and prices in memory, so that a call asks nobody. Read again when a message tells of a
+ * All aliases, their targets and prices in memory, so that a call needs no I/O. Read again when a message reports a
  * change, when messages may have been lost, and when the version in the database has moved on. While the database
  * is away the last known catalogue stays in force: a wrong target answers with an error of its own, no target
  * would refuse every call.
@@ -234,8 +234,8 @@ type OpenedCatalogue = ReadonlyMap<string, Alias>;
 
 /**
  * Every alias with its targets and prices, keys decrypted. Where a key does not open, the alias keeps the targets it had; at
- * a start, when it had none, it has those that do open. It is never handed to the embedded models instead: whoever
- * set a provider wants that provider or an error.
+ * a start, when it had none, it has those that do open. It is never handed to the embedded models instead: an
+ * operator who set a provider wants that provider or an error.
  */
 async function openCatalogue(
   parts: OpeningParts,

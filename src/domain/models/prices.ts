@@ -19,7 +19,7 @@ export interface PriceToSet {
   readonly from: Date | null;
 }
 
-/** Credits for a million tokens, as somebody wants them: by command as text, by MODEL_CONFIG as numbers. */
+/** Requested credits per million tokens: from commands as text, from MODEL_CONFIG as numbers. */
 export interface WantedPrice {
   readonly prompt: string | number;
   readonly cached: string | number;

@@ -1,7 +1,7 @@
 import type { AliasName } from './aliases.ts';
 import { DEFAULT_PROVIDER, type TargetProvider } from './providers.ts';
 
-/** A target as somebody wants it: by command, by MODEL_CONFIG, by the console. */
+/** A requested target: by command, by MODEL_CONFIG, by the console. */
 export interface WantedTarget {
   readonly baseUrl: string;
   readonly model: string;

@@ -7,7 +7,7 @@ import { problemWithProvider } from './providers.ts';
 import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
 import { openTargetSecrets, sealTargetSecrets, sealTargets } from './target-secrets.ts';
 
-/** Something about the targets has changed: whoever keeps them in memory reads them again. */
+/** Something about the targets has changed: caches read them again. */
 export const MODELS_TOPIC = 'models';
 
 export interface CatalogueParts {
@@ -80,7 +80,7 @@ export async function resealTargets(
   });
 }
 
-/** Compares and writes under the catalogue's lock; what it wrote is told to all processes once it is committed. */
+/** Compares and writes under the catalogue's lock; what it wrote is published to all processes after the commit. */
 export async function changeCatalogue<Outcome extends { readonly outcome: string }>(
   { database, sharedState }: Pick<CatalogueParts, 'database' | 'sharedState'>,
   change: (transaction: Transaction, stored: readonly StoredTarget[]) => Promise<Outcome>,

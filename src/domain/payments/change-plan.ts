@@ -126,7 +126,7 @@ export async function changeSubscriptionPlan(
       companyId: wanted.companyId,
       state,
       // An answer has no time of the provider's: events that come later still count.
-      by: { toldAt: new Date(0), rank: NEWS_RANK.changed, eventId: null },
+      by: { eventAt: new Date(0), rank: NEWS_RANK.changed, eventId: null },
       isCurrent: true,
       now,
       graceMs: PAST_DUE_GRACE_MS,

@@ -42,7 +42,7 @@ export interface EffectContext {
 export type EffectOutcome =
   | {
       readonly outcome: 'applied';
-      /** In a few words, for whoever looks at the event. */
+      /** A short description for the list of events. */
       readonly did: string;
       /** Whose balance, invoices or subscription may have changed. */
       readonly companyId: string | null;
@@ -53,7 +53,7 @@ export type EffectOutcome =
   | { readonly outcome: 'deferred'; readonly reason: string; readonly waitsFor: readonly WaitKey[] }
   /** Never, as it is: a person has to look. */
   | { readonly outcome: 'failed'; readonly reason: string; readonly companyId?: string }
-  /** It cannot be told without asking the provider how this subscription stands. Nothing was changed. */
+  /** The current state of this subscription must be requested from the provider first. Nothing was changed. */
   | { readonly outcome: 'ask'; readonly subscriptionId: string }
   /** The event shows only some of the invoice's lines. Nothing was changed. */
   | { readonly outcome: 'ask-lines'; readonly invoiceId: string };
@@ -76,7 +76,7 @@ export async function post({ transaction }: EffectContext, posting: Posting): Pr
 }
 
 /** Mails a fact to all who look after a company's money, once each, if the transaction commits. */
-type TellAdmins = (wanted: ToldFact) => Promise<void>;
+type TellAdmins = (wanted: Announcement) => Promise<void>;
 
 type Kinds =
   | 'receipt'
@@ -90,13 +90,13 @@ type Kinds =
   | 'refund-failed';
 type DataOf<Kind extends Kinds> = Extract<MailToSend, { kind: Kind }>['data'];
 
-type ToldFact = {
+type Announcement = {
   [Kind in Kinds]: {
     readonly kind: Kind;
     readonly companyId: string;
     /** Without the company's name, which is added. */
     readonly data: Omit<DataOf<Kind>, 'companyName'>;
-    /** The fact that is told; the same again is not told twice. */
+    /** Identifies the event; it is mailed once. */
     readonly fact: string;
   };
 }[Kinds];

@@ -100,7 +100,7 @@ interface Arrival {
   readonly status: Extract<PaymentEventStatus, 'RECEIVED' | 'IGNORED' | 'FAILED'>;
   readonly error: string | null;
   readonly now: Date;
-  /** Where nobody does it before, because the process died. */
+  /** Retry after this if the processing crashed. */
   readonly nextAttemptAt: Date | null;
 }
 

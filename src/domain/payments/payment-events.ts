@@ -14,8 +14,8 @@ import { uuidIn } from './provider-objects.ts';
 /** Events of the payment provider, from their arrival on. */
 export interface PaymentEvents {
   /**
-   * Keeps an event whose signature held and applies it, if it can be. Rejects for faults of our own alone, after the
-   * event was kept where that was possible: whoever sent it should send it again.
+   * Stores an event with a valid signature and applies it, if possible. Rejects only for internal errors, after storing
+   * the event where that was possible: the sender should send it again.
    */
   receive(event: ProviderEvent): Promise<ReceivedEvent>;
   /** Something has come to be that events may wait for. Never rejects. */
@@ -50,8 +50,8 @@ export function createPaymentEvents(parts: ProcessParts): PaymentEvents {
   const { database, secrets, clock, log } = parts;
 
   /**
-   * What an event waits for may have been committed after it was looked for, and before the event was known to wait:
-   * then nobody woke it. So one that has to wait is looked at once more.
+   * What an event waits for may have been committed after the look-up and before the event was marked as waiting: then
+   * nothing wakes it. So an event that has to wait is processed once more.
    */
   async function processTwice(id: string, from?: Parameters<typeof processEvent>[2]) {
     const processed = await processEvent(parts, id, from);

@@ -36,9 +36,9 @@ const PAYMENT_RECONCILE_QUEUE: QueueDefinition = {
 };
 /** Disputes, and refunds that failed. */
 const PAYMENT_DISPUTES_QUEUE: QueueDefinition = { name: 'payment-disputes', runSeconds: 600, ...bounds };
-/** Subscriptions whose grace is over. */
-export const SUBSCRIPTION_UPKEEP_QUEUE: QueueDefinition = {
-  name: 'subscription-upkeep',
+/** Subscriptions whose grace period has ended. */
+export const SUBSCRIPTION_GRACE_QUEUE: QueueDefinition = {
+  name: 'subscription-grace',
   runSeconds: 120,
   ...bounds,
 };
@@ -46,15 +46,15 @@ export const SUBSCRIPTION_UPKEEP_QUEUE: QueueDefinition = {
 /** Invoices that have become overdue and block their company. */
 const OVERDUE_INVOICES_QUEUE: QueueDefinition = { name: 'overdue-invoices', runSeconds: 300, ...bounds };
 /** Events past their age. */
-const PAYMENT_UPKEEP_QUEUE: QueueDefinition = { name: 'payment-upkeep', runSeconds: 600, ...bounds };
+const PAYMENT_RETENTION_QUEUE: QueueDefinition = { name: 'payment-retention', runSeconds: 600, ...bounds };
 
 export const PAYMENT_QUEUES: readonly QueueDefinition[] = [
   PAYMENT_EVENTS_QUEUE,
   PAYMENT_RECONCILE_QUEUE,
   PAYMENT_DISPUTES_QUEUE,
-  SUBSCRIPTION_UPKEEP_QUEUE,
+  SUBSCRIPTION_GRACE_QUEUE,
   OVERDUE_INVOICES_QUEUE,
-  PAYMENT_UPKEEP_QUEUE,
+  PAYMENT_RETENTION_QUEUE,
 ];
 
 /** INVOICE_ISSUED_QUEUE is defined by `credits`, which fills it, and worked off here. */
@@ -84,7 +84,7 @@ export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
       handler: async ({ signal }) => void (await readDisputes(parts, signal)),
     },
     {
-      queue: SUBSCRIPTION_UPKEEP_QUEUE,
+      queue: SUBSCRIPTION_GRACE_QUEUE,
       concurrency: 1,
       cron: '25 * * * *',
       handler: async () => {
@@ -99,7 +99,7 @@ export function paymentWork(parts: PaymentWorkParts): readonly QueueWork[] {
       handler: async ({ signal }) => void (await mailOverdueInvoices(parts, signal)),
     },
     {
-      queue: PAYMENT_UPKEEP_QUEUE,
+      queue: PAYMENT_RETENTION_QUEUE,
       concurrency: 1,
       cron: '12 4 * * *',
       handler: async ({ signal }) => void (await purgePaymentEvents(parts, signal)),

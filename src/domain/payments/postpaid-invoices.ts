@@ -54,7 +54,7 @@ export function createInvoiceIssuer(parts: PostpaidInvoiceParts): JobHandler {
     // It may have been settled by hand while the provider was asked.
     const isSettled = issued.outcome === 'issued' && issued.invoice.status !== 'OPEN';
     if (isSettled) return await closeAtProvider(parts, issued.invoice);
-    // Whoever owes it is told of it, also where it can only be paid by other ways for now.
+    // The company is notified, even if the invoice cannot be paid online for now.
     if (issued.outcome === 'issued' || issued.reason === 'refused') {
       await mailInvoice(parts, issued.outcome === 'issued' ? issued.invoice : invoice);
     }

@@ -101,14 +101,14 @@ export async function companyOf(transaction: Transaction, hints: CompanyHints): 
 }
 
 /**
- * Everything that an event does to a company is done under this lock, taken first: so events of one company come one
- * after the other, and nobody who locks the account before the company, as all do, can be waited for in a circle.
+ * All changes of an event to a company are made under this lock, taken first. So events of one company are serialized,
+ * and because all code locks the company before the account, there is no deadlock.
  */
 export async function lockCompany(transaction: Transaction, companyId: string): Promise<void> {
   await lockAccount(transaction, companyId);
 }
 
-/** Notes a company's customer where it has none and nobody else has that one. True where it did. */
+/** Links a customer to a company if the company has none and no other company has this one. True if it did. */
 export async function linkCustomer(
   transaction: Transaction,
   companyId: string,
@@ -131,8 +131,7 @@ export function priceOf(subscription: WireObject): string | null {
 }
 
 /**
- * The plan that an object of the provider's is about: by its price, which is ours or nobody's; only where that is
- * not told, by the id that we wrote on it.
+ * The plan of a provider object: by its price, or, if it names none, by the id in its metadata.
  */
 export async function planOf(transaction: Transaction, object: WireObject): Promise<string | null> {
   return await planWithPrice(transaction, priceOf(object), ourIdIn(object, 'planId'));

@@ -84,7 +84,7 @@ export async function lockPurchase(transaction: Transaction, id: string): Promis
   return row;
 }
 
-/** Nothing was paid, and nobody can pay any more. A payment that arrives all the same completes the purchase. */
+/** Nothing was paid, and the checkout has expired. A payment that still arrives completes the purchase. */
 export async function cancelPurchase(statements: Statements, id: string, now: Date): Promise<void> {
   await statements.query(
     `update credit_pack_purchases set status = 'CANCELED', updated_at = $2 where id = $1 and status = 'PENDING'`,

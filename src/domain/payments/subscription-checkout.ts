@@ -14,7 +14,7 @@ type SubscriptionCheckout =
   | { readonly outcome: 'replaced'; readonly message: string }
   | { readonly outcome: 'provider-failed'; readonly message: string };
 
-/** A page that is about to expire is of no use to whoever comes back to it. */
+/** A checkout page that expires sooner than this is not reused. */
 const LEAST_LEFT_MS = 5 * 60_000;
 const MOST_TRIES = 3;
 

@@ -81,12 +81,12 @@ interface ProcessName {
 
 export interface ServiceProcess extends ProcessName {
   readonly seenAt: Date;
-  /** It has not told of itself for so long that it hangs, is cut off or is gone. */
+  /** Its heartbeat is overdue: it hangs, is disconnected or has ended. */
   readonly isStale: boolean;
   readonly report: ProcessReport;
 }
 
-/** Ready is who is heard of and has all it depends on; a worker that was stopped is somebody's wish. */
+/** Ready: a recent heartbeat and all dependencies. A worker that an operator stopped does not count as failing. */
 export function isReady({ isStale, report }: ServiceProcess): boolean {
   return !isStale && report.parts.every(({ status }) => status !== 'down' && status !== 'failing');
 }
@@ -170,11 +170,11 @@ export function startProcessHeartbeat({
   let telling = beat();
 
   async function tell(): Promise<void> {
-    const told = await report();
+    const current = await report();
     const bounded = {
-      ...told,
-      breakers: firstOf(told.breakers, MOST_BREAKERS),
-      jobRates: firstOf(told.jobRates, MOST_QUEUES),
+      ...current,
+      breakers: firstOf(current.breakers, MOST_BREAKERS),
+      jobRates: firstOf(current.jobRates, MOST_QUEUES),
     };
     await tellProcess(database, name, bounded, clock.now());
     await forgetGoneProcesses(database, clock.now());

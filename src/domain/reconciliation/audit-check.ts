@@ -24,7 +24,7 @@ const CHECK_TIMEOUT_MS = 4 * 60 * 60_000;
 
 export interface CheckedBooks {
   readonly faults: readonly string[];
-  /** More of them than are told. */
+  /** There are more than are listed. */
   readonly isCut: boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
 import { auditDaily, auditRange, type ProviderAuditParts } from './provider/provider-audit.ts';
 
-/** Audits of money against the payment provider: by the timer, and of a range that somebody has named. */
+/** Audits against the payment provider: scheduled ones, and those of a requested range. */
 const PAYMENT_AUDIT_QUEUE: QueueDefinition = {
   name: 'payment-audit',
   runSeconds: 3_600,

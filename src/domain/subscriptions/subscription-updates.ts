@@ -1,13 +1,13 @@
 import type { Transaction } from '../../ports/database.ts';
 import { isEnded, SUBSCRIPTION_COLUMNS, type Subscription, type SubscriptionStatus } from './subscription.ts';
 
-export interface ToldSubscription {
+export interface IncomingSubscription {
   /** Used where it is new to us. */
   readonly newId: string;
   readonly providerSubscriptionId: string;
   readonly companyId: string;
   readonly state: SubscriptionState;
-  readonly by: ToldBy;
+  readonly by: EventOrder;
   /** How it stands at the provider now, asked for after the event had come: it beats whatever is kept. */
   readonly isCurrent: boolean;
   readonly now: Date;
@@ -27,47 +27,48 @@ export type KeptSubscription =
       readonly before: Subscription;
     }
   /** Of the same second: nothing was changed. */
-  | { readonly outcome: 'unclear'; readonly kept: ToldBy; readonly subscription: Subscription }
+  | { readonly outcome: 'unclear'; readonly kept: EventOrder; readonly subscription: Subscription }
   | { readonly outcome: 'of-another-company' }
   /** New, and of a plan that we do not have. */
   | { readonly outcome: 'no-plan' };
 
 type Row = Subscription & {
-  readonly toldAt: Date;
-  readonly toldRank: ToldBy['rank'];
-  readonly toldEventId: string | null;
+  readonly eventAt: Date;
+  readonly eventRank: EventOrder['rank'];
+  readonly lastEventId: string | null;
 };
 
 /**
  * Keeps what the provider tells of a subscription, in whatever order and however often. What has ended stays ended;
- * that it has ended counts even if it is told late. `onUnclear` decides between two news of one second.
+ * that it has ended counts even if it arrives late. `onUnclear` decides between two events of the same second.
  */
 export async function keepSubscription(
   transaction: Transaction,
-  told: ToldSubscription,
+  incoming: IncomingSubscription,
   onUnclear: 'say-so' | 'apply' = 'say-so',
 ): Promise<KeptSubscription> {
   const [row] = await transaction.query<Row>(
-    `select ${SUBSCRIPTION_COLUMNS}, told_at as "toldAt", told_rank as "toldRank", told_event_id as "toldEventId"
+    `select ${SUBSCRIPTION_COLUMNS}, told_at as "eventAt", told_rank as "eventRank", told_event_id as "lastEventId"
      from subscriptions where provider_subscription_id = $1 for update`,
-    [told.providerSubscriptionId],
+    [incoming.providerSubscriptionId],
   );
-  if (row === undefined) return await add(transaction, told);
-  const { toldAt, toldRank: rank, toldEventId: eventId, ...before } = row;
-  const kept: ToldBy = { toldAt, rank, eventId };
-  if (before.companyId !== told.companyId) return { outcome: 'of-another-company' };
+  if (row === undefined) return await add(transaction, incoming);
+  const { eventAt, eventRank: rank, lastEventId: eventId, ...before } = row;
+  const kept: EventOrder = { eventAt, rank, eventId };
+  if (before.companyId !== incoming.companyId) return { outcome: 'of-another-company' };
   if (isEnded(before.status)) return { outcome: 'ended', subscription: before, before };
-  const judged = told.isCurrent || told.by.rank === NEWS_RANK.ended ? 'later' : judgeNews(kept, told.by);
+  const judged =
+    incoming.isCurrent || incoming.by.rank === NEWS_RANK.ended ? 'later' : judgeNews(kept, incoming.by);
   if (judged === 'earlier' || judged === 'same') return { outcome: 'stale', subscription: before, before };
   if (judged === 'unclear' && onUnclear === 'say-so')
     return { outcome: 'unclear', kept, subscription: before };
-  return { outcome: 'changed', subscription: await change(transaction, told, before, kept), before };
+  return { outcome: 'changed', subscription: await change(transaction, incoming, before, kept), before };
 }
 
-async function add(transaction: Transaction, told: ToldSubscription): Promise<KeptSubscription> {
-  const { state, by, now } = told;
+async function add(transaction: Transaction, incoming: IncomingSubscription): Promise<KeptSubscription> {
+  const { state, by, now } = incoming;
   if (state.planId === null) return { outcome: 'no-plan' };
-  const pastDueSince = state.status === 'PAST_DUE' ? by.toldAt : null;
+  const pastDueSince = state.status === 'PAST_DUE' ? by.eventAt : null;
   const [subscription] = await transaction.query<Subscription>(
     `insert into subscriptions (id, company_id, plan_id, provider_subscription_id, status, is_active,
        current_period_start, current_period_end, cancel_at_period_end, trial_end, past_due_since, end_date, told_at,
@@ -75,19 +76,19 @@ async function add(transaction: Transaction, told: ToldSubscription): Promise<Ke
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)
      returning ${SUBSCRIPTION_COLUMNS}`,
     [
-      told.newId,
-      told.companyId,
+      incoming.newId,
+      incoming.companyId,
       state.planId,
-      told.providerSubscriptionId,
+      incoming.providerSubscriptionId,
       state.status,
-      isActive(state.status, pastDueSince, told),
+      isActive(state.status, pastDueSince, incoming),
       state.currentPeriodStart,
       state.currentPeriodEnd,
       state.cancelAtPeriodEnd,
       state.trialEnd,
       pastDueSince,
       state.endDate,
-      by.toldAt,
+      by.eventAt,
       by.rank,
       by.eventId,
       now,
@@ -99,14 +100,14 @@ async function add(transaction: Transaction, told: ToldSubscription): Promise<Ke
 
 async function change(
   transaction: Transaction,
-  told: ToldSubscription,
+  incoming: IncomingSubscription,
   before: Subscription,
-  kept: ToldBy,
+  kept: EventOrder,
 ): Promise<Subscription> {
-  const { state, now } = told;
-  const pastDueSince = state.status === 'PAST_DUE' ? (before.pastDueSince ?? told.by.toldAt) : null;
+  const { state, now } = incoming;
+  const pastDueSince = state.status === 'PAST_DUE' ? (before.pastDueSince ?? incoming.by.eventAt) : null;
   // News that were asked for may be due to an event older than the one that is kept.
-  const by = told.by.toldAt.getTime() < kept.toldAt.getTime() ? kept : told.by;
+  const by = incoming.by.eventAt.getTime() < kept.eventAt.getTime() ? kept : incoming.by;
   const [subscription] = await transaction.query<Subscription>(
     `update subscriptions set plan_id = coalesce($2, plan_id), status = $3, is_active = $4,
        current_period_start = coalesce($5, current_period_start),
@@ -117,14 +118,14 @@ async function change(
       before.id,
       state.planId,
       state.status,
-      isActive(state.status, pastDueSince, told),
+      isActive(state.status, pastDueSince, incoming),
       state.currentPeriodStart,
       state.currentPeriodEnd,
       state.cancelAtPeriodEnd,
       state.trialEnd,
       pastDueSince,
       state.endDate,
-      by.toldAt,
+      by.eventAt,
       by.rank,
       by.eventId,
       now,
@@ -137,16 +138,16 @@ async function change(
 function isActive(
   status: SubscriptionStatus,
   pastDueSince: Date | null,
-  { now, graceMs }: ToldSubscription,
+  { now, graceMs }: IncomingSubscription,
 ): boolean {
   if (status === 'PAST_DUE') return pastDueSince !== null && now.getTime() - pastDueSince.getTime() < graceMs;
   return status === 'ACTIVE' || status === 'TRIALING';
 }
 
 /** Where a state comes from, and so which of two is the later. */
-export interface ToldBy {
+export interface EventOrder {
   /** The provider's time, in whole seconds. */
-  readonly toldAt: Date;
+  readonly eventAt: Date;
   /** Of what happens in the same second: what can only come first has the lower one. */
   readonly rank: NewsRank;
   readonly eventId: string | null;
@@ -168,12 +169,12 @@ export interface SubscriptionState {
 }
 
 /**
- * Whether news are later than what is kept. Seconds are all that the provider tells, so news of the same second and
- * rank are `unclear`: then whoever can asks the provider how it stands now.
+ * Whether an event is later than the stored state. The provider's times have seconds only, so events of the same second
+ * and rank are `unclear`: then the caller asks the provider for the current state if it can.
  */
-function judgeNews(kept: ToldBy, news: ToldBy): 'later' | 'earlier' | 'same' | 'unclear' {
+function judgeNews(kept: EventOrder, news: EventOrder): 'later' | 'earlier' | 'same' | 'unclear' {
   if (news.eventId !== null && news.eventId === kept.eventId) return 'same';
-  const difference = news.toldAt.getTime() - kept.toldAt.getTime();
+  const difference = news.eventAt.getTime() - kept.eventAt.getTime();
   if (difference !== 0) return difference > 0 ? 'later' : 'earlier';
   if (news.rank !== kept.rank) return news.rank > kept.rank ? 'later' : 'earlier';
   return 'unclear';

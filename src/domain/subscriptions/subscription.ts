@@ -112,9 +112,9 @@ interface StaleWanted {
   readonly now: Date;
 }
 
-/** A period that is over by so much, and nobody told of the next: the provider's events go elsewhere, or nowhere. */
+/** A period that ended this long ago without a next one: the provider's events do not arrive. */
 const SILENT_MS = 7 * 24 * 60 * 60_000;
-/** For one whose period nobody ever told: a month, and the same again. */
+/** The same for a subscription without a known period: a month more. */
 const WITHOUT_PERIOD_MS = 38 * 24 * 60 * 60_000;
 export const MOST_STALE = 1_000;
 

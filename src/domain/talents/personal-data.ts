@@ -60,9 +60,9 @@ type ErasedTalent =
   | { readonly outcome: 'no-such-talent' };
 
 /**
- * Takes away a person wholly: the row, and with it files, texts, versions, decisions and whatever other capabilities
- * hang on the row; all rows that were recognised as the same person; and the kept log entries that name them. What
- * waits in the queue names an id and finds nobody.
+ * Erases a person completely: the row with its files, texts, versions, decisions and all dependent rows; all rows that
+ * were recognised as the same person; and the stored log entries that name them. Queued jobs hold only an id and then
+ * find no row.
  */
 export async function eraseTalent(
   transaction: Transaction,

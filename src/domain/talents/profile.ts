@@ -27,7 +27,7 @@ const givenProfile = z.looseObject({
   current_title: text,
 });
 
-/** A profile that somebody typed or sent: JSON Resume in its outlines, and not larger than a long CV. */
+/** Checks a profile from a client: the outline of JSON Resume, and not larger than a long CV. */
 export function checkProfile(value: unknown): CheckedProfile {
   const read = givenProfile.safeParse(value);
   if (!read.success) {

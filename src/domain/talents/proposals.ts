@@ -133,7 +133,7 @@ async function lockProposal(
     'select talent_id as "talentId" from talent_proposals where id = $1',
     [proposalId],
   );
-  // The talent first, as whoever proposes does.
+  // Locks the talent first, in the same order as the creation of a proposal.
   const talent = known === undefined ? null : await lockTalent(transaction, companyId, known.talentId);
   if (talent === null) return null;
   const [proposal] = await transaction.query<StoredProposal>(

@@ -36,7 +36,7 @@ export type CvReading =
       readonly document: Readonly<Record<string, unknown>>;
       readonly engine: 'model' | 'embedded';
     }
-  /** For good: the sentence is shown to whoever sent the CV. */
+  /** Permanent: the sentence is shown to the sender of the CV. */
   | { readonly outcome: 'failed'; readonly problem: string; readonly text?: string };
 
 const LONGEST_PROBLEM = 500;

@@ -78,8 +78,8 @@ type ChangedTalent =
   | { readonly outcome: 'invalid'; readonly message: string };
 
 /**
- * A person's word counts more than a reading: whoever was PENDING or FAILED is READY with it, and evidence of
- * what they changed is gone. The reading that was under way then finds nothing to do.
+ * A user's edit overrides the parsed values: a talent that was PENDING or FAILED becomes READY, and the evidence of
+ * changed values is removed. A parse job in progress then has nothing to do.
  */
 export async function changeTalent(
   transaction: Transaction,
@@ -185,7 +185,7 @@ async function findByFile(
   return rows[0]?.talentId ?? null;
 }
 
-/** False where the company has this file. Waits for whoever is about to have it. */
+/** False if the company already has this file. Waits for concurrent inserts of the same file. */
 async function keepFile(
   transaction: Transaction,
   { secrets }: CreateTalentParts,

@@ -157,7 +157,7 @@ type Bounded =
 
 const NOTHING: Bounded = { outcome: 'bounded', plan: null, splices: [] };
 
-/** How often each tool may be used, as the provider is told. */
+/** How often each tool may be used, as sent to the provider. */
 function boundsOf(
   call: WantedCall,
   tools: AliasTools,
@@ -167,7 +167,7 @@ function boundsOf(
   const priceOf = ({ name }: HostedTool) => tools.prices.get(name) ?? 0;
   switch (route.wire) {
     case 'completions': {
-      // The provider is told no bound: what is beyond it is not charged.
+      // This wire has no bound to send to the provider: uses beyond it are not charged.
       const planned = [...new Set(used.values())].map((tool) => planOf(tool, priceOf(tool), tools.maxUses));
       return bounded(planned, tools.maxUses, []);
     }

@@ -25,7 +25,7 @@ export function isIdempotencyKey(text: string): boolean {
   return PRINTABLE_KEY.test(text);
 }
 
-/** What is asked, so that the same key with anything else can be told from a repeat. */
+/** The request, so that the same key with another request is distinguished from a repeat. */
 interface Asking {
   readonly keyId: string;
   readonly idempotencyKey: string;
@@ -42,7 +42,7 @@ export async function askedOnce(
   return { keyId, idempotencyKey, sha256: sha256(`${method} ${path} ${ofBody.toHex()}`) };
 }
 
-/** What a client is told whose key is neither free nor answered; clients try again by themselves only where that helps. */
+/** The refusal for a key that is neither free nor answered; clients retry by themselves only where that helps. */
 export function refusalOfState(state: Exclude<IdempotencyState, 'free' | 'answered'> | 'away'): Refusal {
   const name = 'idempotencyConflict';
   switch (state) {

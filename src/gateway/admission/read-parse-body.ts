@@ -16,7 +16,7 @@ export interface ParseFields {
   readonly model: string | null;
   readonly stream: false;
   readonly input: ParseInput;
-  /** As far as it can be told before a file is read: its bytes do not show how much text is in it. */
+  /** An estimate before a file is read: its bytes do not show how much text is in it. */
   readonly size: CallSize;
 }
 

@@ -153,12 +153,12 @@ export function refusalResponse(
   const { retryAfterMs } = refusal;
   const status = refusalStatus(refusal);
   const own = { ...headers, ...OWN_HEADERS[refusal.name] };
-  const told = isFinal(refusal, status, client) ? { ...own, 'x-should-retry': 'false' } : own;
+  const final = isFinal(refusal, status, client) ? { ...own, 'x-should-retry': 'false' } : own;
   const more =
     retryAfterMs === undefined
-      ? told
+      ? final
       : {
-          ...told,
+          ...final,
           // Whole seconds, rounded up: a second too early would be refused again.
           'retry-after': String(Math.ceil(retryAfterMs / 1000)),
           'retry-after-ms': String(Math.ceil(retryAfterMs)),

@@ -28,7 +28,7 @@ interface RouteName {
   readonly path: string;
 }
 
-/** Past this nothing is compared: whoever asks has shown no key yet. */
+/** Beyond this nothing is compared: the request has no verified key yet. */
 const LONGEST_SHOWN = 100;
 const LISTED = 'GET /docs lists the routes.';
 const ADDRESS = `set the base address of your client to end with ${BASE_PATH}.`;

@@ -69,7 +69,7 @@ export interface ModelCallContext {
  */
 export interface CallTrace {
   admitted(admission: Admission): void;
-  /** A try begins; what the provider is to be told of it. */
+  /** A try begins; returns the trace headers for the provider. */
   trying(call: AdmittedModelCall, target: UpstreamTarget): Readonly<Record<string, string>>;
   /** The try came to nothing. */
   failed(reason: string): void;
@@ -114,8 +114,8 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     return ended;
   };
   /**
-   * The commit first, then what the call holds is given back together with the levels that the commit left: nobody
-   * finds the hold gone and the charge not yet there, and a client that calls again finds nothing of its own held.
+   * The commit first, then what the call holds is given back together with the levels that the commit left: the hold
+   * is never gone before the charge is there, and a client that calls again finds nothing of its own held.
    * A call that waits in the journal keeps its credits held until it is in the database.
    */
   async function endOnce(ending: AnsweredEnding): Promise<boolean> {
@@ -250,7 +250,7 @@ function untouched({ requestId, startedAtMs, nowMs }: CallClock) {
   };
 }
 
-/** Streams that ended without usage cost us and nobody pays: a key that keeps doing so is told of (G-31). */
+/** Streams that ended without usage cost the operator and are not charged: a key with many of them is reported (G-31). */
 export interface UnpaidEndings {
   note(keyId: string): void;
 }

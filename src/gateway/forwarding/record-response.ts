@@ -14,7 +14,7 @@ interface MadeResponse {
 
 /**
  * What is recorded of a response that can be read or continued later, with the commit of its call; null where nothing is.
- * One that its provider stores and nobody has paid for, because its client left, is charged when it is read.
+ * One that its provider stores and that was not charged, because its client left, is charged when it is read.
  */
 export function responseRecord(
   answering: Pick<Answering, 'parts' | 'call' | 'target'>,

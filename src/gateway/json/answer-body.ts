@@ -101,8 +101,8 @@ function usageOfMessage(): StreamUsage {
       if (usageEnd === 0) return;
       const block = parseAt(bytes, usageStart, usageEnd);
       if (!isObject(block)) return;
-      const told = Object.entries(block).filter(([, value]) => value !== null);
-      usage = readUsage({ ...started, ...Object.fromEntries(told) }, 'messages') ?? usage;
+      const reported = Object.entries(block).filter(([, value]) => value !== null);
+      usage = readUsage({ ...started, ...Object.fromEntries(reported) }, 'messages') ?? usage;
     },
     usage: () => usage,
   };

@@ -34,7 +34,7 @@ export type MemberReader<Into> = (
   valueStart: number,
 ) => number;
 
-/** An object whose members somebody wants to see, one after the other; from its brace to behind the closing one. */
+/** Calls the reader for each member of an object; from its brace to behind the closing one. */
 export function readMembers<Into>(
   text: JsonText,
   openingBrace: number,
@@ -62,7 +62,7 @@ export function readMembers<Into>(
 /** As `MemberReader`, for an element: `start` is its first byte. */
 export type ElementReader<Into> = (text: JsonText, into: Into, start: number, index: number) => number;
 
-/** An array whose elements somebody wants to see; from its bracket to behind the closing one. */
+/** Calls the reader for each element of an array; from its bracket to behind the closing one. */
 export function readElements<Into>(
   text: JsonText,
   openingBracket: number,

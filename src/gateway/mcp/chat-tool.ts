@@ -16,7 +16,7 @@ import {
 } from './tool-server.ts';
 
 const CHAT_ROUTE = { method: 'POST', path: '/chat/completions' } as const;
-/** Between two notices: as fast as somebody reads along, and no faster. */
+/** Between two progress notifications: fast enough for a human reader. */
 const PROGRESS_EVERY_MS = 100;
 
 /** The gateway has passed it on already, so no event is larger than this. */
@@ -28,8 +28,8 @@ const UNAVAILABLE = refusalEnvelope({
 });
 
 /**
- * G-44: a chat call. Where the client asks for progress the answer is streamed from the provider, and what has come
- * is told on the way; else it is one call in one piece. Both are charged as the same call over REST is.
+ * G-44: a chat call. Where the client asks for progress the answer is streamed from the provider, and received text
+ * is reported as progress; else it is one call in one piece. Both are charged as the same call over REST is.
  */
 export function createChatTool({ clock }: { readonly clock: Clock }): GatewayTool {
   return {
@@ -69,18 +69,18 @@ export function createChatTool({ clock }: { readonly clock: Clock }): GatewayToo
     if (!isStream(response)) return await resultOf(response, shownCompletion);
     let characters = 0;
     let waiting = '';
-    let toldAtMs = clock.now();
+    let reportedAtMs = clock.now();
     const tell = async () => {
       if (waiting === '') return;
       const message = waiting;
       waiting = '';
-      toldAtMs = clock.now();
+      reportedAtMs = clock.now();
       await tellProgress(characters, message);
     };
     const read = await readChatStream(response, signal, async (piece) => {
       characters += piece.length;
       waiting += piece;
-      if (characters === piece.length || clock.now() - toldAtMs >= PROGRESS_EVERY_MS) await tell();
+      if (characters === piece.length || clock.now() - reportedAtMs >= PROGRESS_EVERY_MS) await tell();
     });
     if (read.outcome === 'failed') return failed(read.envelope);
     await tell();
@@ -123,8 +123,8 @@ function shownCompletion(body: Record<string, unknown>): CallToolResult {
 }
 
 function resultOfAnswer({ model, text, finishReason, usage }: ChatAnswer): CallToolResult {
-  const told = usage === undefined || usage === null ? {} : { usage };
-  return succeeded({ model, text, finish_reason: finishReason, ...told }, text);
+  const reported = usage === undefined || usage === null ? {} : { usage };
+  return succeeded({ model, text, finish_reason: finishReason, ...reported }, text);
 }
 
 function isStream({ headers }: Response): boolean {
@@ -135,7 +135,7 @@ interface ChatAnswer {
   readonly model: string;
   readonly text: string;
   readonly finishReason: string | null;
-  /** As the provider told it. */
+  /** As the provider reported it. */
   readonly usage: unknown;
 }
 
@@ -154,7 +154,7 @@ interface Chunk {
 }
 
 /**
- * The gateway's own stream, read to its end, each piece of text told as it comes. It is whole only with [DONE], which
+ * The gateway's own stream, read to its end, each piece of text reported as it arrives. It is whole only with [DONE], which
  * waits for the call's commit; a stream that was broken off carries the envelope.
  */
 async function readChatStream(

@@ -3,7 +3,7 @@ import type { SharedState } from '../../ports/shared-state.ts';
 
 /**
  * Running tool calls of clients of 2025, which cancel by a message of its own, on whatever connection and to whatever
- * process. To know which call is meant such a client is given a session's name, which nobody stores: it only says
+ * process. To identify the call such a client is given a session id, which is not stored: it only says
  * whose request 7 it is. A call that cannot be found has ended, or is another process's, which hears of it too.
  */
 export interface RunningCalls {
@@ -25,7 +25,7 @@ export interface RunningCallsParts {
 }
 
 const TOPIC = 'mcp-cancelled';
-/** Longer names are nobody's: ours are UUIDs, and clients count their requests. */
+/** Longer ids are invalid: ours are UUIDs, and clients count their requests. */
 const LONGEST_NAME = 300;
 
 /** Of this process alone. */
@@ -47,7 +47,7 @@ export function createLocalRunningCalls(): RunningCalls {
   };
 }
 
-/** Of all processes: each hears what another was told. A message that is lost leaves the call running. */
+/** Across all processes: cancellations are published to each of them. A lost message leaves the call running. */
 export async function createRunningCalls({ sharedState, log }: RunningCallsParts): Promise<RunningCalls> {
   const local = createLocalRunningCalls();
   const subscription = await sharedState.subscribe(
@@ -64,7 +64,7 @@ export async function createRunningCalls({ sharedState, log }: RunningCallsParts
       local.cancel(call);
       if (nameOf(call) === null) return;
       sharedState.publish(TOPIC, JSON.stringify(call)).catch((error: unknown) => {
-        log.warn('a cancelled tool call could not be told to other processes', { error });
+        log.warn('the cancellation of a tool call could not be published to other processes', { error });
       });
     },
     close: () => subscription.close(),

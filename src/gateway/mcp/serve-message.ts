@@ -57,7 +57,7 @@ export function createServeMessage({ toolServer, running, secrets, clock, log }:
   const handler = createMcpHandler(
     ({ era, requestInfo }) => {
       const arrived = requestInfo === undefined ? undefined : arrivals.get(requestInfo);
-      if (arrived === undefined) throw new Error('a request that nobody let in');
+      if (arrived === undefined) throw new Error('a request without an admission');
       return serverOf(arrived, era === 'legacy');
     },
     {
@@ -151,7 +151,7 @@ async function answerInOnePiece(server: Server, request: Request, body: unknown)
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   const given = Promise.withResolvers<Response>();
-  // Closed before there is an answer: the client cancelled or left, and nobody waits for one.
+  // Closed before there is an answer: the client cancelled or disconnected.
   const { onclose } = server;
   server.onclose = () => {
     onclose?.();

@@ -12,7 +12,7 @@ import { readJson } from '../../http/read-json.ts';
 import type { Log } from '../../ports/log.ts';
 import { type Refusal, refusalEnvelope } from '../admission/refusals.ts';
 
-/** One HTTP request of somebody who showed a key. */
+/** One HTTP request with a verified key. */
 export interface McpCaller {
   readonly requestId: string;
   readonly scopes: ReadonlySet<Scope>;
@@ -64,7 +64,7 @@ const OPTIONS = {
   capabilities: { tools: {} },
   instructions:
     'Models, usage, jobs and document parsing of one company. Call list_models for what chat takes as model. Calls of chat, parse_cv and parse_jd are charged to the company.',
-  // The list depends on the key, so nobody may keep it for another one; a scope that is lost is gone at once.
+  // The list depends on the key, so it must not be cached for another one; a removed scope takes effect at once.
   cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' as const } },
 };
 
@@ -163,6 +163,6 @@ export async function resultOf(
 }
 
 function retryAfterMsOf({ headers }: Response): number | null {
-  const told = headers.get('retry-after-ms');
-  return told === null ? null : Number(told);
+  const value = headers.get('retry-after-ms');
+  return value === null ? null : Number(value);
 }

@@ -218,7 +218,7 @@ function timeOf(text: string): UsageBound | null {
   if (match === null) return null;
   const [whole, year = '', month, day, time] = match;
   if (Number(year) < FIRST_YEAR || Number(year) > LAST_YEAR) return null;
-  // The 30th of February is a day of March to Date, and a slip of somebody's to us.
+  // Date reads the 30th of February as a day of March; here it is an error.
   const atMidnight = Date.parse(`${year}-${month}-${day}T00:00:00Z`);
   if (Number.isNaN(atMidnight) || dayText(atMidnight) !== `${year}-${month}-${day}`) return null;
   const atMs = time === undefined ? atMidnight : Date.parse(whole.toUpperCase());

@@ -46,7 +46,7 @@ function hidesUsageChunk(
 /**
  * A stream, event by event: each passes when it is whole, and the last one, [DONE] or what the wire has in its place,
  * waits for the call's commit. It is read only as fast as the client reads. How it may end:
- *   with the upstream's end        succeeded, or failed and free where it told no usage (G-30, G-31)
+ *   with the upstream's end        succeeded, or failed and free where it reported no usage (G-30, G-31)
  *   broken by the upstream         failed and free; one event with the error, no [DONE] (G-38)
  *   left by the client             succeeded if usage had come; else the upstream is aborted and the call is failed and
  *                                  free, or the upstream is read on for its usage (domain/limits/abandoned-streams.ts)
@@ -95,7 +95,7 @@ export function answerStream(answering: Answering): Response {
     return writtenEvent(brokenStreamEvent(refusal, { wire, requestId: context.requestId }, tap.events()));
   }
 
-  /** What a call that nobody pays for has cost about: its prompt, and what was written by then (G-31). */
+  /** The estimated cost of a call that is not charged: its prompt, and what was written by then (G-31). */
   function lost(): number {
     return estimateTokens(call.bytes.length + tap.contentBytes(), 0, 1);
   }
@@ -144,7 +144,7 @@ export function answerStream(answering: Answering): Response {
     await parts.abandoned.drained(call.key, isBilled).catch(() => {});
   }
 
-  /** False where the upstream broke the stream. What it told before the deadline counts. */
+  /** False where the upstream broke the stream. Usage reported before the deadline counts. */
   async function readToEnd(deadlineMs: number): Promise<boolean> {
     // A read that was under way when the client left: its chunk belongs to the stream.
     let next = pending === undefined ? await nextUntil(deadlineMs) : await pending;
@@ -182,7 +182,7 @@ export function answerStream(answering: Answering): Response {
     controller.close();
   }
 
-  /** What the client is told of a break, and what it is for the breaker. */
+  /** The client's error for a broken stream, and its result for the breaker. */
   function breakOf(reason: string) {
     if (reason !== ERROR_EVENT) return { refusal: BROKEN, result: BREAKS.get(reason) ?? null };
     return refusalInAnswer(call.alias.alias, target, tap.errorText(), BROKEN);

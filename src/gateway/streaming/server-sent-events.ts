@@ -140,7 +140,7 @@ export function createSseEventCutter({ maxEventBytes }: { readonly maxEventBytes
   }
 
   function eventOf(source: Uint8Array, from: number, end: number): SseEvent {
-    // A byte order mark is no part of the stream: whoever reads on after us may not expect one.
+    // A byte order mark is not part of the stream: the client's parser may not expect one.
     const start = isFirstEvent && startsWithMark(source, from, end) ? from + 3 : from;
     const event = {
       source,

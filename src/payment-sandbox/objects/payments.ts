@@ -240,7 +240,7 @@ function outcomeOf(paid: boolean): Stripe.Charge.Outcome {
   };
 }
 
-/** Always the same card: nobody types one here. */
+/** Always the same test card. */
 function cardOf(amount: number, created: number): Stripe.Charge.PaymentMethodDetails.Card {
   return {
     amount_authorized: amount,

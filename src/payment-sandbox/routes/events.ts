@@ -39,8 +39,8 @@ const ID = 'we_sandbox_default';
 const MANY = 100;
 
 /**
- * A fresh machine has nobody who would register an endpoint, so there is one from the start, with the settings of
- * this start. One that was registered for the same place with the same secret serves as well.
+ * On a fresh machine no endpoint is registered, so one is created at start from the current settings, unless one with
+ * the same address and secret exists.
  */
 export async function ensureEndpoint(world: World, wanted: DefaultEndpoint): Promise<void> {
   await world.change(async (turn) => {

@@ -89,7 +89,7 @@ function eventShape(
     request: { id: request?.id ?? null, idempotency_key: request?.idempotencyKey ?? null },
     type,
   };
-  // The compiler cannot know that the object is of the event's type; whoever emits does.
+  // The caller guarantees that the object matches the event's type; the compiler cannot check it.
   return event as Stripe.Event;
 }
 

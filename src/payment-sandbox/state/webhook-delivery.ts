@@ -73,7 +73,7 @@ export function createCourier(options: CourierOptions): Courier {
 
   async function bring(delivery: DueDelivery): Promise<void> {
     const { status, error } = await attempt(delivery);
-    // Cut off by the end of the process: nobody knows whether it arrived, so it is brought again.
+    // Cut off by the shutdown: whether it arrived is unknown, so it is delivered again.
     if (closing.signal.aborted) return;
     const isDelivered = status !== null && status >= 200 && status < 300;
     const retryMs = delivery.url === null ? undefined : RETRY_AFTER_MS[delivery.attempts];

@@ -47,9 +47,9 @@ export interface ChildOptions {
 }
 
 /**
- * One child. It is asked once a second whether it is there, and one that has not said so for `silentSeconds` questions
- * is killed: the kernel goes on giving it its share of the connections, and nobody would answer them. Questions are
- * counted, not time, so that a machine that slept kills nobody.
+ * One child process. It is pinged once a second, and killed after `silentSeconds` pings without a reply: the kernel would
+ * keep giving it its share of the connections, which would hang. Pings are counted instead of time, so that a suspended
+ * machine does not kill its children on resume.
  */
 export function startChild(options: ChildOptions): ChildProcess {
   const { clock, silentSeconds, onSilent, hear } = options;

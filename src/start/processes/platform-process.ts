@@ -56,8 +56,8 @@ export async function startPlatform(
     hear(said, say) {
       const begin = (url: string) => say({ gatewayUrl: url, attached });
       if (said === SAYS.loaded) gatewayUrl.then(begin, () => {});
-      const told = placesForm.safeParse(said);
-      if (told.success) places = told.data.places;
+      const parsed = placesForm.safeParse(said);
+      if (parsed.success) places = parsed.data.places;
     },
   });
   process.on('exit', supervised.kill);

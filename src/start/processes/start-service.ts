@@ -96,8 +96,8 @@ const DELAY_WINDOW_MS = 60_000;
 const DELAY_RESOLUTION_MS = 20;
 
 /**
- * This process's own figures, opened once a process: its services share them. The delays are the worse of the minute
- * that runs and the one before, whoever looks and however often, so that no stall is lost between two looks.
+ * This process's figures, opened once and shared by its services. Delays are the maximum of the current and the
+ * previous minute, however often they are read, so that no stall is lost between two reads.
  */
 export function openProcessFigures(clock: Clock, databaseStepBacks: () => number): () => ProcessFigures {
   const delays = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });

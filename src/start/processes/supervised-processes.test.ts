@@ -61,7 +61,7 @@ describe('the parent of several processes', () => {
     expect(said('a new gateway process did not start')).toBe(true);
   });
 
-  test('a wish to replace them while they are replaced is carried out after it', async () => {
+  test('a request to replace them during a replacement runs after it', async () => {
     expect(await Promise.all([parent.replaceAll(), parent.replaceAll()])).toEqual(['replaced', 'replaced']);
     expect(parent.pids()).toHaveLength(2);
   });

@@ -118,7 +118,7 @@ export async function superviseProcesses(options: SupervisorOptions): Promise<Su
   }
 
   function replaceAll(): Promise<'replaced' | 'kept'> {
-    // A second wish while one is carried out comes after it: what was deployed in between is wanted too.
+    // A second request runs after the current replacement, so that a deploy in between is picked up too.
     const before = replacing ?? Promise.resolve();
     const own = before.then(replaceEach);
     replacing = own;

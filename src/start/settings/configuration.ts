@@ -70,7 +70,7 @@ export interface Configuration {
   readonly aliasPrefix: string;
   /** 0 is no limit. */
   readonly addressRequestsPerMinute: number;
-  /** Of a user, or of an address where nobody is signed in; 0 is no limit. */
+  /** Per user, or per address without a session; 0 is no limit. */
   readonly backendRequestsPerMinute: number;
   /** What new companies begin with. */
   readonly companyCeilings: Ceilings;
@@ -136,7 +136,7 @@ type ReadConfiguration =
   | { outcome: 'read'; configuration: Configuration }
   | { outcome: 'refused'; problems: readonly string[] };
 
-/** The environment of this process: nobody else reads it. */
+/** The environment of this process. The only place that reads it. */
 export function ownEnvironment(): Environment {
   return process.env;
 }

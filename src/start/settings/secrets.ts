@@ -26,7 +26,7 @@ const keptSecrets = z.strictObject({
 
 export type KeptSecrets = z.output<typeof keptSecrets>;
 
-/** Null only in production, for what this process does not need and nobody gave. */
+/** Null only in production, for secrets that are not set and that this process does not need. */
 export type SecretsInUse = Readonly<Record<SecretName | 'demoSeed', string | null>> & {
   readonly also?: Configuration['secretsAlso'];
 };

@@ -189,7 +189,7 @@ export const SETTINGS = {
   SIGN_UP: oneOf(
     ['open', 'invited', 'closed'],
     'open',
-    'Who gets an account: `open` anyone, with a company of their own; `invited` only people whom a company admin invited; `closed` nobody new.',
+    'Who can sign up: `open`: anyone, with a company of their own; `invited`: only people whom a company admin invited; `closed`: no new accounts.',
   ),
   DEMO_WORLD: flag('Makes a demo company with users and keys on an empty database. Off in production.'),
   CREDITS_GRANTED_TO_DEMO: whole(

@@ -63,10 +63,22 @@ export async function openJobs(opening: Opening): Promise<Jobs> {
         board.add(work.reportedAs ?? name, await queue.work(name, work, work.handler));
         if (work.cron !== undefined) await queue.schedule(name, work.cron, {});
       }
+      for (const name of RENAMED_QUEUES) await queue.unschedule(name);
       return board;
     },
   };
 }
+
+/** Schedules of earlier versions whose queues have other names now. They would fill queues without a worker. */
+const RENAMED_QUEUES = [
+  'accounts-upkeep',
+  'calls-upkeep',
+  'idempotency-upkeep',
+  'mail-upkeep',
+  'meeting-upkeep',
+  'payment-upkeep',
+  'subscription-upkeep',
+];
 
 /** The work that needs neither models nor the payment provider. */
 function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly QueueWork[] {

@@ -189,7 +189,7 @@ export function openProviders(parts: Parts): ModelUpstream & { close(): void } {
   return { ...translating, close: http.close };
 }
 
-/** Providers over HTTP, and the embedded models, which are loaded when somebody first asks for them. */
+/** Providers over HTTP, and the embedded models, which are loaded at their first call. */
 function openUpstream(opening: Opening): ModelUpstream {
   const { clock, log, secrets } = opening;
   const http = openHttp(opening);

@@ -29,7 +29,7 @@ const SANDBOX_KEY = 'sk_test_sandbox';
 const NOT_CONFIGURED =
   'No payment provider is set up here, so nothing can be bought: set PAYMENT_PROVIDER_KEY for all services.';
 
-/** `sandboxUrl` is where this process runs the sandbox; null where another one does, or nobody. */
+/** `sandboxUrl` is the sandbox of this process; null where another process runs it, or where there is none. */
 export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: string | null): Payments {
   const { database, sharedState, secrets, clock } = opening;
   const log = opening.log.with({ part: 'payments' });
@@ -51,7 +51,7 @@ export function openPayments(opening: Parts, jobQueue: JobQueue, sandboxUrl: str
 export function openProvider(parts: Parts, sandboxUrl: string | null): PaymentProvider {
   const { configuration, clock, log, secrets, ownSecrets } = parts;
   const { payments, paymentSandbox } = configuration;
-  // Workers verify no event: where they were given no secret, one that nobody knows refuses all of them.
+  // Workers verify no events: without a configured secret a random one refuses all of them.
   const webhookSecrets =
     ownSecrets.webhookSecret === null
       ? [secrets.randomBytes(32).toHex()]

@@ -105,7 +105,7 @@ export function withMetrics(
   };
 }
 
-/** Opened when somebody reads the page, and not before. */
+/** Opened when the page is first requested. */
 export function docsFiles(): DocsFiles {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   return {

@@ -126,8 +126,8 @@ function openDraftPosting(opening: Opening): BackendParts['draftPosting'] {
 const CONSOLE_SOURCE = join(import.meta.dir, '../../../console');
 
 /**
- * Bundles the console from its source: nobody has to build anything before a start. A build that fails takes
- * nothing else down: the log says what is wrong, and the backend runs without pages.
+ * Bundles the console from its source, so no build step is needed before a start. If the build fails, the log says
+ * why, and the backend runs without pages.
  */
 export async function buildConsole(log: Log, source = CONSOLE_SOURCE): Promise<ConsoleBuild> {
   try {

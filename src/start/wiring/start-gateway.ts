@@ -207,7 +207,7 @@ function openTracer(opening: Opening, log: Log): Tracer | null {
   return tracer;
 }
 
-/** On loopback with nobody in between, so that every honest request names this machine as its host. */
+/** On loopback without a proxy, so every legitimate request names this machine as its host. */
 function isReachedByItself({ host, trustedProxies }: Configuration): boolean {
   return ['127.0.0.1', '::1', 'localhost'].includes(host) && trustedProxies.length === 0;
 }

@@ -214,7 +214,7 @@ const updateCompany: Declaration = (builder) => {
         const address = args.address == null ? args.address : addressFrom(args.address);
         const taxId = args.taxId == null ? args.taxId : taxIdFrom(args.taxId);
         const billingEmail = args.billingEmail == null ? args.billingEmail : emailFrom(args.billingEmail);
-        // Mails go there that nobody has confirmed to want: only people whose own address is known may set it.
+        // This address receives mail without having confirmed it, so only users with a verified address may set it.
         if (billingEmail != null) refuseUnverified(viewer);
         const given = { name, address, taxId, billingEmail };
         const fields = Object.entries(given).flatMap(([field, value]) =>

@@ -269,7 +269,7 @@ function memberChanged(changed: ChangedMember): User {
     case 'no-such-member':
       throw notFound('member');
     case 'last-admin':
-      throw conflict('This is the company’s last admin: make somebody else an admin first.');
+      throw conflict('This is the company’s last admin. Make another member an admin first.');
   }
 }
 

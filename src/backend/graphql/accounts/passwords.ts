@@ -48,8 +48,7 @@ const changePassword: Declaration = (builder) =>
 const requestPasswordReset: Declaration = (builder) =>
   builder.mutationField('requestPasswordReset', (t) =>
     t.boolean({
-      description:
-        'Mails a link to whoever has the address. The answer is true, whether or not somebody has.',
+      description: 'Mails a reset link if an account has this address. Always returns true.',
       authScopes: { anyone: true },
       args: { email: t.arg.string({ required: true }) },
       async resolve(_root, args, context) {

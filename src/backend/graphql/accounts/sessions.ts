@@ -75,7 +75,7 @@ const sessionObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('LiveSession', {
-    description: 'A place where somebody is logged in.',
+    description: 'A signed-in browser or client of a user.',
     fields: (t) => ({
       id: t.exposeID('id'),
       clientAddress: t.exposeString('clientAddress'),

@@ -61,7 +61,7 @@ const creditAlertObject: Declaration = (builder) => {
 
 const alertSettingsObject: Declaration = (builder) =>
   builder.objectType('AlertSettings', {
-    description: 'What a company is alerted of, and who is told by mail.',
+    description: 'Which alerts a company receives, and who gets them by mail.',
     fields: (t) => ({
       isOn: t.exposeBoolean('isOn', { description: 'While it is off nothing is raised and nothing mailed.' }),
       balanceThresholds: t.floatList({
@@ -123,7 +123,7 @@ const setAlertSettings: Declaration = (builder) => {
     t.field({
       type: 'AlertSettings',
       description:
-        'For what is charged from now on. A threshold is told when it is passed: one above the present balance waits for the next top-up.',
+        'Applies to charges from now on. An alert is sent when the balance falls below a threshold; a threshold above the current balance takes effect after the next top-up.',
       authScopes: { companyAdmin: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, { input: wanted }, context) {

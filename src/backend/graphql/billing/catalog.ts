@@ -186,7 +186,7 @@ const catalogInputs: Declaration = (builder) => {
       creditsExpireAfterDays: t.int({
         description: '1 to 3650 days after a grant, what is left of it expires; null is never.',
       }),
-      sortOrder: t.int({ description: 'Plans are listed by it; 0 unless told.' }),
+      sortOrder: t.int({ description: 'Plans are listed in this order. Default 0.' }),
     }),
   });
   builder.inputType('CreateCreditPackInput', {

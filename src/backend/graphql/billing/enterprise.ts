@@ -73,7 +73,7 @@ const assignPlan: Declaration = (builder) =>
           description: 'Days until an invoice is due, 1 to 365; left out, the operator’s setting.',
         }),
         invoiceDay: t.arg.int({
-          description: 'The day of the month, 1 to 28, on which the month before is invoiced; 1 unless told.',
+          description: 'The day of the month, 1 to 28, on which the previous month is invoiced. Default 1.',
         }),
       },
       async resolve(_root, args, context) {

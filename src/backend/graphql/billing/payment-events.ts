@@ -31,7 +31,7 @@ const paymentEventObjects: Declaration = (builder) => {
     },
   });
   builder.objectType('PaymentEvent', {
-    description: 'What the payment provider told, rightly signed, and what became of it.',
+    description: 'An event of the payment provider with a valid signature, and its result.',
     fields: (t) => ({
       id: t.exposeID('id'),
       providerEventId: t.exposeString('providerEventId'),
@@ -55,7 +55,7 @@ const paymentEvents: Declaration = (builder) =>
   builder.queryField('paymentEvents', (t) =>
     t.field({
       type: 'PaymentEventConnection',
-      description: 'What the payment provider told, the newest first.',
+      description: 'Events of the payment provider, newest first.',
       authScopes: { superAdmin: true },
       args: { first: t.arg.int(), after: t.arg.id(), status: t.arg({ type: 'PaymentEventStatus' }) },
       async resolve(_root, args, { parts }) {

@@ -63,7 +63,7 @@ const jobObjects: Declaration = (builder) => {
     values: {
       NONE: { description: 'It came without a text.' },
       PENDING: { description: 'Its text waits to be read.' },
-      DONE: { description: 'What its text says and nobody had set is in its fields.' },
+      DONE: { description: 'Its text was read; fields that were empty are filled in.' },
       FAILED: { description: 'Its text cannot be read; parseProblem says why.' },
     },
   });
@@ -183,7 +183,7 @@ const createJob: Declaration = (builder) =>
     t.field({
       type: 'Job',
       description:
-        'From fields: ACTIVE unless told. From a text or a file: a DRAFT, which the document worker fills in.',
+        'From fields: ACTIVE by default. From a text or a file: a DRAFT, which the document worker fills in.',
       authScopes: { member: true },
       args: { input: t.arg({ type: 'JobInput', required: true }) },
       async resolve(_root, { input }, context) {

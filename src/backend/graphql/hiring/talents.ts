@@ -135,7 +135,7 @@ const talentObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('TalentProposal', {
-    description: 'Open until somebody accepts or rejects it, or a CV that comes later replaces it.',
+    description: 'Open until it is accepted or rejected, or replaced by a later CV.',
     fields: (t) => ({
       id: t.exposeID('id'),
       fromTalentId: t.exposeID('fromTalentId', { description: 'Whose CV proposes it.' }),
@@ -308,7 +308,7 @@ const decideProposal: Declaration = (builder) => {
   );
 };
 
-/** A mutation, because that somebody took a person's data out is itself written down. */
+/** A mutation, because each export of personal data is written to the audit log. */
 const exportTalent: Declaration = (builder) =>
   builder.mutationField('exportTalent', (t) =>
     t.field({

@@ -22,7 +22,7 @@ declare module '../schema-builder.ts' {
 const aiOperationObjects: Declaration = (builder) => {
   builder.enumType('OperationOutcome', { values: ['SUCCEEDED', 'FAILED', 'REFUSED'] as const });
   builder.objectType('AiOperation', {
-    description: 'A call to a model, or one for a document or a meeting; whose it was is not told here.',
+    description: 'A call to a model, or one for a document or a meeting, without its company.',
     fields: (t) => ({
       id: t.exposeID('id'),
       kind: t.exposeString('kind', { description: 'The endpoint, as chat/completions or parse/cv.' }),
@@ -62,7 +62,7 @@ const aiOperations: Declaration = (builder) =>
   builder.queryField('aiOperations', (t) =>
     t.field({
       type: 'AiOperationConnection',
-      description: 'Calls to models of all companies, the newest first: of the last day unless told.',
+      description: 'Model calls of all companies, newest first. Default: the last 24 hours.',
       authScopes: { superAdmin: true },
       args: {
         first: t.arg.int(),
@@ -93,7 +93,7 @@ const aiOperationStats: Declaration = (builder) =>
       type: ['AiOperationStats'],
       description: 'The same, counted by kind and outcome, with percentiles of how long they took.',
       authScopes: { superAdmin: true },
-      args: { hours: t.arg.int({ description: 'So far back: 1 to 168, 24 unless told.' }) },
+      args: { hours: t.arg.int({ description: 'The period before now in hours, 1 to 168. Default 24.' }) },
       async resolve(_root, { hours }, { parts: { database, clock } }) {
         return [...(await countOperations(database, hoursAgo(hours, clock.now())))];
       },

@@ -1,5 +1,9 @@
 import { type BreakerState, MATCH_GENERATOR_BREAKER, serviceOf } from '../../../domain/breakers/breaker.ts';
-import { readToldService, resetToldService, type ToldService } from '../../../domain/breakers/breakers.ts';
+import {
+  type PublishedService,
+  readPublishedService,
+  resetPublishedService,
+} from '../../../domain/breakers/breakers.ts';
 import { lastFailures, type TargetFailure } from '../../../domain/logs/log-queries.ts';
 import { aliasOf } from '../../../domain/models/aliases.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
@@ -26,7 +30,7 @@ declare module '../schema-builder.ts' {
 }
 
 /** An external AI service with its breaker, as operators see it. */
-interface AiService extends ToldService {
+interface AiService extends PublishedService {
   readonly service: string;
   readonly failuresInARow: number;
   readonly aliases: readonly string[];
@@ -100,7 +104,7 @@ const resetCircuitBreaker: Declaration = (builder) =>
         const find = async () =>
           (await readAiServices(context.parts)).find(({ service }) => service === name);
         if ((await find()) === undefined) throw notFound('AI service');
-        const reset = await resetToldService(context.parts, name);
+        const reset = await resetPublishedService(context.parts, name);
         if (reset.outcome === 'closed-before')
           throw conflict('This service is called: there is nothing to reset.');
         await recordedChange(context, ({ record }) =>
@@ -140,20 +144,20 @@ async function readAiServices(parts: Parts): Promise<readonly AiService[]> {
   ]);
   return await Promise.all(
     [...names].sort().map(async (service) => {
-      const told = await readToldService(parts, service).catch((error: unknown) => {
+      const shared = await readPublishedService(parts, service).catch((error: unknown) => {
         log.warn('the breakers cannot be read from shared state: processes are asked', { error });
         return null;
       });
       const reports = live.flatMap(({ report }) => report.breakers[service] ?? []);
       const own = targets.filter((target) => isOf(service, target));
-      const state = told?.state ?? worstOf(reports);
+      const state = shared?.state ?? worstOf(reports);
       return {
         service,
         state,
         failuresInARow: Math.max(0, ...reports.map(({ failuresInARow }) => failuresInARow)),
         aliases: [...new Set(own.map(({ alias }) => aliasOf(aliasPrefix, alias)))].sort(),
-        lastError: lastOf(told, reports, loggedFailures(own, failures)),
-        nextTryAtMs: state === 'closed' ? null : (told?.nextTryAtMs ?? firstTryOf(reports)),
+        lastError: lastOf(shared, reports, loggedFailures(own, failures)),
+        nextTryAtMs: state === 'closed' ? null : (shared?.nextTryAtMs ?? firstTryOf(reports)),
         cooling: longestOf(reports, nowMs),
       };
     }),
@@ -196,11 +200,15 @@ function loggedFailures(own: readonly StoredTarget[], failures: readonly TargetF
 
 /** A service is not opened by a few failures: those are known to the process that saw them, or in the log. */
 function lastOf(
-  told: ToldService | null,
+  shared: PublishedService | null,
   reports: readonly BreakerReport[],
   logged: readonly { readonly reason: string; readonly atMs: number }[],
 ) {
-  const errors = [told?.lastError ?? [], reports.flatMap(({ lastError }) => lastError ?? []), logged].flat();
+  const errors = [
+    shared?.lastError ?? [],
+    reports.flatMap(({ lastError }) => lastError ?? []),
+    logged,
+  ].flat();
   return errors.toSorted((a, b) => b.atMs - a.atMs)[0] ?? null;
 }
 

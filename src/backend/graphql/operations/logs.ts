@@ -128,8 +128,8 @@ const errorGroups: Declaration = (builder) =>
         'What the processes logged as errors or warnings, grouped by service and message, the last seen first.',
       authScopes: { superAdmin: true },
       args: {
-        level: t.arg({ type: 'LogLevel', description: 'ERROR unless told, or WARN.' }),
-        hours: t.arg.int({ description: 'So far back: 1 to 168, 24 unless told.' }),
+        level: t.arg({ type: 'LogLevel', description: 'ERROR or WARN. Default ERROR.' }),
+        hours: t.arg.int({ description: 'The period before now in hours, 1 to 168. Default 24.' }),
       },
       async resolve(_root, args, { parts: { database, clock } }) {
         const level = args.level ?? 'error';

@@ -40,9 +40,9 @@ const matchGeneratorObjects: Declaration = (builder) => {
     description: 'The match score generator, over all processes that run it.',
     fields: (t) => ({
       state: t.expose('state', { type: 'GeneratorState' }),
-      wish: t.expose('desiredState', {
+      desiredState: t.expose('desiredState', {
         type: 'GeneratorState',
-        description: 'What it is to be: running or stopped.',
+        description: 'The state that was requested last: running or stopped.',
       }),
       uptimeSeconds: t.exposeInt('uptimeSeconds'),
       currentBatch: t.exposeInt('currentBatch'),

@@ -57,7 +57,7 @@ const serviceProcessObjects: Declaration = (builder) => {
     }),
   });
   builder.objectType('ServiceProcess', {
-    description: 'A process of ours, as it last told of itself; it does so every five seconds.',
+    description: 'A process of the platform, by its last heartbeat. Processes send one every five seconds.',
     fields: (t) => ({
       id: t.exposeID('id'),
       services: t.field({

@@ -87,7 +87,7 @@ export function createIdempotentCalls(parts: IdempotentCallParts): IdempotentCal
       if (claimed === 'away') return 'away';
       if (!claimed) {
         const state = await unlessAway(findIdempotencyState(database, claim));
-        // Freed since: whoever had it has just ended.
+        // Freed since: the call that had it has just ended.
         return state === 'free' ? 'running' : state;
       }
       leases.keep(claim);

@@ -19,7 +19,7 @@ export interface IdempotentClaim extends AskedOnce {
 
 /**
  * How an idempotency key stands for what is asked now:
- *   free           nobody has it, or who had it has died without a commit
+ *   free           no call has it, or the one that had it ended without a commit
  *   running        another call has it
  *   other-body     it was used for something else
  *   answered       the answer is there
@@ -173,17 +173,17 @@ export function createIdempotentLeases({ database, clock, log }: IdempotentLease
 }
 
 /** Removes idempotency keys and their answers past their age. */
-export const IDEMPOTENCY_UPKEEP_QUEUE: QueueDefinition = {
-  name: 'idempotency-upkeep',
+export const IDEMPOTENCY_RETENTION_QUEUE: QueueDefinition = {
+  name: 'idempotency-retention',
   retries: 3,
   retryDelaySeconds: 60,
   retryDelayMaxSeconds: 600,
   runSeconds: 600,
   heartbeatSeconds: 60,
 };
-export const IDEMPOTENCY_UPKEEP_CRON = '*/10 * * * *';
+export const IDEMPOTENCY_RETENTION_CRON = '*/10 * * * *';
 
-interface IdempotencyUpkeepParts {
+interface IdempotencyRetentionParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -191,12 +191,12 @@ interface IdempotencyUpkeepParts {
   readonly keepMs: number;
 }
 
-/** With the largest answers that are kept by default, 200 MB: nobody waits long behind one. */
+/** With the largest answers that are stored by default, 200 MB: short enough to block no one for long. */
 const CHUNK_ROWS = 200;
 
 /** The keys of calls that still run stay, however old. Returns how many were removed. */
 export async function removeOldIdempotencyKeys(
-  { database, clock, log, keepMs }: IdempotencyUpkeepParts,
+  { database, clock, log, keepMs }: IdempotencyRetentionParts,
   signal?: AbortSignal,
 ): Promise<number> {
   const values = [new Date(clock.now() - keepMs)];
@@ -206,8 +206,8 @@ export async function removeOldIdempotencyKeys(
   return removed;
 }
 
-/** The handler of IDEMPOTENCY_UPKEEP_QUEUE. */
-export function createIdempotencyUpkeepHandler(parts: IdempotencyUpkeepParts): JobHandler {
+/** The handler of IDEMPOTENCY_RETENTION_QUEUE. */
+export function createIdempotencyRetentionHandler(parts: IdempotencyRetentionParts): JobHandler {
   return async ({ signal }) => void (await removeOldIdempotencyKeys(parts, signal));
 }
 

@@ -27,9 +27,9 @@ interface Span {
 
 /** Calls whose ids no other partition takes. */
 export const OTHER_CALLS = 'calls_other';
-/** Any number will do: whoever changes the partitions has this lock. */
+/** An arbitrary number: changes of the partitions take this advisory lock. */
 const PARTITIONS_LOCK = 7_261_918;
-/** The one that runs now and so many after it: nobody misses a job that does not run for a while. */
+/** The current one and this many after it, so the job may fail to run for a while. */
 const SPANS_AHEAD = { month: 3, week: 6, day: 14 } as const;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** 1970 began on a Thursday; weeks begin on Mondays. */
@@ -67,7 +67,7 @@ export async function listCallPartitions(statements: Statements): Promise<readon
 /**
  * Makes the partitions of the time ahead. It may run at any time and at several places: one does it. Where it did not
  * run for long, calls went to `calls_other` and stay there: a span of which that one has calls gets no partition, so
- * nothing is moved and nobody waits. Returns how many were made.
+ * nothing is moved and nothing blocks. Returns how many were made.
  */
 export async function openCallPartitions({
   database,
@@ -89,7 +89,7 @@ export async function openCallPartitions({
       );
       if (strays.length > 0) continue;
       const name = `calls_from_${new Date(fromMs).toISOString().slice(0, 10).replaceAll('-', '_')}`;
-      // Made beside and attached, because that keeps nobody from writing calls.
+      // Created separately and then attached, because that does not block writes of calls.
       await transaction.script(`create table ${name} (like calls including all);
         alter table calls attach partition ${name} for values from ('${fromId}') to ('${beforeId}')`);
       names.push(name);

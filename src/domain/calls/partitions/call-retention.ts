@@ -51,7 +51,7 @@ export async function retireCalls(parts: RetireCallsParts, signal?: AbortSignal)
     gone += 1;
     log.info('calls past their time were let go of', { partition: name });
   }
-  // Those that came after theirs was gone, or while nobody made partitions.
+  // Calls that arrived after their partition was dropped, or while no partitions were made.
   const horizon = past.at(-1)?.beforeId ?? (await retiredBefore(database));
   if (horizon !== null) await retire(parts, OTHER_CALLS, horizon);
   return gone;
@@ -145,8 +145,8 @@ const LACKING_USAGE = `select 1 from retired_usage as retired
   where kept.calls is null or ${USAGE_SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
 
 /** Makes the partitions of the time ahead, and lets go of calls past their time. */
-export const CALLS_UPKEEP_QUEUE: QueueDefinition = {
-  name: 'calls-upkeep',
+export const CALLS_RETENTION_QUEUE: QueueDefinition = {
+  name: 'calls-retention',
   retries: 3,
   retryDelaySeconds: 60,
   retryDelayMaxSeconds: 600,
@@ -154,10 +154,10 @@ export const CALLS_UPKEEP_QUEUE: QueueDefinition = {
   heartbeatSeconds: 60,
 };
 /** Every hour, because it mostly finds nothing to do, and an installation may run for some hours of the day only. */
-export const CALLS_UPKEEP_CRON = '17 * * * *';
+export const CALLS_RETENTION_CRON = '17 * * * *';
 
-/** The handler of CALLS_UPKEEP_QUEUE. */
-export function createCallsUpkeepHandler(parts: CallPartitionParts & RetireCallsParts): JobHandler {
+/** The handler of CALLS_RETENTION_QUEUE. */
+export function createCallsRetentionHandler(parts: CallPartitionParts & RetireCallsParts): JobHandler {
   return async ({ signal }) => {
     await openCallPartitions(parts);
     await retireCalls(parts, signal);

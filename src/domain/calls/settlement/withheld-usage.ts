@@ -132,7 +132,7 @@ export async function dropWithheldUsage(
 
 type OpenUsage = WithheldUsage & { readonly day: string; readonly accountId: string };
 
-/** The account first, as by everyone who charges: then nobody waits for the other. */
+/** The account first, as everywhere in charging, so there is no deadlock. */
 async function lockOpen(
   transaction: Transaction,
   callId: string,

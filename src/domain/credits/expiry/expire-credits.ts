@@ -137,9 +137,8 @@ async function expireAccount(
 }
 
 /**
- * Counts the lots of accounts that were charged many times since they were last counted, so that nobody who needs to
- * know what is left adds up more than some minutes. Holds up no charge: only the lots are locked. Returns how many
- * accounts.
+ * Updates the lots of accounts with many charges since the last update, so that reading what is left sums only some
+ * minutes of charges. Blocks no charge: only the lots are locked. Returns the number of accounts.
  */
 export async function countBusyLots(
   { database, clock }: Pick<ExpiryParts, 'database' | 'clock'>,

@@ -216,7 +216,7 @@ interface BillingStatus {
 
 const GOOD_BILLING_STATUS: BillingStatus = { blockedFromMs: null, isInDebt: false };
 
-/** Compared at each call: an invoice comes due while nobody tells of it. */
+/** Compared at each call: an invoice becomes due without an event. */
 export function isBlocked({ blockedFromMs }: Pick<BillingStatus, 'blockedFromMs'>, nowMs: number): boolean {
   return blockedFromMs !== null && blockedFromMs <= nowMs;
 }
@@ -261,7 +261,7 @@ export async function overdueSince(statements: Statements, companyId: string): P
 
 /**
  * Invoices that block their company from now on and whose admins have not been mailed. Each is returned to one caller,
- * once, provided that its transaction commits: whoever takes an invoice mails it in the same transaction.
+ * once, provided that its transaction commits: the caller mails the invoice in the same transaction.
  */
 export async function takeOverdueInvoices(
   transaction: Transaction,

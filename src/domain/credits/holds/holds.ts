@@ -292,7 +292,7 @@ export function estimateCost(
 
 export type HeldCredits = (companyId: string, userId?: string | null) => Promise<bigint | null>;
 
-/** Names nobody's call, holds nothing, and is gone at once. */
+/** A probe: an entry of no call that holds nothing and expires at once. */
 const LOOK = { entry: 'look', amount: 0, ttlMs: 1, rule: 'room', limit: Number.MAX_SAFE_INTEGER } as const;
 
 /**

@@ -7,7 +7,12 @@ import { addCompany } from '../../accounts/company.ts';
 import { overdueSince } from '../holds/billing-status.ts';
 import { readLevel, setCompanyBilling } from '../ledger/credit-account.ts';
 import { findInvoice, type InvoiceStatus, listInvoices, markInvoicePaid, voidInvoice } from './invoice.ts';
-import { attachProviderInvoice, mayFollow, type ToldInvoice, upsertInvoice } from './provider-invoices.ts';
+import {
+  attachProviderInvoice,
+  type IncomingInvoice,
+  mayFollow,
+  upsertInvoice,
+} from './provider-invoices.ts';
 
 const { newId } = createSystemSecrets();
 const STATUSES: readonly InvoiceStatus[] = ['DRAFT', 'OPEN', 'UNCOLLECTIBLE', 'PAID', 'VOID'];
@@ -24,7 +29,7 @@ async function addPostpaid(): Promise<string> {
   return id;
 }
 
-function told(changes: Partial<ToldInvoice> = {}): ToldInvoice {
+function told(changes: Partial<IncomingInvoice> = {}): IncomingInvoice {
   const missing = { periodStart: null, periodEnd: null, number: null, hostedUrl: null, dueAt: null };
   return {
     newId: newId(),
@@ -41,7 +46,8 @@ function told(changes: Partial<ToldInvoice> = {}): ToldInvoice {
   };
 }
 
-const upsert = (one: ToldInvoice) => database.transaction((transaction) => upsertInvoice(transaction, one));
+const upsert = (one: IncomingInvoice) =>
+  database.transaction((transaction) => upsertInvoice(transaction, one));
 
 async function postpaidInvoice(usageMicro: bigint, owner = companyId, month = '2030-01'): Promise<string> {
   const id = newId();

@@ -4,7 +4,7 @@ import { type Posting, postTransaction } from '../ledger/ledger.ts';
 
 /**
  * The life of an invoice: DRAFT → OPEN → PAID or VOID, which are ends; OPEN may also become UNCOLLECTIBLE, and that
- * PAID or VOID. Steps may be left out, and none is ever taken back, in whatever order they are told.
+ * PAID or VOID. Steps may be skipped, and none is ever reverted, in whatever order the events arrive.
  *
  * An OPEN invoice past its due date blocks the calls of a POSTPAID company until it is paid (P-29, G-32). So does an
  * UNCOLLECTIBLE one: that it was given up does not pay it.
@@ -123,8 +123,8 @@ export type SettledInvoice =
   | { readonly outcome: 'ended-otherwise'; readonly invoice: Invoice };
 
 /**
- * The invoice is PAID, and the usage that it asked for is given back to the account: once, however often and in
- * whatever order it is told, also where the status was written before by somebody else.
+ * Marks the invoice PAID and returns the invoiced usage to the account: once, however often and in whatever order the
+ * events arrive, even if the status was already written elsewhere.
  */
 export async function markInvoicePaid(
   transaction: Transaction,

@@ -26,7 +26,7 @@ interface InvoicingRun {
 }
 
 const PAGE = 100;
-/** A company that nobody invoiced for so long is taken up again by the next run. */
+/** A company with more months to invoice is continued by the next run. */
 const MOST_MONTHS_AT_ONCE = 120;
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Ten million charges are added up in some seconds. */
@@ -205,7 +205,7 @@ export const MONTHLY_INVOICES_QUEUE: QueueDefinition = {
 /** Every day, so that a month whose run failed is made up for on the next. Past midnight for clocks that differ. */
 export const MONTHLY_INVOICES_CRON = '20 0 * * *';
 
-/** `{ invoiceId }`, enqueued with the invoice: whoever sends it to the payment provider or by mail works here. */
+/** `{ invoiceId }`, enqueued with the invoice, for the worker that sends it to the payment provider or by mail. */
 export const INVOICE_ISSUED_QUEUE: QueueDefinition = {
   name: 'invoice-issued',
   retries: 40,

@@ -2,7 +2,7 @@ import type { Transaction } from '../../../ports/database.ts';
 import { INVOICE_COLUMNS, type Invoice, type InvoiceKind, type InvoiceStatus } from './invoice.ts';
 
 /** An invoice as the payment provider tells of it. What is null it did not tell. */
-export interface ToldInvoice {
+export interface IncomingInvoice {
   /** Used where the provider's invoice is new to us. */
   readonly newId: string;
   readonly providerInvoiceId: string;
@@ -33,30 +33,33 @@ export type UpsertedInvoice =
  *
  * PAID and VOID are only written here; what follows from them in the ledger is done by markInvoicePaid and voidInvoice.
  */
-export async function upsertInvoice(transaction: Transaction, told: ToldInvoice): Promise<UpsertedInvoice> {
-  const before = await lockByProviderId(transaction, told.providerInvoiceId);
-  if (before !== null && before.companyId !== told.companyId) return { outcome: 'of-another-company' };
-  const isStale = before !== null && !mayFollow(told.status, before.status);
+export async function upsertInvoice(
+  transaction: Transaction,
+  incoming: IncomingInvoice,
+): Promise<UpsertedInvoice> {
+  const before = await lockByProviderId(transaction, incoming.providerInvoiceId);
+  if (before !== null && before.companyId !== incoming.companyId) return { outcome: 'of-another-company' };
+  const isStale = before !== null && !mayFollow(incoming.status, before.status);
   const [invoice] = await transaction.query<Invoice>(UPSERT, [
-    told.newId,
-    told.companyId,
-    told.kind,
-    told.status,
-    told.amountMinor,
-    told.currency.toLowerCase(),
-    told.periodStart,
-    told.periodEnd,
-    told.providerInvoiceId,
-    told.number,
-    told.hostedUrl,
-    told.dueAt,
-    told.finalizedAt,
-    told.paidAt,
+    incoming.newId,
+    incoming.companyId,
+    incoming.kind,
+    incoming.status,
+    incoming.amountMinor,
+    incoming.currency.toLowerCase(),
+    incoming.periodStart,
+    incoming.periodEnd,
+    incoming.providerInvoiceId,
+    incoming.number,
+    incoming.hostedUrl,
+    incoming.dueAt,
+    incoming.finalizedAt,
+    incoming.paidAt,
   ]);
   // Another one inserted it at this very moment, for another company.
   if (invoice === undefined) return { outcome: 'of-another-company' };
   if (before !== null) return { outcome: isStale ? 'stale' : 'changed', invoice };
-  return { outcome: invoice.id === told.newId ? 'added' : 'changed', invoice };
+  return { outcome: invoice.id === incoming.newId ? 'added' : 'changed', invoice };
 }
 
 const RANK: Readonly<Record<InvoiceStatus, number>> = {

@@ -78,7 +78,7 @@ export async function publishLevel(sharedState: SharedState, level: AccountLevel
     await sharedState.settle(accountId, [{ kind: 'level', ...sharedLevelOf(level) }]);
     await sharedState.publish(COMPANIES_TOPIC, accountId);
   } catch (error) {
-    log?.warn('a changed balance could not be told to the gateways; they read it within seconds', {
+    log?.warn('a changed balance could not be published to the gateways; they read it within seconds', {
       accountId,
       error,
     });

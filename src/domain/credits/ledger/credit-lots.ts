@@ -11,7 +11,7 @@ import type { AccountLevel } from './credit-account.ts';
  * - A debt is paid by the next credits, whichever they are: a lot begins with what its account has above zero.
  *
  * So what is left of all lots is never more than the balance above zero. `left_micro` is that as of `counted_version` of
- * the account; a job moves both on, so that nobody adds up more than some minutes of charges.
+ * the account; a job advances both, so that a read sums only some minutes of charges.
  */
 interface CountedLot {
   readonly version: bigint;

@@ -48,8 +48,8 @@ interface PostedBefore {
 
 /**
  * One transfer between the account and a contra account, once a source. The account's row stays locked until the
- * caller's transaction ends, so postings on it come one after the other; whoever posts to several accounts in one
- * transaction does so in the order of their ids. Balances below zero are real: nothing is cut off at zero.
+ * caller's transaction ends, so postings on it are serialized; a transaction that posts to several accounts locks them
+ * in the order of their ids. Balances below zero are real: nothing is cut off at zero.
  * After its commit the caller publishes the level.
  */
 export async function postTransaction(transaction: Transaction, posting: Posting): Promise<Posted> {

@@ -44,7 +44,7 @@ export function findSkills(laidOut: LaidOutText, { mentions, isLikely }: SeenMen
   return unique(found).slice(0, MOST.skills);
 }
 
-/** Families whose names are everyday words: in a sentence they are what was done there, not what somebody can do. */
+/** Families whose names are everyday words: in a sentence they describe a task, not a skill. */
 const EVERYDAY: ReadonlySet<string> = new Set([
   'personal strengths',
   'methods and management',

@@ -80,7 +80,7 @@ function isJob(laidOut: LaidOutText, entry: Entry): boolean {
   if (section === 'work') return true;
   if (CLOSED_SECTIONS.has(section))
     return entry.part !== null && (entry.head !== null || entry.date !== null);
-  // Under a heading that nobody knows, or none at all.
+  // Under an unknown heading, or none at all.
   return (
     entry.date?.isRange === true || (entry.part !== null && (entry.date !== null || entry.head !== null))
   );
@@ -117,8 +117,8 @@ function described(
 }
 
 /**
- * What somebody does now: the entry that goes on, of several the one begun last. Null where every entry has ended, and
- * where no entry tells its time: what is not said to go on is not current.
+ * The current job: the entry without an end, of several the one that started last. Null where every entry has ended, and
+ * where no entry has dates: a job is current only if the text says so.
  */
 export function currentPosition(work: readonly CvWork[]): CvWork | null {
   const going = work.filter(

@@ -19,8 +19,8 @@ export interface CheckedRecord<Value> {
 const CONFIDENCE = 0.9;
 
 /**
- * A profile that somebody else made, against the text it was made from: what the text does not have is dropped, and what
- * is derived (months, levels, canonical names, country codes) is derived again and never taken over.
+ * Checks a model's profile against its source text: values that are not in the text are dropped, and derived values
+ * (months, levels, canonical names, country codes) are computed again and never taken from the model.
  */
 export function checkCv(text: string, claimed: CvProfile, today: Month): CheckedRecord<CvProfile> {
   const values = createCheckedValues(text, CONFIDENCE);
@@ -82,8 +82,8 @@ export function checkCv(text: string, claimed: CvProfile, today: Month): Checked
 }
 
 /**
- * A posting that somebody else read, against its text. Words must stand in the text; figures and kinds (pay, months,
- * employment, remote) are taken from the text's own wording, so that a wrong figure cannot come in by a model.
+ * Checks a model's reading of a posting against its text. Words must be in the text; figures and kinds (pay, months,
+ * employment, remote) are read from the text itself, so a model cannot introduce a wrong figure.
  */
 export function checkPosting(text: string, claimed: Posting): CheckedRecord<Posting> {
   const values = createCheckedValues(text, CONFIDENCE);

@@ -145,7 +145,7 @@ function skillsOf(
   }));
 }
 
-/** "Hiring: React engineer" and "we are hiring" ask for somebody; hiring is what a recruiter knows. */
+/** "Hiring: React engineer" and "we are hiring" search for a person; "hiring" alone is a recruiter's skill. */
 function isCall(text: string, start: number, end: number): boolean {
   if (!/^(?:hiring|recruiting)$/i.test(text.slice(start, end))) return false;
   return (
@@ -200,7 +200,7 @@ function isEverydayWord(tokens: LaidOutText['tokens'], from: number, to: number)
   return !/^(?:in|of|degree|or|and|'s|’s|\/|,)$/.test(after);
 }
 
-/** Something that a posting wants somebody to know or to be able to do, in its own words. */
+/** A skill or ability that a posting asks for, in its own words. */
 interface PostingPhrase extends Traced {
   readonly kind: PostingKind;
   readonly canonical: string | null;

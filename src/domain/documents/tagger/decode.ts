@@ -3,7 +3,7 @@ import { createFeatureReader, type FeatureReach, MOST_FEATURES } from './feature
 
 /** What a token of a CV can be part of. */
 export const CV_KINDS = ['name', 'title', 'company', 'school', 'degree', 'place', 'skill'] as const;
-/** What a token of a posting can be part of: something that somebody can do, or something that somebody knows. */
+/** What a token of a posting can be part of: an ability, or knowledge. */
 export const POSTING_KINDS = ['ability', 'knowledge'] as const;
 
 export type MentionKind = (typeof CV_KINDS)[number];

@@ -54,7 +54,7 @@ export function classifyDocument(laidOut: LaidOutText): KindGuess {
 }
 
 const CV_SECTIONS = ['work', 'education', 'skills', 'languages', 'projects'] as const;
-/** The signs that name a CV or a part of one; what a person did is told in newspapers too. */
+/** The signs that name a CV or a part of one; newspapers also describe what a person did. */
 const NAMING_SIGNS = CV_SIGNS.slice(0, 3);
 /** A CV says at its top how to reach the person; at the end of a short text stands who wrote it, or the press office. */
 const TOP_CHARACTERS = 1500;

@@ -21,7 +21,7 @@ const MONTHS = new Map(
   MONTH_NAMES.flatMap((names, at) => names.split(' ').map((name): [string, number] => [name, at + 1])),
 );
 
-/** Words that are months only with a year beside them are told apart by the caller. */
+/** The caller distinguishes words that are months only next to a year. */
 function monthNamed(word: string): number | null {
   return MONTHS.get(word.toLowerCase().replace(/\.$/, '')) ?? null;
 }

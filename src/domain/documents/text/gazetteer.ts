@@ -55,7 +55,7 @@ export function knownSkillsIn({ tokens, sections, segments }: Surroundings): Ski
   const accepts = ({ from, to, value }: SeenPhrase<KnownSkill>): boolean => {
     const first = tokens[from];
     if (first === undefined) return false;
-    // A company's or school's name is no skill of whoever worked there.
+    // The name of a company or school is not a skill.
     if (value.trust === 'plain')
       return !(to - from === 1 && first.text.length <= 2 && first.text === first.lower);
     const startsHigh = /^[^\p{Ll}]/u.test(first.text);

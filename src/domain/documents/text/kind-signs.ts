@@ -18,7 +18,7 @@ export const SPOKEN_TO: readonly Sign[] = [
  * in the seven languages that the engine knows. No sign reaches the bound alone: a newspaper, too, says "we are hiring".
  */
 export const POSTING_SIGNS: readonly Sign[] = [
-  // Somebody is wanted.
+  // A person is wanted.
   [
     /\bwe(?:['’]re| are)? (?:currently )?(?:looking for|hiring|seeking|searching|recruiting)\b|\bjoin (?:our|us)\b|\b(?:person|colleague|someone|somebody) (?:that |whom? )?we (?:look|are looking) for\b|\bwe (?:look for|need) an? \p{L}|\b(?:our|the) [\p{L} ]{3,30}(?:is growing|needs (?:an?|another|new))\b|\bour client\b|\bis (?:seeking|looking for|recruiting) an? (?:experienced|motivated|skilled|qualified|talented|full|part)\b|\bwanted[.!]?$|^wanted:/imu,
     2.5,
@@ -76,7 +76,7 @@ export const TERMS_OF_WORK: Sign = [
   1,
 ];
 
-/** Flats, courses and programs have requirements too; where none of this is said, nobody offers work. */
+/** Flats, courses and programs have requirements too; without any of these words it is not a job. */
 export const SAYS_WORK = new RegExp(
   [
     `\\b(?:${HOURS_AND_TERM})\\b`,

@@ -14,7 +14,7 @@ import {
   type WholePlace,
 } from './tokens.ts';
 
-/** A text with all that can be told without understanding it; every later step reads this and not the text. */
+/** A text with its layout facts; every later step reads this instead of the text. */
 export interface LaidOutText {
   readonly text: string;
   readonly segments: readonly Segment[];
@@ -32,7 +32,7 @@ export interface LaidOutText {
   readonly places: readonly PlaceSeen[];
 }
 
-/** What the document reader lets through; whoever asks with more gets the beginning. */
+/** The document reader's limit; of a longer text only the beginning is read. */
 export const MOST_CHARACTERS = 500_000;
 
 export function layOut(whole: string): LaidOutText {

@@ -51,7 +51,7 @@ export function sectionsOf(outline: Outline): SectionKind[] {
       section = heading.kind;
       since = 0;
     } else if (section === 'contact' && ++since > LONGEST_CONTACT) section = before;
-    // A heading that nobody knows hides its section: a job's line says that work has begun.
+    // An unknown heading hides its section: a line that looks like a job starts the work section.
     if (heading === null && looksLikeJob[at] === 1 && !KEPT.has(section)) section = 'work';
     return section;
   });
@@ -137,7 +137,7 @@ function headingKind(raw: string): SectionKind | null {
   return kindByLastWord(raw.trim(), clean);
 }
 
-/** The words that close a heading nobody listed: "Student Teaching Experience", "FINANCIAL MANAGEMENT ROLES:". */
+/** The last words of headings that are not in the list: "Student Teaching Experience", "FINANCIAL MANAGEMENT ROLES:". */
 const LAST_WORDS: readonly (readonly [RegExp, SectionKind])[] = [
   [
     /^(?:experiences?|employment|internships?|placements?|appointments|assignments|positions|jobs|clerkships?|practicums?|residencies)$/,
@@ -156,7 +156,7 @@ const LAST_WORDS: readonly (readonly [RegExp, SectionKind])[] = [
   ],
 ];
 const MOST_WORDS = 5;
-/** "Customer experience" and "mobile technologies" are what somebody knows, "5 years' experience" is a claim. */
+/** "Customer experience" and "mobile technologies" are skills, "5 years' experience" is a claim. */
 const NO_HEADING =
   /^(?:customer|user|client|guest|candidate|employee|years?|hands[- ]on|proven|extensive|strong|excellent|good|solid|total|no|my|with|special|elementary|physical|higher|early|teacher|web|mobile|emerging|department|school|college|university|institute|doctor|master|bachelor|masters|bachelors)\b/;
 

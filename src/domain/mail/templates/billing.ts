@@ -281,7 +281,7 @@ export const refundFailed = template({
   }),
 });
 
-/** For the operators: money that somebody has to look after at the payment provider. */
+/** For operators: a payment that needs attention at the payment provider. */
 export const paymentProblem = template({
   data: z.strictObject({
     companyName: name,

@@ -63,7 +63,7 @@ export const verifyEmail = template({
   }),
 });
 
-/** An interview is over, and nobody has written down yet how it went. */
+/** An interview is over and has no scorecard yet. */
 export const scorecardReminder = template({
   data: z.strictObject({
     companyName: name,

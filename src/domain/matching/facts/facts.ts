@@ -13,7 +13,7 @@ export interface TalentFacts {
   /** Fields of study. */
   readonly areas: readonly string[];
   readonly languages: readonly Language[];
-  /** The language of the CV itself, where it is known: whoever wrote it can write it. */
+  /** The language of the CV itself, if known: its author can write it. */
   readonly writtenIn: string | null;
   readonly certificates: readonly string[];
   readonly place: Place | null;
@@ -74,9 +74,9 @@ export type Requirement = { readonly text: string } & (
   | { readonly kind: 'words'; readonly terms: readonly string[] }
 );
 
-/** Names of skills, whoever knows them. */
+/** The canonical names of skills. */
 export interface SkillVocabulary {
-  /** The canonical name in lower case; a name nobody knows is itself in lower case. */
+  /** The canonical name in lower case; an unknown name is itself in lower case. */
   canonical(name: string): string;
   /** Those a text speaks of, canonical, each once. */
   findIn(text: string): readonly string[];

@@ -45,7 +45,7 @@ export interface NearSkill {
   readonly credit: number;
 }
 
-/** Ways of working that nobody can be turned down for: a CV that does not claim them says nothing. */
+/** Soft skills, which never count against a candidate: their absence in a CV means nothing. */
 const SOFT = new Set(
   `communication|written communication|verbal communication|interpersonal skills|teamwork|problem solving|critical thinking|
   analytical skills|creativity|innovation|adaptability|time management|organizational skills|multitasking|attention to detail|

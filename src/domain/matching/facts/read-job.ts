@@ -65,8 +65,8 @@ export function jobText(facts: JobFacts): string {
 }
 
 /**
- * Where nobody has listed what is asked for, the lines and sentences of the description are the list: those that name
- * something that we know. None of them is taken for a must-have, because a description also says what the job is about.
+ * Without listed requirements, the lines and sentences of the description that name a known skill are the list. None of
+ * them counts as a must-have, because a description also says what the job is about.
  */
 function described(description: string, vocabulary: SkillVocabulary): readonly Requirement[] {
   const lines = description

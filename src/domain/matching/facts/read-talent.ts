@@ -18,7 +18,7 @@ const LONGEST_TEXT = 5_000;
 const EMBEDDED_TEXT = 900;
 
 /**
- * Takes over what says what somebody can do and has done, field by field. All else stays behind: name, photo, birth,
+ * Copies skills and experience, field by field. Everything else is left out: name, photo, birth,
  * contact, schools' and employers' names, and the summary, in which people write about themselves.
  */
 export function readTalent({ profile, document }: StoredTalent, vocabulary: SkillVocabulary): TalentFacts {
@@ -100,7 +100,7 @@ function rolesOf(record: Fields, work: readonly Fields[]): readonly Role[] {
   const isNew = (named: string) => !roles.some(({ title }) => title.toLowerCase() === named.toLowerCase());
   const current = line(record.current_title);
   const label = line(object(record.basics).label);
-  // What somebody calls themselves at the top of the CV, after what they do today.
+  // The headline of the CV comes after the current title.
   if (label !== null && isNew(label)) {
     roles.splice(current === null ? 0 : 1, 0, { title: withoutProtected(label), months: null });
   }

@@ -154,7 +154,7 @@ export function shapeOfTitle(title: string): TitleShape {
   );
   for (const [at, plain] of all.entries()) {
     const ranked = RANKS[plain];
-    // "Principal Engineer" is a rank, "Assistant Principal" is what somebody does.
+    // In "Principal Engineer" it is a rank, in "Assistant Principal" an occupation.
     const isRank = ranked !== undefined && !(plain === 'principal' && at === all.length - 1);
     if (isRank) rank = ranked === 2 ? rank : ranked;
     else if (plain.length > 1 && !IGNORED.has(plain)) words.add(SAME[plain] ?? stem(plain));

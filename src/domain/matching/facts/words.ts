@@ -24,7 +24,7 @@ const LONGEST_WORD = 40;
 
 /**
  * The words of texts, in lower case and without their endings, each once, in the order in which they first came. Words
- * that tell who somebody is are left out (protected-words.ts), and at most `limit` come back.
+ * about protected characteristics are left out (protected-words.ts), and at most `limit` come back.
  */
 export function wordsOf(texts: readonly string[], limit: number): readonly string[] {
   const found = new Set<string>();

@@ -18,8 +18,10 @@ export const HEARTBEAT_MS = 5_000;
 const GONE_MS = 6 * HEARTBEAT_MS;
 
 export async function readDesiredState(statements: Statements): Promise<DesiredState> {
-  const rows = await statements.query<{ wish: DesiredState }>('select wish from match_generator');
-  return rows[0]?.wish ?? 'running';
+  const rows = await statements.query<{ desired: DesiredState }>(
+    'select wish as desired from match_generator',
+  );
+  return rows[0]?.desired ?? 'running';
 }
 
 /** For all processes, now and after every restart. False where it was so already. */

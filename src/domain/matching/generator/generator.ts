@@ -112,7 +112,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
     become('processing');
   }
 
-  /** What a person changed comes first, and its pairs right after it: nobody waits for a sweep to end. */
+  /** Changes by users come first, then their pairs, so they do not wait for a full sweep. */
   async function batch(): Promise<boolean> {
     const working = { ...parts, onClaimed: begin };
     const changes = await workOffChanges(working, claim(pace.changesAtOnce), ending.signal);
@@ -178,7 +178,7 @@ export async function startGenerator(parts: GeneratorParts): Promise<Generator> 
     .listen('match_changes', wake, wake)
     .catch((error: unknown) => {
       // It polls instead, only a little later.
-      log.warn('the match score generator is not told of changes', { error });
+      log.warn('the match score generator receives no notifications of changes and polls instead', { error });
       return null;
     });
   const running = run();

@@ -22,8 +22,8 @@ export interface EmbedCall {
 }
 
 /**
- * Writes down what a call was for, in the transaction that charges it: a process that dies has done both or neither, and
- * nobody pays twice. Not run where nothing is charged; then who asked writes it down alone.
+ * Stores the result of a call in the transaction that charges it: a crash leaves both or neither, and no call is charged
+ * twice. Not run where nothing is charged; then the caller stores the result itself.
  */
 export type Keep<Result> = (transaction: Transaction, result: Result) => Promise<void>;
 
@@ -53,7 +53,7 @@ export interface Unavailable {
   readonly reason: 'no-provider' | 'no-credits' | 'rejected-by-breaker' | 'failed';
 }
 
-/** Where nobody answers for any alias: scores come from terms and facts alone. */
+/** Without any provider: scores come from terms and facts alone. */
 export const NO_MODEL_CALLS: PlatformModelCalls = {
   embed: async () => ({ outcome: 'unavailable', reason: 'no-provider' }),
   answer: async () => ({ outcome: 'unavailable', reason: 'no-provider' }),

@@ -114,7 +114,7 @@ interface FailedPair extends ClaimedPair {
 interface PairResults {
   readonly scored: readonly ScoredPair[];
   readonly failed: readonly FailedPair[];
-  /** Scored in these versions before: asked for by somebody who could not see it yet. */
+  /** Already scored in these versions: requested before the result was visible. */
   readonly already: readonly DonePair[];
   /** Pairs of which one cannot be matched any more. */
   readonly gone: readonly ClaimedPair[];

@@ -21,7 +21,7 @@ export interface MatchPart {
   readonly missing: readonly string[];
 }
 
-/** A score in words that a recruiter can use, and that could be told to the candidate. */
+/** A score in words for recruiters, fit to be shown to the candidate. */
 export interface Explanation {
   readonly parts: readonly MatchPart[];
   readonly reasons: readonly string[];

@@ -105,9 +105,9 @@ export function rounded(score: number): number {
   return Math.round(score * 10) / 10;
 }
 
-/** A newer title tells more about what somebody does today. */
+/** A newer title says more about the current occupation. */
 const RECENCY = [1, 0.95, 0.88, 0.8] as const;
-/** For each rank that the job stands above the title, or below it. */
+/** For each rank of the job above the title, or below it. */
 const RANK_UP = 0.12;
 const RANK_DOWN = 0.12;
 /** A role this close to the job's title counts wholly as experience in the job, one half as close by half. */
@@ -185,7 +185,7 @@ interface TitleFits {
   readonly forTalent: number;
 }
 
-/** A CV without titles may still come from somebody who has done the work, but that is the exception. */
+/** A candidate without titles in the CV may still have done the work, but that is the exception. */
 const NO_TITLES: TitleFits = { forJob: 0.2, forTalent: 0.2 };
 
 export function titleFits(
@@ -201,7 +201,7 @@ export function titleFits(
     if (title === undefined) continue;
     const up = job.title.rank - title.rank;
     const fit = (near[at] ?? 0) * (RECENCY[at] ?? 0);
-    // A step up asks more of somebody; a step down is what they would not want.
+    // A step up demands more; a step down is rarely wanted.
     forJob = Math.max(forJob, fit * Math.max(0.4, 1 - Math.max(0, up) * RANK_UP));
     forTalent = Math.max(forTalent, fit * Math.max(0.4, 1 - Math.max(0, -up) * RANK_DOWN));
   }
@@ -213,7 +213,7 @@ function nearTitles(titles: TalentFeatures['titles'], job: JobFeatures): readonl
   return titles.map((title) => titleCloseness(title, job.title));
 }
 
-/** More than asked is as good as asked: how long somebody has worked beyond that would only tell their age. */
+/** More experience than required does not raise the score: it would only reflect age. */
 function experienceFit(talent: TalentFeatures, job: JobFeatures, near: readonly number[]): number | null {
   if (job.months === null || job.months === 0) return null;
   if (talent.months === null) return 0.3;
@@ -233,7 +233,7 @@ function educationFit(talent: TalentFeatures, job: JobFeatures): number | null {
   if (job.degree === null) return null;
   const { level, orExperience } = job.degree;
   const has = talent.facts.degree ?? 0;
-  // A CV that names no degree may still come from somebody who has one.
+  // A candidate may have a degree that the CV does not name.
   const unknown = talent.facts.degree === null ? 0.25 : 0;
   if (has >= level) {
     return talent.areaWords.length === 0 || wordsInCommon(talent.areaWords, job.wordSet) ? 1 : 0.9;

@@ -30,7 +30,7 @@ interface TranslatingParts {
 
 /**
  * Calls of one wire to targets that speak another. A target that speaks the endpoint of the call gets it as it is, and the
- * answer comes as it is: this costs such a call one comparison. Otherwise both are translated, and whoever called sees
+ * answer comes as it is: this costs such a call one comparison. Otherwise both are translated, and the caller sees
  * only the wire of the call; what cannot be translated is answered with 400, as a provider would.
  */
 export function createTranslatingUpstream({

@@ -106,7 +106,7 @@ const FIND: Readonly<Record<CorrectedSource, string>> = {
   dispute: `select company_id, currency, 'dispute', dispute_id, 'disputed' from payment_disputes where dispute_id = $1`,
 };
 
-/** Where no row explains it, whoever has the posting or the cash entry. */
+/** If no row explains it, the owner of the posting or the cash entry. */
 async function findSource(
   transaction: Transaction,
   kind: CorrectedSource,

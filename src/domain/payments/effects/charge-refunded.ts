@@ -248,9 +248,9 @@ interface RefundStep {
 }
 
 /**
- * The provider tells how much of a charge was given back in all, so the larger of what is told and what is known
- * counts: told twice, late or in another order, it comes to the same. Credits go in proportion, rounded up to the
- * micro-credit, and exactly all of them with the last of the money.
+ * The provider reports the total refunded amount of a charge, so the larger of the reported and the known amount counts:
+ * repeated, late or reordered events have the same result. Credits are taken back in proportion, rounded up to the
+ * micro-credit, and exactly all of them with a full refund.
  */
 export function refundStep(soFar: ChargeSoFar, toldMinor: bigint): RefundStep {
   const { amountMinor, grantedMicro } = soFar;

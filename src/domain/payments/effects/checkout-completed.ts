@@ -214,7 +214,7 @@ async function writePackInvoice(
     const paid = { companyId, amountMinor, currency, number, paidAt };
     return await insertPaidPackInvoice(transaction, { id: newId(), ...paid, now });
   }
-  const told = await upsertInvoice(transaction, {
+  const upserted = await upsertInvoice(transaction, {
     newId: newId(),
     providerInvoiceId,
     companyId,
@@ -226,11 +226,11 @@ async function writePackInvoice(
     finalizedAt: paidAt,
     paidAt,
   });
-  if (told.outcome === 'of-another-company') {
+  if (upserted.outcome === 'of-another-company') {
     throw new Error(`invoice ${providerInvoiceId} of purchase ${purchase.id} is another company's`);
   }
-  const settled = await markInvoicePaid(transaction, { invoiceId: told.invoice.id, paidAt });
-  return settled.outcome === 'no-such-invoice' ? told.invoice : settled.invoice;
+  const settled = await markInvoicePaid(transaction, { invoiceId: upserted.invoice.id, paidAt });
+  return settled.outcome === 'no-such-invoice' ? upserted.invoice : settled.invoice;
 }
 
 /**
@@ -258,9 +258,9 @@ const completeSubscriptionCheckout: Effect = async (event, context) => {
   if (subscriptionId !== null && kept === null && !context.asked.has(subscriptionId)) {
     return { outcome: 'ask', subscriptionId };
   }
-  const told = subscriptionId === null ? null : (context.asked.get(subscriptionId) ?? null);
+  const incoming = subscriptionId === null ? null : (context.asked.get(subscriptionId) ?? null);
   const planId =
-    (told === null ? null : await planOf(transaction, told)) ??
+    (incoming === null ? null : await planOf(transaction, incoming)) ??
     checkout?.planId ??
     (await planOf(transaction, session));
   if (subscriptionId !== null && kept === null && planId === null) {
@@ -274,8 +274,8 @@ const completeSubscriptionCheckout: Effect = async (event, context) => {
   if (subscriptionId === null || (kept !== null && (kept.status !== 'INCOMPLETE' || !isPaid))) {
     return { outcome: 'applied', did: 'the checkout is complete', companyId, arrived };
   }
-  const asTold = told === null ? null : readSubscription(told, planId);
-  const state = asTold ?? {
+  const reported = incoming === null ? null : readSubscription(incoming, planId);
+  const state = reported ?? {
     status: isPaid ? ('ACTIVE' as const) : ('INCOMPLETE' as const),
     planId,
     ...{ currentPeriodStart: null, currentPeriodEnd: null, trialEnd: null, endDate: null },
@@ -286,8 +286,8 @@ const completeSubscriptionCheckout: Effect = async (event, context) => {
     providerSubscriptionId: subscriptionId,
     companyId,
     state,
-    by: { toldAt: event.happenedAt, rank: NEWS_RANK.paid, eventId: event.providerEventId },
-    isCurrent: asTold !== null,
+    by: { eventAt: event.happenedAt, rank: NEWS_RANK.paid, eventId: event.providerEventId },
+    isCurrent: reported !== null,
     now: context.now,
     graceMs: context.pastDueGraceMs,
   });

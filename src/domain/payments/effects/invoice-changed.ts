@@ -45,7 +45,7 @@ export const invoiceFinalized: Effect = async (event, context) => {
   return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
 };
 
-/** `invoice.finalization_failed`: it stays a draft that nobody is asked to pay, until an operator sees to it. */
+/** `invoice.finalization_failed`: it stays a draft that is not due until an operator fixes it. */
 export const invoiceFinalizationFailed: Effect = async (event, context) => {
   const mirrored = await mirrorEventInvoice(event, context, 'DRAFT');
   if (mirrored.outcome === 'refused') return mirrored.because;
@@ -62,7 +62,7 @@ export const invoiceFinalizationFailed: Effect = async (event, context) => {
 };
 
 /**
- * `invoice.payment_failed`: noted and told, once an attempt. No credits change, and whether the subscription goes on
+ * `invoice.payment_failed`: recorded and mailed, once per attempt. No credits change, and whether the subscription goes on
  * is for its own status to say.
  */
 export const invoicePaymentFailed: Effect = async (event, context) => {
@@ -118,7 +118,7 @@ export const invoicePaymentActionRequired: Effect = async (event, context) => {
   return { outcome: 'applied', did, companyId, arrived: waitKeys({ invoice: providerInvoiceId }) };
 };
 
-/** `invoice.upcoming`: an invoice that does not exist yet, and has no id. It is told of once, and never kept. */
+/** `invoice.upcoming`: an invoice that does not exist yet, and has no id. It is announced once and not stored. */
 export const invoiceUpcoming: Effect = async (event, context) => {
   const { transaction } = context;
   const { object } = event;
@@ -151,7 +151,7 @@ export const invoiceUpcoming: Effect = async (event, context) => {
   });
   return {
     outcome: 'applied',
-    did: `the company is told of ${amount} ${currency} on ${dueAt.toISOString()}`,
+    did: `the company is notified of ${amount} ${currency} on ${dueAt.toISOString()}`,
     companyId,
   };
 };
@@ -271,15 +271,15 @@ export async function mirrorInvoice(
   };
   if (own !== null) await attachProviderInvoice(transaction, own.id, { providerInvoiceId, ...names });
   const transitions = fieldsIn(wire.status_transitions);
-  const told = status ?? STATUSES.get(textIn(wire.status) ?? '') ?? otherwise;
-  const paidAt = told === 'PAID' ? (momentIn(transitions.paid_at) ?? event.happenedAt) : null;
+  const incoming = status ?? STATUSES.get(textIn(wire.status) ?? '') ?? otherwise;
+  const paidAt = incoming === 'PAID' ? (momentIn(transitions.paid_at) ?? event.happenedAt) : null;
   const amountMinor = minorIn(wire.total) ?? minorIn(wire.amount_due) ?? minorIn(wire.amount_paid) ?? 0n;
   const upserted = await upsertInvoice(transaction, {
     newId: newId(),
     providerInvoiceId,
     companyId,
     kind: await kindOf(context, providerInvoiceId, subscriptionId),
-    status: told,
+    status: incoming,
     // A credit note in the shape of an invoice asks for nothing.
     amountMinor: amountMinor < 0n ? 0n : amountMinor,
     currency: currencyIn(wire.currency) ?? 'usd',
@@ -293,10 +293,10 @@ export async function mirrorInvoice(
     return { outcome: 'refused', because: { outcome: 'failed', reason, companyId } };
   }
   const { invoice } = upserted;
-  if (invoice.status === 'PAID' && told === 'PAID') {
+  if (invoice.status === 'PAID' && incoming === 'PAID') {
     await markInvoicePaid(transaction, { invoiceId: invoice.id, paidAt: paidAt ?? event.happenedAt });
   }
-  if (invoice.status === 'VOID' && told === 'VOID') {
+  if (invoice.status === 'VOID' && incoming === 'VOID') {
     await voidInvoice(transaction, { invoiceId: invoice.id, reason: 'voided at the payment provider' });
   }
   return { outcome: 'mirrored', companyId, providerInvoiceId, invoice };

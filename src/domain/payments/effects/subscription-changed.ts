@@ -10,13 +10,13 @@ import {
   type SubscriptionStatus,
 } from '../../subscriptions/subscription.ts';
 import {
+  type EventOrder,
+  type IncomingSubscription,
   type KeptSubscription,
   keepSubscription,
   NEWS_RANK,
   type NewsRank,
   type SubscriptionState,
-  type ToldBy,
-  type ToldSubscription,
 } from '../../subscriptions/subscription-updates.ts';
 import {
   amountOf,
@@ -55,8 +55,8 @@ export const SUBSCRIPTION_EFFECTS: readonly (readonly [type: string, effect: Eff
   ['customer.subscription.resumed', following({ rank: NEWS_RANK.changed, statusIfUntold: 'ACTIVE' })],
 ];
 
-function following(told: Following): Effect {
-  return async (event, context) => followedOutcome(event, await followSubscription(event, context, told));
+function following(rule: Following): Effect {
+  return async (event, context) => followedOutcome(event, await followSubscription(event, context, rule));
 }
 
 /** `customer.subscription.trial_will_end`: three days before, or at once where a trial is cut short. Told once. */
@@ -148,7 +148,7 @@ async function followSubscription(
     providerSubscriptionId: id,
     companyId,
     state,
-    by: { toldAt: event.happenedAt, rank: following.rank, eventId: event.providerEventId },
+    by: { eventAt: event.happenedAt, rank: following.rank, eventId: event.providerEventId },
     isCurrent: current !== null,
     now,
     graceMs: context.pastDueGraceMs,
@@ -182,15 +182,15 @@ async function moveTrialEnd(
 async function keep(
   event: KeptEvent,
   context: EffectContext,
-  told: ToldSubscription,
+  incoming: IncomingSubscription,
 ): Promise<KeptSubscription> {
   const { transaction, asked } = context;
-  const kept = await keepSubscription(transaction, told);
-  if (kept.outcome !== 'unclear' || !asked.has(told.providerSubscriptionId)) return kept;
+  const kept = await keepSubscription(transaction, incoming);
+  if (kept.outcome !== 'unclear' || !asked.has(incoming.providerSubscriptionId)) return kept;
   if (await isEarlier(event, context, kept.kept)) {
     return { outcome: 'stale', subscription: kept.subscription, before: kept.subscription };
   }
-  return await keepSubscription(transaction, told, 'apply');
+  return await keepSubscription(transaction, incoming, 'apply');
 }
 
 /** A new subscription waits for its plan; one that we have keeps the plan that it had. */
@@ -235,14 +235,19 @@ async function stateIn(
   const planId = await planOf(transaction, object);
   if (current !== null) return readSubscription(current, planId);
   const forced = status === undefined ? object : { ...object, status: status.toLowerCase() };
-  const told = statusIfUntold === undefined ? forced : { status: statusIfUntold.toLowerCase(), ...forced };
-  const state = readSubscription(told, planId);
+  const completed =
+    statusIfUntold === undefined ? forced : { status: statusIfUntold.toLowerCase(), ...forced };
+  const state = readSubscription(completed, planId);
   const isEnd = status === 'CANCELED' && state !== null && state.endDate === null;
   return isEnd ? { ...state, endDate: event.happenedAt } : state;
 }
 
 /** Of two changes in one second: the kept one was made from what this one tells, and not the other way round. */
-async function isEarlier(event: KeptEvent, { transaction }: EffectContext, kept: ToldBy): Promise<boolean> {
+async function isEarlier(
+  event: KeptEvent,
+  { transaction }: EffectContext,
+  kept: EventOrder,
+): Promise<boolean> {
   const [row] = await transaction.query<{ payload: Readonly<Record<string, unknown>> }>(
     'select payload from provider_events where provider_event_id = $1',
     [kept.eventId],

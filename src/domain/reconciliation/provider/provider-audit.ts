@@ -57,7 +57,7 @@ const AUDITS_STORED = 60;
 /** A paused audit that was not continued by then is dropped, with what it has read. */
 const PAUSED_FOR_MS = 7 * DAY_MS;
 
-/** Of a range that somebody named. A paused audit of the same range is continued. */
+/** Of a requested range. A paused audit of the same range is continued. */
 export async function auditRange(
   parts: ProviderAuditParts,
   wanted: { readonly from: Date; readonly to: Date },

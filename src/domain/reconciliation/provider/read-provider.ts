@@ -16,7 +16,7 @@ import {
 
 /**
  * Reads what the provider has into `audit_provider_objects`, page by page. Progress is stored with each page, so a run that
- * fails, is stopped or is told to slow down continues where it was, and memory holds one page.
+ * fails, is stopped or is rate limited continues where it was, and memory holds one page.
  */
 export interface ReadParts {
   readonly database: Database;
