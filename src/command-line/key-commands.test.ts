@@ -57,13 +57,14 @@ describe('the commands for keys', () => {
       '--expires',
       '2031-12-31T23:00Z',
       '--stream-usage-chunk=asked',
+      '--project=web site',
     );
     expect(isWellFormed(rawKey)).toBe(true);
     const { lines } = await type('keys', companyId);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain(`${id} LIVE ${rawKey.slice(0, 8)}…${rawKey.slice(-4)} "Nightly" `);
     expect(lines[0]).toContain(
-      '(scopes usage:read,jobs:read; models a,b; 5 RPM; 6 TPM; 7 in flight; expires 2031-12-31T23:00:00.000Z; usage chunk asked; ',
+      '(scopes usage:read,jobs:read; models a,b; 5 RPM; 6 TPM; 7 in flight; expires 2031-12-31T23:00:00.000Z; usage chunk asked; project "web site"; ',
     );
     expect(lines[0]).not.toContain(rawKey.slice(8, -4));
   });
@@ -75,6 +76,7 @@ describe('the commands for keys', () => {
       ['--models', ''],
       ['--rpm', 'many'],
       ['--stream-usage-chunk', 'never'],
+      ['--project', 'p'.repeat(65)],
       ['--rpm', ''],
       ['--tpm', '0'],
       ['--in-flight', '1.5'],

@@ -133,7 +133,7 @@ export const revokeKeyCommand: Command = {
 };
 
 const MINT_OPTIONS =
-  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--spending-limit CREDITS] [--payer MEMBER_EMAIL] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked] [--json]';
+  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--spending-limit CREDITS] [--payer MEMBER_EMAIL] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked] [--project NAME] [--json]';
 
 const OPTION_OF: Partial<Record<string, string>> = {
   name: 'NAME',
@@ -146,6 +146,7 @@ const OPTION_OF: Partial<Record<string, string>> = {
   monthlySpendingLimitMicro: '--spending-limit',
   expiresAt: '--expires',
   streamUsageChunk: '--stream-usage-chunk',
+  project: '--project',
 };
 
 type Payer =
@@ -177,6 +178,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
     payer: option,
     expires: option,
     'stream-usage-chunk': option,
+    project: option,
   };
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
@@ -198,6 +200,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
       payer: values.payer ?? null,
       expiresAt: values.expires === undefined ? null : momentIn(values.expires),
       streamUsageChunk: values['stream-usage-chunk']?.toUpperCase() ?? null,
+      project: values.project ?? null,
     };
   } catch {
     // An option that there is not, or one without its value.
@@ -249,6 +252,7 @@ function lineAbout(key: ApiKey, nowMs: number): string {
     key.payerUserId === null ? null : `paid by user ${key.payerUserId}`,
     key.expiresAt === null ? null : `expires ${key.expiresAt.toISOString()}`,
     key.streamUsageChunk === null ? null : `usage chunk ${key.streamUsageChunk.toLowerCase()}`,
+    key.project === null ? null : `project ${JSON.stringify(key.project)}`,
     `created ${key.createdAt.toISOString()}`,
     `last used ${key.lastUsedAt?.toISOString() ?? 'never'}`,
     key.rotatedFromId === null ? null : `rotated from ${key.rotatedFromId}`,

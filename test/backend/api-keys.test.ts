@@ -4,7 +4,7 @@ import { useMemoryDatabase } from '../setup/use-memory-database.ts';
 import { type BackendUnderTest, openBackend } from './backend-under-test.ts';
 
 const ALL = `id name prefix lastFour scopes models requestsPerMinute tokensPerMinute status expiresAt createdAt
-  lastUsedAt rotatedFromId monthlySpendingLimit maxCallsInFlight streamUsageChunk createdBy { id email }`;
+  lastUsedAt rotatedFromId monthlySpendingLimit maxCallsInFlight streamUsageChunk project createdBy { id email }`;
 const CREATE = `mutation($input: CreateApiKeyInput!) { createApiKey(input: $input) { rawKey apiKey { ${ALL} } } }`;
 const ROTATE = `mutation($id: ID!) { rotateApiKey(id: $id) { rawKey apiKey { ${ALL} } } }`;
 const ROTATE_UNTIL = `mutation($id: ID!, $expiresAt: DateTime) {
@@ -42,6 +42,7 @@ describe('API keys', () => {
       requestsPerMinute: 600,
       monthlySpendingLimit: null,
       streamUsageChunk: null,
+      project: null,
       createdBy: { id: backend.people.admin.userId },
     });
     expect(apiKey.models).toHaveLength(6);
@@ -57,6 +58,7 @@ describe('API keys', () => {
       maxCallsInFlight: 2,
       expiresAt: '2031-01-01T00:00:00.000Z',
       streamUsageChunk: 'ASKED',
+      project: 'website',
     };
     expect((await create({ ...asked, ...more })).apiKey).toMatchObject({ ...asked, ...more });
   });
@@ -129,6 +131,10 @@ describe('API keys', () => {
     expect(await change({ requestsPerMinute: 3, maxCallsInFlight: null })).toMatchObject({
       ...{ requestsPerMinute: 3, maxCallsInFlight: null, expiresAt: later, name: 'Renamed' },
     });
+    expect(await change({ project: ' website ' })).toMatchObject({ project: 'website' });
+    expect(await keys.find(rawKey)).toMatchObject({ outcome: 'live' });
+    await backend.clock.advance(1_001);
+    expect(await keys.find(rawKey)).toMatchObject({ key: { project: 'website' } });
     expect(await change({ streamUsageChunk: 'ASKED' })).toMatchObject({
       streamUsageChunk: 'ASKED',
       name: 'Renamed',
@@ -136,13 +142,16 @@ describe('API keys', () => {
     const { rotateApiKey } = await backend.people.admin.ask<{ rotateApiKey: Minted }>(ROTATE, {
       id: apiKey.id,
     });
-    expect(rotateApiKey.apiKey.streamUsageChunk).toBe('ASKED');
+    expect(rotateApiKey.apiKey).toMatchObject({ streamUsageChunk: 'ASKED', project: 'website' });
+    expect(await change({ project: null })).toMatchObject({ project: null });
     expect(await change({ name: 'Renamed' })).toMatchObject({ streamUsageChunk: 'ASKED' });
     expect(await change({ streamUsageChunk: null })).toMatchObject({ streamUsageChunk: null });
     for (const [field, value] of [
       ['expiresAt', '2001-01-01T00:00:00Z'],
       ['name', ' '],
       ['requestsPerMinute', 0],
+      ['project', 'p'.repeat(65)],
+      ['project', 'a\u0007b'],
     ] as const) {
       const refused = await backend.people.admin.refusal(UPDATE, {
         id: apiKey.id,

@@ -46,6 +46,7 @@ export function createKeyRecords(): KeyRecords {
         ...limits,
         monthlySpendingLimitMicro: null,
         streamUsageChunk: null,
+        project: null,
         payerUserId: null,
         ceilings: null,
         ...people,

@@ -24,6 +24,7 @@ interface ChangeProps {
     readonly maxCallsInFlight: number | null;
     readonly monthlySpendingLimit: number | null;
     readonly streamUsageChunk: StreamUsageChunk | null;
+    readonly project: string | null;
   };
   close(): void;
 }
@@ -46,6 +47,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
             maxCallsInFlight: number('inFlight'),
             monthlySpendingLimit: number('monthly'),
             streamUsageChunk: usageChunkIn(text('usageChunk')),
+            project: text('project') === '' ? null : text('project'),
             // Seconds are not in the field: an expiry that was not touched is not sent.
             ...(text('expires') === localTime(apiKey.expiresAt)
               ? {}
@@ -57,6 +59,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
         }}
       >
         <Field label="Name" name="name" maxLength={200} required defaultValue={apiKey.name} />
+        <ProjectField value={apiKey.project} />
         <div className="columns">
           <Field
             label="Requests a minute"
@@ -115,6 +118,11 @@ export function RotateKey({
       </Form>
     </Dialog>
   );
+}
+
+export function ProjectField({ value = null }: { value?: string | null }) {
+  const hint = 'Usage and budgets can be by project. Empty: none.';
+  return <Field label="Project" name="project" hint={hint} maxLength={64} defaultValue={value ?? ''} />;
 }
 
 type StreamUsageChunk = 'ALWAYS' | 'ASKED';

@@ -14,13 +14,15 @@ import {
   ExpiryField,
   expiryIn,
   HIGHEST_RATE,
+  ProjectField,
   RotateKey,
   UsageChunkField,
   usageChunkIn,
 } from './change-key.tsx';
 
 const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
-  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk payerUser { email } } }`);
+  requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk project
+  payerUser { email } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
 const CHOICES = graphql(`{ modelAliases { alias } members(first: 50) { nodes { id email } } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
@@ -107,6 +109,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
         <code className="quiet">
           {key.prefix}…{key.lastFour}
         </code>
+        {key.project !== null && <div className="small quiet">project {key.project}</div>}
         {key.payerUser !== null && <div className="small quiet">paid by {key.payerUser.email}</div>}
       </>
     ),
@@ -171,6 +174,7 @@ function MintKey({ close, minted }: MintKeyProps) {
             maxLength={200}
             required
           />
+          <ProjectField />
           <Checks legend="Scopes" name="scopes" values={SCOPES} chosen={DEFAULT_SCOPES} />
           <Checks legend="Models" name="models" values={names} chosen={names} />
           <div className="columns">
@@ -237,6 +241,7 @@ function newKeyInput({ text, number, all }: FormValues, names: readonly string[]
     monthlySpendingLimit: number('monthly'),
     expiresAt: expiryIn(text('expires')),
     streamUsageChunk: usageChunkIn(text('usageChunk')),
+    project: text('project') === '' ? null : text('project'),
     models: models.length === names.length ? null : models,
     payer: text('payer') === '' ? null : ('USER' as const),
     payerUserId: text('payer') === '' ? null : text('payer'),

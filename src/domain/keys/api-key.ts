@@ -29,6 +29,8 @@ export interface KeySettings {
   readonly expiresAt: Date | null;
   /** Whether its streams show the usage chunk unasked; null keeps to the gateway's setting. */
   readonly streamUsageChunk: StreamUsageChunk | null;
+  /** What its calls are for, in the company's own words; null where nothing is said. */
+  readonly project: string | null;
 }
 
 /**
@@ -57,7 +59,7 @@ export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_fo
   max_calls_in_flight as "maxCallsInFlight", monthly_spending_limit_micro as "monthlySpendingLimitMicro",
   payer_user_id as "payerUserId", created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-  stream_usage_chunk as "streamUsageChunk"`;
+  stream_usage_chunk as "streamUsageChunk", project`;
 
 export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: number): KeyStatus {
   if (key.revokedAt !== null) return 'REVOKED';

@@ -49,10 +49,10 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   const rows = await database.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at,
-       stream_usage_chunk, payer_user_id)
+       stream_usage_chunk, payer_user_id, project)
      select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end,
-       stream_usage_chunk, payer_user_id
+       stream_usage_chunk, payer_user_id, project
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,
@@ -126,7 +126,7 @@ type InvalidSetting = {
 interface KeyChanges {
   readonly companyId: string;
   readonly keyId: string;
-  /** What is left out stays; null removes a limit or an expiry. */
+  /** What is left out stays; null removes a limit, an expiry or the project. */
   readonly name?: string | undefined;
   readonly expiresAt?: Date | null | undefined;
   readonly requestsPerMinute?: number | undefined;
@@ -134,6 +134,7 @@ interface KeyChanges {
   readonly maxCallsInFlight?: number | null | undefined;
   readonly monthlySpendingLimitMicro?: bigint | null | undefined;
   readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
+  readonly project?: string | null | undefined;
 }
 
 type ChangedKey =
@@ -169,6 +170,7 @@ export async function changeKey(
     maxCallsInFlight: limitAfter(changes.maxCallsInFlight, old.maxCallsInFlight),
     monthlySpendingLimitMicro: limitAfter(changes.monthlySpendingLimitMicro, old.monthlySpendingLimitMicro),
     streamUsageChunk: limitAfter(changes.streamUsageChunk, old.streamUsageChunk),
+    project: limitAfter(changes.project, old.project),
   };
   const checked = checkWantedKey(wanted, clock.now());
   if (checked.outcome === 'invalid') return checked;
@@ -176,10 +178,11 @@ export async function changeKey(
     checked.settings;
   const changed = await transaction.query<ApiKey>(
     `update api_keys set requests_per_minute = $2, tokens_per_minute = $3, max_calls_in_flight = $4,
-       monthly_spending_limit_micro = $5, name = $6, expires_at = $7, stream_usage_chunk = $8 where id = $1 returning ${KEY_COLUMNS}`,
+       monthly_spending_limit_micro = $5, name = $6, expires_at = $7, stream_usage_chunk = $8, project = $9
+     where id = $1 returning ${KEY_COLUMNS}`,
     [
       ...[keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],
-      ...[rest.name, rest.expiresAt, rest.streamUsageChunk],
+      ...[rest.name, rest.expiresAt, rest.streamUsageChunk, rest.project],
     ],
   );
   return { outcome: 'changed', key: changed[0] ?? old };

@@ -66,6 +66,7 @@ describe('G-19 minting', () => {
       expiresAt: null,
       revokedAt: null,
       streamUsageChunk: null,
+      project: null,
     });
     expect(keyStatus(key, clock.now())).toBe('LIVE');
   });

@@ -40,6 +40,7 @@ interface WantedKey {
   readonly monthlySpendingLimitMicro?: bigint | null | undefined;
   readonly expiresAt?: Date | null | undefined;
   readonly streamUsageChunk?: string | null | undefined;
+  readonly project?: string | null | undefined;
   /** A user of the company, with a credit account; null or left out, the company pays. */
   readonly payerUserId?: string | null | undefined;
   /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
@@ -78,6 +79,7 @@ type CheckedKey =
   | { readonly outcome: 'invalid'; readonly field: keyof KeySettings; readonly message: string };
 
 const LONGEST_NAME = 200;
+const LONGEST_PROJECT = 64;
 const MOST_MODELS = 50;
 const LONGEST_MODEL = 100;
 /** The columns and GraphQL's Int end a little above it. */
@@ -102,6 +104,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     expiresAt: wanted.expiresAt ?? null,
     streamUsageChunk: STREAM_USAGE_CHUNKS.find((one) => one === wanted.streamUsageChunk) ?? null,
     payerUserId: wanted.payerUserId ?? null,
+    project: wanted.project?.trim() || null,
   };
   const complaints: Partial<Record<keyof KeySettings, string | null>> = {
     name: nameComplaint(settings.name),
@@ -113,6 +116,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     monthlySpendingLimitMicro: spendingComplaint(settings.monthlySpendingLimitMicro),
     expiresAt: expiryComplaint(settings.expiresAt, nowMs),
     streamUsageChunk: usageChunkComplaint(wanted.streamUsageChunk ?? null),
+    project: projectComplaint(settings.project),
   };
   for (const [field, message] of Object.entries(complaints)) {
     if (message !== null) return { outcome: 'invalid', field: field as keyof KeySettings, message };
@@ -136,9 +140,9 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
   const rows = await statements.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at,
-       stream_usage_chunk, payer_user_id)
+       stream_usage_chunk, payer_user_id, project)
      select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
-       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text, $16::uuid
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text, $16::uuid, $17::text
      from companies where companies.id = $2
      returning ${KEY_COLUMNS}`,
     [
@@ -158,6 +162,7 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
       key.expiresAt ?? null,
       key.streamUsageChunk ?? null,
       key.payerUserId ?? null,
+      key.project ?? null,
     ],
   );
   return rows[0] ?? null;
@@ -168,6 +173,13 @@ function nameComplaint(name: string): string | null {
   if (name.length > LONGEST_NAME) return `a name has at most ${LONGEST_NAME} characters`;
   // It is shown in tables and on terminals, where a control character could pass for something else.
   return /\p{C}/u.test(name) ? 'a name has no control characters' : null;
+}
+
+/** Null where it is none, too. */
+export function projectComplaint(project: string | null): string | null {
+  if (project === null) return null;
+  if (project.length > LONGEST_PROJECT) return `a project has at most ${LONGEST_PROJECT} characters`;
+  return /\p{C}/u.test(project) ? 'a project has no control characters' : null;
 }
 
 function scopesComplaint(scopes: readonly string[]): string | null {

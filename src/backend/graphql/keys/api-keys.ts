@@ -94,6 +94,10 @@ const apiKeyObjects: Declaration = (builder) => {
         nullable: true,
         description: 'Null is the gateway’s setting, STREAM_USAGE_CHUNK.',
       }),
+      project: t.exposeString('project', {
+        nullable: true,
+        description: 'What its calls are for; `usage` and budgets can be by project.',
+      }),
       payer: t.field({
         type: 'KeyPayer',
         description: 'Whose balance pays for its calls. It never changes, and a rotation has the same.',
@@ -154,6 +158,7 @@ const createApiKey: Declaration = (builder) => {
         type: 'StreamUsageChunk',
         description: 'Left out, the gateway’s setting, STREAM_USAGE_CHUNK.',
       }),
+      project: t.string({ description: 'What its calls are for, at most 64 characters.' }),
       payer: t.field({
         type: 'KeyPayer',
         description: 'Whose balance pays for its calls; COMPANY by default.',
@@ -179,6 +184,7 @@ const createApiKey: Declaration = (builder) => {
           name: bounded('line', 'input.name', wanted.name),
           scopes: boundedOrNull('words', 'input.scopes', wanted.scopes),
           models: boundedOrNull('words', 'input.models', wanted.models),
+          project: boundedOrNull('line', 'input.project', wanted.project),
           monthlySpendingLimitMicro:
             spending === null ? null : microFrom('input.monthlySpendingLimit', spending),
           knownModels: ALIAS_NAMES.map(({ name }) => aliasOf(aliasPrefix, name)),
@@ -295,8 +301,8 @@ const updateApiKey: Declaration = (builder) => {
   });
   const input = builder.inputType('UpdateApiKeyInput', {
     description:
-      'What is left out stays. Null removes an expiry, the two limits that a key need not have, and its own ' +
-      'choice about the usage chunk.',
+      'What is left out stays. Null removes an expiry, the two limits that a key need not have, its project, and ' +
+      'its own choice about the usage chunk.',
     fields: (t) => ({
       name: t.string(),
       requestsPerMinute: t.int(),
@@ -305,6 +311,7 @@ const updateApiKey: Declaration = (builder) => {
       maxCallsInFlight: t.int(),
       expiresAt: t.field({ type: 'DateTime' }),
       streamUsageChunk: t.field({ type: 'StreamUsageChunk' }),
+      project: t.string({ description: 'Calls from now on count for it; those before stay where they are.' }),
     }),
   });
   builder.mutationFields((t) => ({
@@ -333,6 +340,7 @@ interface WantedChanges {
   readonly maxCallsInFlight?: number | null | undefined;
   readonly expiresAt?: Date | null | undefined;
   readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
+  readonly project?: string | null | undefined;
 }
 
 async function changeApiKey(
@@ -353,6 +361,7 @@ async function changeApiKey(
     tokensPerMinute: wanted.tokensPerMinute ?? undefined,
     maxCallsInFlight: wanted.maxCallsInFlight,
     streamUsageChunk: wanted.streamUsageChunk,
+    project: wanted.project == null ? wanted.project : bounded('line', 'input.project', wanted.project),
     monthlySpendingLimitMicro:
       typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
   };
@@ -361,11 +370,11 @@ async function changeApiKey(
     if (changed.outcome === 'no-such-key') throw notFound('API key');
     if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
     if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
-    const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt, streamUsageChunk } =
-      changed.key;
+    const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;
+    const { streamUsageChunk, project } = changed.key;
     const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
     const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
-    const details = { name, ...limits, expiresAt: isoOrNull(expiresAt), streamUsageChunk };
+    const details = { name, ...limits, expiresAt: isoOrNull(expiresAt), streamUsageChunk, project };
     await record({ action, objectKind: 'api-key', objectId: keyId, details });
     return changed.key;
   });
