@@ -1,4 +1,4 @@
--- revision: 3
+-- revision: 4
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and is called by it alone. Most groups are of one call, because calls gather
@@ -21,6 +21,9 @@ declare
   is_charged boolean;
   charge bigint;
   surcharge bigint;
+  -- What is due of the surcharge.
+  due_surcharge bigint;
+  share bigint;
   spent bigint;
   note text;
   new_seal bytea;
@@ -29,7 +32,9 @@ begin
     endpoint text, alias text, model text, target text, outcome text, reason text, status integer, streamed boolean,
     prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
     duration integer, spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
-    cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb);
+    cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
+    tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text);
+  share := case when call.share is not null then least(greatest(call.share, 0), 1000000) end;
   if call.payer is not null then
     perform 1 from credit_accounts where id = any (companies) order by id for update;
   end if;
@@ -50,29 +55,38 @@ begin
       from (select least(call.prompt, coalesce(call.prompt_bound, 1000000000)) as prompt,
         least(call.completion, coalesce(call.completion_bound, 1000000000)) as completion) as bounded) as parts;
     surcharge := case when call.surcharge > 0 then least(call.surcharge, 1000000000000) end;
-    charge := coalesce(surcharge, 0) + case
+    charge := case
+      when share is not null then
+        div(((due.prompt - due.cached - due.written) * price.prompt_micro::numeric
+          + due.cached * price.cached_micro::numeric
+          + due.written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
+          + due.completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric) * share
+          + 999999999999, 1000000000000)::bigint
       when due.prompt < 4000000 and due.completion < 4000000 then
         ((due.prompt - due.cached - due.written) * price.prompt_micro + due.cached * price.cached_micro
           + due.written * coalesce(price.cache_write_micro, price.prompt_micro)
-          + due.completion * price.completion_micro + 999999) / 1000000
+          + due.completion * price.completion_micro + 999999) / 1000000 + coalesce(surcharge, 0)
       else div((due.prompt - due.cached - due.written) * price.prompt_micro::numeric
           + due.cached * price.cached_micro::numeric
           + due.written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-          + due.completion * price.completion_micro::numeric + 999999, 1000000)::bigint end;
+          + due.completion * price.completion_micro::numeric + 999999, 1000000)::bigint + coalesce(surcharge, 0) end;
   else
     -- A record that was not assigned has no fields.
     select null::uuid as id into price;
     select null::bigint as prompt, null::bigint as completion into due;
     charge := 0;
   end if;
+  due_surcharge := case when share is null then surcharge else nullif((surcharge * share + 999999) / 1000000, 0) end;
 
   insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
     streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms, duration_ms,
-    charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses)
+    charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses, end_user, tags,
+    project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by)
   values (call.id, call.company, call.key, call.request, call.endpoint, call.alias, call.target, call.outcome,
     call.reason, call.status, call.streamed, call.prompt, call.cached, call.completion, call.estimated, begun,
     call.first_byte, call.duration, charge, price.id, sha256(convert_to(call.idempotency, 'UTF8')), call.cache_write,
-    call.payer, surcharge, call.tool_uses)
+    call.payer, due_surcharge, call.tool_uses, call.end_user, call.tags, call.project, call.tries, share, call.cost,
+    call.own_key, call.cache_hit, call.served_by)
   on conflict (id) do nothing;
   if not found then
     return;
@@ -85,7 +99,7 @@ begin
       case when is_charged then least(call.prompt, 1099511627776) else 0 end,
       case when is_charged then least(call.cached, 1099511627776) else 0 end,
       case when is_charged then least(coalesce(call.cache_write, 0), 1099511627776) else 0 end,
-      case when is_charged then least(call.completion, 1099511627776) else 0 end, charge, coalesce(surcharge, 0)
+      case when is_charged then least(call.completion, 1099511627776) else 0 end, charge, coalesce(due_surcharge, 0)
     from (values ('00000000-0000-0000-0000-000000000000'::uuid), (call.key)) as counted (key)
     where counted.key is not null
     on conflict (company_id, key_id, day, alias) do update set calls = present.calls + 1,
@@ -102,11 +116,11 @@ begin
       prompt_bound, completion_bound, charged_micro, excess_micro, payer_id)
     select call.id, call.company, call.key, call.request, call.alias, day, call.prompt, call.completion,
       coalesce(call.prompt_bound, 1000000000), coalesce(call.completion_bound, 1000000000), charge, excess_micro, call.payer
-    from (select div((call.prompt - cached - written) * price.prompt_micro::numeric
+    from (select div(((call.prompt - cached - written) * price.prompt_micro::numeric
         + cached * price.cached_micro::numeric
         + written * coalesce(price.cache_write_micro, price.prompt_micro)::numeric
-        + call.completion * price.completion_micro::numeric + 999999, 1000000)
-        + coalesce(surcharge, 0) - charge as excess_micro
+        + call.completion * price.completion_micro::numeric + coalesce(surcharge, 0) * 1000000::numeric)
+        * coalesce(share, 1000000) + 999999999999, 1000000000000) - charge as excess_micro
       from (select least(call.cached, call.prompt) as cached,
         greatest(0, least(coalesce(call.cache_write, 0), call.prompt - least(call.cached, call.prompt))) as written) as parts
       ) as excess
@@ -117,7 +131,7 @@ begin
     return;
   end if;
 
-  if surcharge is not null then
+  if due_surcharge is not null then
     note := left('with hosted tools' || coalesce(': ' || (
       select string_agg(name || ' ' || uses, ', ' order by name) from jsonb_each_text(call.tool_uses) as used (name, uses)),
       ''), 500);

@@ -1,4 +1,4 @@
--- revision: 9
+-- revision: 10
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -9,6 +9,10 @@
 --     + completion * completion price) / 1,000,000)
 -- micro-credits, where `written` are the tokens that the provider wrote to its cache, rounded up once per call. A call that began before its alias's first price, by the clock of its gateway,
 -- has that first price. A billable call that used hosted tools costs its surcharge besides, at most 10^12 micro-credits.
+-- `model` names the alias whose price it is: of a call that another alias served, that one.
+--
+-- A call with a `share`, in millionths, is charged for that part of its price and its surcharge: both are summed exactly,
+-- multiplied and rounded up once. Without one it is charged for all of it; with 0 it is free. What is withheld has the same share.
 --
 -- A call is charged for at most as many tokens as it can use: prompt_bound and completion_bound, which its gateway computes
 -- from the alias; 1,000,000,000 each where it gives none. The tokens are recorded as the provider reported them, and what
@@ -52,12 +56,14 @@ begin
       greatest(0, least(coalesce(cache_write, 0), least(prompt, coalesce(prompt_bound, 1000000000))
         - least(cached, prompt, coalesce(prompt_bound, 1000000000)))) as due_written,
       case when surcharge > 0 and outcome = 'SUCCEEDED' and prompt is not null and alias is not null
-        then least(surcharge, 1000000000000) end as due_surcharge
+        then least(surcharge, 1000000000000) end as due_surcharge,
+      case when share is not null then least(greatest(share, 0), 1000000) end as due_share
     from json_to_recordset(given_calls::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
       alias text, model text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
       spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
-      cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb)),
+      cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
+      tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
     select id, balance_micro, version, last_seal from credit_accounts
@@ -70,20 +76,29 @@ begin
   recorded as (
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-      duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses)
+      duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses,
+      end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
+        when due_share is not null then
+          div(((due_prompt - due_cached - due_written) * prompt_micro::numeric
+            + due_cached * cached_micro::numeric
+            + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
+            + due_completion * completion_micro::numeric + coalesce(due_surcharge, 0) * 1000000::numeric) * due_share
+            + 999999999999, 1000000000000)::bigint
         -- As far as 64 bits hold the products, for the highest price is 10^12. Numeric takes twice as long.
         when due_prompt < 4000000 and due_completion < 4000000 then
           ((due_prompt - due_cached - due_written) * prompt_micro + due_cached * cached_micro
             + due_written * coalesce(cache_write_micro, prompt_micro) + due_completion * completion_micro + 999999)
-            / 1000000
+            / 1000000 + coalesce(due_surcharge, 0)
         else div((due_prompt - due_cached - due_written) * prompt_micro::numeric
             + due_cached * cached_micro::numeric
             + due_written * coalesce(cache_write_micro, prompt_micro)::numeric
-            + due_completion * completion_micro::numeric + 999999, 1000000)::bigint end + coalesce(due_surcharge, 0),
-      price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer, due_surcharge, tool_uses
+            + due_completion * completion_micro::numeric + 999999, 1000000)::bigint + coalesce(due_surcharge, 0) end,
+      price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer,
+      case when due_share is null then due_surcharge else nullif((due_surcharge * due_share + 999999) / 1000000, 0) end,
+      tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)
@@ -102,10 +117,11 @@ begin
     select * from (
       select distinct on (over.id) over.id, company_id, key_id, request, recorded.alias, day, prompt, completion,
         coalesce(prompt_bound, 1000000000), coalesce(completion_bound, 1000000000), charge_micro,
-        div((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
+        div(((prompt - least(cached, prompt) - all_written) * prompt_micro::numeric
           + least(cached, prompt) * cached_micro::numeric
           + all_written * coalesce(cache_write_micro, prompt_micro)::numeric + completion * completion_micro::numeric
-          + 999999, 1000000) + coalesce(due_surcharge, 0) - charge_micro as excess_micro,
+          + coalesce(due_surcharge, 0) * 1000000::numeric) * coalesce(due_share, 1000000)
+          + 999999999999, 1000000000000) - charge_micro as excess_micro,
         payer_id
       from (select *, greatest(0, least(coalesce(cache_write, 0), prompt - least(cached, prompt))) as all_written
         from given) as over join recorded using (id) join prices as price on price.id = price_id

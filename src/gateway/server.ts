@@ -1,3 +1,4 @@
+import { TAGS_HEADER } from '../domain/calls/call-attribution.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
@@ -210,6 +211,7 @@ interface ConsoleOrigin {
 /** Those of the routes, then those that clients of MCP send in either era: a browser withholds what is not named. */
 const ALLOWED_HEADERS = [
   ...['authorization', 'content-type', 'x-request-id', 'idempotency-key', 'x-api-key', 'user-agent'],
+  TAGS_HEADER,
   ...['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name', 'last-event-id'],
 ];
 /** What the SDKs of OpenAI and Anthropic add in a browser: more with each version, and none of it decides anything here. */

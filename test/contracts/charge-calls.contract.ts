@@ -1,17 +1,31 @@
 import { describe, expect, test } from 'bun:test';
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
+import { MOST_SURCHARGE_MICRO } from '../../src/domain/calls/settlement/call-surcharge.ts';
 import {
   type ChargedCalls,
   chargeCalls,
+  chargedTokens,
   type FinishedCall,
-  MOST_SURCHARGE_MICRO,
 } from '../../src/domain/calls/settlement/finished-call.ts';
 import { type AccountLevel, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
+
+/** What tokens cost, in millionths of a micro-credit. */
+function numerator(
+  price: { promptMicro: bigint; cachedMicro: bigint; completionMicro: bigint },
+  tokens: { promptTokens: number; cachedTokens: number; completionTokens: number },
+): bigint {
+  const plain = BigInt(tokens.promptTokens - tokens.cachedTokens) * price.promptMicro;
+  return (
+    plain +
+    BigInt(tokens.cachedTokens) * price.cachedMicro +
+    BigInt(tokens.completionTokens) * price.completionMicro
+  );
+}
 
 /** What the one statement of a charge guarantees, on one engine. */
 export function chargeCallsContract(engine: string, given: () => Database): void {
@@ -135,6 +149,15 @@ export function chargeCallsContract(engine: string, given: () => Database): void
           monthlyLimitMicro: random.pick([null, 400n]),
           surchargeMicro: random.pick([undefined, few(500)]),
           toolUses: random.pick([undefined, { web_search: 1 + few(3) }]),
+          endUser: random.pick([undefined, 'user-1']),
+          tags: random.pick([undefined, ['env:test', 'team:a, "b"'], ['x']]),
+          project: random.pick([undefined, 'search']),
+          tries: random.pick([undefined, 3]),
+          chargeShareMillionths: random.pick([undefined, undefined, 0, 1_000_000, few(1_000_000)]),
+          costMicro: random.pick([undefined, few(5_000)]),
+          ownKey: random.pick([undefined, true]),
+          cacheHit: random.pick([undefined, true]),
+          servedBy: random.pick([undefined, 'svc/chat-premium']),
         } satisfies Partial<FinishedCall>;
         const key = { keyId: random.pick([keyId, null]) };
         const one = await charge(finishedCall(singly, { ...changes, ...key }));
@@ -149,7 +172,8 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       const left = async (id: string, key: string) => ({
         calls: await rows(
           `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
-             prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at
+             prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
+             tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by
            from calls where company_id = $1 order by request_id`,
           id,
         ),
@@ -178,6 +202,61 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       const alone = await left(singly, keyId);
       expect(alone).toEqual(await left(together, together));
       expect(Object.entries(alone).filter(([, table]) => table.length === 0)).toEqual([]);
+    });
+
+    test('a call is charged for its share of price and surcharge, rounded up once; what is withheld too', async () => {
+      const random = createSeededRandom(53);
+      const id = await company();
+      const price = { promptMicro: 1_000_000n, cachedMicro: 500_000n, completionMicro: 4_000_000n };
+      const expected = new Map<string, readonly [bigint, bigint]>();
+      const calls = Array.from({ length: 60 }, (_, at) => {
+        const share = [undefined, 0, 1, 999_999, 1_000_000][at] ?? random.below(1_000_001);
+        const surcharge = random.pick([undefined, 1, random.below(100_000)]);
+        const tokens = { promptTokens: random.below(9_000_000), cachedTokens: 3, completionTokens: 7 };
+        const call = finishedCall(id, {
+          ...{ tokens, surchargeMicro: surcharge, chargeShareMillionths: share },
+          tokenBounds: { promptTokens: random.pick([1_000, 9_000_000]), completionTokens: 100 },
+        });
+        const due = (charged: typeof tokens) => {
+          const whole = numerator(price, charged) + BigInt(surcharge ?? 0) * 1_000_000n;
+          return (whole * BigInt(share ?? 1_000_000) + 10n ** 12n - 1n) / 10n ** 12n;
+        };
+        const charge = due(chargedTokens(call) ?? tokens);
+        expected.set(call.id, [charge, due(tokens) - charge]);
+        return call;
+      });
+      await charge(...calls.slice(0, 30));
+      for (const call of calls.slice(30)) await charge(call);
+      const found = await rows(
+        `select calls.id, charge_micro, coalesce(excess_micro, 0)::bigint as excess, surcharge_micro <= charge_micro as fits
+         from calls left join withheld_usage on call_id = calls.id where calls.company_id = $1`,
+        id,
+      );
+      expect(found).toHaveLength(60);
+      for (const { id: call, charge_micro, excess, fits } of found) {
+        expect([charge_micro, excess]).toEqual(expected.get(call as string) as unknown as bigint[]);
+        expect(fits).not.toBe(false);
+      }
+      expect(await balance(id)).toBe(-[...expected.values()].reduce((sum, [one]) => sum + one, 0n));
+    });
+
+    test('a call that another alias served has its price and the name that was requested', async () => {
+      const id = await company();
+      const tokens = { promptTokens: 100, cachedTokens: 0, completionTokens: 0 };
+      for (const group of [1, 2]) {
+        const calls = Array.from({ length: group }, () =>
+          finishedCall(id, { tokens, servedBy: 'svc/chat-premium' }),
+        );
+        await charge(...calls);
+      }
+      const found = await rows(
+        `select distinct calls.alias, served_by, model_prices.alias as priced from calls
+         join model_prices on price_id = model_prices.id where company_id = $1`,
+        id,
+      );
+      const served = { alias: 'svc/chat-default', served_by: 'svc/chat-premium', priced: 'chat-premium' };
+      expect(found).toEqual([served]);
+      expect(await usage(id)).toMatchObject([{ alias: 'svc/chat-default', calls: 3n }]);
     });
 
     test('G-33 the same call again, in the same group or a later one, charges nothing', async () => {

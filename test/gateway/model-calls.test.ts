@@ -101,6 +101,33 @@ describe('a chat call', () => {
     ).not.toContain('private');
   });
 
+  test('is recorded with its end user and tags, on every wire, and a refused one too', async () => {
+    const { rawKey: fresh, id } = await gateway.mint();
+    const tagged = { headers: { 'x-turnpike-tags': 'team-a, env:prod' } };
+    const body = { model: 'svc/chat-default', messages: [], user: 'u\u0000-1', metadata: { run: '7' } };
+    await (await post(`${gateway.url}/chat/completions`, fresh, body, tagged)).text();
+    await (await post(`${gateway.url}/chat/completions`, fresh, { ...body, model: 'none' }, tagged)).text();
+    const answered = { model: 'svc/chat-default', max_tokens: 5, messages: [], metadata: { user_id: 'm-1' } };
+    await (await post(`${gateway.url}/messages`, fresh, answered)).text();
+    await (await post(`${gateway.url}/chat/completions`, fresh, { ...body, user: undefined })).text();
+    const tooMany = { headers: { 'x-turnpike-tags': 'a,b,c,d,e,f,g,h,i' } };
+    const refused = await post(`${gateway.url}/chat/completions`, fresh, body, tooMany);
+    expect(await refused.json()).toMatchObject({
+      error: { message: 'The header x-turnpike-tags has more than 8 tags. Send at most 8.' },
+    });
+    expect(refused.status).toBe(400);
+    const rows = await gateway.calls(id, 5);
+    const both = { end_user: 'u -1', tags: ['env:prod', 'run:7', 'team-a'] };
+    expect(rows.map(({ end_user, tags }) => ({ end_user, tags }))).toEqual([
+      both,
+      both,
+      { end_user: 'm-1', tags: null },
+      { end_user: null, tags: ['run:7'] },
+      { end_user: null, tags: null },
+    ]);
+    expect(rows.map(({ tries }) => tries)).toEqual([null, null, null, null, null]);
+  });
+
   test('G-31 an answer without usage is recorded as failed, and explicit zeros are usage', async () => {
     const { rawKey: fresh, id } = await gateway.mint();
     const body = { model: 'svc/chat-default', messages: [] };

@@ -226,6 +226,7 @@ describe('G-15 several targets', () => {
     second.answer(limited('3'));
     const all = await call({ ...body, model: 'svc/chat-premium' });
     expect([all.status, all.headers.get('retry-after')]).toEqual([429, '20']);
+    expect((await gateway.calls(all.id, 1))[0]).toMatchObject({ outcome: 'FAILED', tries: 2 });
     second.answer(() => Response.json({}, { status: 500 }));
     const some = await call({ ...body, model: 'svc/chat-premium' });
     expect([some.status, some.body.error.code]).toEqual([503, 'LLM_GATEWAY_UNAVAILABLE']);

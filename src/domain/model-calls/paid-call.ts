@@ -1,14 +1,18 @@
+import type { CallAttribution } from '../calls/call-attribution.ts';
 import {
   boundedSurcharge,
   boundedToolUses,
+  MOST_SURCHARGE_MICRO,
+  type ToolUses,
+} from '../calls/settlement/call-surcharge.ts';
+import {
   type CallTokens,
   chargedTokens,
   elapsedMs,
   type FinishedCall,
-  MOST_SURCHARGE_MICRO,
   type OwnCharge,
+  type ServedCall,
   type TokenBounds,
-  type ToolUses,
 } from '../calls/settlement/finished-call.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
@@ -45,9 +49,13 @@ interface RecordedFacts {
   readonly prompts: number;
   /** Of each prompt. */
   readonly choices: number;
+  /** Null, or left out, where nothing is known of it. */
+  readonly attribution?: CallAttribution | null | undefined;
+  /** How often a provider was called. */
+  readonly tries?: number | undefined;
 }
 
-export interface CallEnding {
+export interface CallEnding extends Omit<ServedCall, 'tries'> {
   readonly outcome: FinishedCall['outcome'];
   readonly reason: string | null;
   readonly httpStatus: number;
@@ -196,7 +204,7 @@ export function endingOf(
 
 export function recordOf(
   { id, payer, alias, estimatedTokens }: Omit<PaidCall, 'reservation'>,
-  { requestId, endpoint, streamed, nowMs, prompts, choices }: RecordedFacts,
+  { requestId, endpoint, streamed, nowMs, prompts, choices, attribution, tries = 1 }: RecordedFacts,
   ending: CallEnding,
 ): FinishedCall {
   const { companyId, keyId, monthlyLimitMicro, startedAtMs, userId } = payer;
@@ -223,6 +231,15 @@ export function recordOf(
     surchargeMicro: boundedSurcharge(ending.surchargeMicro),
     toolUses: ending.toolUses === undefined ? undefined : boundedToolUses(ending.toolUses),
     firstByteMs: ending.firstByteMs,
+    endUser: attribution?.endUser,
+    tags: attribution?.tags,
+    project: attribution?.project,
+    tries: tries > 1 ? tries : undefined,
+    servedBy: ending.servedBy,
+    chargeShareMillionths: ending.chargeShareMillionths,
+    costMicro: ending.costMicro,
+    ownKey: ending.ownKey,
+    cacheHit: ending.cacheHit,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { CallAttribution } from '../../domain/calls/call-attribution.ts';
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
@@ -9,8 +10,7 @@ import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
 import { estimateUsage } from '../../domain/limits/claims.ts';
-import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
-import type { KeyAllowances, KeyLimitName, Limits } from '../../domain/limits/limits.ts';
+import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
 import {
   type CallSize,
   type HostedPlan,
@@ -26,10 +26,12 @@ import { bearerToken } from '../../http/client-identity.ts';
 import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
+import { attributionOf } from './attribution.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import {
   COMPANY_IN_DEBT,
   creditRefusal,
+  limitMessage,
   payerOf,
   spendingRefusal,
   TOOLS_TOO_DEAR,
@@ -87,6 +89,10 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly hosted?: HostedPlan | null;
   /** Types of tools that were taken out of the body. */
   readonly droppedTools?: readonly string[];
+  /** Null where neither the client nor the key says anything of it. */
+  readonly attribution: CallAttribution | null;
+  /** How often a provider was called so far. */
+  tries: number;
 }
 
 export type AdmittedModelCall = AdmittedPaid<ModelRoute, ModelBodyFields>;
@@ -119,6 +125,7 @@ export interface Refused {
   readonly key: KeyInUse | null;
   readonly alias: string | null;
   readonly allowances: KeyAllowances | null;
+  readonly attribution?: CallAttribution | null;
 }
 
 export type Admission =
@@ -177,7 +184,10 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   // A parse call that names no model is held to the allowlist by its default (G-28).
   const named = fields.model ?? defaultAliasOf(parts.models, route.serves);
   const alias = parts.models.find(named);
-  const known = { route, key, alias: alias?.alias ?? null };
+  const attributed = attributionOf(request, fields.attribution);
+  if (attributed.outcome === 'refused') return refuse(attributed.refusal, { route, key });
+  const { attribution } = attributed;
+  const known = { route, key, alias: alias?.alias ?? null, attribution };
   if (alias === null || (found.models !== null && !found.models.has(alias.alias))) {
     return refuse({ name: 'modelNotAllowed', param: 'model' }, known);
   }
@@ -185,7 +195,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
     const message = `${alias.alias} is a model of the kind ${alias.kind}, which ${path} does not serve.`;
     return refuse({ name: 'invalidRequest', message, param: 'model' }, known);
   }
-  const wanted = { id, route, key, alias, bytes, fields };
+  const wanted = { id, route, key, alias, bytes, fields, attribution };
   if (idempotencyKey === null) return await admitPaidCall(parts, wanted, startedAtMs, null);
 
   const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
@@ -206,7 +216,10 @@ function keyIn(request: Request, isMessages: boolean): string {
   return token ?? (isMessages ? request.headers.get(API_KEY_HEADER) : null) ?? '';
 }
 
-type WantedCall = Pick<AdmittedPaidCall, 'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields'>;
+type WantedCall = Pick<
+  AdmittedPaidCall,
+  'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields' | 'attribution'
+>;
 
 async function admitPaidCall(
   parts: AdmitParts,
@@ -215,7 +228,7 @@ async function admitPaidCall(
   asked: AskedOnce | null,
 ): Promise<Admission> {
   const { id, route, key } = wanted;
-  const known = { route, key, alias: wanted.alias.alias };
+  const known = { route, key, alias: wanted.alias.alias, attribution: wanted.attribution };
   const continued = isContinuation(wanted) ? await continueResponse(parts.responses, wanted) : null;
   if (continued?.outcome === 'refused') return refuse(continued.refusal, known);
   const plain = continued ?? wanted;
@@ -261,6 +274,8 @@ async function admitPaidCall(
     claim,
     hosted,
     droppedTools: planned?.dropped,
+    attribution: wanted.attribution,
+    tries: 0,
   };
   // The route says of which of the two kinds the fields are.
   const admitted = { outcome: route.kind, call } as Extract<Admission, { outcome: 'model-call' | 'parse' }>;
@@ -371,25 +386,3 @@ function refuseByLimit(
     }
   }
 }
-
-const CEILING_MESSAGES: Readonly<Record<CompanyLimitName, string>> = {
-  'company requests': 'requests a minute',
-  'company tokens': 'tokens a minute',
-  'company calls in flight': 'calls in flight',
-  'company documents': 'documents a day',
-};
-
-function isCompanyLimit(by: KeyLimitName): by is CompanyLimitName {
-  return by in CEILING_MESSAGES;
-}
-
-function limitMessage(by: KeyLimitName): string {
-  if (by === 'streams') return ONE_STREAM;
-  if (isCompanyLimit(by)) {
-    return `Your company is over its ceiling of ${CEILING_MESSAGES[by]}, over all its keys. Back off and try again, or ask the operator to raise the ceiling.`;
-  }
-  return `This key is over its limit of ${by}${by === 'calls in flight' ? '' : ' a minute'}. Back off and try again.`;
-}
-
-const ONE_STREAM =
-  'Streams of your company were left before their usage arrived, too often: for an hour it has one stream at a time. Read streams to their end, or call without stream.';

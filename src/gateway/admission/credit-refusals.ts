@@ -1,6 +1,8 @@
 import type { Payer } from '../../domain/credits/holds/holds.ts';
 import { creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
+import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
+import type { KeyLimitName } from '../../domain/limits/limits.ts';
 import type { Refusal } from './refusals.ts';
 
 /** Whose credits the calls of a key spend. */
@@ -55,3 +57,26 @@ function nextMonth(atMs: number): string {
   const at = new Date(atMs);
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1)).toISOString().slice(0, 10);
 }
+
+const CEILING_MESSAGES: Readonly<Record<CompanyLimitName, string>> = {
+  'company requests': 'requests a minute',
+  'company tokens': 'tokens a minute',
+  'company calls in flight': 'calls in flight',
+  'company documents': 'documents a day',
+};
+
+function isCompanyLimit(by: KeyLimitName): by is CompanyLimitName {
+  return by in CEILING_MESSAGES;
+}
+
+/** Which limit a call is over. */
+export function limitMessage(by: KeyLimitName): string {
+  if (by === 'streams') return ONE_STREAM;
+  if (isCompanyLimit(by)) {
+    return `Your company is over its ceiling of ${CEILING_MESSAGES[by]}, over all its keys. Back off and try again, or ask the operator to raise the ceiling.`;
+  }
+  return `This key is over its limit of ${by}${by === 'calls in flight' ? '' : ' a minute'}. Back off and try again.`;
+}
+
+const ONE_STREAM =
+  'Streams of your company were left before their usage arrived, too often: for an hour it has one stream at a time. Read streams to their end, or call without stream.';

@@ -3,6 +3,7 @@ import { type BodyBounds, readBody } from '../../http/read-body.ts';
 import { readJson as readBodyJson, TOO_DEEP } from '../../http/read-json.ts';
 import { DOCUMENT_LIMITS } from '../../ports/document-reader.ts';
 import { isObject } from '../../ports/json-object.ts';
+import type { BodyAttribution } from '../json/body-attribution.ts';
 import type { Refusal } from './refusals.ts';
 
 /** What is to be parsed: a text as it is, or a file whose text has still to be read out of it. */
@@ -18,6 +19,7 @@ export interface ParseFields {
   readonly input: ParseInput;
   /** An estimate before a file is read: its bytes do not show how much text is in it. */
   readonly size: CallSize;
+  readonly attribution: BodyAttribution | null;
 }
 
 export type ReadParseBody =
@@ -59,6 +61,10 @@ function readJson(bytes: Uint8Array<ArrayBuffer>): ReadParseBody {
   if (json.outcome === 'too-deep') return invalid(TOO_DEEP);
   const given = json.outcome === 'read' ? json.value : undefined;
   if (!isObject(given)) return invalid('The body must be a JSON object with "text" or "file".');
+  return withUser(readInput(bytes, given), given.user);
+}
+
+function readInput(bytes: Uint8Array<ArrayBuffer>, given: Record<string, unknown>): ReadParseBody {
   const { text, file, model } = given;
   if (model != null && typeof model !== 'string') return invalid('model must be a string.', 'model');
   if (text != null && file != null) return invalid('Give text or file, not both.', 'file');
@@ -85,11 +91,20 @@ async function readForm(bytes: Uint8Array<ArrayBuffer>, contentType: string): Pr
   if (file !== null && text !== null) return invalid('Give text or file, not both.', 'file');
   if (file instanceof Blob) {
     const content = new Uint8Array(await file.arrayBuffer());
-    return ofFile(bytes, content, 'name' in file ? String(file.name) : null, model);
+    return withUser(
+      ofFile(bytes, content, 'name' in file ? String(file.name) : null, model),
+      form.get('user'),
+    );
   }
   const given = text ?? file;
   if (typeof given !== 'string') return invalid('The form needs a file, or a text.', 'file');
-  return ofText(bytes, given, model);
+  return withUser(ofText(bytes, given, model), form.get('user'));
+}
+
+function withUser(parsed: ReadParseBody, user: unknown): ReadParseBody {
+  if (parsed.outcome !== 'read' || typeof user !== 'string') return parsed;
+  const attribution = { user, safetyIdentifier: null, tags: [] };
+  return { ...parsed, fields: { ...parsed.fields, attribution } };
 }
 
 function ofText(
@@ -127,7 +142,11 @@ function read(
   input: ParseInput,
   size: CallSize,
 ): ReadParseBody {
-  return { outcome: 'read', bytes, fields: { model: model ?? null, stream: false, input, size } };
+  return {
+    outcome: 'read',
+    bytes,
+    fields: { model: model ?? null, stream: false, input, size, attribution: null },
+  };
 }
 
 function invalid(message: string, param: string | null = null): ReadParseBody {

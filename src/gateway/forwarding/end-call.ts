@@ -132,6 +132,8 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
         nowMs: parts.clock.now(),
         prompts,
         choices,
+        attribution: call.attribution,
+        tries: call.tries,
       },
       ending,
     );
@@ -198,7 +200,7 @@ interface CallClock {
 /** Null where no key was known: such refusals are counted, not stored. */
 export function recordOfRefusal(
   id: string,
-  { key, route, alias, refusal }: Pick<Refused, 'key' | 'route' | 'alias' | 'refusal'>,
+  { key, route, alias, refusal, attribution }: Pick<Refused, RecordedOfRefusal>,
   clock: CallClock,
 ): FinishedCall | null {
   if (key === null || route === null) return null;
@@ -209,8 +211,13 @@ export function recordOfRefusal(
     outcome: 'REFUSED',
     reason: refusalReason(refusal),
     httpStatus: refusalStatus(refusal),
+    endUser: attribution?.endUser,
+    tags: attribution?.tags,
+    project: attribution?.project,
   };
 }
+
+type RecordedOfRefusal = 'key' | 'route' | 'alias' | 'refusal' | 'attribution';
 
 export function recordOfRead(
   { id, key, route }: AdmittedRead,

@@ -125,6 +125,7 @@ const FORWARDED_CALL: CallKind<ForwardedCall, UpstreamAnswer> = {
   uses: 'all',
   bodyFor: ({ call }, target) => rewriteModelBody(call.bytes, call.fields, changesFor(call, target)),
   headersFor({ call, endpoint, context: { forwardedHeaders, trace = null } }, target) {
+    call.tries += 1;
     // Of a call that is translated they say nothing to its provider.
     const forwarded = speaks(target, endpoint) ? forwardedHeaders : NO_HEADERS;
     return trace === null ? forwarded : { ...forwarded, ...trace.trying(call, target) };

@@ -21,6 +21,30 @@ export const LISTED_OF_RESPONSES = [
 ] as const;
 export type ListedName = (typeof LISTED_OF_RESPONSES)[number];
 
+/**
+ * Members whose content the provider fetches or unpacks, so that the body's length says nothing about its tokens.
+ * A tool's parameter of such a name counts too: then more is held than needed, never less.
+ */
+export const OUTSIDE_NAMES = [
+  'image_url',
+  'video_url',
+  'audio_url',
+  'input_audio',
+  'audio',
+  'file_id',
+  'file_ids',
+  'file_url',
+  'file_data',
+  'media_type',
+  'previous_response_id',
+  'conversation',
+  'vector_store_ids',
+  'server_url',
+  'web_search_options',
+  'search_parameters',
+  'plugins',
+] as const;
+
 /** What is wrong with a body, and with which of its members. */
 export interface BodyProblem {
   readonly message: string;

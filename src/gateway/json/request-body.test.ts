@@ -409,3 +409,43 @@ describe('what a provider does not know is not added', () => {
     expect(added).toBe('{"model":"M","max_completion_tokens":7}');
   });
 });
+
+describe('whom a body is for', () => {
+  const attributionOf = (text: string, wire?: 'responses' | 'messages') => {
+    const read = readModelBody(encode(text), wire);
+    return read.outcome === 'read' ? read.fields.attribution : read.message;
+  };
+  const nothing = { user: null, safetyIdentifier: null, tags: [] };
+
+  test('is null where it does not say so', () => {
+    expect(attributionOf('{"model":"a","messages":[{"user":"inner","metadata":{"a":"b"}}]}')).toBeNull();
+    expect(attributionOf('{"model":"a","User":"x","users":"x","usr":"x"}')).toBeNull();
+  });
+
+  test.each([
+    ['{"model":"a","user":"u-1"}', { user: 'u-1' }],
+    ['{"user":"first","user":"l\\u0061st","model":"a"}', { user: 'last' }],
+    ['{"user":7,"model":"a"}', { user: '7' }],
+    ['{"user":{"id":7},"model":"a"}', {}],
+    ['{"user":null,"safety_identifier":"s-1","model":"a"}', { safetyIdentifier: 's-1' }],
+    ['{"metadata":{"env":"prod","run":12,"deep":{"x":1}},"model":"a"}', { tags: ['env:prod', 'run:12'] }],
+    ['{"metadata":{"user_id":"m-1"},"model":"a"}', { user: 'm-1' }],
+    ['{"metadata":null,"user":"u","model":"a"}', { user: 'u' }],
+  ])('%s', (text, expected) => {
+    for (const wire of [undefined, 'responses', 'messages'] as const) {
+      expect(attributionOf(text, wire)).toEqual({ ...nothing, ...expected });
+    }
+  });
+
+  test('is bounded, and what is wrong with the JSON in it is found', () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`n${at}`, 'v']));
+    const read = attributionOf(JSON.stringify({ metadata: many, user: 'x'.repeat(5_000), model: 'a' }));
+    expect(read).toMatchObject({ user: null, tags: { length: 16 } });
+    expect(attributionOf('{"model":"a","metadata":{"a":"b",}}')).toContain('not valid JSON');
+    expect(attributionOf('{"model":"a","user":"\u0001"}')).toContain('not valid JSON');
+  });
+
+  test('a name in metadata that refers outside is seen as before', () => {
+    expect(fieldsOf('{"model":"a","metadata":{"file_id":"f"}}').refersOutside).toBe(true);
+  });
+});

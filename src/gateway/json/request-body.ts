@@ -1,3 +1,4 @@
+import { type Attributed, type BodyAttribution, readAttribution } from './body-attribution.ts';
 import type { ClientWire } from './client-wire.ts';
 import {
   type HostedBody,
@@ -26,6 +27,7 @@ import {
   LISTED_OF_RESPONSES,
   type ListedName,
   noteName,
+  OUTSIDE_NAMES,
   refuseCaseVariant,
   type SeenNames,
 } from './listed-names.ts';
@@ -67,6 +69,8 @@ export interface ModelBodyFields {
   readonly store: boolean | null;
   /** What it needs of its provider besides the model; null for nearly every call. */
   readonly hosted: HostedBody | null;
+  /** Whom it says it is for; null where it says nothing of it. */
+  readonly attribution: BodyAttribution | null;
 }
 
 /** Earlier responses that a body refers to, by the ids that their answers had. */
@@ -136,6 +140,7 @@ function fieldsOf(
     earlier: responseId === null && itemIds === null ? null : { responseId, itemIds: itemIds ?? [] },
     store: members.store,
     hosted: members.hosted === null ? null : hostedBody(members, members.hosted),
+    attribution: members.attribution,
   };
 }
 
@@ -177,7 +182,7 @@ function malformed(bytes: Uint8Array, place: number): ReadModelBody {
 }
 
 /** What the top level has shown so far. */
-interface BodyMembers extends ProviderReferences, SeenNames {
+interface BodyMembers extends ProviderReferences, SeenNames, Attributed {
   readonly rules: WireRules;
   problem: BodyProblem | null;
   model: Span | null;
@@ -191,30 +196,6 @@ interface BodyMembers extends ProviderReferences, SeenNames {
   responseId: string | null;
   store: boolean | null;
 }
-
-/**
- * Members whose content the provider fetches or unpacks, so that the body's length says nothing about its tokens.
- * A tool's parameter of such a name counts too: then more is held than needed, never less.
- */
-const OUTSIDE_NAMES = [
-  'image_url',
-  'video_url',
-  'audio_url',
-  'input_audio',
-  'audio',
-  'file_id',
-  'file_ids',
-  'file_url',
-  'file_data',
-  'media_type',
-  'previous_response_id',
-  'conversation',
-  'vector_store_ids',
-  'server_url',
-  'web_search_options',
-  'search_parameters',
-  'plugins',
-] as const;
 
 /** How the bodies of one wire are read. */
 interface WireRules {
@@ -267,6 +248,7 @@ function noMembers(rules: WireRules): BodyMembers {
     responseId: null,
     store: null,
     seen: 0,
+    attribution: null,
     ...noReferences(),
   };
 }
@@ -278,7 +260,8 @@ const readTopLevelMember: MemberReader<BodyMembers> = (text, members, nameStart,
   const name = nameAmong(bytes, nameStart, nameEnd, rules.listed);
   if (name === null) {
     refuseCaseVariant(bytes, members, nameStart, nameEnd, '');
-    return rules.readOther(text, members, nameStart, nameEnd, start);
+    const end = readAttribution(text, members, nameStart, nameEnd, start);
+    return end !== 0 ? end : rules.readOther(text, members, nameStart, nameEnd, start);
   }
   noteName(members, name, '');
   if (name === 'stream_options') return readStreamOptions(text, members, start);

@@ -4,6 +4,7 @@ import {
   localhostAllowedOrigins,
   originValidationResponse,
 } from '@modelcontextprotocol/server';
+import { TAGS_HEADER } from '../../domain/calls/call-attribution.ts';
 import type { Scope } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
@@ -140,9 +141,11 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
   }
 
   /** The same request as a client of the REST routes would send it, with the same key, answered by the same function. */
-  function createAsk({ requestId, connection }: Arrived, token: string): AskRest {
+  function createAsk({ request: asked, requestId, connection }: Arrived, token: string): AskRest {
+    const tags = asked.headers.get(TAGS_HEADER);
     return ({ method, path, body }, signal) => {
       const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+      if (tags !== null) headers[TAGS_HEADER] = tags;
       const text = body === undefined ? null : JSON.stringify(body);
       if (text !== null) headers['content-type'] = 'application/json';
       const request = new Request(OWN_ORIGIN + BASE_PATH + path, { method, headers, body: text, signal });

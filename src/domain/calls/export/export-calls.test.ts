@@ -27,8 +27,9 @@ async function add(atMs: number, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, () => leastIdAt(atMs).slice(0, 14) + secrets.newId().slice(14));
   await database.query(
     `insert into calls (id, company_id, request_id, endpoint, alias, outcome, http_status, streamed, prompt_tokens,
-       estimated_tokens, started_at, duration_ms, charge_micro)
-     select id, $2, 'req', 'chat', 'chat-default', 'SUCCEEDED', 200, true, 9007199254740993, 1, $3, 5, 1500000
+       estimated_tokens, started_at, duration_ms, charge_micro, end_user, tags)
+     select id, $2, 'req', 'chat', 'chat-default', 'SUCCEEDED', 200, true, 9007199254740993, 1, $3, 5, 1500000, 'u-1',
+       '{a,b}'
      from unnest($1::uuid[]) as id`,
     [ids, secrets.newId(), new Date(atMs)],
   );
@@ -68,6 +69,15 @@ describe('calls as Parquet', () => {
     expect((await read(TEN))[0]).toMatchObject({
       ...{ model: 'chat-default', outcome: 'SUCCEEDED', status: 200, stream: true, key_id: null },
       ...{ prompt_tokens: 9_007_199_254_740_993n, charge_micro: 1_500_000n, cached_tokens: null },
+      ...{
+        end_user: 'u-1',
+        tags: 'a,b',
+        project: null,
+        tries: 1,
+        own_key: false,
+        cost_micro: null,
+        count: 1,
+      },
       created_at: new Date(START + 5_000),
     });
   });

@@ -63,6 +63,16 @@ const COLUMNS = {
   charge_micro: ['charge_micro', 'INT64'],
   first_byte_ms: ['first_byte_ms', 'INT32'],
   duration_ms: ['duration_ms', 'INT32'],
+  end_user: ['end_user', 'STRING'],
+  // With commas between them: a tag of the header has none.
+  tags: ["array_to_string(tags, ',')", 'STRING'],
+  project: ['project', 'STRING'],
+  tries: ['coalesce(tries, 1)', 'INT32'],
+  served_by: ['served_by', 'STRING'],
+  cost_micro: ['cost_micro', 'INT64'],
+  own_key: ['coalesce(own_key, false)', 'BOOLEAN'],
+  cache_hit: ['coalesce(cache_hit, false)', 'BOOLEAN'],
+  count: ['coalesce(count, 1)', 'INT32'],
 } as const satisfies Record<string, readonly [sql: string, type: ColumnType]>;
 
 type ColumnName = keyof typeof COLUMNS;

@@ -1,5 +1,7 @@
 import type { DatabaseFailure, Statements } from '../../../ports/database.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
+import type { CallAttribution } from '../call-attribution.ts';
+import type { ToolUses } from './call-surcharge.ts';
 
 type CallOutcome = 'SUCCEEDED' | 'FAILED' | 'REFUSED';
 
@@ -18,31 +20,6 @@ export interface TokenBounds {
   readonly completionTokens: number;
 }
 
-/** By the name of a hosted tool, such as `web_search`. */
-export type ToolUses = Readonly<Record<string, number>>;
-
-/** A million credits; the database charges no more for the tools of a call. */
-export const MOST_SURCHARGE_MICRO = 1_000_000_000_000;
-
-/** Undefined without one. */
-export function boundedSurcharge(micro: number | undefined): number | undefined {
-  return micro === undefined || !(micro > 0) ? undefined : Math.min(Math.ceil(micro), MOST_SURCHARGE_MICRO);
-}
-
-const TOOL_NAME = /^[a-z][a-z0-9_]{0,39}$/;
-const MOST_TOOLS = 16;
-const MOST_USES = 1_000_000;
-
-/** Undefined without a use. What is no name of a tool, and tools past the sixteenth, are left out. */
-export function boundedToolUses(uses: ToolUses): ToolUses | undefined {
-  const used = Object.entries(uses).filter(([name, count]) => TOOL_NAME.test(name) && count > 0);
-  if (used.length === 0) return undefined;
-  const bounded = used
-    .slice(0, MOST_TOOLS)
-    .map(([name, count]) => [name, Math.min(Math.ceil(count), MOST_USES)]);
-  return Object.fromEntries(bounded);
-}
-
 /** A count of tokens as a provider reports it; null for what is none: negative, fractional, past 2^53, not a number. */
 export function reportedTokens(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
@@ -59,7 +36,22 @@ export function addedTokens(one: CallTokens, other: CallTokens): CallTokens {
   };
 }
 
-export interface FinishedCall {
+/** Of what serves few calls: left out where it is not used, which costs nothing. */
+export interface ServedCall {
+  /** How often a provider was called, where that was more than once. */
+  readonly tries?: number | undefined;
+  /** The alias that answered, where it is not the one that was requested: the price is its. */
+  readonly servedBy?: string | undefined;
+  /** What of price and surcharge is charged, from 0 to 1,000,000, rounded up once; all of it where left out. */
+  readonly chargeShareMillionths?: number | undefined;
+  /** What the provider charges for it, in micro-credits. */
+  readonly costMicro?: number | undefined;
+  /** The company's own key at the provider was used. */
+  readonly ownKey?: boolean | undefined;
+  readonly cacheHit?: boolean | undefined;
+}
+
+export interface FinishedCall extends ServedCall, CallAttribution {
   readonly id: string;
   readonly companyId: string;
   /** Null for calls that the platform makes for a company. */
@@ -88,6 +80,8 @@ export interface FinishedCall {
   readonly monthlyLimitMicro: bigint | null;
   /** The user whose balance pays; absent where the company's does. */
   readonly payerId?: string | undefined;
+  /** How many refusals it is the record of, where that is more than one. */
+  readonly count?: number | undefined;
   /** Only of a call with an idempotency key. */
   readonly idempotent?: IdempotentEnding;
   /** Only of a call that made a response of the Responses API that can be read or continued. */
@@ -129,12 +123,13 @@ export async function insertCalls(statements: Statements, calls: readonly Finish
   await statements.query(
     `insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
        streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-       duration_ms)
+       duration_ms, end_user, tags, project, count)
      select id, company, key, request, endpoint, alias, target, outcome, reason, status, streamed, prompt, cached,
-       completion, estimated, to_timestamp(started / 1000::float8), first_byte, duration
+       completion, estimated, to_timestamp(started / 1000::float8), first_byte, duration, end_user, tags, project, count
      from json_to_recordset($1::text::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
        alias text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
-       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer)
+       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
+       end_user text, tags text[], project text, count integer)
      on conflict (id) do nothing`,
     [JSON.stringify(calls.map(callRowOf))],
   );
@@ -149,8 +144,7 @@ export function callRowOf(call: FinishedCall) {
     request: call.requestId,
     endpoint: call.endpoint,
     alias: call.alias,
-    // What it is priced by: the alias without its prefix.
-    model: call.alias?.slice(call.alias.lastIndexOf('/') + 1),
+    model: pricedAlias(call),
     target: call.targetId,
     outcome: call.outcome,
     reason: call.reason,
@@ -171,7 +165,23 @@ export function callRowOf(call: FinishedCall) {
     payer: call.payerId,
     surcharge: call.surchargeMicro,
     tool_uses: call.toolUses,
+    end_user: call.endUser,
+    tags: call.tags,
+    project: call.project,
+    tries: call.tries,
+    share: call.chargeShareMillionths,
+    cost: call.costMicro,
+    own_key: call.ownKey,
+    cache_hit: call.cacheHit,
+    served_by: call.servedBy,
+    count: call.count,
   };
+}
+
+/** What it is priced by: the alias that answered, without its prefix. */
+function pricedAlias({ alias, servedBy }: FinishedCall): string | undefined {
+  const name = servedBy ?? alias;
+  return name?.slice(name.lastIndexOf('/') + 1);
 }
 
 /** What the commit of a call with an idempotency key does besides: the answer is kept, or where it failed the key freed. */

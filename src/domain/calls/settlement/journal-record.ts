@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { JournalEntry } from '../../../ports/call-journal.ts';
-import { boundedToolUses, elapsedMs, type FinishedCall, MOST_SURCHARGE_MICRO } from './finished-call.ts';
+import { boundedEndUser, boundedTags } from '../call-attribution.ts';
+import { boundedToolUses, MOST_SURCHARGE_MICRO } from './call-surcharge.ts';
+import { elapsedMs, type FinishedCall } from './finished-call.ts';
 
 /** What is written outlives the code that wrote it: a later form gets another number, and this one stays readable. */
 const RECORD_FORM = 1;
@@ -42,6 +44,8 @@ const responseRecord = z.object({
   maxCompanyBytes: wholeNumber,
 });
 
+const MOST_TRIES = 1_000_000;
+
 const journalRecord = z.object({
   form: z.literal(RECORD_FORM),
   id: z.uuid(),
@@ -68,6 +72,16 @@ const journalRecord = z.object({
     .regex(/^\d{1,19}$/)
     .nullable(),
   payerId: z.uuid().optional(),
+  endUser: z.string().transform(boundedEndUser).optional(),
+  tags: z.array(z.string()).transform(boundedTags).optional(),
+  project: textField.optional(),
+  tries: wholeNumber.max(MOST_TRIES).optional(),
+  // What decides the charge is never guessed: a record with another value of it is set aside.
+  servedBy: z.string().min(1).max(MOST_TEXT).optional(),
+  chargeShareMillionths: wholeNumber.max(1_000_000).optional(),
+  costMicro: wholeNumber.optional(),
+  ownKey: z.boolean().optional(),
+  cacheHit: z.boolean().optional(),
   idempotent: idempotentEnding.optional(),
   // The call is charged whatever is wrong with it.
   response: responseRecord.optional().catch(undefined),

@@ -204,6 +204,10 @@ describe('the record of a call in the journal', () => {
     const calls = [
       finishedCall(newId(), { keyId: newId(), monthlyLimitMicro: 2n ** 62n }),
       finishedCall(newId(), { ...failed, alias: null, targetId: null }),
+      finishedCall(newId(), {
+        ...{ endUser: 'u-1', tags: ['a', 'b'], project: 'search', tries: 2, servedBy: 'svc/chat-premium' },
+        ...{ chargeShareMillionths: 0, costMicro: 12, ownKey: true, cacheHit: true },
+      }),
     ];
     for (const call of calls) expect(readEntry(entryOf(call))).toEqual({ outcome: 'read', call });
   });
@@ -218,6 +222,9 @@ describe('the record of a call in the journal', () => {
     expect(problemOf({ ...entry, record: entry.record.slice(1) })).toContain('record');
     const negative = entry.record.replace('"promptTokens":10', '"promptTokens":-10');
     expect(problemOf({ ...entry, record: negative })).toStartWith('tokens.promptTokens: ');
+    // What decides the charge is not guessed.
+    const share = entryOf(finishedCall(newId(), { chargeShareMillionths: 1_000_001 }));
+    expect(problemOf(share)).toStartWith('chargeShareMillionths: ');
   });
 
   test('G-33 durations that a clock step made negative or huge, and long texts, do not keep it from being charged', () => {

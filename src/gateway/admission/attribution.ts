@@ -1,0 +1,33 @@
+import {
+  boundedEndUser,
+  boundedTags,
+  type CallAttribution,
+  readTagsHeader,
+  TAGS_HEADER,
+} from '../../domain/calls/call-attribution.ts';
+import type { BodyAttribution } from '../json/body-attribution.ts';
+import type { Refusal } from './refusals.ts';
+
+type Attributed =
+  | { readonly outcome: 'attributed'; readonly attribution: CallAttribution | null }
+  | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+const NOTHING: Attributed = { outcome: 'attributed', attribution: null };
+
+/**
+ * Whom a call is for, by its header and its body. Tags of the header count before those of `metadata`, which clients send
+ * for other purposes too: of that what is too much or too long is cut, while a header that is out of bounds is refused.
+ */
+export function attributionOf(request: Pick<Request, 'headers'>, ofBody: BodyAttribution | null): Attributed {
+  const header = request.headers.get(TAGS_HEADER);
+  if (header === null && ofBody === null) return NOTHING;
+  const ofHeader = header === null ? null : readTagsHeader(header);
+  if (ofHeader?.outcome === 'refused') {
+    return { outcome: 'refused', refusal: { name: 'invalidRequest', message: ofHeader.message } };
+  }
+  const user = ofBody?.user ?? ofBody?.safetyIdentifier;
+  const endUser = user == null ? undefined : boundedEndUser(user);
+  const tags = boundedTags([...(ofHeader?.tags ?? []), ...(ofBody?.tags ?? [])]);
+  const isNothing = endUser === undefined && tags === undefined;
+  return isNothing ? NOTHING : { outcome: 'attributed', attribution: { endUser, tags } };
+}
