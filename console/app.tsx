@@ -1,11 +1,12 @@
-import { Suspense, useEffect, useState } from 'react';
+import { Fragment, Suspense, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { AccountNotices, StepUpDialog } from './account-notices.tsx';
+import { PageBoundary } from './page-boundary.tsx';
 import { Bones, Page, Problem } from './parts/page.tsx';
 import { roomsOf } from './routes.ts';
 import { useConsole, useSessionState } from './session/console-context.ts';
 import type { Person } from './session/session.ts';
-import { SignInPages } from './sign-in.tsx';
+import { SessionEnded, SignInPages } from './sign-in.tsx';
 
 export function App() {
   const { session } = useConsole();
@@ -31,11 +32,18 @@ export function App() {
     );
   }
   if (state.status === 'out' || isMailedLink) return <SignInPages />;
-  return <Frame person={state.person} />;
+  // By the person: what one has opened or typed is never shown to another who logs in.
+  return (
+    <Fragment key={state.person.id}>
+      <Frame person={state.person} />
+      {state.hasEnded && <SessionEnded person={state.person} />}
+    </Fragment>
+  );
 }
 
 function Frame({ person }: { person: Person }) {
   const rooms = roomsOf(person);
+  const [path] = useLocation();
   return (
     <div className="frame">
       <a className="skip" href="#content">
@@ -44,14 +52,16 @@ function Frame({ person }: { person: Person }) {
       <Side person={person} />
       <main id="content">
         <AccountNotices person={person} />
-        <Suspense fallback={<Bones lines={6} />}>
-          <Switch>
-            {rooms.flatMap(({ places }) =>
-              places.map(({ path, page }) => <Route key={path} path={path} component={page} />),
-            )}
-            <Route component={Nowhere} />
-          </Switch>
-        </Suspense>
+        <PageBoundary key={path}>
+          <Suspense fallback={<Bones lines={6} />}>
+            <Switch>
+              {rooms.flatMap(({ places }) =>
+                places.map((place) => <Route key={place.path} path={place.path} component={place.page} />),
+              )}
+              <Route component={Nowhere} />
+            </Switch>
+          </Suspense>
+        </PageBoundary>
       </main>
       <StepUpDialog />
     </div>

@@ -9,6 +9,7 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import icon from './icon.svg';
 import { ConsoleContext } from './session/console-context.ts';
+import { returnToPage } from './session/return-to-page.ts';
 import { createSession } from './session/session.ts';
 
 const meta = (name: string) => document.querySelector<HTMLMetaElement>(`meta[name=${name}]`)?.content ?? '';
@@ -19,7 +20,9 @@ const place = document.getElementById('console');
 if (place === null) throw new Error('the shell has no place for the console');
 const session = createSession();
 void session.open();
-createRoot(place).render(
+returnToPage();
+// What the boundary shows is not an error of the browser’s console as well.
+createRoot(place, { onCaughtError: () => undefined }).render(
   <StrictMode>
     <ConsoleContext value={{ session, gatewayUrl, canSignUp, oidcName, icon }}>
       <App />

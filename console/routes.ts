@@ -1,4 +1,5 @@
 import { type ComponentType, lazy } from 'react';
+import { PageLoadError } from './page-boundary.tsx';
 import type { Person } from './session/session.ts';
 
 export interface Place {
@@ -17,7 +18,12 @@ function page<Name extends string>(
   load: () => Promise<Record<Name, ComponentType>>,
   name: Name,
 ): ComponentType {
-  return lazy<ComponentType>(async () => ({ default: (await load())[name] }));
+  return lazy<ComponentType>(async () => {
+    const loaded = await load().catch((error: unknown) => {
+      throw new PageLoadError(error);
+    });
+    return { default: loaded[name] };
+  });
 }
 
 const Overview = page(() => import('./pages/account/overview.tsx'), 'Overview');

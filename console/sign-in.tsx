@@ -1,12 +1,13 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
-import { Act } from './parts/dialog.tsx';
+import { Act, Dialog } from './parts/dialog.tsx';
 import { CodeField, Field, Form } from './parts/form.tsx';
 import { Card, Notice, Page } from './parts/page.tsx';
 import { AnswerError } from './session/answer-error.ts';
 import { useConsole } from './session/console-context.ts';
 import { graphql } from './session/graphql.ts';
-import type { SignInRoute } from './session/session.ts';
+import { comeBackHere } from './session/return-to-page.ts';
+import type { Person, SignInRoute } from './session/session.ts';
 
 const VERIFY = graphql(`mutation($token: String!) { verifyEmail(token: $token) }`);
 const REQUEST_RESET = graphql(`mutation($email: String!) { requestPasswordReset(email: $email) }`);
@@ -84,15 +85,28 @@ function useCode() {
 }
 
 function LogIn() {
-  const { canSignUp, oidcName } = useConsole();
+  const { canSignUp } = useConsole();
   const problem = SIGN_IN_PROBLEMS.get(new URLSearchParams(location.search).get('sign-in') ?? '');
-  const code = useCode();
   return (
     <Page title="Log in">
       {problem !== undefined && <Notice mood="bad">{problem}</Notice>}
+      <LogInForm />
+      <p className="row spread">
+        {canSignUp ? <Link href="/sign-up">Sign up a company</Link> : <span />}
+        <Link href="/forgotten-password">Forgot the password?</Link>
+      </p>
+    </Page>
+  );
+}
+
+function LogInForm({ email = '', beside }: { email?: string; beside?: ReactNode }) {
+  const { oidcName } = useConsole();
+  const code = useCode();
+  return (
+    <>
       {oidcName !== '' && (
         <Card>
-          <a className="button" href="/session/oidc">
+          <a className="button" href="/session/oidc" onClick={comeBackHere}>
             Sign in with {oidcName}
           </a>
         </Card>
@@ -100,20 +114,40 @@ function LogIn() {
       <Card>
         <Form
           submit="Log in"
+          beside={beside}
           send={({ text }) =>
             code.send('login', { email: text('email'), password: text('password') }, text('totp'))
           }
         >
-          <Field label="E-mail" name="email" type="email" autoComplete="username" required />
+          <Field
+            label="E-mail"
+            name="email"
+            type="email"
+            autoComplete="username"
+            defaultValue={email}
+            required
+          />
           <Field label="Password" name="password" type="password" autoComplete="current-password" required />
           {code.field}
         </Form>
       </Card>
-      <p className="row spread">
-        {canSignUp ? <Link href="/sign-up">Sign up a company</Link> : <span />}
-        <Link href="/forgotten-password">Forgot the password?</Link>
-      </p>
-    </Page>
+    </>
+  );
+}
+
+/** Over the page, which stays as it is behind it: what was typed there is not lost. Nothing of it is readable. */
+export function SessionEnded({ person }: { person: Person }) {
+  const { session } = useConsole();
+  const leave = (
+    <button type="button" onClick={() => void session.logOut()}>
+      Leave this page
+    </button>
+  );
+  return (
+    <Dialog title="Your session has ended" isCovering close={() => undefined}>
+      <p>Log in to go on where you are. If another person logs in, this page is closed.</p>
+      <LogInForm email={person.email} beside={leave} />
+    </Dialog>
   );
 }
 

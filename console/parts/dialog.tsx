@@ -6,11 +6,13 @@ interface DialogProps {
   readonly title: string;
   /** For what has a table in it. */
   readonly isWide?: boolean;
+  /** Hides the page behind it, and does not close with Escape. */
+  readonly isCovering?: boolean;
   readonly children: ReactNode;
   close(): void;
 }
 
-export function Dialog({ title, isWide = false, close, children }: DialogProps) {
+export function Dialog({ title, isWide = false, isCovering = false, close, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -19,7 +21,15 @@ export function Dialog({ title, isWide = false, close, children }: DialogProps) 
     return () => shown?.close();
   }, []);
   return (
-    <dialog ref={dialog} aria-labelledby={titleId} className={isWide ? 'wide' : undefined} onCancel={close}>
+    <dialog
+      ref={dialog}
+      aria-labelledby={titleId}
+      className={[isWide ? 'wide' : '', isCovering ? 'covering' : ''].join(' ').trim() || undefined}
+      onCancel={(event) => {
+        if (isCovering) event.preventDefault();
+        else close();
+      }}
+    >
       <div className="stack">
         <h2 id={titleId}>{title}</h2>
         {children}

@@ -9,7 +9,8 @@ export type Person = DataOf<typeof WHO_AM_I>['whoAmI'];
 export type SessionState =
   | { readonly status: 'opening' }
   | { readonly status: 'out' }
-  | { readonly status: 'in'; readonly person: Person }
+  /** `hasEnded`: the server has ended the session. The page stays as it is behind the form for logging in again. */
+  | { readonly status: 'in'; readonly person: Person; readonly hasEnded: boolean }
   | { readonly status: 'unreachable'; readonly error: Error };
 
 /** What starts a session; the names are those of the routes under /session. */
@@ -41,11 +42,13 @@ interface Tokens {
 }
 
 const REFRESH_BEFORE_MS = 60_000;
+/** A page that sends nothing by itself finds out within this that its session has ended. */
+const CHECK_EVERY_MS = 30_000;
 
 /**
- * Who is logged in, in this tab. opening → in or out; in → out on a log-out here or in another tab, or when the
- * server says that the session is over; out → in on a log-in here or in another tab. The access token lives in this
- * closure alone, and the refresh token in a cookie that no script reads.
+ * Who is logged in, in this tab. opening → in or out; in → out on a log-out here or in another tab; in → in with
+ * `hasEnded` when the server says that the session is over, and back on a log-in here or in another tab; out → in on a
+ * log-in likewise. The access token lives in this closure alone, and the refresh token in a cookie that no script reads.
  */
 export function createSession(): Session {
   let state: SessionState = { status: 'opening' };
@@ -53,6 +56,7 @@ export function createSession(): Session {
   let refreshing: Promise<void> | null = null;
   const watchers = new Set<() => void>();
   const listeners = new Set<() => void>();
+  let answeredAt = Date.now();
   let askForCode: (() => Promise<boolean>) | null = null;
   const otherTabs = new BroadcastChannel('turnpike-session');
 
@@ -64,13 +68,18 @@ export function createSession(): Session {
     tokens = null;
     if (state.status !== 'out') become({ status: 'out' });
   };
+  const end = () => {
+    tokens = null;
+    if (state.status !== 'in') return out();
+    if (!state.hasEnded) become({ ...state, hasEnded: true });
+  };
   // One tab at a time: a refresh token is good once, and the next tab then sends the new one.
   const refresh = () => {
     const exchange = () => post<{ session: Tokens | null }>('/session/refresh', {}, null);
     refreshing ??= oneTabAtATime(exchange)
       .then(({ session }) => {
         tokens = session;
-        if (session === null) out();
+        if (session === null) end();
       })
       .finally(() => {
         refreshing = null;
@@ -79,7 +88,7 @@ export function createSession(): Session {
   };
   const isStale = () => tokens === null || Date.parse(tokens.expiresAt) - Date.now() < REFRESH_BEFORE_MS;
   const token = async () => {
-    if (state.status === 'out') return null;
+    if (state.status === 'out' || (tokens === null && state.status === 'in' && state.hasEnded)) return null;
     if (isStale()) await refresh();
     return tokens?.accessToken ?? null;
   };
@@ -88,9 +97,14 @@ export function createSession(): Session {
     ...[variables = {}]: [unknown?]
   ) => {
     const query = textOf(of);
-    const once = async () => await post<Data>('/graphql', { query, variables }, await token());
+    const once = async () => {
+      const known = await token();
+      if (known === null && state.status === 'in') throw endedError();
+      return await post<Data>('/graphql', { query, variables }, known);
+    };
     try {
       const answer = await once();
+      answeredAt = Date.now();
       if (query.startsWith('mutation')) otherTabs.postMessage('changed');
       return answer;
     } catch (error) {
@@ -102,9 +116,12 @@ export function createSession(): Session {
     }
   };
   const learnWho = async () => {
-    if (tokens === null) return out();
+    if (tokens === null) return end();
     const { whoAmI } = await request(WHO_AM_I);
-    become({ status: 'in', person: whoAmI });
+    const hadEnded = state.status === 'in' && state.hasEnded;
+    const isSame = state.status === 'in' && JSON.stringify(state.person) === JSON.stringify(whoAmI);
+    if (!isSame || hadEnded) become({ status: 'in', person: whoAmI, hasEnded: false });
+    if (hadEnded) for (const listener of listeners) listener();
   };
   const open = async () => {
     try {
@@ -112,9 +129,19 @@ export function createSession(): Session {
       await refresh();
       await learnWho();
     } catch (error) {
+      if (state.status === 'in') return;
       become({ status: 'unreachable', error: error instanceof Error ? error : new Error(String(error)) });
     }
   };
+
+  const check = () => {
+    const isDue = Date.now() - answeredAt >= CHECK_EVERY_MS && document.visibilityState === 'visible';
+    if (!isDue || state.status !== 'in' || state.hasEnded) return;
+    answeredAt = Date.now();
+    learnWho().catch(() => undefined);
+  };
+  setInterval(check, CHECK_EVERY_MS);
+  document.addEventListener('visibilitychange', check);
 
   otherTabs.onmessage = ({ data }) => {
     if (data === 'out') return out();
@@ -156,6 +183,10 @@ export function createSession(): Session {
       return () => listeners.delete(changed);
     },
   };
+}
+
+function endedError(): AnswerError {
+  return new AnswerError('Your session has ended. Log in, then try again.', 'UNAUTHENTICATED', null);
 }
 
 /** Over plain HTTP from another machine a browser has no locks; the server then tolerates a repeated refresh. */

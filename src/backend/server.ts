@@ -1,4 +1,5 @@
 import { type AttemptsParts, createAttempts } from '../domain/accounts/attempt-limits.ts';
+import { createConsoleAssets } from '../domain/console-assets/console-assets.ts';
 import { addServiceHealth, type DependencyChecks } from '../http/health.ts';
 import type { SocketService } from '../http/listen.ts';
 import type { DocsFiles } from '../http/openapi.ts';
@@ -29,7 +30,7 @@ export interface BackendParts
   /** Left out where there is no documentation to serve. */
   readonly docsFiles?: DocsFiles;
   /** Left out where there are no pages to serve. */
-  readonly console?: Omit<ConsoleParts, 'consoleUrl' | 'signUpMode' | 'oidcName'>;
+  readonly console?: Pick<ConsoleParts, 'build' | 'gatewayUrl'>;
 }
 
 export interface Backend {
@@ -53,8 +54,10 @@ export function createBackend(parts: BackendParts): Backend {
   if (parts.oidc !== undefined) addOidcSession(app, { ...graphqlParts, ...parts.oidc });
   addBrowserSession(app, parts);
   if (parts.console !== undefined) {
-    const { consoleUrl, signUpMode, oidc } = parts;
-    addConsoleFiles(app, { ...parts.console, consoleUrl, signUpMode, oidcName: oidc?.name ?? null });
+    const { consoleUrl, signUpMode, oidc, log } = parts;
+    const assets = createConsoleAssets(parts);
+    const oidcName = oidc?.name ?? null;
+    addConsoleFiles(app, { ...parts.console, assets, log, consoleUrl, signUpMode, oidcName });
   }
   return { fetch: app.fetch, routes: app.routes, sockets: createLiveLogs(schema, graphqlParts) };
 }

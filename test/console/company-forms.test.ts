@@ -13,6 +13,7 @@ import {
   walkUsage,
 } from './walk-company.ts';
 import { walkJobs, walkMatches, walkMeetings, walkTalents } from './walk-hiring.ts';
+import { walkEndedSession, walkMissingScripts } from './walk-traps.ts';
 
 describe.skipIf(givenChromium() === null)('the forms of a company', () => {
   let admin: Visitor;
@@ -75,6 +76,14 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     await page.getByRole('link', { name: 'Cook of the other tab' }).waitFor({ timeout: 5_000 });
     await other.close();
     quiet();
+  });
+
+  test('a script that does not load leaves no white screen: the page says so and offers a reload', async () => {
+    await walkMissingScripts(world);
+  });
+
+  test('P-8 a session that has ended asks for the log-in over the page, and nothing that was typed is lost', async () => {
+    await walkEndedSession(world);
   });
 
   test('P-8 the own password is changed, and the last admin cannot leave', async () => {

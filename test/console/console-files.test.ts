@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import type { ConsoleBuild } from '../../src/backend/console-files.ts';
+import { createConsoleAssets } from '../../src/domain/console-assets/console-assets.ts';
 import { buildConsole } from '../../src/start/wiring/start-backend.ts';
 import { type BackendUnderTest, openBackend } from '../backend/backend-under-test.ts';
 import { createRecordingLog } from '../doubles/recording-log.ts';
+import { until } from '../doubles/until.ts';
 
 const FIRST_LOAD_BYTES = 200 * 1024;
 const gatewayUrl = 'https://gateway.example/llm/v1';
@@ -94,6 +96,60 @@ describe('the console’s files', () => {
     expect(pageCode.length).toBeGreaterThan(10);
     expect(first.length).toBe(2);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(FIRST_LOAD_BYTES);
+  });
+});
+
+describe('during a deploy', () => {
+  /** A backend of another version beside the first one, on the same database. */
+  async function nextVersion() {
+    const bytes = new TextEncoder().encode('another version');
+    const [script, style, icon] = ['main-next.js', 'main-next.css', 'icon-next.svg'] as const;
+    const files = [script, style, icon].map((name) => ({ name, bytes }));
+    const build = { outcome: 'built' as const, files, script, style, icon };
+    const { database } = backend;
+    return await openBackend({ database, console: { build: Promise.resolve(build), gatewayUrl } });
+  }
+
+  test('each backend serves the files of the other version too, so that open pages go on', async () => {
+    const next = await nextVersion();
+    const page = built.files.find(({ name }) => name.endsWith('.js') && name !== built.script);
+    const old = await get(`/assets/${page?.name}`, {}, next);
+    expect(old.status).toBe(200);
+    expect(old.headers.get('content-type')).toStartWith('text/javascript');
+    expect(old.headers.get('cache-control')).toContain('immutable');
+    expect(await old.bytes()).toEqual(new Uint8Array(page?.bytes ?? []));
+    await until(async () => {
+      await backend.clock.advance(5_000);
+      return (await get('/assets/main-next.js')).status === 200;
+    });
+    await next.close();
+  });
+
+  test('a name that was in no build is a 404, and asking for many costs one statement in five seconds', async () => {
+    expect((await get('/assets/none-1.js', asPage)).status).toBe(404);
+    const { database, clock } = backend;
+    let statements = 0;
+    const query: typeof database.query = (...asked) => {
+      statements += 1;
+      return database.query(...asked);
+    };
+    const assets = createConsoleAssets({ database: { ...database, query }, clock });
+    for (let at = 0; at < 50; at += 1) expect(await assets.find(`none-${at}.js`)).toBeNull();
+    expect(statements).toBe(1);
+  });
+
+  test('files of builds that no backend has started with for 14 days are removed', async () => {
+    const { database, clock } = backend;
+    const assets = createConsoleAssets({ database, clock });
+    const bytes = new Uint8Array([1]);
+    await assets.store([{ name: 'old.js', bytes }]);
+    await clock.advance(13 * 86_400_000);
+    await assets.store([{ name: 'new.js', bytes }]);
+    expect(await assets.find('old.js')).toEqual(bytes);
+    await clock.advance(2 * 86_400_000);
+    await assets.store([{ name: 'new.js', bytes }]);
+    expect(await assets.find('old.js')).toBeNull();
+    expect(await assets.find('new.js')).toEqual(bytes);
   });
 });
 

@@ -322,6 +322,7 @@ export const tableOwners: readonly TableOwner[] = [
     owner: 'src/domain/catalog',
     owns: ['plans', 'plan_rates', 'pack_rates', 'credit_packs', 'prices_to_archive'],
   },
+  { owner: 'src/domain/console-assets', owns: ['console_assets'] },
   {
     owner: 'src/domain/credits',
     owns: [
