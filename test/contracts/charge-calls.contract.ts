@@ -10,6 +10,8 @@ import {
 } from '../../src/domain/calls/settlement/finished-call.ts';
 import { type AccountLevel, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { pricesCheck } from '../../src/domain/reconciliation/usage-checks.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
@@ -319,6 +321,29 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       await charge(finishedCall(id, { ...embed, tokens: { ...one, cachedTokens: 0 }, startedAtMs: change }));
       await charge(finishedCall(id, { ...embed, tokens: one, startedAtMs: change }));
       expect((await transactions(id)).slice(3).map(({ amount }) => amount)).toEqual([-1n]);
+    });
+
+    test('G-28 a call of an alias of an operator’s own has the price of its whole name', async () => {
+      const id = await company();
+      for (const [alias, prompt] of [
+        ['team-a/fast', 7_000_000],
+        ['fast', 9_000_000],
+      ] as const) {
+        await given().query(`insert into model_aliases (alias, kind) values ($1, 'chat')`, [alias]);
+        await given().query(
+          `insert into model_prices (id, alias, prompt_micro, cached_micro, completion_micro, in_force_from)
+           values ($1, $2, $3, 0, 0, '2026-01-01T00:00:00Z')`,
+          [newId(), alias, prompt],
+        );
+      }
+      const tokens = { promptTokens: 10, cachedTokens: 0, completionTokens: 5 };
+      await charge(
+        finishedCall(id, { alias: 'team-a/fast', tokens }),
+        finishedCall(id, { alias: 'fast', tokens }),
+      );
+      await charge(finishedCall(id, { alias: 'team-a/fast', tokens }));
+      expect((await transactions(id)).map(({ amount }) => amount)).toEqual([-70n, -90n, -70n]);
+      expect((await runCheck(given(), pricesCheck)).faults).toEqual([]);
     });
 
     test('P-29 usage is summed by day, alias and key, and for all of the company', async () => {

@@ -1,6 +1,6 @@
 import type { FinishedCall } from '../../src/domain/calls/settlement/finished-call.ts';
 import type { Posting } from '../../src/domain/credits/ledger/ledger.ts';
-import { type PriceVersion, priceOf } from '../../src/domain/models/aliases.ts';
+import { type PriceVersion, priceOf, storedNameOf } from '../../src/domain/models/aliases.ts';
 
 export interface ModelAccount {
   balanceMicro: bigint;
@@ -55,7 +55,7 @@ export function createModelBooks(
   }
   function costOf({ outcome, tokens, alias, startedAtMs }: FinishedCall): bigint {
     if (outcome !== 'SUCCEEDED' || tokens === null || alias === null) return 0n;
-    const versions = prices.get(alias.slice(alias.indexOf('/') + 1)) ?? [];
+    const versions = prices.get(storedNameOf(alias)) ?? [];
     const price = versions.findLast(({ inForceFromMs }) => inForceFromMs <= startedAtMs);
     if (price === undefined) throw new Error(`the simulation has no price of ${alias}`);
     return priceOf(price, tokens);

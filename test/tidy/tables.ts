@@ -93,7 +93,7 @@ export const domainSiblings: readonly AllowedArrow[] = [
   },
   {
     from: 'reconciliation',
-    to: ['credits', 'payments', 'catalog'],
+    to: ['credits', 'payments', 'catalog', 'models'],
     reason: 'recounts by the rules that money becomes credits by; reads what the provider has as payments do',
   },
   { from: 'jobs', to: ['accounts'], reason: 'the history of a job names who changed it' },
@@ -346,7 +346,7 @@ export const tableOwners: readonly TableOwner[] = [
   {
     owner: 'src/domain/models',
     owns: [
-      ...['model_targets', 'model_catalogue', 'model_prices', 'model_alias_bounds'],
+      ...['model_aliases', 'model_targets', 'model_catalogue', 'model_prices', 'model_alias_bounds'],
       ...['model_hosted_tools', 'model_alias_tools'],
     ],
   },

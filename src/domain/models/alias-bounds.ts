@@ -1,11 +1,11 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
 import { type AliasBounds, type AliasKind, type AliasName, DEFAULT_BOUNDS } from './aliases.ts';
 
-/** As configured; what is left out stays as it is. */
+/** As configured; what is left out stays as it is, and null is the default. */
 export interface WantedBounds {
-  readonly contextLength?: number | undefined;
-  readonly maxOutputTokens?: number | undefined;
-  readonly enforceMaxOutput?: boolean | undefined;
+  readonly contextLength?: number | null | undefined;
+  readonly maxOutputTokens?: number | null | undefined;
+  readonly enforceMaxOutput?: boolean | null | undefined;
 }
 
 export interface StoredBounds {
@@ -26,7 +26,7 @@ export const MOST_ALIAS_TOKENS = 1_000_000_000;
 export function checkBounds(bounds: WantedBounds): CheckedBounds {
   const named = { context_length: bounds.contextLength, max_output_tokens: bounds.maxOutputTokens };
   for (const [name, value] of Object.entries(named)) {
-    if (value === undefined) continue;
+    if (value == null) continue;
     if (!Number.isInteger(value) || value < 1 || value > MOST_ALIAS_TOKENS) {
       const problem = `${name} must be a whole number from 1 to ${MOST_ALIAS_TOKENS}`;
       return { outcome: 'wrong', problem };
@@ -50,9 +50,10 @@ export async function ensureBounds(
   wanted: WantedBounds,
 ): Promise<boolean> {
   const stored = (await readBounds(transaction)).find((bounds) => bounds.alias === alias);
-  const contextLength = wanted.contextLength ?? stored?.contextLength ?? null;
-  const maxOutputTokens = wanted.maxOutputTokens ?? stored?.maxOutputTokens ?? null;
-  const enforceMaxOutput = wanted.enforceMaxOutput ?? stored?.enforceMaxOutput ?? false;
+  const { contextLength = stored?.contextLength ?? null } = wanted;
+  const { maxOutputTokens = stored?.maxOutputTokens ?? null } = wanted;
+  const enforceMaxOutput =
+    (wanted.enforceMaxOutput === undefined ? stored?.enforceMaxOutput : wanted.enforceMaxOutput) ?? false;
   const isSame =
     contextLength === (stored?.contextLength ?? null) &&
     maxOutputTokens === (stored?.maxOutputTokens ?? null) &&
@@ -66,6 +67,11 @@ export async function ensureBounds(
     [alias, contextLength, maxOutputTokens, enforceMaxOutput],
   );
   return true;
+}
+
+/** Only under the catalogue's lock. */
+export async function forgetBounds(transaction: Transaction, alias: AliasName): Promise<void> {
+  await transaction.query('delete from model_alias_bounds where alias = $1', [alias]);
 }
 
 export function boundsOf(kind: AliasKind, stored: StoredBounds | undefined): AliasBounds {

@@ -2,7 +2,7 @@ import type { UpstreamTarget } from '../../ports/model-upstream.ts';
 
 export type AliasKind = 'chat' | 'extract' | 'embed';
 
-/** The only names by which a client addresses a model (G-14), without the configured prefix. */
+/** The documented names (G-14), without the configured prefix. Operators add names of their own. */
 export const ALIAS_NAMES = [
   { name: 'chat-premium', kind: 'chat' },
   { name: 'chat-default', kind: 'chat' },
@@ -12,13 +12,38 @@ export const ALIAS_NAMES = [
   { name: 'embed-default', kind: 'embed' },
 ] as const satisfies readonly { name: string; kind: AliasKind }[];
 
-export type AliasName = (typeof ALIAS_NAMES)[number]['name'];
+/**
+ * As the database has it: one of the documented names without the prefix, so that another prefix finds the same targets
+ * and prices, or a name of an operator's own exactly as clients write it.
+ */
+export type AliasName = string;
 
 export interface AliasTarget extends UpstreamTarget {
   /** Of its provider, by which its circuit breaker is named. Parsed once, when the catalogue is opened. */
   readonly host?: string;
   /** Its share of the calls is its weight in that of all targets of the alias. */
   readonly weight: number;
+  /** How long it may take to begin its answer; left out: as the gateway is configured. */
+  readonly timeoutMs?: number;
+  /** Calls that it serves at once, in one process; left out: any number. */
+  readonly maxInFlight?: number;
+  /** What a million tokens cost at its provider, in micro-credits. Null, or left out: not known. */
+  readonly cost?: TokenPrice | null;
+}
+
+export const ROUTING_STRATEGIES = ['order', 'weight', 'latency'] as const;
+
+/** How the targets of an alias are tried. */
+export interface AliasRouting {
+  readonly strategy: (typeof ROUTING_STRATEGIES)[number];
+  /** Tries beyond one per target. */
+  readonly retries: number;
+  /** Statuses that go on to the next target besides the table in failure-policy.ts. */
+  readonly retryStatuses: readonly number[];
+  /** The alias that serves the call where no target of this one does, as clients write it. */
+  readonly fallback: string | null;
+  /** Null: no hedge. */
+  readonly hedgeMs: number | null;
 }
 
 /** How much one call may read and write: what is held for it, and the most that it can be charged for. */
@@ -51,6 +76,8 @@ export interface Alias extends AliasBounds {
   readonly prices: readonly PriceVersion[];
   /** Null, or left out: no hosted tool is enabled. */
   readonly tools?: AliasTools | null;
+  /** Null, or left out: the first target by weight, then the others in their order, each once. */
+  readonly routing?: AliasRouting | null;
 }
 
 /**
@@ -63,19 +90,55 @@ export const DEFAULT_BOUNDS = {
   embed: { contextLength: 8_192, maxOutputTokens: 1, enforceMaxOutput: false },
 } as const satisfies Record<AliasKind, AliasBounds>;
 
-export function aliasOf(prefix: string, name: AliasName): string {
-  return `${prefix}/${name}`;
+const DOCUMENTED: ReadonlySet<string> = new Set(ALIAS_NAMES.map(({ name }) => name));
+
+/** Whether this is one of the six. */
+export function isDocumented(name: AliasName): boolean {
+  return DOCUMENTED.has(name);
 }
 
-/** Null for whatever is not exactly one of the six. */
-export function nameOfAlias(prefix: string, alias: string): AliasName | null {
-  return ALIAS_NAMES.find(({ name }) => aliasOf(prefix, name) === alias)?.name ?? null;
+/** As clients write it. */
+export function aliasOf(prefix: string, name: AliasName): string {
+  return DOCUMENTED.has(name) ? `${prefix}/${name}` : name;
 }
+
+/**
+ * The name by which an alias is priced, whatever the prefix was: no other name may end like one of the six. For aliases that are
+ * known to exist; `nameOfAlias` is for names from outside.
+ */
+export function storedNameOf(alias: string): AliasName {
+  const last = alias.slice(alias.lastIndexOf('/') + 1);
+  return DOCUMENTED.has(last) ? last : alias;
+}
+
+/** In each part between slashes, so that no name is a path such as `../x`, and none is a property of every object. */
+const PART = '[A-Za-z0-9][A-Za-z0-9._:-]*';
+const OWN_NAME = new RegExp(`^(?=.{1,100}$)${PART}(?:/${PART})*$`);
+
+/** What an operator may call an alias of their own; null where the name is fine. */
+export function problemWithName(prefix: string, alias: string): string | null {
+  const shown = JSON.stringify(alias.slice(0, 100));
+  if (!OWN_NAME.test(alias)) {
+    return `${shown} cannot be the name of an alias: use 1 to 100 letters, digits and . _ - / :, where each part between slashes begins with a letter or a digit`;
+  }
+  const name = storedNameOf(alias);
+  if (!DOCUMENTED.has(name) || alias === aliasOf(prefix, name)) return null;
+  return `${shown} cannot be the name of an alias: names that end in ${name} belong to ${aliasOf(prefix, name)}`;
+}
+
+/** Null for what no alias can be called. Whether there is one of the name, the database says (`alias-catalogue.ts`). */
+export function nameOfAlias(prefix: string, alias: string): AliasName | null {
+  return problemWithName(prefix, alias) === null ? storedNameOf(alias) : null;
+}
+
+const MOST_NAMED = 20;
 
 /** The message for an alias that does not exist. */
-export function unknownAlias(prefix: string, alias: string): string {
-  const names = ALIAS_NAMES.map(({ name }) => aliasOf(prefix, name)).join(', ');
-  return `there is no alias ${JSON.stringify(alias.slice(0, 100))}; the aliases are ${names}`;
+export function unknownAlias(prefix: string, alias: string, own: readonly AliasName[] = []): string {
+  const all = [...ALIAS_NAMES.map(({ name }) => aliasOf(prefix, name)), ...own];
+  const names = all.slice(0, MOST_NAMED).join(', ');
+  const more = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';
+  return `there is no alias ${JSON.stringify(alias.slice(0, 100))}; the aliases are ${names}${more}`;
 }
 
 /** What a million tokens cost, in micro-credits. */

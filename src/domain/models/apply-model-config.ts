@@ -1,11 +1,8 @@
-import { checkBounds, ensureBounds, type WantedBounds } from './alias-bounds.ts';
-import { type AliasName, aliasOf, nameOfAlias, type TokenPrice, unknownAlias } from './aliases.ts';
-import type { Cipher } from './cipher.ts';
-import { checkTools, ensureTools } from './hosted-tools.ts';
-import { checkPrice, ensurePrice, type WantedPrice } from './prices.ts';
-import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
-import { openTargetSecrets, sealTargets } from './target-secrets.ts';
-import { type CatalogueParts, changeCatalogue, checkTargets, replaceTargets } from './targets.ts';
+import { type CheckedAlias, checkAlias, type WantedAlias, writeAliases } from './change-alias.ts';
+import { type CatalogueParts, changeCatalogue } from './targets.ts';
+import type { WantedPrice } from './token-price.ts';
+
+type ConfiguredPrice = Omit<WantedPrice, 'cacheWrite'> & { readonly cache_write?: number | undefined };
 
 /** The aliases of the file behind MODEL_CONFIG, in its own words. */
 export type ConfiguredAliases = {
@@ -21,12 +18,21 @@ export type ConfiguredAliases = {
           readonly responses?: boolean | undefined;
           readonly api_version?: string | undefined;
           readonly headers?: Readonly<Record<string, string>> | undefined;
+          readonly timeout_ms?: number | undefined;
+          readonly max_in_flight?: number | undefined;
+          /** What it costs us, in credits a million tokens. */
+          readonly cost?: ConfiguredPrice | undefined;
         }[]
       | undefined;
     /** In credits a million tokens. Without it the alias keeps its price. */
-    readonly price?:
-      | (Omit<WantedPrice, 'cacheWrite'> & { readonly cache_write?: number | undefined })
-      | undefined;
+    readonly price?: ConfiguredPrice | undefined;
+    /** Needed for a name that there is not yet. */
+    readonly kind?: string | undefined;
+    readonly strategy?: string | undefined;
+    readonly retries?: number | undefined;
+    readonly retry_statuses?: readonly number[] | undefined;
+    readonly fallback?: string | undefined;
+    readonly hedge_ms?: number | undefined;
     /** In tokens. What is left out stays as it is. */
     readonly context_length?: number | undefined;
     readonly max_output_tokens?: number | undefined;
@@ -39,116 +45,69 @@ export type ConfiguredAliases = {
 };
 
 export type AppliedModelConfig =
-  | { readonly outcome: 'changed'; readonly aliases: readonly string[] }
-  | { readonly outcome: 'unchanged' }
+  | { readonly outcome: 'changed'; readonly aliases: readonly string[]; readonly retired?: readonly string[] }
+  | { readonly outcome: 'unchanged'; readonly retired?: readonly string[] }
   /** Nothing was written. */
   | { readonly outcome: 'refused'; readonly problem: string };
 
 /**
  * At a start: every alias whose targets the file names gets exactly those, and where it names a price that is not the
- * one in force, it is from now on. Where nothing differs nothing is written or published, so that any number
- * of processes may start with the same file at once.
+ * one in force, it is from now on. A name that there is not yet is added. One that was retired stays so, and is
+ * reported. Where nothing differs nothing is written, so that any number of processes may start with the same file at
+ * once.
  */
 export async function applyModelConfig(
   parts: CatalogueParts,
   configured: ConfiguredAliases,
 ): Promise<AppliedModelConfig> {
-  const checked = checkConfigured(parts.prefix, configured);
-  if (checked.outcome === 'refused') return checked;
-  const { wanted } = checked;
+  const wanted: CheckedAlias[] = [];
+  for (const [alias, given] of Object.entries(configured)) {
+    const checked = checkAlias(parts.prefix, wantedAlias(alias, given));
+    if (checked.outcome === 'wrong') return refused(checked);
+    wanted.push(checked.alias);
+  }
   if (wanted.length === 0) return { outcome: 'unchanged' };
   return await changeCatalogue(parts, async (transaction, stored): Promise<AppliedModelConfig> => {
-    const aliases: string[] = [];
-    for (const { name, targets, price, bounds, tools } of wanted) {
-      const present = stored.filter((target) => target.alias === name);
-      const isOther = targets !== null && !(await isSame(parts.cipher, present, targets));
-      if (isOther) {
-        const sealed = await sealTargets(parts, name, targets, present);
-        if (sealed.outcome === 'wrong') return { outcome: 'refused', problem: sealed.problem };
-        await replaceTargets(transaction, name, sealed.targets);
-      }
-      const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
-      const isBounded = await ensureBounds(transaction, name, bounds);
-      const isEquipped = await ensureTools(transaction, name, tools);
-      if (isOther || isPriced || isBounded || isEquipped) aliases.push(aliasOf(parts.prefix, name));
-    }
-    return aliases.length === 0 ? { outcome: 'unchanged' } : { outcome: 'changed', aliases };
+    const written = await writeAliases({ parts, transaction, stored, wanted, how: 'apply' });
+    if (written.outcome === 'wrong') return refused(written);
+    const retired = written.retired.length === 0 ? {} : { retired: written.retired };
+    if (written.changed.length === 0) return { outcome: 'unchanged', ...retired };
+    return { outcome: 'changed', aliases: written.changed, ...retired };
   });
 }
 
-interface WantedAlias {
-  readonly name: AliasName;
-  /** Null where the file does not name them. */
-  readonly targets: readonly WantedTarget[] | null;
-  readonly price: TokenPrice | null;
-  readonly bounds: WantedBounds;
-  readonly tools: Parameters<typeof ensureTools>[2];
+function refused({ alias, field, problem }: Extract<ReturnType<typeof checkAlias>, { outcome: 'wrong' }>) {
+  const namesIt = field === 'alias' || field === 'kind' || field === 'fallback';
+  return { outcome: 'refused', problem: namesIt ? problem : `${alias}, ${problem}` } as const;
 }
 
-function checkConfigured(
-  prefix: string,
-  configured: ConfiguredAliases,
-): { outcome: 'fine'; wanted: readonly WantedAlias[] } | { outcome: 'refused'; problem: string } {
-  const wanted: WantedAlias[] = [];
-  for (const [alias, { targets, price, ...more }] of Object.entries(configured)) {
-    const name = nameOfAlias(prefix, alias);
-    if (name === null) return { outcome: 'refused', problem: unknownAlias(prefix, alias) };
-    const checked = checkTargets(
-      (targets ?? []).map(({ base_url, api_key, api_version, ...same }) => {
-        return { ...same, baseUrl: base_url, apiKey: api_key ?? null, apiVersion: api_version ?? null };
-      }),
-    );
-    if (checked.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${checked.problem}` };
-    const priced = price === undefined ? null : checkPrice({ ...price, cacheWrite: price.cache_write });
-    if (priced?.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${priced.problem}` };
-    const bounded = checkBounds({
-      contextLength: more.context_length,
-      maxOutputTokens: more.max_output_tokens,
-      enforceMaxOutput: more.enforce_max_output,
-    });
-    if (bounded.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${bounded.problem}` };
-    const equipped = checkTools({
-      tools: more.hosted_tools,
-      maxUses: more.max_tool_uses,
-      providerIds: more.provider_ids,
-    });
-    if (equipped.outcome === 'wrong') return { outcome: 'refused', problem: `${alias}, ${equipped.problem}` };
-    wanted.push({
-      name,
-      tools: equipped.tools,
-      bounds: bounded.bounds,
-      targets: targets === undefined ? null : checked.targets,
-      price: priced?.price ?? null,
-    });
-  }
-  return { outcome: 'fine', wanted };
+function wantedAlias(alias: string, given: ConfiguredAliases[string]): WantedAlias {
+  const { targets, price, kind, strategy, retries, fallback } = given;
+  return {
+    ...{ alias, kind, strategy, retries, fallback },
+    targets: targets?.map(({ base_url, api_key, api_version, timeout_ms, max_in_flight, cost, ...same }) => ({
+      ...same,
+      baseUrl: base_url,
+      apiKey: api_key ?? null,
+      apiVersion: api_version ?? null,
+      timeoutMs: timeout_ms ?? null,
+      maxInFlight: max_in_flight ?? null,
+      cost: cost === undefined ? null : wantedPrice(cost),
+    })),
+    price: price === undefined ? undefined : wantedPrice(price),
+    contextLength: given.context_length,
+    maxOutputTokens: given.max_output_tokens,
+    enforceMaxOutput: given.enforce_max_output,
+    retryStatuses: given.retry_statuses,
+    hedgeMs: given.hedge_ms,
+    hostedTools: {
+      tools: given.hosted_tools,
+      maxUses: given.max_tool_uses,
+      providerIds: given.provider_ids,
+    },
+  };
 }
 
-async function isSame(
-  cipher: Cipher,
-  stored: readonly StoredTarget[],
-  wanted: readonly WantedTarget[],
-): Promise<boolean> {
-  if (stored.length !== wanted.length) return false;
-  for (const [at, target] of wanted.entries()) {
-    const present = stored[at];
-    if (present === undefined || present.baseUrl !== target.baseUrl || present.model !== target.model) {
-      return false;
-    }
-    if (present.weight !== target.weight) return false;
-    const { provider, responses, apiVersion, headers } = providerFacts(target);
-    if (present.provider !== provider || present.responses !== responses) return false;
-    if (present.apiVersion !== apiVersion) return false;
-    // Secrets that do not open are not those wanted: the file's take their place, under today's master key.
-    const opened = await openTargetSecrets(cipher, present).catch(() => null);
-    if (opened === null || opened.apiKey !== target.apiKey) return false;
-    if (!isSameHeaders(opened.headers, headers)) return false;
-  }
-  return true;
-}
-
-function isSameHeaders(one: Readonly<Record<string, string>>, other: typeof one): boolean {
-  const names = Object.keys(one);
-  if (names.length !== Object.keys(other).length) return false;
-  return names.every((name) => one[name] === other[name]);
+function wantedPrice({ cache_write, ...price }: ConfiguredPrice): WantedPrice {
+  return { ...price, cacheWrite: cache_write };
 }

@@ -1,7 +1,8 @@
 import type { Statements, Transaction } from '../../ports/database.ts';
-import { type AliasName, type AliasTools, nameOfAlias, unknownAlias } from './aliases.ts';
-import { creditsToMicro } from './prices.ts';
+import { findAlias } from './alias-catalogue.ts';
+import type { AliasName, AliasTools } from './aliases.ts';
 import { type CatalogueParts, changeCatalogue } from './targets.ts';
+import { creditsToMicro } from './token-price.ts';
 
 /** A tool that runs at the provider and costs money that no token count shows. */
 export interface HostedTool {
@@ -207,6 +208,12 @@ export async function ensureTools(
   return true;
 }
 
+/** Only under the catalogue's lock. */
+export async function forgetTools(transaction: Transaction, alias: AliasName): Promise<void> {
+  await transaction.query('delete from model_hosted_tools where alias = $1', [alias]);
+  await transaction.query('delete from model_alias_tools where alias = $1', [alias]);
+}
+
 function isSamePrices(one: ReadonlyMap<string, bigint>, other: StoredTools['prices']): boolean {
   if (one.size !== Object.keys(other).length) return false;
   return [...one].every(([name, micro]) => Number(micro) === other[name]);
@@ -223,12 +230,12 @@ export async function setAliasTools(
   alias: string,
   wanted: WantedTools,
 ): Promise<ToolsSet> {
-  const name = nameOfAlias(parts.prefix, alias);
-  if (name === null) return { outcome: 'unknown-alias', problem: unknownAlias(parts.prefix, alias) };
   const checked = checkTools(wanted);
   if (checked.outcome === 'wrong') return { outcome: 'wrong-tools', problem: checked.problem };
   return await changeCatalogue(parts, async (transaction): Promise<ToolsSet> => {
-    const isChanged = await ensureTools(transaction, name, checked.tools);
+    const found = await findAlias(transaction, parts.prefix, alias);
+    if (found.outcome === 'unknown-alias') return found;
+    const isChanged = await ensureTools(transaction, found.alias.name, checked.tools);
     return { outcome: isChanged ? 'changed' : 'unchanged' };
   });
 }

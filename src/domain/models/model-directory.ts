@@ -3,7 +3,8 @@ import type { Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
 import { boundsOf, readBounds, type StoredBounds } from './alias-bounds.ts';
-import { ALIAS_NAMES, type Alias, type AliasKind, type AliasTarget, aliasOf } from './aliases.ts';
+import { readAliases, routingOf, type StoredAlias } from './alias-catalogue.ts';
+import { type Alias, type AliasKind, type AliasTarget, aliasOf } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
 import { aliasToolsOf, readTools, type StoredTools } from './hosted-tools.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
@@ -28,7 +29,7 @@ interface OpeningParts {
 }
 
 export interface ModelDirectory {
-  /** Null for whatever is not exactly one of the six aliases: a provider's name of a model is not one. */
+  /** Null for whatever is not exactly the name of an alias that is not retired. */
   find(alias: string): Alias | null;
   all(): readonly Alias[];
   /** The alias's targets in the order to try them; `draw` is a random number from 0 up to, not including, 1. */
@@ -73,9 +74,10 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
     const prices = await readPrices(database);
     const bounds = await readBounds(database);
     const tools = await readTools(database);
+    const named = await readAliases(database);
     catalogue = await openCatalogue(
       parts,
-      { ...stored, prices, bounds, tools },
+      { ...stored, prices, bounds, tools, named },
       version === null ? null : catalogue,
     );
     aliases = [...catalogue.values()];
@@ -160,7 +162,7 @@ interface Failing {
 interface TargetRest {
   noteFailure(targetId: string): void;
   noteSuccess(targetId: string): void;
-  /** Forgets all targets but these, which bounds what is remembered by the catalogue's 192 targets. */
+  /** Forgets all targets but these, which bounds what is remembered by the catalogue's targets. */
   keepOnly(targetIds: ReadonlySet<string>): void;
   /**
    * `draw` is from 0 up to 1. The first by weight, then the rest in their order; those that rest come last, the one that
@@ -229,7 +231,7 @@ function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** The aliases by their full names, in the order of ALIAS_NAMES. */
+/** The aliases by their full names: the documented ones in their order, then the others. */
 type OpenedCatalogue = ReadonlyMap<string, Alias>;
 
 /**
@@ -244,11 +246,13 @@ async function openCatalogue(
     readonly prices: readonly AliasPrice[];
     readonly bounds: readonly StoredBounds[];
     readonly tools: readonly StoredTools[];
+    readonly named: readonly StoredAlias[];
   },
   before: OpenedCatalogue | null,
 ): Promise<OpenedCatalogue> {
   const opened = new Map<string, Alias>();
-  for (const { name, kind } of ALIAS_NAMES) {
+  for (const { name, kind, retiredAt, ...routed } of stored.named) {
+    if (retiredAt !== null) continue;
     const alias = aliasOf(parts.prefix, name);
     const own = stored.targets.filter((target) => target.alias === name);
     const prices = stored.prices.filter((price) => price.alias === name);
@@ -257,7 +261,7 @@ async function openCatalogue(
       stored.bounds.find((one) => one.alias === name),
     );
     const tools = aliasToolsOf(stored.tools.find((one) => one.alias === name));
-    const facts = { alias, kind, prices, ...bounds, tools };
+    const facts = { alias, kind, prices, ...bounds, tools, routing: routingOf(parts.prefix, routed) };
     const targets: AliasTarget[] = [];
     for (const target of own) {
       const usable = await openTarget(parts, facts, target);
@@ -277,7 +281,7 @@ async function openTarget(
   { alias, maxOutputTokens }: Pick<Alias, 'alias' | 'maxOutputTokens'>,
   target: StoredTarget,
 ): Promise<AliasTarget | null> {
-  const { id, baseUrl, model, weight, provider } = target;
+  const { id, baseUrl, model, weight, provider, timeoutMs, maxInFlight, cost } = target;
   try {
     const { apiKey, headers } = await openTargetSecrets(cipher, target);
     const wire = wireOf({ ...target, headers }, maxOutputTokens);
@@ -288,7 +292,11 @@ async function openTarget(
       });
       return null;
     }
-    return { id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight, wire };
+    return {
+      ...{ id, baseUrl, host: new URL(baseUrl).host, model, apiKey, weight, wire, cost },
+      ...(timeoutMs === null ? {} : { timeoutMs }),
+      ...(maxInFlight === null ? {} : { maxInFlight }),
+    };
   } catch (error) {
     log.error('a model target cannot be used: its key does not open', { alias, targetId: id, error });
     return null;

@@ -1,8 +1,10 @@
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { type AliasName, nameOfAlias, type PriceVersion, type TokenPrice, unknownAlias } from './aliases.ts';
+import { findAlias } from './alias-catalogue.ts';
+import type { AliasName, PriceVersion, TokenPrice } from './aliases.ts';
 import { changeCatalogue } from './targets.ts';
+import { checkPrice, isSamePrice, type WantedPrice } from './token-price.ts';
 
 export type AliasPrice = PriceVersion & { readonly alias: AliasName };
 
@@ -17,15 +19,6 @@ export interface PriceToSet {
   readonly price: WantedPrice;
   /** Null is now. */
   readonly from: Date | null;
-}
-
-/** Requested credits per million tokens: from commands as text, from MODEL_CONFIG as numbers. */
-export interface WantedPrice {
-  readonly prompt: string | number;
-  readonly cached: string | number;
-  readonly completion: string | number;
-  /** Left out: the price of the prompt. */
-  readonly cacheWrite?: string | number | null | undefined;
 }
 
 type PriceSet =
@@ -45,14 +38,15 @@ const COLUMNS = `id, alias, prompt_micro as "promptMicro", cached_micro as "cach
   completion_micro as "completionMicro", cache_write_micro as "cacheWriteMicro", (extract(epoch from in_force_from) * 1000)::float8 as "inForceFromMs"`;
 
 export async function setPrice(parts: PriceParts, { alias, price, from }: PriceToSet): Promise<PriceSet> {
-  const name = nameOfAlias(parts.prefix, alias);
-  if (name === null) return { outcome: 'unknown-alias', problem: unknownAlias(parts.prefix, alias) };
   const checked = checkPrice(price);
   if (checked.outcome === 'wrong') return { outcome: 'wrong-price', problem: checked.problem };
   if (from !== null && Number.isNaN(from.getTime())) {
     return { outcome: 'wrong-time', problem: 'the time must be like 2031-12-31T23:00Z' };
   }
   return await changeCatalogue(parts, async (transaction): Promise<PriceSet> => {
+    const found = await findAlias(transaction, parts.prefix, alias);
+    if (found.outcome === 'unknown-alias') return found;
+    const { name } = found.alias;
     const id = parts.secrets.newId();
     const version = await insertPrice(transaction, { id, alias: name, price: checked.price, from });
     if (version !== null) return { outcome: 'changed', version };
@@ -72,7 +66,7 @@ export async function ensurePrice(
   price: TokenPrice,
 ): Promise<boolean> {
   const inForce = (await readPrices(transaction)).find((version) => version.alias === alias);
-  if (inForce !== undefined && isSame(inForce, price)) return false;
+  if (inForce !== undefined && isSamePrice(inForce, price)) return false;
   return (await insertPrice(transaction, { id: secrets.newId(), alias, price, from: null })) !== null;
 }
 
@@ -83,33 +77,6 @@ export async function readPrices(statements: Statements): Promise<readonly Alias
      where in_force_from >= (select max(in_force_from) from model_prices
        where alias = price.alias and in_force_from <= (select clock_timestamp()))
      order by alias, in_force_from`,
-  );
-}
-
-type CheckedPrice =
-  | { readonly outcome: 'fine'; readonly price: TokenPrice }
-  | { readonly outcome: 'wrong'; readonly problem: string };
-
-const MOST_MICRO = 1_000_000_000_000n;
-
-export function checkPrice(wanted: WantedPrice): CheckedPrice {
-  const promptMicro = creditsToMicro(wanted.prompt);
-  const cachedMicro = creditsToMicro(wanted.cached);
-  const completionMicro = creditsToMicro(wanted.completion);
-  if (promptMicro === null) return wrongPrice('prompt');
-  if (cachedMicro === null) return wrongPrice('cached');
-  if (completionMicro === null) return wrongPrice('completion');
-  const cacheWriteMicro = wanted.cacheWrite == null ? null : creditsToMicro(wanted.cacheWrite);
-  if (wanted.cacheWrite != null && cacheWriteMicro === null) return wrongPrice('cache write');
-  return { outcome: 'fine', price: { promptMicro, cachedMicro, completionMicro, cacheWriteMicro } };
-}
-
-function isSame(a: TokenPrice, b: TokenPrice): boolean {
-  return (
-    a.promptMicro === b.promptMicro &&
-    a.cachedMicro === b.cachedMicro &&
-    a.completionMicro === b.completionMicro &&
-    (a.cacheWriteMicro ?? null) === (b.cacheWriteMicro ?? null)
   );
 }
 
@@ -149,25 +116,4 @@ async function hasPriceFrom(transaction: Transaction, alias: AliasName, from: Da
     from,
   ]);
   return rows.length > 0;
-}
-
-function wrongPrice(part: string): CheckedPrice {
-  const problem = `the ${part} price must be credits for a million tokens, from 0 to 1000000, with at most 6 decimals`;
-  return { outcome: 'wrong', problem };
-}
-
-/** Exactly: what has more than six decimals is refused, not rounded. */
-export function creditsToMicro(credits: string | number): bigint | null {
-  const text = typeof credits === 'number' ? decimalsOf(credits) : credits;
-  const match = text === null ? null : /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text);
-  if (match === null) return null;
-  const micro = BigInt(match[1] ?? '0') * 1_000_000n + BigInt((match[2] ?? '').padEnd(6, '0'));
-  return micro <= MOST_MICRO ? micro : null;
-}
-
-/** Without an exponent, which a number as small as a micro-credit would be written with. */
-function decimalsOf(credits: number): string | null {
-  if (!(credits >= 0 && credits <= 1_000_000)) return null;
-  const text = credits.toFixed(6);
-  return Number(text) === credits ? text : null;
 }

@@ -2,6 +2,7 @@ import type { Secrets } from '../../ports/secrets.ts';
 import type { AliasName } from './aliases.ts';
 import type { Cipher } from './cipher.ts';
 import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+import { checkPrice } from './token-price.ts';
 
 /** A target's key and headers, as its provider gets them. */
 interface TargetSecrets {
@@ -36,22 +37,39 @@ export async function sealTargets(
     const { provider, responses, apiVersion } = providerFacts(target);
     const isSame =
       before?.baseUrl === baseUrl && before.model === model && (before.provider ?? null) === provider;
+    const limits = keptLimits(target, before);
+    if (typeof limits === 'string') return wrong(at, limits);
     targets.push({
       id: isSame ? before.id : secrets.newId(),
       ...{ alias, baseUrl, model, weight, provider, responses, apiVersion },
+      ...limits,
       ...(await sealTargetSecrets(cipher, baseUrl, kept)),
     });
   }
   return { outcome: 'sealed', targets };
 }
 
+/** What is wrong, or the limits and the cost that the target has from now on. */
+function keptLimits(
+  { timeoutMs, maxInFlight, cost }: WantedTarget,
+  before: StoredTarget | null,
+): Pick<StoredTarget, 'timeoutMs' | 'maxInFlight' | 'cost'> | string {
+  const priced = cost == null ? null : checkPrice(cost);
+  if (priced?.outcome === 'wrong') return priced.problem;
+  return {
+    timeoutMs: timeoutMs === undefined ? (before?.timeoutMs ?? null) : timeoutMs,
+    maxInFlight: maxInFlight === undefined ? (before?.maxInFlight ?? null) : maxInFlight,
+    cost: cost === undefined ? (before?.cost ?? null) : (priced?.price ?? null),
+  };
+}
+
 /** What is wrong, or the secrets that the target has from now on. */
 async function keptSecrets(
   cipher: Cipher,
-  { baseUrl, apiKey, headers }: WantedTarget,
+  { baseUrl, apiKey, headers, removesKey = false }: WantedTarget,
   before: StoredTarget | null,
 ): Promise<TargetSecrets | string> {
-  const needsKey = apiKey === null && before?.sealedKey != null;
+  const needsKey = apiKey === null && !removesKey && before?.sealedKey != null;
   const needsHeaders = headers === undefined && before?.sealedHeaders != null;
   if (before === null || !(needsKey || needsHeaders)) return { apiKey, headers: headers ?? {} };
   if (new URL(before.baseUrl).origin !== new URL(baseUrl).origin) {
@@ -59,7 +77,7 @@ async function keptSecrets(
   }
   const opened = await openTargetSecrets(cipher, before).catch(() => null);
   if (opened === null) return 'its stored key cannot be decrypted with MASTER_KEY: enter it again';
-  return { apiKey: apiKey ?? opened.apiKey, headers: headers ?? opened.headers };
+  return { apiKey: needsKey ? opened.apiKey : apiKey, headers: headers ?? opened.headers };
 }
 
 /** Rejects with a CipherFailure. */

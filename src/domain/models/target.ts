@@ -1,5 +1,6 @@
-import type { AliasName } from './aliases.ts';
+import type { AliasName, TokenPrice } from './aliases.ts';
 import { DEFAULT_PROVIDER, type TargetProvider } from './providers.ts';
+import type { WantedPrice } from './token-price.ts';
 
 /** A requested target: by command, by MODEL_CONFIG, by the console. */
 export interface WantedTarget {
@@ -13,8 +14,19 @@ export interface WantedTarget {
   readonly responses?: boolean | null | undefined;
   readonly apiVersion?: string | null | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** That of a stored target of the alias: what is left out of key and headers is taken from it. */
+  /** How long it may take to begin its answer. */
+  readonly timeoutMs?: number | null | undefined;
+  /** Calls that it serves at once, in one process. */
+  readonly maxInFlight?: number | null | undefined;
+  /** In credits for a million tokens. */
+  readonly cost?: WantedPrice | null | undefined;
+  /**
+   * That of a stored target of the alias: what is left out of its key, headers, limits and cost is taken from it. Null
+   * removes it, except for the key.
+   */
   readonly id?: string | null | undefined;
+  /** True: it has no key from now on, even where a stored one would be taken over. */
+  readonly removesKey?: boolean | undefined;
 }
 
 export interface StoredTarget {
@@ -28,6 +40,9 @@ export interface StoredTarget {
   readonly responses: boolean | null;
   readonly apiVersion: string | null;
   readonly sealedHeaders: Uint8Array | null;
+  readonly timeoutMs: number | null;
+  readonly maxInFlight: number | null;
+  readonly cost: TokenPrice | null;
 }
 
 /** What a target says of its provider, with what it leaves out. */

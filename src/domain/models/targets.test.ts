@@ -289,7 +289,7 @@ describe('targets', () => {
         'svc/gpt-9': { targets: [] },
       });
       expect(unknown).toMatchObject({ outcome: 'refused' });
-      expect(JSON.stringify(unknown)).toContain('there is no alias \\"svc/gpt-9\\"; the aliases are svc/');
+      expect(JSON.stringify(unknown)).toContain('there is no alias svc/gpt-9: to add it, give its kind');
       const wrong = await applyModelConfig(parts(), {
         [ALIAS]: { targets: [listed('a', { base_url: 'https://x:secret@y.example' })] },
       });

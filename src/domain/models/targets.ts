@@ -1,11 +1,13 @@
 import type { Database, Statements, Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
-import { type AliasName, nameOfAlias, unknownAlias } from './aliases.ts';
+import { findAlias } from './alias-catalogue.ts';
+import type { AliasName, TokenPrice } from './aliases.ts';
 import type { Cipher, CipherFailure } from './cipher.ts';
 import { problemWithProvider } from './providers.ts';
 import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
 import { openTargetSecrets, sealTargetSecrets, sealTargets } from './target-secrets.ts';
+import { checkPrice } from './token-price.ts';
 
 /** Something about the targets has changed: caches read them again. */
 export const MODELS_TOPIC = 'models';
@@ -102,6 +104,9 @@ const LONGEST_URL = 2_000;
 const LONGEST_MODEL = 200;
 const LONGEST_KEY = 4_096;
 const GREATEST_WEIGHT = 1_000_000;
+/** The database checks the same. */
+const LONGEST_TIMEOUT_MS = 3_600_000;
+const MOST_IN_FLIGHT = 100_000;
 
 type CheckedTargets =
   | { readonly outcome: 'fine'; readonly targets: readonly WantedTarget[] }
@@ -129,18 +134,29 @@ interface StoredCatalogue {
   readonly targets: readonly StoredTarget[];
 }
 
-type CatalogueRow = { readonly version: bigint } & (StoredTarget | { readonly id: null });
+type CatalogueRow = { readonly version: bigint } & (
+  | (Omit<StoredTarget, 'cost'> & { readonly [Part in keyof TokenPrice]: bigint | null })
+  | { readonly id: null }
+);
 
 /** One statement, so that the targets are those of the version. */
 export async function readCatalogue(statements: Statements): Promise<StoredCatalogue> {
   const rows = await statements.query<CatalogueRow>(
     `select version, id, alias, base_url as "baseUrl", model, sealed_key as "sealedKey", weight, provider, responses,
-       api_version as "apiVersion", sealed_headers as "sealedHeaders"
+       api_version as "apiVersion", sealed_headers as "sealedHeaders", timeout_ms as "timeoutMs",
+       max_in_flight as "maxInFlight", cost_prompt_micro as "promptMicro", cost_cached_micro as "cachedMicro",
+       cost_completion_micro as "completionMicro", cost_cache_write_micro as "cacheWriteMicro"
      from model_catalogue left join model_targets on true order by alias, position`,
   );
   const [first] = rows;
   if (first === undefined) throw new Error('model_catalogue has lost its row: insert version 1 again');
-  return { version: first.version, targets: rows.filter((row) => row.id !== null) };
+  return { version: first.version, targets: rows.flatMap((row) => (row.id === null ? [] : targetOf(row))) };
+}
+
+function targetOf(row: Exclude<CatalogueRow, { id: null }>): StoredTarget {
+  const { version: _, promptMicro, cachedMicro, completionMicro, cacheWriteMicro, ...target } = row;
+  if (promptMicro == null || cachedMicro == null || completionMicro == null) return { ...target, cost: null };
+  return { ...target, cost: { promptMicro, cachedMicro, completionMicro, cacheWriteMicro } };
 }
 
 /** What processes ask for twice a second: one row by its only key. */
@@ -158,13 +174,17 @@ export async function replaceTargets(
   await transaction.query('delete from model_targets where alias = $1', [alias]);
   for (const [position, target] of targets.entries()) {
     const { id, baseUrl, model, sealedKey, weight, provider, responses, apiVersion, sealedHeaders } = target;
+    const { timeoutMs, maxInFlight, cost } = target;
     await transaction.query(
       `insert into model_targets (id, alias, position, base_url, model, sealed_key, weight, provider, responses,
-         api_version, sealed_headers)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+         api_version, sealed_headers, timeout_ms, max_in_flight, cost_prompt_micro, cost_cached_micro,
+         cost_completion_micro, cost_cache_write_micro)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
       [
         ...[id, alias, position, baseUrl, model, sealedKey, weight],
-        ...[provider, responses, apiVersion, sealedHeaders],
+        ...[provider, responses, apiVersion, sealedHeaders, timeoutMs, maxInFlight],
+        ...[cost?.promptMicro ?? null, cost?.cachedMicro ?? null, cost?.completionMicro ?? null],
+        cost?.cacheWriteMicro ?? null,
       ],
     );
   }
@@ -176,11 +196,12 @@ async function changeTargets(
   kept: (stored: readonly StoredTarget[]) => readonly StoredTarget[],
   wanted: readonly WantedTarget[],
 ): Promise<ChangedTargets> {
-  const name = nameOfAlias(parts.prefix, alias);
-  if (name === null) return { outcome: 'unknown-alias', problem: unknownAlias(parts.prefix, alias) };
   const checked = checkTargets(wanted);
   if (checked.outcome === 'wrong') return { outcome: 'wrong-target', problem: checked.problem };
   return await changeCatalogue(parts, async (transaction, stored): Promise<ChangedTargets> => {
+    const found = await findAlias(transaction, parts.prefix, alias);
+    if (found.outcome === 'unknown-alias') return found;
+    const { name } = found.alias;
     const own = stored.filter((target) => target.alias === name);
     const sealed = await sealTargets(parts, name, checked.targets, own);
     if (sealed.outcome === 'wrong') return { outcome: 'wrong-target', problem: sealed.problem };
@@ -218,7 +239,24 @@ function problemWith(target: WantedTarget): string | null {
   if (!(weight > 0 && weight <= GREATEST_WEIGHT)) {
     return `its weight must be above 0 and at most ${GREATEST_WEIGHT}`;
   }
-  return problemWithProvider({ ...providerFacts(target), baseUrl: target.baseUrl });
+  return (
+    problemWithLimits(target) ?? problemWithProvider({ ...providerFacts(target), baseUrl: target.baseUrl })
+  );
+}
+
+function problemWithLimits({ timeoutMs, maxInFlight, cost }: WantedTarget): string | null {
+  if (timeoutMs != null && !isWhole(timeoutMs, LONGEST_TIMEOUT_MS)) {
+    return `its timeout_ms must be a whole number from 1 to ${LONGEST_TIMEOUT_MS}`;
+  }
+  if (maxInFlight != null && !isWhole(maxInFlight, MOST_IN_FLIGHT)) {
+    return `its max_in_flight must be a whole number from 1 to ${MOST_IN_FLIGHT}`;
+  }
+  const priced = cost == null ? null : checkPrice(cost);
+  return priced?.outcome === 'wrong' ? `its cost: ${priced.problem}` : null;
+}
+
+function isWhole(value: number, most: number): boolean {
+  return Number.isInteger(value) && value >= 1 && value <= most;
 }
 
 /** Whoever changes targets does it one after the other: compared and written as one step. */

@@ -1,3 +1,4 @@
+import { ALIAS_NAMES } from '../models/aliases.ts';
 import type { AuditCheck } from './audit-check.ts';
 
 /** A call's id as text: those below it have no row any more. Nothing is below the empty text. */
@@ -43,6 +44,10 @@ export const chargesCheck: AuditCheck = {
       or posted.amount_micro <> -call.charge_micro or posted.account_id <> call.payer`,
 };
 
+/** The name by which a call's alias is priced, as `storedNameOf` computes it. */
+const PRICED_AS = `case when regexp_replace(alias, '^.*/', '') in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')})
+        then regexp_replace(alias, '^.*/', '') else alias end`;
+
 /**
  * A price that was in force at once may be missed by calls that ended while it was being written: they have the one
  * before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in its
@@ -75,7 +80,7 @@ export const pricesCheck: AuditCheck = {
       when not is_charged then charge_micro = 0 and price_id is null and surcharge_micro is null
       when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
       when price is null then false
-      else charge_micro = due and of_alias = regexp_replace(alias, '^.*/', '') and (in_force_from <= started_at or is_first)
+      else charge_micro = due and of_alias = ${PRICED_AS} and (in_force_from <= started_at or is_first)
         and (until is null or started_at < until + interval '10 seconds') end`,
 };
 

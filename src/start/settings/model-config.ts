@@ -23,11 +23,20 @@ const givenTarget = z.strictObject({
   responses: z.boolean().optional(),
   api_version: z.string().min(1).max(40).optional(),
   headers: z.record(z.string().min(1).max(64), z.string().max(4_096)).optional(),
+  timeout_ms: z.int().positive().max(3_600_000).optional(),
+  max_in_flight: z.int().positive().max(100_000).optional(),
+  cost: price.optional(),
 });
 
 const alias = z.strictObject({
   targets: z.array(givenTarget).max(32).optional(),
   price: price.optional(),
+  kind: z.enum(['chat', 'extract', 'embed']).optional(),
+  strategy: z.enum(['order', 'weight', 'latency']).optional(),
+  retries: z.int().nonnegative().max(10).optional(),
+  retry_statuses: z.array(z.int().min(400).max(599)).max(20).optional(),
+  fallback: z.string().min(1).max(100).optional(),
+  hedge_ms: z.int().positive().max(600_000).optional(),
   context_length: z.int().positive().max(1_000_000_000).optional(),
   max_output_tokens: z.int().positive().max(1_000_000_000).optional(),
   enforce_max_output: z.boolean().optional(),
@@ -36,7 +45,7 @@ const alias = z.strictObject({
   provider_ids: z.array(z.string().min(1).max(200)).max(100).optional(),
 });
 
-/** The file behind MODEL_CONFIG: which providers stand behind an alias, and what it costs in credits a million. */
+/** The file behind MODEL_CONFIG: which providers serve an alias, and what it costs in credits a million. */
 const modelConfig = z.strictObject({ aliases: z.record(z.string().min(1).max(100), alias) });
 
 type GivenTarget = z.output<typeof givenTarget>;

@@ -168,6 +168,14 @@ async function applyConfiguredModels(opening: Opening): Promise<void> {
   if (applied.outcome === 'changed') {
     opening.log.info('model aliases were changed by MODEL_CONFIG', { aliases: applied.aliases });
   }
+  if (applied.retired !== undefined) {
+    opening.log.warn(
+      'MODEL_CONFIG names aliases that are retired: remove them from it, or create them again',
+      {
+        aliases: applied.retired,
+      },
+    );
+  }
 }
 
 /** For every address that a person sets, and not the environment. Null where calls may go anywhere. */

@@ -1,5 +1,6 @@
 import type { DatabaseFailure, Statements } from '../../../ports/database.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
+import { storedNameOf } from '../../models/aliases.ts';
 import type { CallAttribution } from '../call-attribution.ts';
 import type { ToolUses } from './call-surcharge.ts';
 
@@ -181,7 +182,7 @@ export function callRowOf(call: FinishedCall) {
 /** What it is priced by: the alias that answered, without its prefix. */
 function pricedAlias({ alias, servedBy }: FinishedCall): string | undefined {
   const name = servedBy ?? alias;
-  return name?.slice(name.lastIndexOf('/') + 1);
+  return name == null ? undefined : storedNameOf(name);
 }
 
 /** What the commit of a call with an idempotency key does besides: the answer is kept, or where it failed the key freed. */

@@ -1,0 +1,220 @@
+import type { Statements, Transaction } from '../../ports/database.ts';
+import {
+  ALIAS_NAMES,
+  type AliasKind,
+  type AliasName,
+  type AliasRouting,
+  aliasOf,
+  isDocumented,
+  nameOfAlias,
+  ROUTING_STRATEGIES,
+  unknownAlias,
+} from './aliases.ts';
+
+export const ALIAS_KINDS: readonly AliasKind[] = ['chat', 'extract', 'embed'];
+
+/** Every process has all that are not retired in memory. */
+export const MOST_ALIASES = 1_000;
+
+/** As the database has it. */
+export interface StoredAlias extends StoredRouting {
+  readonly name: AliasName;
+  readonly kind: AliasKind;
+  /** The documented ones are older than any database. */
+  readonly createdAt: Date | null;
+  /** From then on it is answered like a model that the key may not call. */
+  readonly retiredAt: Date | null;
+}
+
+/** Null is the default of each. */
+interface StoredRouting {
+  readonly strategy: AliasRouting['strategy'] | null;
+  readonly retries: number | null;
+  readonly retryStatuses: readonly number[] | null;
+  readonly fallback: AliasName | null;
+  readonly hedgeMs: number | null;
+}
+
+const NO_ROUTING: StoredRouting = {
+  ...{ strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null },
+};
+
+/** The six documented ones in their order, then the others by name, retired ones too. */
+export async function readAliases(statements: Statements): Promise<readonly StoredAlias[]> {
+  const rows = await statements.query<StoredAlias>(
+    `select alias as name, kind, strategy, retries, retry_statuses as "retryStatuses", fallback, hedge_ms as "hedgeMs",
+       created_at as "createdAt", retired_at as "retiredAt"
+     from model_aliases order by alias`,
+  );
+  const documented = ALIAS_NAMES.map(({ name, kind }): StoredAlias => {
+    const stored = rows.find((row) => row.name === name) ?? NO_ROUTING;
+    return { ...stored, name, kind, createdAt: null, retiredAt: null };
+  });
+  return [...documented, ...rows.filter(({ name }) => !isDocumented(name))];
+}
+
+type FoundAlias =
+  | { readonly outcome: 'found'; readonly alias: StoredAlias }
+  | { readonly outcome: 'unknown-alias'; readonly problem: string };
+
+/** By the name that clients write. A retired one is not found. */
+export async function findAlias(statements: Statements, prefix: string, alias: string): Promise<FoundAlias> {
+  const aliases = await readAliases(statements);
+  const name = nameOfAlias(prefix, alias);
+  const found = aliases.find((one) => one.name === name);
+  if (found !== undefined && found.retiredAt === null) return { outcome: 'found', alias: found };
+  if (found !== undefined) {
+    return {
+      outcome: 'unknown-alias',
+      problem: `the alias ${JSON.stringify(alias)} is retired: ${UNRETIRE}`,
+    };
+  }
+  const own = aliases.filter(({ name, retiredAt }) => !isDocumented(name) && retiredAt === null);
+  const problem = unknownAlias(
+    prefix,
+    alias,
+    own.map((one) => one.name),
+  );
+  return { outcome: 'unknown-alias', problem };
+}
+
+export const UNRETIRE = 'create it again, with the same kind, to use it';
+
+/** How the targets are to be tried; what is left out stays as it is, and null is the default. */
+export interface WantedRouting {
+  readonly strategy?: string | null | undefined;
+  readonly retries?: number | null | undefined;
+  readonly retryStatuses?: readonly number[] | null | undefined;
+  /** As clients write it. */
+  readonly fallback?: string | null | undefined;
+  readonly hedgeMs?: number | null | undefined;
+}
+
+export type CheckedRouting = Partial<StoredRouting>;
+
+const MOST_RETRIES = 10;
+const MOST_STATUSES = 20;
+const LONGEST_HEDGE_MS = 600_000;
+
+/** Whether there is such a fallback, and of the same kind, is checked with all aliases at hand (`problemWithFallbacks`). */
+export function checkRouting(
+  prefix: string,
+  wanted: WantedRouting,
+):
+  | { readonly outcome: 'fine'; readonly routing: CheckedRouting }
+  | { readonly outcome: 'wrong'; readonly problem: string } {
+  const wrong = (problem: string) => ({ outcome: 'wrong', problem }) as const;
+  const { strategy, retries, retryStatuses, fallback, hedgeMs } = wanted;
+  const known = ROUTING_STRATEGIES.find((one) => one === strategy);
+  if (strategy != null && known === undefined) return wrong('strategy is order, weight or latency');
+  if (retries != null && !isWhole(retries, 0, MOST_RETRIES)) {
+    return wrong(`retries is a whole number from 0 to ${MOST_RETRIES}`);
+  }
+  if (retryStatuses != null) {
+    if (retryStatuses.length > MOST_STATUSES || retryStatuses.some((status) => !isWhole(status, 400, 599))) {
+      return wrong(`retry_statuses is a list of at most ${MOST_STATUSES} statuses from 400 to 599`);
+    }
+  }
+  if (hedgeMs != null && !isWhole(hedgeMs, 1, LONGEST_HEDGE_MS)) {
+    return wrong(`hedge_ms is a whole number of milliseconds from 1 to ${LONGEST_HEDGE_MS}`);
+  }
+  const name = fallback == null ? null : nameOfAlias(prefix, fallback);
+  if (fallback != null && name === null) return wrong(`fallback: ${unknownAlias(prefix, fallback)}`);
+  return {
+    outcome: 'fine',
+    routing: {
+      ...(strategy === undefined ? {} : { strategy: known ?? null }),
+      ...(retries === undefined ? {} : { retries }),
+      ...(retryStatuses === undefined ? {} : { retryStatuses: sortedStatuses(retryStatuses) }),
+      ...(fallback === undefined ? {} : { fallback: name }),
+      ...(hedgeMs === undefined ? {} : { hedgeMs }),
+    },
+  };
+}
+
+function isWhole(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most;
+}
+
+function sortedStatuses(statuses: readonly number[] | null): readonly number[] | null {
+  return statuses === null || statuses.length === 0 ? null : [...new Set(statuses)].sort((a, b) => a - b);
+}
+
+type Chained = Pick<StoredAlias, 'name' | 'kind' | 'fallback' | 'retiredAt'>;
+
+/** Every fallback exists, serves the same kind of calls, and leads to an end. Null where all is well. */
+export function problemWithFallbacks(prefix: string, aliases: readonly Chained[]): string | null {
+  const byName = new Map(aliases.map((alias) => [alias.name, alias]));
+  for (const alias of aliases) {
+    if (alias.retiredAt !== null || alias.fallback === null) continue;
+    const shown = aliasOf(prefix, alias.name);
+    const next = byName.get(alias.fallback);
+    const fallback = aliasOf(prefix, alias.fallback);
+    if (next === undefined || next.retiredAt !== null) {
+      return `${shown} cannot fall back to ${fallback}: there is no such alias, or it is retired`;
+    }
+    if (next.kind !== alias.kind) {
+      return `${shown} cannot fall back to ${fallback}: it is of the kind ${next.kind}, not ${alias.kind}`;
+    }
+    const passed = [alias.name];
+    for (let at: Chained | undefined = next; at !== undefined; at = byName.get(at.fallback ?? '')) {
+      if (at.name === alias.name) {
+        const circle = [...passed, alias.name].map((name) => aliasOf(prefix, name)).join(' → ');
+        return `fallbacks must not form a circle: ${circle}`;
+      }
+      if (passed.includes(at.name)) break;
+      passed.push(at.name);
+    }
+  }
+  return null;
+}
+
+/** Null where all of it is the default. */
+export function routingOf(prefix: string, stored: StoredRouting): AliasRouting | null {
+  const { strategy, retries, retryStatuses, fallback, hedgeMs } = stored;
+  if ([strategy, retries, retryStatuses, fallback, hedgeMs].every((one) => one === null)) return null;
+  return {
+    strategy: strategy ?? 'weight',
+    retries: retries ?? 0,
+    retryStatuses: retryStatuses ?? [],
+    fallback: fallback === null ? null : aliasOf(prefix, fallback),
+    hedgeMs,
+  };
+}
+
+/** Only under the catalogue's lock. One that was retired is in use again, with what it had. */
+export async function insertAlias(transaction: Transaction, name: AliasName, kind: AliasKind): Promise<void> {
+  await transaction.query(
+    `insert into model_aliases (alias, kind) values ($1, $2) on conflict (alias) do update set retired_at = null`,
+    [name, kind],
+  );
+}
+
+/** Only under the catalogue's lock. */
+export async function writeRetirement(transaction: Transaction, name: AliasName): Promise<void> {
+  await transaction.query('update model_aliases set retired_at = now() where alias = $1', [name]);
+}
+
+/** Writes nothing where nothing differs. Only under the catalogue's lock, and after `problemWithFallbacks`. */
+export async function ensureRouting(
+  transaction: Transaction,
+  { name, kind, ...stored }: StoredAlias,
+  wanted: CheckedRouting,
+): Promise<boolean> {
+  const { strategy, retries, retryStatuses, fallback, hedgeMs } = { ...stored, ...wanted };
+  const isSame =
+    strategy === stored.strategy &&
+    retries === stored.retries &&
+    (retryStatuses ?? []).join() === (stored.retryStatuses ?? []).join() &&
+    fallback === stored.fallback &&
+    hedgeMs === stored.hedgeMs;
+  if (isSame) return false;
+  await transaction.query(
+    `insert into model_aliases (alias, kind, strategy, retries, retry_statuses, fallback, hedge_ms)
+     values ($1, $2, $3, $4, $5, $6, $7)
+     on conflict (alias) do update set strategy = excluded.strategy, retries = excluded.retries,
+       retry_statuses = excluded.retry_statuses, fallback = excluded.fallback, hedge_ms = excluded.hedge_ms`,
+    [name, kind, strategy, retries, retryStatuses, fallback, hedgeMs],
+  );
+  return true;
+}

@@ -1,0 +1,334 @@
+import type { Transaction } from '../../ports/database.ts';
+import { checkBounds, ensureBounds, forgetBounds, type WantedBounds } from './alias-bounds.ts';
+import {
+  ALIAS_KINDS,
+  type CheckedRouting,
+  checkRouting,
+  ensureRouting,
+  findAlias,
+  insertAlias,
+  MOST_ALIASES,
+  problemWithFallbacks,
+  readAliases,
+  type StoredAlias,
+  UNRETIRE,
+  type WantedRouting,
+  writeRetirement,
+} from './alias-catalogue.ts';
+import {
+  type AliasKind,
+  type AliasName,
+  aliasOf,
+  isDocumented,
+  problemWithName,
+  storedNameOf,
+  type TokenPrice,
+  unknownAlias,
+} from './aliases.ts';
+import type { Cipher } from './cipher.ts';
+import { checkTools, ensureTools, forgetTools, type WantedTools } from './hosted-tools.ts';
+import { ensurePrice, readPrices } from './prices.ts';
+import { providerFacts, type StoredTarget, type WantedTarget } from './target.ts';
+import { openTargetSecrets, sealTargets } from './target-secrets.ts';
+import { type CatalogueParts, changeCatalogue, checkTargets, replaceTargets } from './targets.ts';
+import { checkPrice, isSamePrice, type WantedPrice } from './token-price.ts';
+
+/** A requested alias: by command, by MODEL_CONFIG, by the console. What is left out stays as it is. */
+export interface WantedAlias extends WantedBounds, WantedRouting {
+  /** As clients write it. */
+  readonly alias: string;
+  readonly kind?: string | null | undefined;
+  readonly targets?: readonly WantedTarget[] | null | undefined;
+  readonly price?: WantedPrice | null | undefined;
+  readonly hostedTools?: WantedTools | undefined;
+}
+
+/** Which part of it is wrong. */
+type AliasField = 'alias' | 'kind' | 'targets' | 'price' | 'bounds' | 'routing' | 'fallback' | 'hostedTools';
+
+interface WrongAlias {
+  readonly outcome: 'wrong';
+  readonly alias: string;
+  readonly field: AliasField;
+  readonly problem: string;
+}
+
+export interface CheckedAlias {
+  readonly alias: string;
+  readonly name: AliasName;
+  readonly kind: AliasKind | null;
+  /** Null where they stay. */
+  readonly targets: readonly WantedTarget[] | null;
+  readonly price: TokenPrice | null;
+  readonly bounds: WantedBounds;
+  readonly routing: CheckedRouting;
+  readonly tools: Parameters<typeof ensureTools>[2];
+}
+
+/** Whatever can be said without the database. */
+export function checkAlias(
+  prefix: string,
+  wanted: WantedAlias,
+): { readonly outcome: 'fine'; readonly alias: CheckedAlias } | WrongAlias {
+  const { alias } = wanted;
+  const wrong = (field: AliasField, problem: string): WrongAlias => {
+    return { outcome: 'wrong', alias, field, problem };
+  };
+  const badName = problemWithName(prefix, alias);
+  if (badName !== null) return wrong('alias', badName);
+  const kind = ALIAS_KINDS.find((one) => one === wanted.kind) ?? null;
+  if (wanted.kind != null && kind === null) return wrong('kind', `kind is ${ALIAS_KINDS.join(', ')}`);
+  const aimed = checkTargets(wanted.targets ?? []);
+  if (aimed.outcome === 'wrong') return wrong('targets', aimed.problem);
+  const priced = wanted.price == null ? null : checkPrice(wanted.price);
+  if (priced?.outcome === 'wrong') return wrong('price', priced.problem);
+  const { contextLength, maxOutputTokens, enforceMaxOutput } = wanted;
+  const bounded = checkBounds({ contextLength, maxOutputTokens, enforceMaxOutput });
+  if (bounded.outcome === 'wrong') return wrong('bounds', bounded.problem);
+  const routed = checkRouting(prefix, wanted);
+  if (routed.outcome === 'wrong') return wrong('routing', routed.problem);
+  const equipped = checkTools(wanted.hostedTools ?? {});
+  if (equipped.outcome === 'wrong') return wrong('hostedTools', equipped.problem);
+  return {
+    outcome: 'fine',
+    alias: {
+      ...{ alias, kind, name: storedNameOf(alias), bounds: bounded.bounds, routing: routed.routing },
+      ...{ tools: equipped.tools, price: priced?.price ?? null },
+      targets: wanted.targets == null ? null : aimed.targets,
+    },
+  };
+}
+
+type ChangedAlias = { readonly outcome: 'changed' | 'unchanged' } | WrongAlias;
+
+/** A new name, or one that was retired and has the same kind. */
+export async function createAlias(parts: CatalogueParts, wanted: WantedAlias): Promise<ChangedAlias> {
+  return await changeOne(parts, wanted, 'create');
+}
+
+/** What is left out of it stays as it is. */
+export async function updateAlias(parts: CatalogueParts, wanted: WantedAlias): Promise<ChangedAlias> {
+  return await changeOne(parts, wanted, 'update');
+}
+
+async function changeOne(
+  parts: CatalogueParts,
+  wanted: WantedAlias,
+  how: 'create' | 'update',
+): Promise<ChangedAlias> {
+  const checked = checkAlias(parts.prefix, wanted);
+  if (checked.outcome === 'wrong') return checked;
+  return await changeCatalogue(parts, async (transaction, stored): Promise<ChangedAlias> => {
+    const written = await writeAliases({ parts, transaction, stored, wanted: [checked.alias], how });
+    if (written.outcome === 'wrong') return written;
+    return { outcome: written.changed.length > 0 ? 'changed' : 'unchanged' };
+  });
+}
+
+type RetiredAlias =
+  | { readonly outcome: 'changed' }
+  | { readonly outcome: 'unknown-alias' | 'in-use'; readonly problem: string };
+
+/**
+ * From now on calls of it are refused like those of a model that the key may not call. Its providers' keys are deleted;
+ * its prices stay, and what was charged by them stays readable.
+ */
+export async function retireAlias(
+  parts: Pick<CatalogueParts, 'database' | 'sharedState' | 'prefix'>,
+  alias: string,
+): Promise<RetiredAlias> {
+  return await changeCatalogue(parts, async (transaction): Promise<RetiredAlias> => {
+    const found = await findAlias(transaction, parts.prefix, alias);
+    if (found.outcome === 'unknown-alias') return found;
+    const { name } = found.alias;
+    if (isDocumented(name)) {
+      const problem = `${alias} is one of the documented aliases, which cannot be retired: leave it out of the keys' lists instead`;
+      return { outcome: 'in-use', problem };
+    }
+    const users = (await readAliases(transaction)).filter(
+      ({ fallback, retiredAt }) => fallback === name && retiredAt === null,
+    );
+    if (users.length > 0) {
+      const names = users.map((one) => aliasOf(parts.prefix, one.name)).join(', ');
+      return { outcome: 'in-use', problem: `${alias} is the fallback of ${names}: change that first` };
+    }
+    await replaceTargets(transaction, name, []);
+    await forgetBounds(transaction, name);
+    await forgetTools(transaction, name);
+    const none = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
+    await ensureRouting(transaction, found.alias, none);
+    await writeRetirement(transaction, name);
+    return { outcome: 'changed' };
+  });
+}
+
+interface AliasesToWrite {
+  readonly parts: CatalogueParts;
+  readonly transaction: Transaction;
+  /** The targets of all aliases. */
+  readonly stored: readonly StoredTarget[];
+  readonly wanted: readonly CheckedAlias[];
+  readonly how: HowToWrite;
+}
+
+/** `apply` creates what there is not, and leaves what is retired as it is. */
+type HowToWrite = 'create' | 'update' | 'apply';
+
+type WrittenAliases =
+  | {
+      readonly outcome: 'written';
+      /** As clients write them. */
+      readonly changed: readonly string[];
+      /** Left as they are because they are retired. */
+      readonly retired: readonly string[];
+    }
+  | WrongAlias;
+
+interface AliasToWrite {
+  readonly wanted: CheckedAlias;
+  /** As it is, without what is wanted. */
+  readonly alias: StoredAlias;
+  readonly isNew: boolean;
+  /** Null where they stay. */
+  readonly targets: readonly StoredTarget[] | null;
+}
+
+/** Only under the catalogue's lock. All is checked before anything is written. */
+export async function writeAliases(given: AliasesToWrite): Promise<WrittenAliases> {
+  const { parts, transaction, wanted } = given;
+  const aliases = new Map((await readAliases(transaction)).map((alias) => [alias.name, alias]));
+  const priced = new Set((await readPrices(transaction)).map(({ alias }) => alias));
+  const retired: string[] = [];
+  const toWrite: AliasToWrite[] = [];
+  for (const one of wanted) {
+    const before = aliases.get(one.name) ?? null;
+    if (given.how === 'apply' && before !== null && before.retiredAt !== null) {
+      retired.push(one.alias);
+      continue;
+    }
+    const state = { before, how: given.how, isPriced: priced.has(one.name), prefix: parts.prefix };
+    const problem = problemWithChange(one, state, aliases);
+    if (problem !== null) return { outcome: 'wrong', alias: one.alias, ...problem };
+    const isNew = before === null || before.retiredAt !== null;
+    const alias = before === null || isNew ? newAlias(one) : before;
+    const targets = await sealedTargets(parts, one, given.stored);
+    if (typeof targets === 'string') {
+      return { outcome: 'wrong', alias: one.alias, field: 'targets', problem: targets };
+    }
+    aliases.set(one.name, { ...alias, ...one.routing });
+    toWrite.push({ wanted: one, alias, isNew, targets });
+  }
+  const wrongFallback = problemWithFallbacks(parts.prefix, [...aliases.values()]);
+  if (wrongFallback !== null) {
+    return { outcome: 'wrong', alias: wanted[0]?.alias ?? '', field: 'fallback', problem: wrongFallback };
+  }
+  // All of them first: one may be the fallback of another.
+  for (const { alias, isNew } of toWrite) if (isNew) await insertAlias(transaction, alias.name, alias.kind);
+  const changed: string[] = [];
+  for (const one of toWrite) if (await writeAlias(parts, transaction, one)) changed.push(one.wanted.alias);
+  return { outcome: 'written', changed, retired };
+}
+
+interface ChangeState {
+  readonly before: StoredAlias | null;
+  readonly how: HowToWrite;
+  readonly isPriced: boolean;
+  readonly prefix: string;
+}
+
+function problemWithChange(
+  { alias, kind, price }: CheckedAlias,
+  { before, how, isPriced, prefix }: ChangeState,
+  aliases: ReadonlyMap<AliasName, StoredAlias>,
+): Pick<WrongAlias, 'field' | 'problem'> | null {
+  const isLive = before !== null && before.retiredAt === null;
+  if (how === 'create' && isLive) return { field: 'alias', problem: `there is an alias ${alias} already` };
+  if (how === 'update' && !isLive) {
+    const own = [...aliases.values()].flatMap(({ name, retiredAt }) =>
+      isDocumented(name) || retiredAt !== null ? [] : name,
+    );
+    const problem =
+      before === null ? unknownAlias(prefix, alias, own) : `the alias ${alias} is retired: ${UNRETIRE}`;
+    return { field: 'alias', problem };
+  }
+  if (before !== null && kind !== null && kind !== before.kind) {
+    const problem = `${alias} is of the kind ${before.kind}, which cannot be changed: its calls are counted under that name`;
+    return { field: 'kind', problem };
+  }
+  if (isLive) return null;
+  if (kind === null) {
+    const problem = `there is no alias ${alias}: to add it, give its kind (${ALIAS_KINDS.join(', ')}) and its price`;
+    return { field: 'kind', problem };
+  }
+  if (price === null && !isPriced) return { field: 'price', problem: `the new alias ${alias} needs a price` };
+  if (before === null && aliases.size >= MOST_ALIASES) {
+    return { field: 'alias', problem: `there are at most ${MOST_ALIASES} aliases, retired ones included` };
+  }
+  return null;
+}
+
+function newAlias({ name, kind }: CheckedAlias): StoredAlias {
+  const routing = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
+  return { name, kind: kind ?? 'chat', createdAt: null, retiredAt: null, ...routing };
+}
+
+/** Null where they stay, and a sentence where one of them is wrong. */
+async function sealedTargets(
+  parts: CatalogueParts,
+  { name, targets }: CheckedAlias,
+  stored: readonly StoredTarget[],
+): Promise<readonly StoredTarget[] | string | null> {
+  const present = stored.filter((target) => target.alias === name);
+  if (targets === null || (await isSame(parts.cipher, present, targets))) return null;
+  const sealed = await sealTargets(parts, name, targets, present);
+  return sealed.outcome === 'wrong' ? sealed.problem : sealed.targets;
+}
+
+async function writeAlias(
+  parts: CatalogueParts,
+  transaction: Transaction,
+  { wanted: { name, price, bounds, routing, tools }, alias, isNew, targets }: AliasToWrite,
+): Promise<boolean> {
+  if (targets !== null) await replaceTargets(transaction, name, targets);
+  const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
+  const isBounded = await ensureBounds(transaction, name, bounds);
+  const isEquipped = await ensureTools(transaction, name, tools);
+  const isRouted = await ensureRouting(transaction, alias, routing);
+  return isNew || targets !== null || isPriced || isBounded || isEquipped || isRouted;
+}
+
+async function isSame(
+  cipher: Cipher,
+  stored: readonly StoredTarget[],
+  wanted: readonly WantedTarget[],
+): Promise<boolean> {
+  if (stored.length !== wanted.length) return false;
+  for (const [at, target] of wanted.entries()) {
+    const present = stored[at];
+    // One that names a stored target takes over what it leaves out, so it is always written.
+    if (present === undefined || target.id != null) return false;
+    if (present.baseUrl !== target.baseUrl || present.model !== target.model) return false;
+    if (present.weight !== target.weight || !isSameLimits(present, target)) return false;
+    const { provider, responses, apiVersion, headers } = providerFacts(target);
+    if (present.provider !== provider || present.responses !== responses) return false;
+    if (present.apiVersion !== apiVersion) return false;
+    // Secrets that do not open are not those wanted: the file's take their place, under today's master key.
+    const opened = await openTargetSecrets(cipher, present).catch(() => null);
+    if (opened === null || opened.apiKey !== target.apiKey) return false;
+    if (!isSameHeaders(opened.headers, headers)) return false;
+  }
+  return true;
+}
+
+function isSameLimits(stored: StoredTarget, { timeoutMs, maxInFlight, cost }: WantedTarget): boolean {
+  if (stored.timeoutMs !== (timeoutMs ?? null) || stored.maxInFlight !== (maxInFlight ?? null)) return false;
+  const priced = cost == null ? null : checkPrice(cost);
+  if (priced?.outcome !== 'fine') return stored.cost === null;
+  return stored.cost !== null && isSamePrice(stored.cost, priced.price);
+}
+
+function isSameHeaders(one: Readonly<Record<string, string>>, other: typeof one): boolean {
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length) return false;
+  return names.every((name) => one[name] === other[name]);
+}
