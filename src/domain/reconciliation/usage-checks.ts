@@ -44,9 +44,10 @@ export const chargesCheck: AuditCheck = {
       or posted.amount_micro <> -call.charge_micro or posted.account_id <> call.payer`,
 };
 
-/** The name by which a call's alias is priced, as `storedNameOf` computes it. */
-const PRICED_AS = `case when regexp_replace(alias, '^.*/', '') in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')})
-        then regexp_replace(alias, '^.*/', '') else alias end`;
+const SERVED = 'coalesce(served_by, alias)';
+/** The name by which the alias that served a call is priced, as `storedNameOf` computes it. */
+const PRICED_AS = `case when regexp_replace(${SERVED}, '^.*/', '') in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')})
+        then regexp_replace(${SERVED}, '^.*/', '') else ${SERVED} end`;
 
 /**
  * A price that was in force at once may be missed by calls that ended while it was being written: they have the one
