@@ -49,10 +49,14 @@ const SERVED = 'coalesce(served_by, alias)';
 const PRICED_AS = `case when regexp_replace(${SERVED}, '^.*/', '') in (${ALIAS_NAMES.map(({ name }) => `'${name}'`).join(', ')})
         then regexp_replace(${SERVED}, '^.*/', '') else ${SERVED} end`;
 
+/** The share of a surcharge is stored rounded up, and the charge is rounded up once over tokens and surcharge. */
+const ROUNDED_TWICE =
+  'case when charge_share_millionths is null or surcharge_micro is null then 0 else 1 end';
+
 /**
  * A price that was in force at once may be missed by calls that ended while it was being written: they have the one
  * before, if they began within ten seconds of its moment. What was withheld of a call, and not posted, is not in its
- * charge. A gateway whose clock is behind may begin a call before its
+ * charge. A call with a share of the price costs that share. A gateway whose clock is behind may begin a call before its
  * alias's first price: it has that one. The price of zeros is from before there were prices.
  */
 export const pricesCheck: AuditCheck = {
@@ -61,15 +65,15 @@ export const pricesCheck: AuditCheck = {
       when is_charged and price_id is null then format('call %s succeeded with tokens and has no price', id)
       when not is_charged then format('call %s is not to be charged and costs %s micro-credits', id, charge_micro)
       when price is null then format('call %s has the price %s, which there is not', id, price_id)
-      when charge_micro <> due then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, due)
+      when charge_micro not between due - ${ROUNDED_TWICE} and due then format('call %s costs %s micro-credits; its tokens cost %s', id, charge_micro, due)
       else format('call %s has the price %s, which was not in force for it', id, price_id) end
     from (select calls.*, price.id as price, price.alias as of_alias, in_force_from, until, is_first,
         outcome = 'SUCCEEDED' and calls.alias is not null and prompt_tokens is not null as is_charged,
-        div((prompt_tokens - least(cached_tokens, prompt_tokens) - written) * prompt_micro::numeric
+        div(((prompt_tokens - least(cached_tokens, prompt_tokens) - written) * prompt_micro::numeric
           + least(cached_tokens, prompt_tokens) * cached_micro::numeric
           + written * coalesce(cache_write_micro, prompt_micro)::numeric
-          + completion_tokens * completion_micro::numeric + 999999, 1000000) - coalesce(excess_micro, 0)
-          + coalesce(surcharge_micro, 0) as due
+          + completion_tokens * completion_micro::numeric) * coalesce(charge_share_millionths, 1000000) + 999999999999,
+          1000000000000) - coalesce(excess_micro, 0) + coalesce(surcharge_micro, 0) as due
       from (select *, least(coalesce(cache_write_tokens, 0), prompt_tokens - least(cached_tokens, prompt_tokens)) as written
         from calls) as calls
       left join (select call_id, excess_micro from withheld_usage where resolution is distinct from 'POSTED') as withheld
@@ -81,7 +85,7 @@ export const pricesCheck: AuditCheck = {
       when not is_charged then charge_micro = 0 and price_id is null and surcharge_micro is null
       when price_id = '00000000-0000-0000-0000-000000000000' then charge_micro = 0
       when price is null then false
-      else charge_micro = due and of_alias = ${PRICED_AS} and (in_force_from <= started_at or is_first)
+      else charge_micro between due - ${ROUNDED_TWICE} and due and of_alias = ${PRICED_AS} and (in_force_from <= started_at or is_first)
         and (until is null or started_at < until + interval '10 seconds') end`,
 };
 
