@@ -18,5 +18,7 @@ alter table calls
   add column cache_hit boolean,
   -- The alias that answered where it is not the one that was requested. The price is that of this alias.
   add column served_by text,
+  -- Called by a tool of MCP; null is false.
+  add column over_mcp boolean,
   -- How many refusals the row is for; null is one.
   add column count integer;

@@ -1,4 +1,4 @@
--- revision: 4
+-- revision: 5
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and is called by it alone. Most groups are of one call, because calls gather
@@ -33,7 +33,7 @@ begin
     prompt bigint, cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer,
     duration integer, spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
     cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
-    tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text);
+    tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean);
   share := case when call.share is not null then least(greatest(call.share, 0), 1000000) end;
   if call.payer is not null then
     perform 1 from credit_accounts where id = any (companies) order by id for update;
@@ -81,12 +81,12 @@ begin
   insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
     streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms, duration_ms,
     charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses, end_user, tags,
-    project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by)
+    project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp)
   values (call.id, call.company, call.key, call.request, call.endpoint, call.alias, call.target, call.outcome,
     call.reason, call.status, call.streamed, call.prompt, call.cached, call.completion, call.estimated, begun,
     call.first_byte, call.duration, charge, price.id, sha256(convert_to(call.idempotency, 'UTF8')), call.cache_write,
     call.payer, due_surcharge, call.tool_uses, call.end_user, call.tags, call.project, call.tries, share, call.cost,
-    call.own_key, call.cache_hit, call.served_by)
+    call.own_key, call.cache_hit, call.served_by, call.mcp)
   on conflict (id) do nothing;
   if not found then
     return;

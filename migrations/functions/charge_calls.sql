@@ -1,4 +1,4 @@
--- revision: 10
+-- revision: 11
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -63,7 +63,7 @@ begin
       cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
       spending_limit bigint, idempotency text, prompt_bound bigint, completion_bound bigint,
       cache_write bigint, payer uuid, surcharge bigint, tool_uses jsonb, end_user text, tags text[], project text,
-      tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text)),
+      tries integer, share bigint, cost bigint, own_key boolean, cache_hit boolean, served_by text, mcp boolean)),
   -- After the calls are read: who waits for these accounts need not wait for that.
   locked as materialized (
     select id, balance_micro, version, last_seal from credit_accounts
@@ -77,7 +77,7 @@ begin
     insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
       streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
       duration_ms, charge_micro, price_id, idempotency_sha256, cache_write_tokens, payer_id, surcharge_micro, tool_uses,
-      end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by)
+      end_user, tags, project, tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp)
     select given.id, company, key, request, endpoint, given.alias, target, outcome, reason, status, streamed, prompt,
       cached, completion, estimated, begun, first_byte, duration,
       case when not is_charged then 0
@@ -98,7 +98,7 @@ begin
             + due_completion * completion_micro::numeric + 999999, 1000000)::bigint + coalesce(due_surcharge, 0) end,
       price.id, sha256(convert_to(idempotency, 'UTF8')), cache_write, payer,
       case when due_share is null then due_surcharge else nullif((due_surcharge * due_share + 999999) / 1000000, 0) end,
-      tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by
+      tool_uses, end_user, tags, project, tries, due_share, cost, own_key, cache_hit, served_by, mcp
     from given left join prices as price on is_charged and price.alias = given.model
       and (in_force_from <= begun or is_first)
       and (until is null or begun < until)

@@ -110,11 +110,11 @@ function openMcp(parts: GatewayParts, bodyBounds: AdmitParts['bodyBounds']) {
     consoleOrigin: parts.consoleOrigin,
     mcp: parts.mcp,
     addressOf: ({ request, connection }) => parts.clientAddress(request, connection.peerAddress),
-    answer: createAnswer({ ...parts, limits }, { ...parts, limits, bodyBounds }),
+    answer: createAnswer({ ...parts, limits }, { ...parts, limits, bodyBounds }, true),
   });
 }
 
-function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
+function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: true) {
   const { clock, calls, tracer = null } = parts;
   return async (arrived: Arrived): Promise<Response> => {
     const { request, path, requestId, connection } = arrived;
@@ -123,7 +123,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
     const trace = tracer === null ? null : beginTrace(tracer, request, path, requestId);
     const admission = await admit(admitParts, { request, path, address, startedAtMs });
     trace?.admitted(admission);
-    const callClock = () => ({ requestId, startedAtMs, nowMs: clock.now() });
+    const callClock = () => ({ requestId, overMcp, startedAtMs, nowMs: clock.now() });
     if (admission.outcome === 'refused') {
       const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
       if (record !== null) calls.note(record);
@@ -166,6 +166,7 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts) {
     arrived.hasRequestId = true;
     const context = {
       requestId,
+      overMcp,
       startedAtMs,
       clientSignal: request.signal,
       connection,

@@ -159,6 +159,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
           costMicro: random.pick([undefined, few(5_000)]),
           ownKey: random.pick([undefined, true]),
           cacheHit: random.pick([undefined, true]),
+          overMcp: random.pick([undefined, true]),
           servedBy: random.pick([undefined, 'svc/chat-premium']),
         } satisfies Partial<FinishedCall>;
         const key = { keyId: random.pick([keyId, null]) };
@@ -175,7 +176,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
         calls: await rows(
           `select request_id, key_id is null as keyless, alias, outcome, charge_micro, price_id, surcharge_micro, tool_uses,
              prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, started_at, end_user, tags, project,
-             tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by
+             tries, charge_share_millionths, cost_micro, own_key, cache_hit, served_by, over_mcp
            from calls where company_id = $1 order by request_id`,
           id,
         ),

@@ -89,6 +89,7 @@ describe('the tools over MCP', () => {
       const headers = { authorization: `Bearer ${rawKey}`, 'content-type': 'application/json' };
       await (await fetch(url, { method: 'POST', headers, body: JSON.stringify(asked) })).text();
       const rows = await gateway.calls(id, 3);
+      expect(rows.map(({ over_mcp }) => over_mcp)).toEqual([true, true, null]);
       const books = rows.map((row) => ({
         row: [
           row.endpoint,
@@ -133,7 +134,7 @@ describe('the tools over MCP', () => {
       expect(told.map(({ message }) => message).join('')).toBe('Good morning.');
       expect(told.at(-1)?.progress).toBe(13);
       const [row] = await gateway.calls(id, 1);
-      expect(row).toMatchObject({ outcome: 'SUCCEEDED', streamed: true, prompt_tokens: 7n });
+      expect(row).toMatchObject({ outcome: 'SUCCEEDED', streamed: true, prompt_tokens: 7n, over_mcp: true });
       await client.close();
     });
 
@@ -257,7 +258,12 @@ describe('refusals over MCP', () => {
       );
       expect(await refusalOf(response)).toMatchObject({ status: 403, code: 'LLM_SCOPE_DENIED' });
       const rows = await gateway.calls(id, 1);
-      expect(rows[0]).toMatchObject({ endpoint: 'jobs', outcome: 'REFUSED', reason: 'LLM_SCOPE_DENIED' });
+      expect(rows[0]).toMatchObject({
+        endpoint: 'jobs',
+        outcome: 'REFUSED',
+        reason: 'LLM_SCOPE_DENIED',
+        over_mcp: true,
+      });
       await client.close();
     });
 

@@ -33,16 +33,16 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 4,
-    checksum: '20747fcbb1656250',
+    revision: 5,
+    checksum: '2621775cfc1d9b2d',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls',
-    revision: 10,
-    checksum: '552e692bf0f3029f',
+    revision: 11,
+    checksum: '8a3b376d0f15d5a0',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',

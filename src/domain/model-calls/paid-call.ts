@@ -53,9 +53,10 @@ interface RecordedFacts {
   readonly attribution?: CallAttribution | null | undefined;
   /** How often a provider was called. */
   readonly tries?: number | undefined;
+  readonly overMcp?: boolean | undefined;
 }
 
-export interface CallEnding extends Omit<ServedCall, 'tries'> {
+export interface CallEnding extends Omit<ServedCall, 'tries' | 'overMcp'> {
   readonly outcome: FinishedCall['outcome'];
   readonly reason: string | null;
   readonly httpStatus: number;
@@ -204,7 +205,7 @@ export function endingOf(
 
 export function recordOf(
   { id, payer, alias, estimatedTokens }: Omit<PaidCall, 'reservation'>,
-  { requestId, endpoint, streamed, nowMs, prompts, choices, attribution, tries = 1 }: RecordedFacts,
+  { requestId, endpoint, streamed, nowMs, prompts, choices, attribution, tries = 1, overMcp }: RecordedFacts,
   ending: CallEnding,
 ): FinishedCall {
   const { companyId, keyId, monthlyLimitMicro, startedAtMs, userId } = payer;
@@ -240,6 +241,7 @@ export function recordOf(
     costMicro: ending.costMicro,
     ownKey: ending.ownKey,
     cacheHit: ending.cacheHit,
+    overMcp,
   };
 }
 

@@ -51,6 +51,8 @@ export interface AnswerParts extends EndParts {
 export interface ModelCallContext {
   readonly requestId: string;
   readonly startedAtMs: number;
+  /** Undefined for REST. */
+  readonly overMcp?: true | undefined;
   /** Aborts when the client leaves. */
   readonly clientSignal: AbortSignal;
   /** Where an answer goes to; left out where it is read in this process. */
@@ -134,6 +136,7 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
         choices,
         attribution: call.attribution,
         tries: call.tries,
+        overMcp: context.overMcp,
       },
       ending,
     );
@@ -193,6 +196,7 @@ export function failure(
 
 interface CallClock {
   readonly requestId: string;
+  readonly overMcp?: true | undefined;
   readonly startedAtMs: number;
   readonly nowMs: number;
 }
@@ -243,9 +247,10 @@ export function refusalReason({ name }: Refusal): string {
 }
 
 /** Of a call that reached no upstream. */
-function untouched({ requestId, startedAtMs, nowMs }: CallClock) {
+function untouched({ requestId, overMcp, startedAtMs, nowMs }: CallClock) {
   return {
     requestId,
+    overMcp,
     startedAtMs,
     durationMs: elapsedMs(startedAtMs, nowMs),
     firstByteMs: null,

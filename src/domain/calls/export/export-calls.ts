@@ -72,6 +72,7 @@ const COLUMNS = {
   cost_micro: ['cost_micro', 'INT64'],
   own_key: ['coalesce(own_key, false)', 'BOOLEAN'],
   cache_hit: ['coalesce(cache_hit, false)', 'BOOLEAN'],
+  over_mcp: ['coalesce(over_mcp, false)', 'BOOLEAN'],
   count: ['coalesce(count, 1)', 'INT32'],
 } as const satisfies Record<string, readonly [sql: string, type: ColumnType]>;
 

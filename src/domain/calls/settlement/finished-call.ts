@@ -50,6 +50,8 @@ export interface ServedCall {
   /** The company's own key at the provider was used. */
   readonly ownKey?: boolean | undefined;
   readonly cacheHit?: boolean | undefined;
+  /** It came by a tool of MCP, not by REST. */
+  readonly overMcp?: boolean | undefined;
 }
 
 export interface FinishedCall extends ServedCall, CallAttribution {
@@ -124,13 +126,14 @@ export async function insertCalls(statements: Statements, calls: readonly Finish
   await statements.query(
     `insert into calls (id, company_id, key_id, request_id, endpoint, alias, target_id, outcome, reason, http_status,
        streamed, prompt_tokens, cached_tokens, completion_tokens, estimated_tokens, started_at, first_byte_ms,
-       duration_ms, end_user, tags, project, count)
+       duration_ms, end_user, tags, project, over_mcp, count)
      select id, company, key, request, endpoint, alias, target, outcome, reason, status, streamed, prompt, cached,
-       completion, estimated, to_timestamp(started / 1000::float8), first_byte, duration, end_user, tags, project, count
+       completion, estimated, to_timestamp(started / 1000::float8), first_byte, duration, end_user, tags, project, mcp,
+       count
      from json_to_recordset($1::text::json) as given (id uuid, company uuid, key uuid, request text, endpoint text,
        alias text, target text, outcome text, reason text, status integer, streamed boolean, prompt bigint,
        cached bigint, completion bigint, estimated bigint, started bigint, first_byte integer, duration integer,
-       end_user text, tags text[], project text, count integer)
+       end_user text, tags text[], project text, mcp boolean, count integer)
      on conflict (id) do nothing`,
     [JSON.stringify(calls.map(callRowOf))],
   );
@@ -175,6 +178,7 @@ export function callRowOf(call: FinishedCall) {
     own_key: call.ownKey,
     cache_hit: call.cacheHit,
     served_by: call.servedBy,
+    mcp: call.overMcp,
     count: call.count,
   };
 }

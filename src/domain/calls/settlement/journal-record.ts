@@ -82,6 +82,7 @@ const journalRecord = z.object({
   costMicro: wholeNumber.optional(),
   ownKey: z.boolean().optional(),
   cacheHit: z.boolean().optional(),
+  overMcp: z.boolean().optional(),
   idempotent: idempotentEnding.optional(),
   // The call is charged whatever is wrong with it.
   response: responseRecord.optional().catch(undefined),

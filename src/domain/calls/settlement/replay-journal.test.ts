@@ -206,7 +206,7 @@ describe('the record of a call in the journal', () => {
       finishedCall(newId(), { ...failed, alias: null, targetId: null }),
       finishedCall(newId(), {
         ...{ endUser: 'u-1', tags: ['a', 'b'], project: 'search', tries: 2, servedBy: 'svc/chat-premium' },
-        ...{ chargeShareMillionths: 0, costMicro: 12, ownKey: true, cacheHit: true },
+        ...{ chargeShareMillionths: 0, costMicro: 12, ownKey: true, cacheHit: true, overMcp: true },
       }),
     ];
     for (const call of calls) expect(readEntry(entryOf(call))).toEqual({ outcome: 'read', call });
