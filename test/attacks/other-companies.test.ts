@@ -64,6 +64,14 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   creditAlerts: ['companyAdmin'],
   alertSettings: ['companyAdmin'],
   setAlertSettings: ['companyAdmin'],
+  alertChannels: ['companyAdmin', 'superAdmin'],
+  alertEventKinds: ['companyAdmin', 'superAdmin'],
+  alertDeliveries: ['companyAdmin', 'superAdmin'],
+  createAlertChannel: ['companyAdmin', 'superAdmin'],
+  updateAlertChannel: ['companyAdmin', 'superAdmin'],
+  rotateAlertChannelSecret: ['companyAdmin', 'superAdmin'],
+  deleteAlertChannel: ['companyAdmin', 'superAdmin'],
+  testAlertChannel: ['companyAdmin', 'superAdmin'],
   jobs: ['member'],
   job: ['member'],
   createJob: ['member'],
@@ -162,6 +170,7 @@ interface ForeignThings extends MoneyOf {
   readonly talentId: string;
   readonly meetingId: string;
   readonly serviceTokenId: string;
+  readonly alertChannelId: string;
 }
 
 const PEOPLE_TABLES = [
@@ -175,6 +184,8 @@ const PEOPLE_TABLES = [
   'jobs',
   'talents',
   'meetings',
+  'alert_channels',
+  'alert_deliveries',
 ];
 const MONEY_TABLES = [
   'credit_accounts',
@@ -306,6 +317,11 @@ describe('another company’s things', () => {
     setCompanyCeilings: ({ companyId }) => ({ companyId }),
     companyCeilings: ({ companyId }) => ({ companyId }),
     logEntries: ({ companyId }) => ({ companyId }),
+    alertDeliveries: ({ alertChannelId }) => ({ channelId: alertChannelId }),
+    updateAlertChannel: ({ alertChannelId }) => ({ id: alertChannelId }),
+    rotateAlertChannelSecret: ({ alertChannelId }) => ({ id: alertChannelId }),
+    deleteAlertChannel: ({ alertChannelId }) => ({ id: alertChannelId }),
+    testAlertChannel: ({ alertChannelId }) => ({ id: alertChannelId }),
   };
 
   let things: ForeignThings;
@@ -322,16 +338,16 @@ describe('another company’s things', () => {
       createTalent: Id;
       createMeeting: Id;
     };
-    type Token = { createServiceToken: { serviceToken: Id } };
+    type Token = { createServiceToken: { serviceToken: Id }; createAlertChannel: { alertChannel: Id } };
     const made = await otherAdmin.ask<Made>(`mutation {
     createApiKey(input: { name: "theirs" }) { apiKey { id } }
     inviteMember(email: "guest@other.example") { id }
     createJob(input: { title: "theirs" }) { id }
     createTalent(input: { text: "Somebody, welder" }) { id }
     createMeeting(input: { room: "theirs" }) { id } }`);
-    const { createServiceToken } = await otherAdmin.ask<Token>(
-      'mutation { createServiceToken(name: "theirs", scopes: ["keys:read"]) { serviceToken { id } } }',
-    );
+    const { createServiceToken, createAlertChannel } = await otherAdmin.ask<Token>(`mutation {
+    createServiceToken(name: "theirs", scopes: ["keys:read"]) { serviceToken { id } }
+    createAlertChannel(input: { kind: WEBHOOK, name: "theirs", address: "https://theirs.example" }) { alertChannel { id } } }`);
     await backend.people.nobody.ask(
       'mutation($email: String!) { login(email: $email, password: "correct horse battery") { expiresAt } }',
       { email: otherAdmin.email },
@@ -347,6 +363,7 @@ describe('another company’s things', () => {
       talentId: made.createTalent.id,
       meetingId: made.createMeeting.id,
       serviceTokenId: createServiceToken.serviceToken.id,
+      alertChannelId: createAlertChannel.alertChannel.id,
       ...(await makeMoneyOf(backend, backend.companies.other)),
     };
   });
@@ -389,7 +406,7 @@ describe('another company’s things', () => {
     const lists = `{ company { id } members { nodes { id } } apiKeys { id } serviceTokens { id } invitations { nodes { id } } sessions { id }
       jobs { nodes { id } } talents { nodes { id } } meetings { nodes { id } } auditLog(first: 100) { nodes { companyId objectId } }
       creditTransactions { nodes { source } } invoices { nodes { id } } subscription { id plan { name } }
-      creditPackPurchases { nodes { id creditPack { name } } } }`;
+      creditPackPurchases { nodes { id creditPack { name } } } alertChannels { id } }`;
     const shown = JSON.stringify(await stranger.ask(lists));
     for (const foreign of Object.values(things)) expect(shown).not.toContain(foreign);
     const own = JSON.stringify(await backend.people.otherAdmin.ask(lists));

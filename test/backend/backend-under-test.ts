@@ -5,6 +5,7 @@ import { addCompany } from '../../src/domain/accounts/company.ts';
 import type { AccountMail } from '../../src/domain/accounts/mail-outbox.ts';
 import { createAccessTokens } from '../../src/domain/accounts/tokens.ts';
 import { addUser, type Role } from '../../src/domain/accounts/user.ts';
+import type { ChannelMail } from '../../src/domain/alerts/dispatch.ts';
 import { createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
 import { createCompanyCounters } from '../../src/domain/limits/company-ceilings.ts';
 import { createLogWatchers } from '../../src/domain/logs/live-log.ts';
@@ -39,20 +40,30 @@ const NO_QUEUES: BackendParts['queues'] = {
   discard: async () => 0,
 };
 
+/** Every address is good, and every receiver answers 204. */
+const ACCEPTING: BackendParts['alertRules']['webhooks'] = {
+  addressProblem: async () => null,
+  send: async () => {
+    return { outcome: 'answered', status: 204, body: new Uint8Array(), isWhole: true, durationMs: 3 };
+  },
+};
+
 /** Takes every mail that people cause, and sends none. */
 function createRecordingOutbox() {
   const mails: AccountMail[] = [];
   const planRequests: PlanRequestMail[] = [];
   const summaries: SummaryMail[] = [];
+  const alertMails: ChannelMail[] = [];
   const mailOutbox: BackendParts['mailOutbox'] = {
     async send(mail) {
       if (mail.kind === 'meeting-summary') summaries.push(mail);
       else if (mail.kind === 'plan-request') planRequests.push(mail);
+      else if (mail.kind === 'alert') alertMails.push(mail);
       else mails.push(mail);
       return { outcome: 'queued' };
     },
   };
-  return { mailOutbox, mails, planRequests, summaries };
+  return { mailOutbox, mails, planRequests, summaries, alertMails };
 }
 
 /**
@@ -77,6 +88,7 @@ export async function openBackend(changes: Partial<BackendParts> = {}) {
     mailOutbox,
     jobQueue: { enqueue: async (queue, data) => String(queued.push({ queue, data })) },
     ...{ queues: NO_QUEUES, provider, approveHost: null, signUpMode: 'open' },
+    alertRules: { webhooks: ACCEPTING, allowsHttp: false },
     paymentEvents: createPaymentEvents({
       ...{ database, sharedState: changes.sharedState ?? sharedState, provider, secrets, clock, log },
       mail: { send: async () => ({ outcome: 'duplicate' }) },

@@ -120,12 +120,36 @@ describe('alert settings', () => {
         action: 'alert-settings.set',
         objectId: companyId,
         details: {
-          ...{ isOn: false, balanceThresholds: ['100', '2.5'], limitPercents: ['90'] },
+          ...{ isOn: false, isMailed: true, balanceThresholds: ['100', '2.5'], limitPercents: ['90'] },
           receivers: [member.email],
         },
       },
     ]);
     expect(await admin.ask(SET, { input: { isOn: true } })).toEqual({ setAlertSettings: usual });
+  });
+
+  test('P-15 a save from an outdated page is refused, and what is saved stays', async () => {
+    const version = async () =>
+      (await admin.ask<{ alertSettings: { version: number } }>('{ alertSettings { version } }')).alertSettings
+        .version;
+    const loaded = await version();
+    const save = (input: object) => admin.answer(SET, { input: { version: loaded, isOn: true, ...input } });
+    expect((await save({ limitPercents: [50] })).errors).toBeUndefined();
+    const { errors } = await save({ limitPercents: [90] });
+    expect(errors?.[0]).toMatchObject({ extensions: { code: 'CONFLICT' } });
+    expect(errors?.[0]?.message).toContain('Load them again');
+    expect(await admin.ask('{ alertSettings { version limitPercents } }')).toEqual({
+      alertSettings: { version: loaded + 1, limitPercents: [50] },
+    });
+    // Two first saves of a company at once: one of them is told.
+    const fresh = await backend.person(await backend.company('Fresh'), { role: 'COMPANY_ADMIN' });
+    const first = { input: { version: 0, isOn: true, mail: false } };
+    const both = await Promise.all([fresh.answer(SET, first), fresh.answer(SET, first)]);
+    expect(both.filter((one) => one.errors === undefined)).toHaveLength(1);
+    expect(await fresh.ask('{ alertSettings { mail version } }')).toEqual({
+      alertSettings: { mail: false, version: 1 },
+    });
+    await admin.ask(SET, { input: { isOn: true } });
   });
 
   test('P-15 what is wrong is named; another company’s person is as unknown as nobody', async () => {

@@ -19,7 +19,7 @@ import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 
 const DEFAULTS: WantedAlerts = {
-  isOn: true,
+  ...{ version: null, isOn: true, isMailed: true },
   balanceThresholdsMicro: null,
   limitPercents: null,
   receivers: null,
@@ -205,7 +205,8 @@ export function alertSettingsContract(engine: string, given: () => Database): vo
       const id = await company();
       const { settings } = (await set(id, { balanceThresholdsMicro: [5n, 9n] })) as { settings: object };
       expect(settings).toEqual({
-        ...{ isOn: true, balanceThresholdsMicro: [9n, 5n], limitPercents: [80, 100], receivers: null },
+        ...{ version: 1, isOn: true, isMailed: true },
+        ...{ balanceThresholdsMicro: [9n, 5n], limitPercents: [80, 100], receivers: null },
       });
       for (const [wanted, field, words] of wrong) {
         const refused = await set(id, wanted);

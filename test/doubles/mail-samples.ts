@@ -80,6 +80,10 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     percent: 100,
     resetsAt: at,
   },
+  alert: {
+    ...{ title: 'Customer has 5 credits left', message: 'When nothing is left, calls are refused.' },
+    ...{ companyName, at, isTest: false },
+  },
   'withheld-usage': {
     calls: 2,
     creditsMicro: 9_007_199_254_740_991n,

@@ -41,6 +41,11 @@ const NOT_RUN: readonly (readonly [file: string, beginning: string, reason: stri
     'npm run turnpike -- replay-payments',
     'the sandbox of the test has a port that commands cannot know; src/command-line tests run it',
   ],
+  [
+    'docs/alerts.md',
+    'import { createHmac',
+    'verifies a request; test/adapters/webhook-sender.test.ts runs it',
+  ],
   ['docs/mcp.md', 'claude mcp add', 'a client of its own, which is not installed'],
   ['docs/mcp.md', 'npx @modelcontextprotocol/inspector', 'test/mcp runs the inspector; npx would fetch it'],
   ['docs/operations.md', 'export POSTGRES_PASSWORD', 'needs a container engine'],

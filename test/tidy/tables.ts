@@ -65,6 +65,11 @@ export const domainSiblings: readonly AllowedArrow[] = [
   },
   { from: 'logs', to: ['retention'], reason: 'removes old entries in chunks' },
   {
+    from: 'alerts',
+    to: ['accounts', 'retention'],
+    reason: 'a channel belongs to a company and mails its people; removes old deliveries in chunks',
+  },
+  {
     from: 'mail',
     to: ['credits', 'retention'],
     reason: 'writes amounts of credits as all other texts do; removes old mail in chunks',
@@ -72,13 +77,15 @@ export const domainSiblings: readonly AllowedArrow[] = [
   { from: 'keys', to: ['accounts', 'models'], reason: 'a key belongs to a company and opens models' },
   {
     from: 'credits',
-    to: ['accounts', 'keys'],
-    reason: 'a balance belongs to a company; an alert names the key whose limit it is about',
+    to: ['accounts', 'alerts', 'keys'],
+    reason:
+      'a balance belongs to a company; an alert names the key whose limit it is about, and is dispatched',
   },
   {
     from: 'calls',
-    to: ['credits', 'models', 'accounts', 'retention'],
-    reason: 'a finished call is priced by its model and charged; months are added up company by company',
+    to: ['credits', 'models', 'accounts', 'alerts', 'retention'],
+    reason:
+      'a finished call is priced by its model and charged; months are added up company by company; operators are alerted of withheld usage',
   },
   {
     from: 'stored-responses',
@@ -239,7 +246,6 @@ export const libraryHomes: readonly LibraryHome[] = [
       'src/adapters/',
       'src/command-line/',
       'src/backend/console-files',
-      'src/payment-sandbox/state/webhook-delivery',
     ],
     reason: 'files, sockets and processes belong to the outside; rules use Web standards',
   },
@@ -310,6 +316,7 @@ export const tableOwners: readonly TableOwner[] = [
       ...['oidc_identities', 'company_ceilings', 'company_ceiling_defaults'],
     ],
   },
+  { owner: 'src/domain/alerts', owns: ['alert_channels', 'alert_deliveries'] },
   { owner: 'src/domain/audit', owns: ['audit_log'] },
   {
     owner: 'src/domain/calls',

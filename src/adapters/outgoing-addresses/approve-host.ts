@@ -8,6 +8,8 @@ interface ApproveHostParts {
   readonly clock: Clock;
   /** Networks of the inside that may be called, such as 10.0.0.0/8. */
   readonly allowed: readonly string[] | 'all';
+  /** The setting that allows networks, for the message. */
+  readonly setting?: string;
   /** True where an HTTP proxy resolves names: one that does not resolve here is approved without addresses. */
   readonly hasProxy?: boolean;
   /** All addresses of a name. Null where the resolver did not answer, which is not the same as none. */
@@ -48,6 +50,7 @@ const NAT64 = '64:ff9b::/96';
  */
 export function createApproveHost(parts: ApproveHostParts): ApproveHost {
   const { clock, hasProxy = false, addressesOf = lookUp, ownAddresses = addressesOfThisMachine } = parts;
+  const { setting = 'UPSTREAM_PRIVATE_NETWORKS' } = parts;
   const isInternet = createIsInternet();
   const allowed = parts.allowed === 'all' ? null : listOf(parts.allowed);
   const known = new Map<string, { readonly approval: HostApproval; readonly atMs: number }>();
@@ -57,7 +60,7 @@ export function createApproveHost(parts: ApproveHostParts): ApproveHost {
     const own = allowed === null ? [] : ownAddresses();
     for (const address of addresses) {
       if (allowed === null || allowed.check(address, familyOf(address))) continue;
-      if (!isInternet(address) || own.includes(address)) return insideOf(hostname, address);
+      if (!isInternet(address) || own.includes(address)) return insideOf(hostname, address, setting);
     }
     return { outcome: 'approved', addresses };
   }
@@ -106,9 +109,9 @@ function unresolved(hostname: string): HostApproval {
   return { outcome: 'unresolved', problem };
 }
 
-function insideOf(hostname: string, address: string): HostApproval {
+function insideOf(hostname: string, address: string, setting: string): HostApproval {
   const shown = hostname === address ? hostname : `${hostname} (${address})`;
-  const problem = `${shown} is inside the network: allow its network with UPSTREAM_PRIVATE_NETWORKS`;
+  const problem = `${shown} is inside the network: allow its network with ${setting}`;
   return { outcome: 'inside', problem };
 }
 

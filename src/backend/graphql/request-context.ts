@@ -3,6 +3,7 @@ import type { MailOutbox } from '../../domain/accounts/mail-outbox.ts';
 import { findServiceToken, isServiceToken, type TokenInUse } from '../../domain/accounts/service-tokens.ts';
 import type { AccessTokens } from '../../domain/accounts/tokens.ts';
 import { findSignedInUser, type SignedInUser } from '../../domain/accounts/user.ts';
+import type { ChannelOutbox } from '../../domain/alerts/dispatch.ts';
 import type { HeldCredits } from '../../domain/credits/holds/holds.ts';
 import type { JobFields } from '../../domain/jobs/job.ts';
 import type { CompanyCounters } from '../../domain/limits/company-ceilings.ts';
@@ -21,6 +22,7 @@ import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
 import type { CheckoutTaxes, PaymentProvider } from '../../ports/payment-provider.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
+import type { WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
 import type { RequestLimits } from '../request-limits.ts';
 import type { AnswerSize } from './answer-size.ts';
 
@@ -37,7 +39,7 @@ export interface GraphqlParts {
   readonly accessTokens: AccessTokens;
   readonly attempts: Attempts;
   readonly requestLimits: RequestLimits;
-  readonly mailOutbox: MailOutbox & PlanRequestOutbox & SummaryOutbox;
+  readonly mailOutbox: MailOutbox & PlanRequestOutbox & SummaryOutbox & ChannelOutbox;
   /** Left out where a mail server takes the mails. */
   readonly capturedMail?: CapturedMail;
   /** Where documents wait to be read. */
@@ -48,6 +50,8 @@ export interface GraphqlParts {
   readonly draftPosting: (text: string, companyId: string) => Promise<Partial<JobFields>>;
   /** Null where the addresses of providers may be anywhere. */
   readonly approveHost: ApproveHost | null;
+  /** Which addresses alert channels may have, and how test alerts leave. */
+  readonly alertRules: { readonly webhooks: WebhookSender; readonly allowsHttp: boolean };
   /** What companies use of their ceilings on calls and documents. */
   readonly counters: CompanyCounters;
   /** For test calls to targets. */

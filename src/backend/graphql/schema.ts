@@ -9,6 +9,7 @@ import { passwordDeclarations } from './accounts/passwords.ts';
 import { serviceTokenDeclarations } from './accounts/service-tokens.ts';
 import { sessionDeclarations } from './accounts/sessions.ts';
 import { twoFactorDeclarations } from './accounts/two-factor.ts';
+import { alertChannelDeclarations } from './billing/alert-channels.ts';
 import { alertDeclarations } from './billing/alerts.ts';
 import { catalogDeclarations } from './billing/catalog.ts';
 import { catalogChangeDeclarations } from './billing/catalog-changes.ts';
@@ -54,6 +55,7 @@ const declarations: readonly Declaration[] = [
   ...sessionDeclarations,
   ...twoFactorDeclarations,
   ...alertDeclarations,
+  ...alertChannelDeclarations,
   ...catalogDeclarations,
   ...catalogChangeDeclarations,
   ...enterpriseDeclarations,

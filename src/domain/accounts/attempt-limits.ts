@@ -5,7 +5,15 @@ import { addressBlock } from '../limits/address-block.ts';
 import { emailKey } from './email.ts';
 
 /** What is counted, because guessing it or flooding with it would pay. */
-export type AttemptKind = 'log-in' | 'sign-up' | 'reset' | 'token' | 'invitation' | 'totp' | 'verification';
+export type AttemptKind =
+  | 'log-in'
+  | 'sign-up'
+  | 'reset'
+  | 'token'
+  | 'invitation'
+  | 'totp'
+  | 'verification'
+  | 'alert-test';
 
 export type CountedAttempt =
   | { readonly outcome: 'admitted' }
@@ -36,6 +44,8 @@ export const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
   // One code in 333,000 fits at a moment: ten tries a quarter of an hour are some 1,000 days for an even chance.
   totp: { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 10 },
   invitation: { windowMs: 60 * MINUTE_MS, perAddress: 300, perAccount: 100 },
+  // Each is a request to an address that the company chose.
+  'alert-test': { windowMs: 10 * MINUTE_MS, perAddress: 60, perAccount: 20 },
 };
 
 export interface AttemptsParts {

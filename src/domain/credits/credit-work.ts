@@ -1,4 +1,5 @@
 import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import type { AlertDispatch } from '../alerts/dispatch.ts';
 import {
   ALERTS_QUEUE,
   type AlertOutbox,
@@ -32,6 +33,7 @@ import { sealOldTransactions } from './ledger/ledger-seals.ts';
 import { returnCreditsOfFormerUsers } from './ledger/user-account.ts';
 
 interface CreditWorkParts extends MonthlyInvoiceParts {
+  readonly alerts: AlertDispatch;
   readonly mail: AlertOutbox & ExpiryOutbox;
   readonly expiryNoticeDays: number;
 }
@@ -83,7 +85,7 @@ export function creditWork(parts: CreditWorkParts): readonly QueueWork[] {
     {
       queue: ALERTS_QUEUE,
       concurrency: 2,
-      handler: createAlertHandler({ database, receive: createAlertMails(mail) }),
+      handler: createAlertHandler({ database, receive: createAlertMails(mail, parts.alerts) }),
     },
     {
       queue: MONTHLY_INVOICES_QUEUE,

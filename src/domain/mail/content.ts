@@ -132,6 +132,7 @@ function escapeHtml(text: string): string {
 export interface ConsoleLinks {
   readonly billing: string;
   readonly keys: string;
+  readonly alerts: string;
   readonly companies: string;
   readonly withheldUsage: string;
   meeting(meetingId: string): string;
@@ -150,6 +151,7 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
   return {
     billing: page('billing'),
     keys: page('keys'),
+    alerts: page('alerts'),
     companies: page('companies'),
     withheldUsage: page('withheld-usage'),
     meeting: (meetingId) => page(`meetings/${encodeURIComponent(meetingId)}`),

@@ -20,6 +20,7 @@ import {
   verifyEmail,
 } from './templates/team.ts';
 import {
+  alert,
   creditsExpired,
   creditsExpiring,
   lowBalance,
@@ -45,6 +46,7 @@ export const TEMPLATES = {
   'credits-expiring': creditsExpiring,
   'credits-expired': creditsExpired,
   'withheld-usage': withheldUsage,
+  alert,
   'plan-request': planRequest,
   invitation,
   'password-reset': passwordReset,

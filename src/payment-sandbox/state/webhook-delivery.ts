@@ -1,9 +1,9 @@
-import { createHmac } from 'node:crypto';
 import type Stripe from 'stripe';
 import type { Clock, Timer } from '../../ports/clock.ts';
 import type { Database, Row, Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
+import { signWebhook } from '../../ports/webhooks/webhook-signature.ts';
 
 /** Brings events to their endpoints: one after the other, in order, each again after a while where it failed. */
 export interface Courier {
@@ -100,7 +100,7 @@ export function createCourier(options: CourierOptions): Courier {
       const headers = {
         'content-type': 'application/json; charset=utf-8',
         'user-agent': 'Payment-Sandbox/1.0',
-        'stripe-signature': signatureOf(payload, secret, clock.now(), delivery),
+        'stripe-signature': await signatureOf(payload, secret, clock.now(), delivery),
       };
       const { signal } = ending;
       const answer = await fetch(url, { method: 'POST', headers, body: payload, redirect: 'manual', signal });
@@ -128,12 +128,11 @@ function signatureOf(
   secret: string,
   nowMs: number,
   { flaw, attempts }: DueDelivery,
-): string {
+): Promise<string> {
   const isSpoiled = attempts === 0;
-  const stale = isSpoiled && flaw === 'stale_timestamp' ? STALE_SECONDS : 0;
-  const timestamp = Math.floor(nowMs / 1000) - stale;
+  const staleMs = isSpoiled && flaw === 'stale_timestamp' ? STALE_SECONDS * 1_000 : 0;
   const key = isSpoiled && flaw === 'bad_signature' ? `${secret}-wrong` : secret;
-  return `t=${timestamp},v1=${createHmac('sha256', key).update(`${timestamp}.${payload}`).digest('hex')}`;
+  return signWebhook(payload, [key], nowMs - staleMs);
 }
 
 async function beginningOf({ body }: Response): Promise<string> {

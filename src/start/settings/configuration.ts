@@ -13,6 +13,7 @@ import {
 } from './servers.ts';
 import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
 import { HOW_TO_MAKE_A_SECRET, refusePublicDemo, refuseUnsafeProduction } from './unsafe-settings.ts';
+import { type AlertConfiguration, alertsOf } from './webhooks.ts';
 
 /** What this process runs; it decides which settings are needed. */
 export type Role = 'everything' | 'gateway' | 'backend' | 'ai-service' | 'command-line';
@@ -85,6 +86,7 @@ export interface Configuration {
     /** Inside of which providers may stand. */
     readonly privateNetworks: readonly string[] | 'all';
   };
+  readonly alerts: AlertConfiguration;
   readonly breakers: { failures: number; cooldownMs: number };
   /** What becomes of streams whose clients leave before their usage has come. */
   readonly streamUsageChunk: 'always' | 'asked';
@@ -293,6 +295,7 @@ function assemble(
     limitShareAlone: (values.LIMIT_SHARE_WITHOUT_REDIS || 100 / values.GATEWAY_PROCESSES) / 100,
     trustedProxies: values.TRUSTED_PROXIES,
     upstream: upstreamOf(values, isProduction),
+    alerts: alertsOf(values, isProduction),
     ...{ streamUsageChunk: values.STREAM_USAGE_CHUNK, unavailableTools: values.UNAVAILABLE_TOOLS },
     abandonedStreams: abandonedStreamsIn(values),
     breakers: {

@@ -20,6 +20,7 @@ import {
   whole,
   word,
 } from './setting-forms.ts';
+import { ALERT_SETTINGS } from './webhook-rows.ts';
 
 /**
  * Every setting, with its form, its default and its meaning: the environment is read by this table, and
@@ -276,6 +277,7 @@ export const SETTINGS = {
   TRUSTED_PROXIES: networks(
     'Proxies whose forwarded-for header is believed: addresses or networks, with commas.',
   ),
+  ...ALERT_SETTINGS,
   UPSTREAM_PRIVATE_NETWORKS: networks(
     'Inside networks in which providers may run, such as 10.0.0.0/8, with commas. In production, or where it is set, every other host that has no address or one that is not of the internet is refused.',
   ),

@@ -1,6 +1,8 @@
 import { openJobQueue } from '../../adapters/job-queue/pg-boss.ts';
 import { createWorkerBoard, type WorkerBoard } from '../../ai-service/health.ts';
 import { ACCOUNT_QUEUES, accountWork } from '../../domain/accounts/account-work.ts';
+import { ALERT_QUEUES, alertWork } from '../../domain/alerts/deliveries.ts';
+import { createAlertDispatch } from '../../domain/alerts/dispatch.ts';
 import { CALL_QUEUES, callWork } from '../../domain/calls/call-work.ts';
 import { toMinorUnits } from '../../domain/catalog/currency.ts';
 import { CREDIT_QUEUES, creditWork, postpaidTerms } from '../../domain/credits/credit-work.ts';
@@ -19,6 +21,7 @@ import type { JobQueue, QueueDefinition, QueueWork } from '../../ports/job-queue
 import type { Mail } from '../../ports/mail.ts';
 import type { Opening } from '../processes/start-service.ts';
 import { consoleUrl } from '../settings/addresses.ts';
+import { alertParts } from './open-alerts.ts';
 import { mailOutbox, openMail } from './open-mail.ts';
 
 export interface Jobs {
@@ -31,6 +34,7 @@ export interface Jobs {
 /** Every queue there is: a process that only enqueues or lists jobs defines them too. */
 const QUEUES: readonly QueueDefinition[] = [
   ...MAIL_QUEUES,
+  ...ALERT_QUEUES,
   ...CREDIT_QUEUES,
   ...CALL_QUEUES,
   ...ACCOUNT_QUEUES,
@@ -84,18 +88,21 @@ const RENAMED_QUEUES = [
 function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly QueueWork[] {
   const { configuration } = opening;
   const { from: address, fromName: name } = configuration.mail;
+  const outbox = mailOutbox(opening, jobQueue);
+  const alerts = createAlertDispatch({ ...opening, jobQueue, mail: outbox });
   return [
     ...mailWork({
       ...{ ...opening, jobQueue, mail, sender: { name, address } },
       consoleUrl: consoleUrl(configuration),
     }),
+    ...alertWork({ ...opening, jobQueue, ...alertParts(opening), keepDays: configuration.alerts.keepDays }),
     ...creditWork({
-      ...{ ...opening, jobQueue, mail: mailOutbox(opening, jobQueue) },
+      ...{ ...opening, jobQueue, mail: outbox, alerts },
       terms: postpaidTerms(configuration.postpaid, toMinorUnits),
       expiryNoticeDays: configuration.creditExpiryNoticeDays,
     }),
     ...callWork({
-      ...{ ...opening, ...configuration.calls, mail: mailOutbox(opening, jobQueue) },
+      ...{ ...opening, ...configuration.calls, mail: outbox, alerts },
       idempotencyKeepMs: configuration.idempotency.keepMs,
     }),
     ...accountWork(opening),

@@ -19,6 +19,7 @@ import type { Log } from '../../ports/log.ts';
 import type { Opening, ServiceOpening } from '../processes/start-service.ts';
 import { consoleUrl, gatewayUrl } from '../settings/addresses.ts';
 import { accepted } from '../settings/secrets.ts';
+import { alertParts } from './open-alerts.ts';
 import { mailOutbox, openMailFolder } from './open-mail.ts';
 import { catalogueParts, openApproveHost, openEngine, openProviders } from './open-models.ts';
 import type { Payments } from './open-payments.ts';
@@ -81,6 +82,7 @@ async function openBackendParts(
     providers: openBackendProviders(opening),
     cipher: catalogueParts(opening).cipher,
     approveHost: openApproveHost(opening),
+    alertRules: { webhooks: alertParts(opening).webhooks, allowsHttp: configuration.alerts.allowsHttp },
     clientAddress: createClientAddress(configuration.trustedProxies),
     consoleOrigin: new URL(consoleUrl(configuration)).origin,
     signUpMode: configuration.signUpMode,

@@ -9,7 +9,7 @@ import {
 import { creditsAsNumber, creditsOfMicro } from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
-import { badInput } from '../errors.ts';
+import { badInput, conflict } from '../errors.ts';
 import { bounded } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -63,7 +63,16 @@ const alertSettingsObject: Declaration = (builder) =>
   builder.objectType('AlertSettings', {
     description: 'Which alerts a company receives, and who gets them by mail.',
     fields: (t) => ({
-      isOn: t.exposeBoolean('isOn', { description: 'While it is off nothing is raised and nothing mailed.' }),
+      version: t.exposeInt('version', {
+        description:
+          'Grows with every save, 0 at the beginning: setAlertSettings takes the one that you changed.',
+      }),
+      isOn: t.exposeBoolean('isOn', {
+        description: 'While it is off nothing is raised, and nothing mailed or delivered.',
+      }),
+      mail: t.exposeBoolean('isMailed', {
+        description: 'Whether alerts are mailed to the receivers. Alert channels are not affected.',
+      }),
       balanceThresholds: t.floatList({
         nullable: true,
         description:
@@ -113,7 +122,12 @@ const setAlertSettings: Declaration = (builder) => {
   const input = builder.inputType('AlertSettingsInput', {
     description: 'All of it at once: what is left out or null goes back to its default.',
     fields: (t) => ({
+      version: t.int({
+        description:
+          'The version that this changes: refused with CONFLICT where the settings were saved since. Left out, it saves over them.',
+      }),
       isOn: t.boolean({ required: true }),
+      mail: t.boolean({ description: 'True by default.' }),
       balanceThresholds: t.floatList({ description: '1 to 5 balances in credits, from 0.' }),
       limitPercents: t.intList({ description: '1 to 5 shares, 1 to 100 percent; 80 and 100 by default.' }),
       receivers: t.stringList({ description: '1 to 10 addresses of the company’s people.' }),
@@ -131,7 +145,9 @@ const setAlertSettings: Declaration = (builder) => {
         const balances = boundedList('balanceThresholds', wanted.balanceThresholds);
         const addresses = boundedList('receivers', wanted.receivers);
         const settings = {
+          version: wanted.version ?? null,
           isOn: wanted.isOn,
+          isMailed: wanted.mail ?? true,
           balanceThresholdsMicro:
             balances?.map((credits) => microFrom('input.balanceThresholds', credits)) ?? null,
           limitPercents: boundedList('limitPercents', wanted.limitPercents),
@@ -141,9 +157,10 @@ const setAlertSettings: Declaration = (builder) => {
           const changedAt = new Date(context.parts.clock.now());
           const set = await setSettings(transaction, companyId, settings, changedAt);
           if (set.outcome === 'refused') throw badInput(`input.${set.field}`, set.problem);
-          const { isOn, balanceThresholdsMicro, limitPercents, receivers } = set.settings;
+          if (set.outcome === 'outdated') throw conflict(OUTDATED);
+          const { isOn, isMailed, balanceThresholdsMicro, limitPercents, receivers } = set.settings;
           const details = {
-            isOn,
+            ...{ isOn, isMailed },
             balanceThresholds: balanceThresholdsMicro?.map(creditsOfMicro) ?? null,
             limitPercents: limitPercents.map(String),
             receivers: receivers?.map(({ email }) => email) ?? null,
@@ -156,6 +173,9 @@ const setAlertSettings: Declaration = (builder) => {
     }),
   );
 };
+
+const OUTDATED =
+  'The alert settings were changed after you loaded them. Load them again and repeat your change.';
 
 /** More than can be set, so that the domain says how many can; it bounds what is read one by one. */
 const MOST_READ = 50;

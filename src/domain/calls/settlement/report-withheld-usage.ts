@@ -4,7 +4,8 @@ import type { QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { findCompany } from '../../accounts/company.ts';
 import { listSuperAdmins } from '../../accounts/members.ts';
-import { MOST_MICRO } from '../../credits/ledger/credit-account.ts';
+import type { AlertDispatch } from '../../alerts/dispatch.ts';
+import { creditsAsNumber, creditsOfMicro, MOST_MICRO } from '../../credits/ledger/credit-account.ts';
 
 /** Takes mails within a transaction: they go out if and only if it commits. */
 interface OperatorOutbox {
@@ -29,6 +30,7 @@ export interface UsageReportParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly mail: OperatorOutbox;
+  readonly alerts?: AlertDispatch;
 }
 
 export const WITHHELD_USAGE_QUEUE: QueueDefinition = {
@@ -51,7 +53,8 @@ const MOST_REPORTED = 100_000;
  * Mails the super admins about usage that was withheld and logs it: the first within a minute, what follows together,
  * an hour later at the earliest. Returns how many calls were reported.
  */
-export async function reportWithheldUsage({ database, clock, log, mail }: UsageReportParts): Promise<number> {
+export async function reportWithheldUsage(parts: UsageReportParts): Promise<number> {
+  const { database, clock, log, mail } = parts;
   const now = new Date(clock.now());
   return await database.transaction(async (transaction) => {
     const [last] = await transaction.query<{ isRecent: boolean }>(
@@ -72,6 +75,16 @@ export async function reportWithheldUsage({ database, clock, log, mail }: UsageR
       const data = { calls, creditsMicro, companies, aliases: [...aliases] };
       await mail.send({ kind: 'withheld-usage', to, dedupeKey, data }, transaction);
     }
+    await parts.alerts?.dispatch(
+      {
+        ...{ kind: 'WITHHELD_USAGE', companyId: null, companyName: null, raisedAt: now },
+        ...{ fact: String(lastCall), mailKey: `withheld-usage:${lastCall}` },
+        title: `Usage of ${calls} ${calls === 1 ? 'call' : 'calls'} was withheld`,
+        message: `Providers reported more usage than a call can have, worth ${creditsOfMicro(creditsMicro)} credits. Post or drop it under Withheld usage.`,
+        data: { calls, credits: creditsAsNumber(creditsMicro), companies, aliases },
+      },
+      transaction,
+    );
     log.error(
       'providers reported more usage than a call can have; the excess is not charged: see turnpike withheld-usage',
       {

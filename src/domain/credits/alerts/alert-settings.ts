@@ -1,22 +1,29 @@
 import type { Statements, Transaction } from '../../../ports/database.ts';
-import { findCurrentMembers } from '../../accounts/members.ts';
+import { findCurrentMembers, listAdmins } from '../../accounts/members.ts';
 import { findUserByEmail, type User } from '../../accounts/user.ts';
 import { findKeys } from '../../keys/key-lifecycle.ts';
 
 /** What a company is alerted of, as it holds now. */
 export interface AlertSettings {
+  /** Grows with every save; 0 where nothing was ever set. */
+  readonly version: number;
   readonly isOn: boolean;
   /** Highest first. Null: 20, 5 and 0 percent of the balance after the last top-up. */
   readonly balanceThresholdsMicro: readonly bigint[] | null;
   /** Shares of the credit limit, and of the monthly limits of keys; lowest first. */
   readonly limitPercents: readonly number[];
+  /** Whether alerts are mailed to the receivers; channels are not affected. */
+  readonly isMailed: boolean;
   /** Null: all admins, also where none of the chosen ones is left. */
   readonly receivers: readonly User[] | null;
 }
 
 /** Null is the default of each. */
 export interface WantedAlerts {
+  /** That of the settings which the change was made from. Null saves over whatever is there. */
+  readonly version: number | null;
   readonly isOn: boolean;
+  readonly isMailed: boolean;
   readonly balanceThresholdsMicro: readonly bigint[] | null;
   readonly limitPercents: readonly number[] | null;
   /** Addresses of the company's people. */
@@ -25,6 +32,8 @@ export interface WantedAlerts {
 
 type SetAlerts =
   | { readonly outcome: 'set'; readonly settings: AlertSettings }
+  /** Somebody has saved them since. */
+  | { readonly outcome: 'outdated' }
   | {
       readonly outcome: 'refused';
       readonly field: 'balanceThresholds' | 'limitPercents' | 'receivers';
@@ -38,13 +47,15 @@ const DEFAULT_LIMIT_PERCENTS = [80, 100];
 export async function readAlertSettings(statements: Statements, companyId: string): Promise<AlertSettings> {
   const [own] = await statements.query<StoredSettings>(
     `select is_on as "isOn", balance_thresholds_micro as "balanceThresholdsMicro", limit_percents as "limitPercents",
-       receiver_ids as "receiverIds"
+       receiver_ids as "receiverIds", version, is_mailed as "isMailed"
      from alert_settings where company_id = $1`,
     [companyId],
   );
   const receivers = await findCurrentMembers(statements, companyId, { ids: own?.receiverIds ?? [] });
   return {
+    version: own?.version ?? 0,
     isOn: own?.isOn ?? true,
+    isMailed: own?.isMailed ?? true,
     balanceThresholdsMicro: own?.balanceThresholdsMicro ?? null,
     limitPercents: own?.limitPercents ?? DEFAULT_LIMIT_PERCENTS,
     receivers: receivers.length === 0 ? null : receivers,
@@ -74,25 +85,41 @@ export async function setAlertSettings(
     }
     if (!receiverIds.includes(person.id)) receiverIds.push(person.id);
   }
-  await transaction.query(
-    `insert into alert_settings (company_id, is_on, balance_thresholds_micro, limit_percents, receiver_ids, changed_at)
-     values ($1, $2, $3::bigint[], $4::integer[], $5::uuid[], $6)
+  const saved = await transaction.query(
+    `insert into alert_settings as present
+       (company_id, is_on, balance_thresholds_micro, limit_percents, receiver_ids, changed_at, is_mailed)
+     select $1::uuid, $2, $3::bigint[], $4::integer[], $5::uuid[], $6::timestamptz, $7
+     where $8::integer is null or $8 = coalesce((select version from alert_settings where company_id = $1), 0)
      on conflict (company_id) do update set is_on = excluded.is_on, limit_percents = excluded.limit_percents,
        balance_thresholds_micro = excluded.balance_thresholds_micro, receiver_ids = excluded.receiver_ids,
-       changed_at = excluded.changed_at`,
+       changed_at = excluded.changed_at, is_mailed = excluded.is_mailed, version = present.version + 1
+     where $8::integer is null or $8 = present.version
+     returning company_id`,
     [
       companyId,
       isOn,
       balanceThresholdsMicro?.toSorted((one, other) => (one < other ? 1 : -1)) ?? null,
       limitPercents?.toSorted((one, other) => one - other) ?? null,
       receivers === null ? null : receiverIds,
-      changedAt,
+      ...[changedAt, wanted.isMailed, wanted.version],
     ],
   );
+  if (saved.length === 0) return { outcome: 'outdated' };
   return { outcome: 'set', settings: await readAlertSettings(transaction, companyId) };
 }
 
+/** Whom alerts are mailed to now. */
+export async function mailReceivers(
+  statements: Statements,
+  companyId: string,
+  { isMailed, receivers }: AlertSettings,
+): Promise<readonly { readonly email: string }[]> {
+  return isMailed ? (receivers ?? (await listAdmins(statements, companyId))) : [];
+}
+
 interface StoredSettings {
+  readonly version: number;
+  readonly isMailed: boolean;
   readonly isOn: boolean;
   readonly balanceThresholdsMicro: readonly bigint[] | null;
   readonly limitPercents: readonly number[] | null;

@@ -3,11 +3,13 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Transaction } from '../../../ports/database.ts';
 import type { JobData, JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-queue.ts';
 import { findCompany } from '../../accounts/company.ts';
-import { listAdmins } from '../../accounts/members.ts';
 import { findUser } from '../../accounts/user.ts';
+import type { AlertData, AlertEvent } from '../../alerts/alert-events.ts';
+import type { AlertDispatch } from '../../alerts/dispatch.ts';
 import { findKey } from '../../keys/key-lifecycle.ts';
 import { readKeyMonth } from '../holds/holds.ts';
-import { type AlertKind, ownBalanceMicro, readAlertSettings } from './alert-settings.ts';
+import { creditsAsNumber, creditsOfMicro } from '../ledger/credit-account.ts';
+import { type AlertKind, mailReceivers, ownBalanceMicro, readAlertSettings } from './alert-settings.ts';
 
 /** A threshold that was passed, by what it is told apart by. */
 interface AlertName {
@@ -153,8 +155,7 @@ async function readNotice(transaction: Transaction, alert: AlertName): Promise<A
   const settings = await readAlertSettings(transaction, companyId);
   if (company === null || raised === null || raised.isOvertaken || !settings.isOn) return null;
   const { balanceMicro, lineMicro, toppedUpMicro, raisedAt } = raised;
-  const receivers =
-    owner === null ? (settings.receivers ?? (await listAdmins(transaction, companyId))) : [owner];
+  const receivers = owner === null ? await mailReceivers(transaction, companyId, settings) : [owner];
   return {
     ...alert,
     ...{ balanceMicro, lineMicro, toppedUpMicro, raisedAt },
@@ -251,17 +252,58 @@ export interface AlertOutbox {
   send(mail: AlertMail, within: Transaction): Promise<unknown>;
 }
 
-/** Mails every alert to those whom its company wants to be told. */
-export function createAlertMails(outbox: AlertOutbox): AlertReceiver {
+/** Mails every alert to the receivers of its company's settings, and dispatches it to the company's channels. */
+export function createAlertMails(outbox: AlertOutbox, alerts: AlertDispatch | null = null): AlertReceiver {
   return async (notice, within) => {
     const content = contentOf(notice);
     if (content === null) return;
     const { companyId, kind, subject, thresholdPercent, episode } = notice;
+    const fact = [subject, thresholdPercent, episode].join(':');
     for (const to of notice.receivers) {
-      const dedupeKey = ['alert', companyId, kind, subject, thresholdPercent, episode, to].join(':');
+      const dedupeKey = ['alert', companyId, kind, fact, to].join(':');
       await outbox.send({ to, companyId: notice.mailedAs, dedupeKey, ...content }, within);
     }
+    // What a user has of their own is no matter of the company's channels.
+    if (alerts !== null && !notice.isOfUser) await alerts.dispatch(eventOf(notice, content, fact), within);
   };
+}
+
+function eventOf(notice: AlertNotice, content: AlertContent, fact: string): AlertEvent {
+  const { kind, companyId, companyName, raisedAt, thresholdPercent } = notice;
+  const known = { kind, companyId, companyName, raisedAt, fact };
+  if (content.kind === 'spending-limit') {
+    const { keyName, limitMicro, spentMicro, percent, resetsAt } = content.data;
+    const data: AlertData = {
+      ...{ key_id: notice.key?.id ?? null, key_name: keyName, threshold_percent: percent },
+      ...{ spent_credits: creditsAsNumber(spentMicro), limit_credits: creditsAsNumber(limitMicro) },
+      resets_at: resetsAt.toISOString(),
+    };
+    const title = `The key ${keyName} of ${companyName} has spent ${percent} % of its monthly limit`;
+    const spent = `It has spent ${creditsOfMicro(spentMicro)} of ${creditsOfMicro(limitMicro)} credits.`;
+    const next = percent < 100 ? 'At the limit its calls are refused.' : 'Its calls are refused.';
+    return {
+      ...known,
+      data,
+      title,
+      message: `${spent} ${next} The limit starts again on ${dayOf(resetsAt)}.`,
+    };
+  }
+  const { balanceMicro, thresholdMicro } = content.data;
+  const left = creditsOfMicro(balanceMicro);
+  const data: AlertData = {
+    ...{ balance_credits: creditsAsNumber(balanceMicro), threshold_credits: creditsAsNumber(thresholdMicro) },
+    threshold_percent: thresholdPercent,
+  };
+  const isUsedUp = balanceMicro <= 0n;
+  const message = isUsedUp
+    ? 'Calls are refused until credits are bought or the credit limit is raised.'
+    : `That is not more than the threshold of ${creditsOfMicro(thresholdMicro)} credits. When nothing is left, calls are refused.`;
+  const title = isUsedUp ? `${companyName} has no credits left` : `${companyName} has ${left} credits left`;
+  return { ...known, data, title, message };
+}
+
+function dayOf(moment: Date): string {
+  return moment.toISOString().slice(0, 10);
 }
 
 /** Null where it has become pointless: the key or its limit is gone. */

@@ -300,7 +300,14 @@ describe('mails about credits that expire', () => {
 
   test('none to a company that has switched alerts off', async () => {
     const id = await withAdmin();
-    const off = { isOn: false, balanceThresholdsMicro: null, limitPercents: null, receivers: null };
+    const off = {
+      version: null,
+      isOn: false,
+      isMailed: true,
+      balanceThresholdsMicro: null,
+      limitPercents: null,
+      receivers: null,
+    };
     await database.transaction((within) => setAlertSettings(within, id, off, new Date(clock.now())));
     await post(id, 10n, after(10));
     await clock.advance(6 * DAY_MS);

@@ -3,6 +3,7 @@ import type { Database, Transaction } from '../../../ports/database.ts';
 import type { QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
+import type { AlertDispatch } from '../../alerts/dispatch.ts';
 import { type AccountLevel, publishLevel } from '../ledger/credit-account.ts';
 import { addUpSpent, countLots } from '../ledger/credit-lots.ts';
 import { lockAccount, postTransaction } from '../ledger/ledger.ts';
@@ -34,6 +35,7 @@ interface ExpiryParts {
   readonly mostAheadMs?: number;
   /** Companies are mailed what has expired; left out, they are not. */
   readonly mail?: ExpiryOutbox;
+  readonly alerts?: AlertDispatch;
 }
 
 /**
@@ -41,7 +43,7 @@ interface ExpiryParts {
  * not keep the others from expiring; the job then fails at its end and is retried.
  */
 export async function expireCredits(parts: ExpiryParts, signal?: AbortSignal): Promise<number> {
-  const { database, sharedState, clock, log, mail } = parts;
+  const { database, sharedState, clock, log, mail, alerts } = parts;
   const now = new Date(clock.now());
   if (await isAhead(parts, now)) return 0;
   let expired = 0;
@@ -62,7 +64,8 @@ export async function expireCredits(parts: ExpiryParts, signal?: AbortSignal): P
             const account = await expireAccount(transaction, accountId, now);
             const lots = account.taken;
             if (mail !== undefined) {
-              await mailExpiry(transaction, mail, 'credits-expired', { companyId: accountId, lots });
+              const expiry = { companyId: accountId, lots, now };
+              await mailExpiry(transaction, { mail, alerts }, 'credits-expired', expiry);
             }
             return account;
           },

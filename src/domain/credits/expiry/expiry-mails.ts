@@ -2,8 +2,10 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, Transaction } from '../../../ports/database.ts';
 import type { QueueDefinition } from '../../../ports/job-queue.ts';
 import { findCompany } from '../../accounts/company.ts';
-import { listAdmins } from '../../accounts/members.ts';
-import { readAlertSettings } from '../alerts/alert-settings.ts';
+import type { AlertEvent } from '../../alerts/alert-events.ts';
+import type { AlertDispatch } from '../../alerts/dispatch.ts';
+import { mailReceivers, readAlertSettings } from '../alerts/alert-settings.ts';
+import { creditsAsNumber, creditsOfMicro } from '../ledger/credit-account.ts';
 import { listLots } from '../ledger/credit-lots.ts';
 
 /**
@@ -47,9 +49,13 @@ const MOST_LOTS = 10;
 /** Of a company's lots, one of which has the fact once: nothing is sent where none has credits. */
 export async function mailExpiry(
   transaction: Transaction,
-  outbox: ExpiryOutbox,
+  { mail, alerts }: { readonly mail: ExpiryOutbox; readonly alerts?: AlertDispatch | undefined },
   kind: ExpiryMail['kind'],
-  { companyId, lots }: { readonly companyId: string; readonly lots: readonly ExpiringLot[] },
+  {
+    companyId,
+    lots,
+    now,
+  }: { readonly companyId: string; readonly lots: readonly ExpiringLot[]; readonly now: Date },
 ): Promise<void> {
   const company = await findCompany(transaction, companyId);
   const [first] = lots;
@@ -63,16 +69,39 @@ export async function mailExpiry(
       ...{ label: label ?? 'Granted credits', creditsMicro, expiresAt },
     })),
   };
-  for (const { email: to } of settings.receivers ?? (await listAdmins(transaction, companyId))) {
-    const dedupeKey = [kind, companyId, first.version, to].join(':');
-    await outbox.send({ kind, to, companyId, dedupeKey, data }, transaction);
+  const mailKey = [kind, companyId, first.version].join(':');
+  for (const { email: to } of await mailReceivers(transaction, companyId, settings)) {
+    await mail.send({ kind, to, companyId, dedupeKey: `${mailKey}:${to}`, data }, transaction);
   }
+  await alerts?.dispatch({ ...eventOf(kind, companyId, data, mailKey), raisedAt: now }, transaction);
+}
+
+function eventOf(
+  kind: ExpiryMail['kind'],
+  companyId: string,
+  { companyName, totalMicro, lots }: ExpiryMail['data'],
+  mailKey: string,
+): Omit<AlertEvent, 'raisedAt'> {
+  const amount = creditsOfMicro(totalMicro);
+  const first = lots[0]?.expiresAt.toISOString() ?? null;
+  const known = { companyId, companyName, fact: mailKey, mailKey };
+  const data = { credits: creditsAsNumber(totalMicro), first_expiry_at: first };
+  if (kind === 'credits-expired') {
+    const title = `${amount} credits of ${companyName} have expired`;
+    return { ...known, data, kind: 'CREDITS_EXPIRED', title, message: 'They were not used in time.' };
+  }
+  return {
+    ...known,
+    ...{ data, kind: 'CREDITS_EXPIRING', title: `${amount} credits of ${companyName} expire soon` },
+    message: 'They expire unless they are used. What expires first is used first.',
+  };
 }
 
 interface NoticeParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly mail: ExpiryOutbox;
+  readonly alerts?: AlertDispatch;
   /** 0 is no notice. */
   readonly expiryNoticeDays: number;
 }
@@ -90,7 +119,7 @@ const TO_NOTICE = `expired_at is null and noticed_at is null and expires_at > $1
 
 /** Notifies companies of lots that will expire. Returns how many accounts had some. */
 export async function noticeExpiry(parts: NoticeParts, signal?: AbortSignal): Promise<number> {
-  const { database, clock, mail, expiryNoticeDays } = parts;
+  const { database, clock, expiryNoticeDays } = parts;
   if (expiryNoticeDays === 0) return 0;
   const now = new Date(clock.now());
   const until = new Date(now.getTime() + expiryNoticeDays * DAY_MS);
@@ -116,7 +145,7 @@ export async function noticeExpiry(parts: NoticeParts, signal?: AbortSignal): Pr
         const lots = left
           .filter(({ version }) => versions.has(version))
           .map(({ leftMicro, ...lot }) => ({ ...lot, creditsMicro: leftMicro }));
-        await mailExpiry(transaction, mail, 'credits-expiring', { companyId: accountId, lots });
+        await mailExpiry(transaction, parts, 'credits-expiring', { companyId: accountId, lots, now });
       });
     }
     noticed += accounts.length;

@@ -174,3 +174,25 @@ export const withheldUsage = template({
     because: 'You get this because you are a super admin.',
   }),
 });
+
+/** An alert to one of the people whom a channel names. */
+export const alert = template({
+  data: z.strictObject({
+    title: remark,
+    message: remark,
+    /** Null where it is about none: it is for operators. */
+    companyName: name.nullable(),
+    at: moment,
+    isTest: z.boolean(),
+  }),
+  write: ({ title, message, companyName, at, isTest }, links) => ({
+    subject: isTest ? `${title} (nothing has happened)` : title,
+    heading: title,
+    blocks: [
+      paragraph(message),
+      facts(companyName === null ? null : ['Company', companyName], ['As of', atTime(at)]),
+      button('See the alerts', links.alerts),
+    ],
+    because: `You get this because an alert channel${companyName === null ? '' : ` of ${companyName}`} has your address.`,
+  }),
+});

@@ -1,0 +1,23 @@
+import { createApproveHost } from '../../adapters/outgoing-addresses/approve-host.ts';
+import { createWebhookSender } from '../../adapters/webhook-sender/webhook-sender.ts';
+import type { Cipher } from '../../domain/models/cipher.ts';
+import type { WebhookSender } from '../../ports/webhooks/webhook-sender.ts';
+import type { Parts } from './connect.ts';
+import { catalogueParts } from './open-models.ts';
+
+/**
+ * What sending alerts to channels needs. Companies set the addresses, so they have networks of their own that are allowed,
+ * none in production unless said: those in which an operator runs providers are no business of theirs.
+ */
+export function alertParts(parts: Parts): { readonly webhooks: WebhookSender; readonly cipher: Cipher } {
+  const { configuration, clock } = parts;
+  const { privateNetworks: allowed } = configuration.alerts;
+  const setting = 'ALERT_PRIVATE_NETWORKS';
+  const { hasHttpProxy: hasProxy } = configuration;
+  const approveHost = allowed === 'all' ? null : createApproveHost({ clock, allowed, hasProxy, setting });
+  const connects = hasProxy ? 'runtime' : 'approved';
+  return {
+    webhooks: createWebhookSender({ clock, approveHost, connects }),
+    cipher: catalogueParts(parts).cipher,
+  };
+}
