@@ -182,7 +182,7 @@ function Forgotten() {
     <Page title="Forgotten password">
       {isSent ? (
         <Notice mood="good">
-          If somebody has this address, a mail with a link is on its way. It works for an hour.
+          If an account has this address, we have sent a link to it. The link is valid for an hour.
         </Notice>
       ) : (
         <Card>

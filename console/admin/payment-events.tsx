@@ -29,7 +29,7 @@ export function PaymentEvents() {
   return (
     <Page
       title="Payment events"
-      says="What the payment provider told, rightly signed, and what became of it."
+      says="Events of the payment provider with a valid signature, and their results."
       actions={
         <Choice
           label="Status"

@@ -40,7 +40,7 @@ export function StaleSubscriptions() {
                   <Confirmed
                     name="End it"
                     title="End this subscription?"
-                    says="It ends here. The payment provider is not told."
+                    says="It ends here only. The payment provider is not notified."
                     work={() => change(END, { ids: [id] })}
                   />
                 ),

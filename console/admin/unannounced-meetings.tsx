@@ -14,7 +14,7 @@ export function UnannouncedMeetings() {
   return (
     <Page
       title="Unannounced rooms"
-      says="Meetings in rooms that no company had announced, as the meeting server told of them. Kept for 30 days, and no model is result about them."
+      says="Meetings in rooms that no company has announced, as the meeting server reported them. Stored for 30 days; no model is called for them."
     >
       <Card>
         <List
@@ -25,7 +25,7 @@ export function UnannouncedMeetings() {
           more={pages}
           keyOf={({ id }) => id}
           nothing="No unannounced rooms"
-          empty={<p>Every room of which the meeting server told belongs to a company.</p>}
+          empty={<p>Every room that the meeting server has reported belongs to a company.</p>}
           columns={[
             { name: 'Room', show: ({ room }) => <code>{room}</code> },
             { name: 'State', show: (meeting) => <State {...meeting} /> },

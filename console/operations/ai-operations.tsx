@@ -44,7 +44,7 @@ export function AiOperations() {
           retry={stats.reload}
           keyOf={(row) => `${row.kind} ${row.outcome}`}
           nothing="No operations"
-          empty={<p>Nobody has called a model in this time.</p>}
+          empty={<p>No model calls in this period.</p>}
           columns={[
             { name: 'Kind', show: (row) => <code>{row.kind}</code> },
             { name: 'Outcome', show: (row) => <Tag mood={MOODS[row.outcome]}>{spoken(row.outcome)}</Tag> },

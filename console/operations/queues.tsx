@@ -39,7 +39,8 @@ export function Queues() {
       )}
       {abandoned.length > 0 && (
         <Notice mood="bad">
-          Nobody takes jobs from {abandoned.map(({ name }) => name).join(', ')}: is the AI service running?
+          No worker takes jobs from {abandoned.map(({ name }) => name).join(', ')}. Check that the AI service
+          is running.
         </Notice>
       )}
       <Card>

@@ -61,7 +61,7 @@ export function Services() {
           error={result.error}
           retry={result.reload}
           keyOf={({ id }) => id}
-          nothing="No process has told of itself"
+          nothing="No process has sent a heartbeat"
           empty={<p>They do within seconds of their start.</p>}
           columns={[
             { name: 'Process', show: (process) => <Who {...process} /> },

@@ -20,7 +20,7 @@ try {
     minify: true,
     compile: {
       outfile,
-      // What the launcher imports is read from the tree, by the rules of a checkout. A bunfig.toml where somebody
+      // What the launcher imports is read from the tree, by the rules of a checkout. A bunfig.toml where a user
       // happens to stand could name programs to be run before ours.
       autoloadBunfig: false,
       autoloadDotenv: true,

@@ -53,7 +53,7 @@ async function runProgram(program: string, words: readonly string[]): Promise<vo
 
 /**
  * A folder of the user's own, named after what is in it. It is made beside its place and renamed when it is whole, so that
- * two first starts at once, or one that was cut short, leave no half of it. One that somebody else could have
+ * two first starts at once, or one that was cut short, leave no half of it. One that another user could have
  * written is refused: what lies there is run.
  */
 async function unpackedTree(): Promise<string> {

@@ -84,13 +84,13 @@ async function ask(url: string, init: RequestInit = {}): Promise<string> {
 }
 
 async function readyLine(output: ReadableStream<Uint8Array>): Promise<void> {
-  let told = '';
+  let seen = '';
   const decoder = new TextDecoder();
   for await (const bytes of output) {
-    told += decoder.decode(bytes, { stream: true });
-    if (/^ready|"message":"ready/m.test(told)) return;
+    seen += decoder.decode(bytes, { stream: true });
+    if (/^ready|"message":"ready/m.test(seen)) return;
   }
-  throw new Error(`it ended before it was ready: ${told.slice(-500)}`);
+  throw new Error(`it ended before it was ready: ${seen.slice(-500)}`);
 }
 
 async function within<T>(ms: number, problem: string, promise: Promise<T>): Promise<T> {

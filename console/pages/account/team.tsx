@@ -84,7 +84,7 @@ function Members({ isAdmin, ownId }: { isAdmin: boolean; ownId: string }) {
         retry={pages.reload}
         more={pages}
         keyOf={({ id }) => id}
-        empty={<p>Invite somebody below.</p>}
+        empty={<p>Invite a member below.</p>}
         columns={[...COLUMNS, ...(isAdmin ? [CREDITS, actions] : [])]}
       />
       {moving !== null && (
@@ -99,7 +99,7 @@ function Invitations() {
   const change = useChange(pages.reload);
   return (
     <div className="halves">
-      <Card title="Invite somebody">
+      <Card title="Invite a member">
         <Form
           submit="Send the invitation"
           clears

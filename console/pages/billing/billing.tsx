@@ -161,7 +161,7 @@ function Offers({ shop, reload }: { shop: Shop; reload(): Promise<void> }) {
     <div className="halves">
       <Card title="Buy credits once">
         {shop.creditPacks.length === 0 && (
-          <Empty title="No packs are sold at the moment">Ask your provider.</Empty>
+          <Empty title="No credit packs are available">Ask your provider.</Empty>
         )}
         {shop.creditPacks.map((pack) => (
           <div className="row spread" key={pack.id}>

@@ -70,7 +70,7 @@ export function Plans({ shop, reload, subscribe }: PlansProps) {
         </Notice>
       )}
       {subscription !== null && <Current {...subscription} />}
-      {plans.length === 0 && <Empty title="No plans are sold at the moment">Packs need none.</Empty>}
+      {plans.length === 0 && <Empty title="No plans are available">Packs need none.</Empty>}
       {plans.map((plan) => (
         <div className="row spread" key={plan.id}>
           <div>

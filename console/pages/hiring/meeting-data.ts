@@ -54,7 +54,7 @@ export function insightOf(value: unknown): Insight | null {
     overrunSeconds: numberIn(insight.overrunSeconds),
     isNoShow: insight.isNoShow === true,
     attendees: attendees.map((one) => ({
-      name: textIn(one.name) || textIn(one.email) || 'Somebody without a name',
+      name: textIn(one.name) || textIn(one.email) || 'Unnamed attendee',
       joinedAt: textIn(one.joinedAt),
       seconds: numberIn(one.seconds) ?? 0,
       lateSeconds: numberIn(one.lateSeconds),

@@ -97,7 +97,7 @@ function KnownOf({ insight }: { insight: Insight }) {
   const late = (seconds: number | null) => (seconds === null || seconds < 60 ? null : lengthWords(seconds));
   return (
     <>
-      <Card title="How it went" actions={insight.isNoShow ? <Tag mood="bad">Nobody met</Tag> : undefined}>
+      <Card title="How it went" actions={insight.isNoShow ? <Tag mood="bad">No-show</Tag> : undefined}>
         <Facts
           facts={[
             ['Length', durationSeconds !== null && lengthWords(durationSeconds)],

@@ -91,8 +91,9 @@ function TalentState({ talent }: { talent: Talent }) {
       {said.length > 0 && <Notice mood="warn">{said.join(' ')}</Notice>}
       {duplicateOf !== null && (
         <Notice>
-          The same person as <Link href={`/talents/${duplicateOf.id}`}>{duplicateOf.name ?? 'somebody'}</Link>
-          , who was here before and is the one that is matched.
+          The same person as{' '}
+          <Link href={`/talents/${duplicateOf.id}`}>{duplicateOf.name ?? 'an unnamed talent'}</Link>, who was
+          here before and is the one that is matched.
         </Notice>
       )}
     </>

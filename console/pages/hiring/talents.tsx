@@ -89,7 +89,7 @@ function PersonName({ id, name, headline, email, problem, duplicateOf, proposal 
         <Link href={`/talents/${id}`}>{name ?? 'Without a name yet'}</Link>
       </div>
       <span className="quiet small">{[headline, email].filter((one) => one !== null).join(' · ')}</span>
-      {duplicateOf !== null && <div className="small quiet">Somebody who was here before</div>}
+      {duplicateOf !== null && <div className="small quiet">Duplicate of an earlier talent</div>}
       {proposal !== null && <div className="small">A newer CV proposes changes</div>}
       {problem !== null && <div className="small">{problem}</div>}
     </>

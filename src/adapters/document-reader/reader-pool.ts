@@ -161,7 +161,7 @@ export function createDocumentReader(options: DocumentReaderOptions): DocumentRe
 function busy(): DocumentReading {
   return {
     outcome: 'busy',
-    message: 'Too many documents are being read at the moment. Send it again in a while.',
+    message: 'Too many documents are being parsed right now. Retry shortly.',
   };
 }
 

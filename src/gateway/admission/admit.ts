@@ -155,7 +155,10 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   const isMessages = route.kind === 'model-call' && route.wire === 'messages';
   const found = await parts.keys.find(keyIn(request, isMessages));
   if (found.outcome === 'unavailable') {
-    return refuse({ name: 'unavailable', message: 'Keys cannot be checked at the moment.' }, { route });
+    return refuse(
+      { name: 'unavailable', message: 'API keys cannot be verified right now. Retry shortly.' },
+      { route },
+    );
   }
   if (found.outcome === 'unknown') {
     return refuse(
@@ -356,7 +359,7 @@ async function admitReplay(parts: AdmitParts, wanted: WantedCall, asked: AskedOn
 
 const NOT_PAYABLE_NOW: Refusal = {
   name: 'unavailable',
-  message: 'Credits cannot be checked or charged at the moment. Try again with backoff.',
+  message: 'Credits cannot be checked or charged right now. Retry with backoff.',
 };
 
 function refuse(refusal: Refusal, known: Partial<Refused> = {}): Refused {

@@ -124,7 +124,7 @@ const AMBIGUOUS: Refusal = {
 const TOO_DEEP: Refusal = { name: 'invalidRequest', message: 'The body is nested too deeply.' };
 const UNAVAILABLE: Refusal = {
   name: 'unavailable',
-  message: 'Stored responses cannot be read at the moment. Try again with backoff.',
+  message: 'Stored responses cannot be read right now. Retry with backoff.',
 };
 
 function refused(refusal: Refusal) {

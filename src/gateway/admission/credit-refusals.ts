@@ -19,7 +19,7 @@ export function creditRefusal({ userId }: Payer, levelMicro: number): Refusal {
 
 const OF_COMPANY = {
   noneLeft:
-    'Your company has no credits left. Buy credits, or have its credit line raised; calls pass again at once.',
+    'Your company has no credits left. Buy credits, or ask for a higher credit line; calls resume at once.',
   allHeld:
     'All credits of your company are held by its calls that are still running. Wait until some end, lower max_tokens, or buy credits.',
 };
@@ -39,7 +39,7 @@ export const TOOLS_TOO_DEAR =
 export const COMPANY_IN_DEBT: Refusal = {
   name: 'insufficientCredits',
   message:
-    'The balance of your company is below zero, so personal credit balances are blocked. Buy credits for the company; calls pass again at once.',
+    'The balance of your company is below zero, so personal credit balances are blocked. Buy credits for the company; calls resume at once.',
 };
 
 /** Buying credits does not help against a key's own limit, so it is not a 402. */

@@ -90,5 +90,5 @@ const RUNNING =
 const OTHER_BODY =
   'This Idempotency-Key was used for another request. Repeat that one byte for byte, or use a new key.';
 const NOT_KEPT =
-  'The call with this Idempotency-Key was answered and charged, but its answer cannot be given again: it was too large to be kept. Use a new key to ask anew.';
-const AWAY = 'Idempotency keys cannot be checked at the moment. Try again with backoff.';
+  'The call with this Idempotency-Key was answered and charged, but its answer is too large to be stored and cannot be returned again. Use a new key to make a new call.';
+const AWAY = 'Idempotency keys cannot be checked right now. Retry with backoff.';

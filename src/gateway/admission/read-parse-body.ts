@@ -84,7 +84,7 @@ async function readForm(bytes: Uint8Array<ArrayBuffer>, contentType: string): Pr
   try {
     form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
   } catch {
-    return invalid('The form cannot be read: send multipart/form-data with its boundary.');
+    return invalid('The form could not be parsed: send multipart/form-data with its boundary.');
   }
   const [file, text, model] = [form.get('file'), form.get('text'), form.get('model')];
   if (model !== null && typeof model !== 'string') return invalid('model must be a text.', 'model');

@@ -22,7 +22,7 @@ export const REFUSALS = {
     status: 402,
     type: 'insufficient_quota',
     code: 'INSUFFICIENT_CREDITS',
-    message: 'Your company has no credits left. Buy credits; calls pass again as soon as they are booked.',
+    message: 'Your company has no credits left. Buy credits; calls resume once the payment is posted.',
   },
   keySpendingLimit: {
     status: 403,
@@ -35,7 +35,7 @@ export const REFUSALS = {
     status: 403,
     type: 'permission_error',
     code: 'LLM_SCOPE_DENIED',
-    message: 'This key lacks the scope that the call needs. Mint a key with it.',
+    message: 'This key does not have the scope that the call requires. Create a key with it.',
   },
   modelNotAllowed: {
     status: 403,
@@ -47,26 +47,25 @@ export const REFUSALS = {
     status: 403,
     type: 'permission_error',
     code: 'PLAN_LIMIT_EXCEEDED',
-    message:
-      'An invoice of your company is overdue. Pay it; calls pass again as soon as the payment is booked.',
+    message: 'An invoice of your company is overdue. Pay it; calls resume once the payment is posted.',
   },
   notFound: {
     status: 404,
     type: 'not_found_error',
     code: null,
-    message: 'There is no such route.',
+    message: 'This route does not exist.',
   },
   idempotencyConflict: {
     status: 409,
     type: 'invalid_request_error',
     code: null,
-    message: 'The Idempotency-Key is taken.',
+    message: 'The Idempotency-Key is already in use.',
   },
   rateLimited: {
     status: 429,
     type: 'rate_limit_error',
     code: null,
-    message: 'Too many requests. Back off and try again after the time in retry-after.',
+    message: 'Too many requests. Retry after the time in retry-after.',
   },
   providerRateLimited: {
     status: 429,
@@ -79,13 +78,13 @@ export const REFUSALS = {
     status: 503,
     type: 'api_error',
     code: 'LLM_GATEWAY_UNAVAILABLE',
-    message: 'The model cannot be reached at the moment. Try again with backoff.',
+    message: 'The model is unavailable right now. Retry with backoff.',
   },
   invalidRequest: {
     status: 400,
     type: 'invalid_request_error',
     code: null,
-    message: 'The request cannot be read.',
+    message: 'The request could not be parsed.',
   },
   tooLarge: {
     status: 413,
@@ -103,7 +102,7 @@ export const REFUSALS = {
     status: 408,
     type: 'invalid_request_error',
     code: null,
-    message: 'The body did not arrive in time.',
+    message: 'The request body did not arrive in time.',
   },
 } as const satisfies Record<string, RefusalRow>;
 

@@ -15,7 +15,7 @@ export interface ParseParts extends EndParts {
 const BUSY_RETRY_MS = 2_000;
 const ENGINE_BUSY: Refusal = {
   name: 'unavailable',
-  message: 'Too many texts of your company are being read at the moment. Send it again in a while.',
+  message: 'Too many documents of your company are being parsed right now. Retry shortly.',
   retryAfterMs: BUSY_RETRY_MS,
 };
 

@@ -97,7 +97,10 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     const token = bearerToken(request) ?? '';
     const found = await keys.find(token);
     if (found.outcome === 'unavailable') {
-      return refusalResponse({ name: 'unavailable', message: 'Keys cannot be checked at the moment.' }, {});
+      return refusalResponse(
+        { name: 'unavailable', message: 'API keys cannot be verified right now. Retry shortly.' },
+        {},
+      );
     }
     if (found.outcome === 'unknown') {
       return refusalResponse({ name: 'unauthenticated' }, { 'www-authenticate': 'Bearer realm="turnpike"' });
@@ -184,9 +187,9 @@ function createBrowserGuard({ consoleOrigin, checksHost }: BrowserGuardParts): B
 }
 
 const WRONG_HOST =
-  'This gateway listens on loopback and takes MCP requests for localhost alone. Use that name, or set HOST and a proxy.';
+  'This gateway listens on loopback and accepts MCP requests for localhost only. Use that name, or set HOST and a proxy.';
 const WRONG_ORIGIN =
-  'Pages of this origin may not call the tools. The console and pages of this machine may; other clients send no Origin.';
+  'This origin is not allowed. The console and pages of this machine are; other clients send no Origin header.';
 
 function foreign(message: string): Response {
   return envelopeResponse(403, errorEnvelope('permission_error', message));

@@ -96,7 +96,7 @@ async function answerJobs(
     const body = { object: 'list', data: page.map(shownJob), has_more: hasMore, next_cursor: nextCursor };
     return { outcome: 'answered', body };
   } catch (error) {
-    return refusedRead(error, 'Jobs cannot be read at the moment. Try again with backoff.');
+    return refusedRead(error, 'Jobs cannot be read right now. Retry with backoff.');
   }
 }
 

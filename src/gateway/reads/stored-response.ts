@@ -215,9 +215,9 @@ async function send(
   }
 }
 
-const AWAY = 'Stored responses cannot be read at the moment. Try again with backoff.';
-const NOT_FOUND = 'There is no such response: it was not stored, has expired or was deleted.';
-const NO_PROVIDER = 'The provider that stores this response is not configured any more.';
+const AWAY = 'Stored responses cannot be read right now. Retry with backoff.';
+const NOT_FOUND = 'This response does not exist: it was not stored, has expired or was deleted.';
+const NO_PROVIDER = 'The provider that stores this response is no longer configured.';
 const NO_STREAM = 'Stored responses are not streamed. Read the response whole, without stream.';
 
 function answered(body: unknown): Answered {

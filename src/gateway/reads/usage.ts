@@ -52,7 +52,7 @@ export async function answerUsage(
   try {
     return { outcome: 'answered', body: await usageBody(parts, asker, read.parameters) };
   } catch (error) {
-    return refusedRead(error, 'Usage cannot be read at the moment. Try again with backoff.');
+    return refusedRead(error, 'Usage cannot be read right now. Retry with backoff.');
   }
 }
 

@@ -37,7 +37,7 @@ export const receipt = template({
         ? button('See your billing', links.billing)
         : button('See the invoice', invoiceUrl),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -55,7 +55,7 @@ export const paymentFailed = template({
     subject: `A payment of ${companyName} failed`,
     heading: 'A payment failed',
     blocks: [
-      paragraph(`A payment of ${inMoney(amount)} for ${companyName} could not be taken.`),
+      paragraph(`A payment of ${inMoney(amount)} for ${companyName} failed.`),
       facts(
         ['Amount', inMoney(amount)],
         reason === undefined ? null : ['Reason given', reason],
@@ -63,12 +63,12 @@ export const paymentFailed = template({
       ),
       paragraph(
         nextAttemptAt === undefined
-          ? 'It will not be tried again by itself. Please pay, or give another way to pay, so that your calls go on.'
-          : 'It will be tried again by itself. Please see that your way to pay works by then.',
+          ? 'It will not be retried. Pay now, or add another payment method, to keep your calls running.'
+          : 'It will be retried automatically. Make sure your payment method is valid by then.',
       ),
       payUrl === undefined ? button('See your billing', links.billing) : button('Pay now', payUrl),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -80,12 +80,12 @@ export const paymentActionRequired = template({
     heading: 'Your bank asks you to confirm a payment',
     blocks: [
       paragraph(
-        `A payment of ${inMoney(amount)} for ${companyName} waits for you: the bank wants you to confirm it. Until then it has not been made.`,
+        `A payment of ${inMoney(amount)} for ${companyName} needs your confirmation at the bank. Until then it is not paid.`,
       ),
       facts(['Amount', inMoney(amount)], dueAt === undefined ? null : ['Due on', onDay(dueAt)]),
       button('Confirm the payment', payUrl),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -133,7 +133,7 @@ export const trialEnding = template({
             ]),
         button(isCanceled === true ? 'Renew the plan' : 'Manage your plan', links.billing),
       ],
-      because: `You get this because you look after the billing of ${companyName}.`,
+      because: `You get this because you manage the billing of ${companyName}.`,
     };
   },
 });
@@ -162,7 +162,7 @@ export const upcomingInvoice = template({
       ),
       button('Manage your plan', links.billing),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -193,7 +193,7 @@ export const invoiceIssued = template({
         ? button('See your billing', links.billing)
         : button('See and pay', invoiceUrl),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -216,7 +216,7 @@ export const invoiceOverdue = template({
       facts(['Invoice', invoiceNumber], ['Amount', inMoney(amount)], ['Was due on', onDay(dueAt)]),
       invoiceUrl === undefined ? button('See your billing', links.billing) : button('Pay now', invoiceUrl),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -246,7 +246,7 @@ export const paymentDispute = template({
       ),
       button('See your billing', links.billing),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -277,7 +277,7 @@ export const refundFailed = template({
       ),
       button('See your billing', links.billing),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 

@@ -19,9 +19,7 @@ export const invitation = template({
       paragraph(`${invitedBy} invites you to ${companyName}.`),
       facts(role === undefined ? null : ['Your role', role], ['Open until', atTime(expiresAt)]),
       button('Accept the invitation', links.invitation(token)),
-      paragraph(
-        'The link works once. If you do not know the sender, leave this mail alone: nothing will happen.',
-      ),
+      paragraph('The link works once. If you do not know the sender, ignore this mail.'),
     ],
     because: `You get this because ${invitedBy} entered your address.`,
   }),
@@ -34,14 +32,14 @@ export const passwordReset = template({
     subject: 'Set a new password',
     heading: 'Set a new password',
     blocks: [
-      paragraph('Somebody, probably you, asked for a new password of your account.'),
+      paragraph('A password reset was requested for your account.'),
       facts(['Open until', atTime(expiresAt)]),
       button('Set a new password', links.passwordReset(token)),
       paragraph(
-        'The link works once. If it was not you, leave this mail alone: your password stays as it is.',
+        'The link works once. If you did not request it, ignore this mail: your password does not change.',
       ),
     ],
-    because: 'You get this because a new password was asked for with your address.',
+    because: 'You get this because a password reset was requested for your address.',
   }),
 });
 

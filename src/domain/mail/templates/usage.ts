@@ -34,7 +34,7 @@ export const lowBalance = template({
       because:
         isOfUser === true
           ? `You get this because API keys of ${companyName} draw on your personal credit balance.`
-          : `You get this because you look after the billing of ${companyName}.`,
+          : `You get this because you manage the billing of ${companyName}.`,
     };
   },
 });
@@ -62,7 +62,7 @@ export const creditsExpiring = template({
       facts(...lots.map(factOf)),
       button('See your credits', links.billing),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -77,7 +77,7 @@ export const creditsExpired = template({
       facts(...lots.map(factOf)),
       button('See your credits', links.billing),
     ],
-    because: `You get this because you look after the billing of ${companyName}.`,
+    because: `You get this because you manage the billing of ${companyName}.`,
   }),
 });
 
@@ -116,7 +116,7 @@ export const spendingLimit = template({
         ),
         button('See the keys', links.keys),
       ],
-      because: `You get this because you look after the keys of ${companyName}.`,
+      because: `You get this because you manage the keys of ${companyName}.`,
     };
   },
 });
@@ -130,8 +130,8 @@ export const planRequest = template({
     message: remark.optional(),
   }),
   write: ({ companyName, planName, askedBy, message }, links) => ({
-    subject: `${companyName} asks for the plan ${planName}`,
-    heading: 'A company asks for a plan',
+    subject: `${companyName} requests the plan ${planName}`,
+    heading: 'A company requests a plan',
     blocks: [
       paragraph(
         `${companyName} would like the plan ${planName}. Agree on the terms with them, then assign the plan under Companies.`,
