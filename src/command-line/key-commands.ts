@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { findUserByEmail } from '../domain/accounts/user.ts';
+import { dropAnswersOfKeys } from '../domain/answer-cache/answer-cache.ts';
 import { creditsOfMicro, microOfCredits } from '../domain/credits/ledger/credit-account.ts';
 import { openUserAccount } from '../domain/credits/ledger/user-account.ts';
 import { type ApiKey, keyStatus } from '../domain/keys/api-key.ts';
@@ -124,6 +125,7 @@ export const revokeKeyCommand: Command = {
     }
     const revoked = await revokeKey({ database, sharedState, clock }, { companyId, keyId });
     if (revoked.outcome === 'no-such-key') return complainOfKey(terminal, companyId, keyId);
+    await dropAnswersOfKeys(database, companyId, [keyId]);
     terminal.print(`${keyId} is revoked since ${revoked.key.revokedAt?.toISOString()}`);
     if (!revoked.announced) {
       terminal.print('shared state is away, so the gateways find out by themselves, within a second');
@@ -133,7 +135,7 @@ export const revokeKeyCommand: Command = {
 };
 
 const MINT_OPTIONS =
-  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--spending-limit CREDITS] [--payer MEMBER_EMAIL] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked] [--project NAME] [--json]';
+  '[--scopes a,b] [--models a,b] [--rpm N] [--tpm N] [--in-flight N] [--spending-limit CREDITS] [--payer MEMBER_EMAIL] [--expires 2031-12-31T23:00Z] [--stream-usage-chunk always|asked] [--project NAME] [--cache-ttl SECONDS] [--json]';
 
 const OPTION_OF: Partial<Record<string, string>> = {
   name: 'NAME',
@@ -147,6 +149,7 @@ const OPTION_OF: Partial<Record<string, string>> = {
   expiresAt: '--expires',
   streamUsageChunk: '--stream-usage-chunk',
   project: '--project',
+  cacheTtlSeconds: '--cache-ttl',
 };
 
 type Payer =
@@ -179,6 +182,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
     expires: option,
     'stream-usage-chunk': option,
     project: option,
+    'cache-ttl': option,
   };
   try {
     const { values, positionals } = parseArgs({ args: [...words], options, allowPositionals: true });
@@ -201,6 +205,7 @@ function readKeyToMint(words: readonly string[]): (KeyToMint & { readonly payer:
       expiresAt: values.expires === undefined ? null : momentIn(values.expires),
       streamUsageChunk: values['stream-usage-chunk']?.toUpperCase() ?? null,
       project: values.project ?? null,
+      cacheTtlSeconds: numberIn(values['cache-ttl']),
     };
   } catch {
     // An option that there is not, or one without its value.
@@ -253,6 +258,7 @@ function lineAbout(key: ApiKey, nowMs: number): string {
     key.expiresAt === null ? null : `expires ${key.expiresAt.toISOString()}`,
     key.streamUsageChunk === null ? null : `usage chunk ${key.streamUsageChunk.toLowerCase()}`,
     key.project === null ? null : `project ${JSON.stringify(key.project)}`,
+    key.cacheTtlSeconds === null ? null : `cached ${key.cacheTtlSeconds} s`,
     `created ${key.createdAt.toISOString()}`,
     `last used ${key.lastUsedAt?.toISOString() ?? 'never'}`,
     key.rotatedFromId === null ? null : `rotated from ${key.rotatedFromId}`,

@@ -8,6 +8,8 @@ import { createRequestIds, REQUEST_ID_HEADER } from '../http/request-id.ts';
 import { createServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import type { Tracer } from '../ports/tracer.ts';
 import { type AdmitParts, admit } from './admission/admit.ts';
+import { CACHE_HEADER, nameCacheUse } from './admission/cached-answer.ts';
+import { forwardedFrom } from './admission/forwarded-headers.ts';
 import { replay } from './admission/idempotency.ts';
 import { messagesError, refusalResponse, refusalStatus } from './admission/refusals.ts';
 import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
@@ -16,7 +18,6 @@ import { beginTrace, type CallMeters } from './call-telemetry.ts';
 import { recordOfRead, recordOfRefusal, recordOfReplay } from './forwarding/end-call.ts';
 import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
-import type { ClientWire } from './json/client-wire.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
 import { answerRead, type ReadParts } from './reads/listings.ts';
 
@@ -43,12 +44,6 @@ interface Gateway {
   fetch(request: Request, connection: Connection): Promise<Response>;
 }
 
-/** The client's headers that a provider may see, by the wire; no other reaches it. */
-const FORWARDED = {
-  completions: ['openai-beta'],
-  responses: ['openai-beta'],
-  messages: ['anthropic-version', 'anthropic-beta'],
-} as const satisfies Record<ClientWire, readonly string[]>;
 /** The header in which Anthropic's clients look for the request's id. */
 const MESSAGES_REQUEST_ID_HEADER = 'request-id';
 
@@ -136,7 +131,10 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
     const { call } = admission;
     parts.keys.noteUse(call.key.id);
     const headers = rateLimitHeaders(call.allowances);
-    if (admission.outcome === 'model-call') nameDroppedTools(headers, admission.call.droppedTools);
+    if (admission.outcome === 'model-call') {
+      nameDroppedTools(headers, admission.call.droppedTools);
+      nameCacheUse(headers, admission.call.cache);
+    }
     if (admission.outcome === 'read') {
       const answering = answerRead(parts, admission.call, { url: request.url, headers });
       const response = await answering.finally(() => call.reservation.end(0, []));
@@ -212,7 +210,7 @@ interface ConsoleOrigin {
 /** Those of the routes, then those that clients of MCP send in either era: a browser withholds what is not named. */
 const ALLOWED_HEADERS = [
   ...['authorization', 'content-type', 'x-request-id', 'idempotency-key', 'x-api-key', 'user-agent'],
-  TAGS_HEADER,
+  ...[TAGS_HEADER, CACHE_HEADER],
   ...['mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name', 'last-event-id'],
 ];
 /** What the SDKs of OpenAI and Anthropic add in a browser: more with each version, and none of it decides anything here. */
@@ -232,7 +230,7 @@ function allowedHeaders(request: Request): string {
  */
 const EXPOSED_HEADERS = [
   ...['x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'],
-  ...['mcp-session-id', 'www-authenticate', DROPPED_TOOLS_HEADER],
+  ...['mcp-session-id', 'www-authenticate', DROPPED_TOOLS_HEADER, CACHE_HEADER],
 ].join(', ');
 
 export function createConsoleOrigin(consoleOrigin: string | undefined): ConsoleOrigin {
@@ -271,15 +269,6 @@ function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('//') + 2);
   const query = url.indexOf('?', start);
   return query === -1 ? url.slice(start) : url.slice(start, query);
-}
-
-function forwardedFrom(request: Request, wire: ClientWire): Record<string, string> {
-  const forwarded: Record<string, string> = {};
-  for (const name of FORWARDED[wire]) {
-    const value = request.headers.get(name);
-    if (value !== null) forwarded[name] = value;
-  }
-  return forwarded;
 }
 
 /** As OpenAI writes it: 250ms, 12.5s, 1m0s. */

@@ -48,6 +48,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   revokeApiKey: ['companyAdmin'],
   updateApiKey: ['companyAdmin'],
   updateApiKeyLimits: ['companyAdmin'],
+  clearCache: ['companyAdmin'],
   serviceTokens: ['companyAdmin'],
   serviceTokenScopes: ['companyAdmin'],
   createServiceToken: ['companyAdmin'],

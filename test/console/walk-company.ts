@@ -30,6 +30,7 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('Expires').fill('2040-01-01T10:00');
   await page.getByLabel('Credits a month').fill('5');
   await page.getByLabel('Usage chunk of streams').selectOption('ASKED');
+  await page.getByLabel('Cache answers for (seconds)').fill('600');
   await button(page, 'Mint').click();
   const key = await page.getByTestId('raw-key').innerText();
   await button(page, 'Copy the key').click();
@@ -46,6 +47,9 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await page.getByLabel('Expires').fill('2041-01-01T10:00');
   expect(await page.getByLabel('Usage chunk of streams').inputValue()).toBe('ASKED');
   await page.getByLabel('Usage chunk of streams').selectOption('');
+  await row.getByText('answers cached for 600 s').waitFor();
+  expect(await page.getByLabel('Cache answers for (seconds)').inputValue()).toBe('600');
+  await page.getByLabel('Cache answers for (seconds)').fill('');
   await button(page, 'Save').click();
   await row.getByText('7 requests').waitFor();
   await row.locator('time[datetime^="2041-01-01"]').waitFor();
@@ -59,6 +63,10 @@ export async function walkKeys(page: Page, demo: DemoFile): Promise<void> {
   await row.first().getByRole('button', { name: 'Revoke' }).click();
   await inDialog(page, 'Cancel').click();
   expect(await row.getByText('Live').count()).toBe(2);
+
+  await button(page, 'Clear cache').click();
+  await inDialog(page, 'Clear cache').click();
+  await page.getByText('0 cached answers were removed.').waitFor();
 
   const answer = await fetch(`${demo.gateway_url}/chat/completions`, {
     method: 'POST',

@@ -47,6 +47,7 @@ export function createKeyRecords(): KeyRecords {
         monthlySpendingLimitMicro: null,
         streamUsageChunk: null,
         project: null,
+        cacheTtlSeconds: null,
         payerUserId: null,
         ceilings: null,
         ...people,

@@ -7,6 +7,7 @@ import { openSqliteJournal } from '../../src/adapters/journal/sqlite-journal.ts'
 import { createSystemSecrets } from '../../src/adapters/secrets/system-secrets.ts';
 import { createInProcessState } from '../../src/adapters/shared-state/in-process.ts';
 import { addCompany } from '../../src/domain/accounts/company.ts';
+import { type AnswerCacheParts, createAnswerCache } from '../../src/domain/answer-cache/answer-cache.ts';
 import { createBreakers } from '../../src/domain/breakers/breakers.ts';
 import { createAnswerCipher } from '../../src/domain/calls/idempotency/answer-cipher.ts';
 import {
@@ -35,6 +36,7 @@ import {
 } from '../../src/domain/stored-responses/stored-responses.ts';
 import { REFUSALS } from '../../src/gateway/admission/refusals.ts';
 import { createUnpaidEndings } from '../../src/gateway/forwarding/end-call.ts';
+import { createKeptAnswers } from '../../src/gateway/forwarding/kept-answers.ts';
 import { createGateway } from '../../src/gateway/server.ts';
 import { createClientAddress } from '../../src/http/client-identity.ts';
 import { listen } from '../../src/http/listen.ts';
@@ -71,6 +73,7 @@ export interface GatewayOptions {
   /** 0 is a journal that takes nothing. */
   readonly journalMaxCalls?: number;
   readonly maxAnswerBytes?: number;
+  readonly cache?: Partial<AnswerCacheParts>;
   readonly tracer?: Tracer;
   /** STORED_RESPONSES=on. */
   readonly storesResponses?: boolean;
@@ -109,7 +112,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   });
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
-    responses: openResponses({ database, clock, log, secrets }, options),
+    ...openStores({ database, clock, log, secrets }, options),
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
     limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
@@ -254,6 +257,18 @@ function openResponses(
   const cipher = createAnswerCipher({ masterKeys: [MASTER_KEY], secrets: parts.secrets });
   const bounds = { keepMs: 86_400_000, maxBytes: 1024 * 1024, maxCompanyBytes: 10 * 1024 * 1024 };
   return createStoredResponses({ ...parts, cipher, isOn, ...bounds });
+}
+
+function openStores(
+  parts: Pick<AnswerCacheParts, 'database' | 'clock' | 'log'> & { secrets: Secrets },
+  options: GatewayOptions,
+) {
+  const masterKeys = [MASTER_KEY] as const;
+  const cipher = createAnswerCipher({ masterKeys, secrets: parts.secrets });
+  const bounds = { maxAnswerBytes: 100_000, maxCompanyBytes: 1_000_000, maxCompanyAnswers: 100 };
+  const terms = { maxTtlSeconds: 86_400, priceShareMillionths: 0 };
+  const cache = createAnswerCache({ ...parts, cipher, masterKeys, ...bounds, ...terms, ...options.cache });
+  return { responses: openResponses(parts, options), cache, kept: createKeptAnswers({ cache }) };
 }
 
 function breakable(real: Database, outage: { isAway: boolean }): Database {

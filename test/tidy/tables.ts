@@ -88,6 +88,11 @@ export const domainSiblings: readonly AllowedArrow[] = [
       'a finished call is priced by its model and charged; months are added up company by company; operators are alerted of withheld usage',
   },
   {
+    from: 'answer-cache',
+    to: ['calls', 'retention'],
+    reason: 'encrypts answers as calls encrypt those of idempotent calls; removes old ones in chunks',
+  },
+  {
     from: 'stored-responses',
     to: ['calls', 'retention'],
     reason: 'encrypts responses as calls encrypt stored answers; removes old ones in chunks',
@@ -317,6 +322,7 @@ export const tableOwners: readonly TableOwner[] = [
     ],
   },
   { owner: 'src/domain/alerts', owns: ['alert_channels', 'alert_deliveries'] },
+  { owner: 'src/domain/answer-cache', owns: ['cached_answers'] },
   { owner: 'src/domain/audit', owns: ['audit_log'] },
   {
     owner: 'src/domain/calls',

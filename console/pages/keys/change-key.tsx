@@ -3,6 +3,7 @@ import { Choice, Field, Form } from '../../parts/form.tsx';
 import { exact } from '../../parts/words.tsx';
 import { useConsole } from '../../session/console-context.ts';
 import { type DataOf, graphql } from '../../session/graphql.ts';
+import { StoredContentFields, storedContentIn } from './stored-content.tsx';
 
 const UPDATE = graphql(
   `mutation($id: ID!, $input: UpdateApiKeyInput!) { updateApiKey(id: $id, input: $input) { id } }`,
@@ -25,6 +26,7 @@ interface ChangeProps {
     readonly monthlySpendingLimit: number | null;
     readonly streamUsageChunk: StreamUsageChunk | null;
     readonly project: string | null;
+    readonly cacheTtlSeconds: number | null;
   };
   close(): void;
 }
@@ -39,7 +41,8 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
       <Form
         submit="Save"
         beside={<Cancel close={close} />}
-        send={async ({ number, text }) => {
+        send={async (values) => {
+          const { number, text } = values;
           const input = {
             name: text('name'),
             requestsPerMinute: number('requests'),
@@ -48,6 +51,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
             monthlySpendingLimit: number('monthly'),
             streamUsageChunk: usageChunkIn(text('usageChunk')),
             project: text('project') === '' ? null : text('project'),
+            ...storedContentIn(values),
             // Seconds are not in the field: an expiry that was not touched is not sent.
             ...(text('expires') === localTime(apiKey.expiresAt)
               ? {}
@@ -84,6 +88,7 @@ export function EditKey({ apiKey, close, changed }: ChangeProps & { changed(): P
         </div>
         <ExpiryField value={localTime(apiKey.expiresAt)} />
         <UsageChunkField value={apiKey.streamUsageChunk} />
+        <StoredContentFields value={apiKey} />
       </Form>
     </Dialog>
   );

@@ -19,10 +19,11 @@ import {
   UsageChunkField,
   usageChunkIn,
 } from './change-key.tsx';
+import { CacheCard, StoredContentFields, StoredContentNote, storedContentIn } from './stored-content.tsx';
 
 const KEYS = graphql(`{ apiKeys { id name prefix lastFour scopes models status createdAt expiresAt lastUsedAt
   requestsPerMinute tokensPerMinute maxCallsInFlight monthlySpendingLimit streamUsageChunk project
-  payerUser { email } } }`);
+  cacheTtlSeconds payerUser { email } } }`);
 const REVOKE = graphql(`mutation($id: ID!) { revokeApiKey(id: $id) { id } }`);
 const CHOICES = graphql(`{ modelAliases { alias } members(first: 50) { nodes { id email } } }`);
 const MINT = graphql(`mutation($input: CreateApiKeyInput!) {
@@ -92,6 +93,7 @@ export function Keys() {
           empty={<p>Mint your first key: it comes with a line you can paste into a terminal.</p>}
         />
       </Card>
+      <CacheCard />
       {isMinting && <MintKey close={() => setMinting(false)} minted={show} />}
       {minted !== null && <ShownOnce minted={minted} close={() => setMinted(null)} />}
       {edited !== null && <EditKey apiKey={edited} close={() => setEdited(null)} changed={keys.reload} />}
@@ -111,6 +113,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
         </code>
         {key.project !== null && <div className="small quiet">project {key.project}</div>}
         {key.payerUser !== null && <div className="small quiet">paid by {key.payerUser.email}</div>}
+        <StoredContentNote {...key} />
       </>
     ),
   },
@@ -200,6 +203,7 @@ function MintKey({ close, minted }: MintKeyProps) {
           </Choice>
           <ExpiryField />
           <UsageChunkField />
+          <StoredContentFields />
         </Form>
       )}
     </Dialog>
@@ -232,7 +236,8 @@ function ShownOnce({ minted, close }: { minted: MintedKey; close(): void }) {
 }
 
 /** An empty field is left out and gets the backend's default. */
-function newKeyInput({ text, number, all }: FormValues, names: readonly string[]) {
+function newKeyInput(values: FormValues, names: readonly string[]) {
+  const { text, number, all } = values;
   const models = all('models');
   const given = {
     requestsPerMinute: number('requests'),
@@ -242,6 +247,7 @@ function newKeyInput({ text, number, all }: FormValues, names: readonly string[]
     expiresAt: expiryIn(text('expires')),
     streamUsageChunk: usageChunkIn(text('usageChunk')),
     project: text('project') === '' ? null : text('project'),
+    ...storedContentIn(values),
     models: models.length === names.length ? null : models,
     payer: text('payer') === '' ? null : ('USER' as const),
     payerUserId: text('payer') === '' ? null : text('payer'),

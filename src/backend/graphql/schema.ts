@@ -26,7 +26,9 @@ import { jobDeclarations } from './hiring/jobs.ts';
 import { matchDeclarations } from './hiring/matches.ts';
 import { meetingDeclarations } from './hiring/meetings.ts';
 import { talentDeclarations } from './hiring/talents.ts';
+import { answerCacheDeclarations } from './keys/answer-cache.ts';
 import { apiKeyDeclarations } from './keys/api-keys.ts';
+import { apiKeyChangeDeclarations } from './keys/change-api-key.ts';
 import { aliasTargetDeclarations } from './models/alias-targets.ts';
 import { hostedToolDeclarations } from './models/hosted-tools.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
@@ -72,6 +74,8 @@ const declarations: readonly Declaration[] = [
   ...meetingDeclarations,
   ...talentDeclarations,
   ...apiKeyDeclarations,
+  ...apiKeyChangeDeclarations,
+  ...answerCacheDeclarations,
   ...modelAliasDeclarations,
   ...aliasTargetDeclarations,
   ...hostedToolDeclarations,

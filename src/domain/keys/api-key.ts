@@ -31,7 +31,12 @@ export interface KeySettings {
   readonly streamUsageChunk: StreamUsageChunk | null;
   /** What its calls are for, in the company's own words; null where nothing is said. */
   readonly project: string | null;
+  /** How long answers to its calls are cached where the call does not say so; null is not at all. */
+  readonly cacheTtlSeconds: number | null;
 }
+
+/** Thirty days; the operator's CACHE_MAX_TTL_SECONDS applies besides. */
+export const LONGEST_CACHE_TTL_SECONDS = 2_592_000;
 
 /**
  * The last chunk of a stream, with usage and without choices. The gateway always requests it, because calls are charged by
@@ -59,7 +64,7 @@ export const KEY_COLUMNS = `id, company_id as "companyId", name, prefix, last_fo
   max_calls_in_flight as "maxCallsInFlight", monthly_spending_limit_micro as "monthlySpendingLimitMicro",
   payer_user_id as "payerUserId", created_by as "createdBy", rotated_from_id as "rotatedFromId", created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-  stream_usage_chunk as "streamUsageChunk", project`;
+  stream_usage_chunk as "streamUsageChunk", project, cache_ttl_seconds as "cacheTtlSeconds"`;
 
 export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: number): KeyStatus {
   if (key.revokedAt !== null) return 'REVOKED';

@@ -49,10 +49,10 @@ export async function rotateKey(parts: MintParts, old: KeyToRotate): Promise<Rot
   const rows = await database.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, rotated_from_id, expires_at,
-       stream_usage_chunk, payer_user_id, project)
+       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds)
      select $1::uuid, company_id, name, $2::bytea, $3::text, $4::text, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, $5::uuid, id, case when $9 then $10::timestamptz else expires_at end,
-       stream_usage_chunk, payer_user_id, project
+       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds
      from api_keys
      where company_id = $6 and id = $7 and revoked_at is null and (expires_at is null or expires_at > $8)
      returning ${KEY_COLUMNS}`,
@@ -103,18 +103,18 @@ export async function revokeKey(
   return { outcome: 'revoked', key, announced: await announce(sharedState, clock, hash) };
 }
 
-/** For a user who leaves the company: the keys that they pay for are revoked. Returns how many. */
+/** For a user who leaves the company: the keys that they pay for are revoked. Returns their ids. */
 export async function revokeKeysPaidBy(
   { database, sharedState, clock }: RevokeParts,
   { companyId, userId }: { readonly companyId: string; readonly userId: string },
-): Promise<number> {
-  const rows = await database.query<{ hash: string }>(
+): Promise<readonly string[]> {
+  const rows = await database.query<{ id: string; hash: string }>(
     `update api_keys set revoked_at = $3 where company_id = $1 and payer_user_id = $2 and revoked_at is null
-     returning encode(sha256, 'hex') as hash`,
+     returning id, encode(sha256, 'hex') as hash`,
     [companyId, userId, new Date(clock.now())],
   );
   for (const { hash } of rows) await announce(sharedState, clock, hash);
-  return rows.length;
+  return rows.map(({ id }) => id);
 }
 
 type InvalidSetting = {
@@ -135,6 +135,7 @@ interface KeyChanges {
   readonly monthlySpendingLimitMicro?: bigint | null | undefined;
   readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
   readonly project?: string | null | undefined;
+  readonly cacheTtlSeconds?: number | null | undefined;
 }
 
 type ChangedKey =
@@ -171,6 +172,7 @@ export async function changeKey(
     monthlySpendingLimitMicro: limitAfter(changes.monthlySpendingLimitMicro, old.monthlySpendingLimitMicro),
     streamUsageChunk: limitAfter(changes.streamUsageChunk, old.streamUsageChunk),
     project: limitAfter(changes.project, old.project),
+    cacheTtlSeconds: limitAfter(changes.cacheTtlSeconds, old.cacheTtlSeconds),
   };
   const checked = checkWantedKey(wanted, clock.now());
   if (checked.outcome === 'invalid') return checked;
@@ -178,11 +180,12 @@ export async function changeKey(
     checked.settings;
   const changed = await transaction.query<ApiKey>(
     `update api_keys set requests_per_minute = $2, tokens_per_minute = $3, max_calls_in_flight = $4,
-       monthly_spending_limit_micro = $5, name = $6, expires_at = $7, stream_usage_chunk = $8, project = $9
+       monthly_spending_limit_micro = $5, name = $6, expires_at = $7, stream_usage_chunk = $8, project = $9,
+       cache_ttl_seconds = $10
      where id = $1 returning ${KEY_COLUMNS}`,
     [
       ...[keyId, requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimitMicro],
-      ...[rest.name, rest.expiresAt, rest.streamUsageChunk, rest.project],
+      ...[rest.name, rest.expiresAt, rest.streamUsageChunk, rest.project, rest.cacheTtlSeconds],
     ],
   );
   return { outcome: 'changed', key: changed[0] ?? old };

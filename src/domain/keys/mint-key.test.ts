@@ -67,6 +67,7 @@ describe('G-19 minting', () => {
       revokedAt: null,
       streamUsageChunk: null,
       project: null,
+      cacheTtlSeconds: null,
     });
     expect(keyStatus(key, clock.now())).toBe('LIVE');
   });

@@ -11,6 +11,7 @@ import {
   KEY_BYTES,
   KEY_COLUMNS,
   type KeySettings,
+  LONGEST_CACHE_TTL_SECONDS,
   rawKeyFrom,
   recognition,
   SCOPES,
@@ -41,6 +42,7 @@ interface WantedKey {
   readonly expiresAt?: Date | null | undefined;
   readonly streamUsageChunk?: string | null | undefined;
   readonly project?: string | null | undefined;
+  readonly cacheTtlSeconds?: number | null | undefined;
   /** A user of the company, with a credit account; null or left out, the company pays. */
   readonly payerUserId?: string | null | undefined;
   /** The aliases there are. Without it any name of the right form is taken, and one that is none opens nothing. */
@@ -103,6 +105,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     monthlySpendingLimitMicro: wanted.monthlySpendingLimitMicro ?? null,
     expiresAt: wanted.expiresAt ?? null,
     streamUsageChunk: STREAM_USAGE_CHUNKS.find((one) => one === wanted.streamUsageChunk) ?? null,
+    cacheTtlSeconds: wanted.cacheTtlSeconds ?? null,
     payerUserId: wanted.payerUserId ?? null,
     project: wanted.project?.trim() || null,
   };
@@ -117,6 +120,7 @@ export function checkWantedKey(wanted: WantedKey, nowMs: number): CheckedKey {
     expiresAt: expiryComplaint(settings.expiresAt, nowMs),
     streamUsageChunk: usageChunkComplaint(wanted.streamUsageChunk ?? null),
     project: projectComplaint(settings.project),
+    cacheTtlSeconds: rangeComplaint(settings.cacheTtlSeconds, LONGEST_CACHE_TTL_SECONDS),
   };
   for (const [field, message] of Object.entries(complaints)) {
     if (message !== null) return { outcome: 'invalid', field: field as keyof KeySettings, message };
@@ -140,9 +144,9 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
   const rows = await statements.query<ApiKey>(
     `insert into api_keys (id, company_id, name, sha256, prefix, last_four, scopes, models, requests_per_minute,
        tokens_per_minute, max_calls_in_flight, monthly_spending_limit_micro, created_by, expires_at,
-       stream_usage_chunk, payer_user_id, project)
+       stream_usage_chunk, payer_user_id, project, cache_ttl_seconds)
      select $1::uuid, companies.id, $3::text, $4::bytea, $5::text, $6::text, $7::text[], $8::text[], $9::integer,
-       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text, $16::uuid, $17::text
+       $10::integer, $11::integer, $12::bigint, $13::uuid, $14::timestamptz, $15::text, $16::uuid, $17::text, $18::integer
      from companies where companies.id = $2
      returning ${KEY_COLUMNS}`,
     [
@@ -163,6 +167,7 @@ export async function addKey(statements: Statements, secrets: Secrets, key: NewK
       key.streamUsageChunk ?? null,
       key.payerUserId ?? null,
       key.project ?? null,
+      key.cacheTtlSeconds ?? null,
     ],
   );
   return rows[0] ?? null;

@@ -251,6 +251,7 @@ export function recordOf(
  * none.
  */
 export function tokensToCount(call: FinishedCall): number | null {
+  if (call.cacheHit === true) return 0;
   const tokens = chargedTokens(call);
   if (tokens !== null) return totalTokens(tokens);
   return call.firstByteMs === null && call.reason !== CLIENT_LEFT ? 0 : null;

@@ -1,3 +1,4 @@
+import type { AnswerCache } from '../../domain/answer-cache/answer-cache.ts';
 import type { CallAttribution } from '../../domain/calls/call-attribution.ts';
 import type { IdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/key-claims.ts';
@@ -9,14 +10,12 @@ import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
 import type { CallReservation } from '../../domain/limits/call-reservation.ts';
-import { estimateUsage } from '../../domain/limits/claims.ts';
 import type { KeyAllowances, Limits } from '../../domain/limits/limits.ts';
 import {
   type CallSize,
   type HostedPlan,
   holdsFor,
   type PaidCall,
-  totalTokens,
   usageToHold,
 } from '../../domain/model-calls/paid-call.ts';
 import type { Alias } from '../../domain/models/aliases.ts';
@@ -27,6 +26,8 @@ import type { BodyBounds } from '../../http/read-body.ts';
 import type { Secrets } from '../../ports/secrets.ts';
 import type { ModelBodyFields } from '../json/request-body.ts';
 import { attributionOf } from './attribution.ts';
+import { type CacheUse, cacheAsked, findCached, holdsForHit, type WantedCaching } from './cached-answer.ts';
+import { estimateOf, isFree, sizeOf } from './call-size.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
 import {
   COMPANY_IN_DEBT,
@@ -60,6 +61,9 @@ export interface AdmitParts {
   readonly calls: Pick<CallBook, 'hasRoom'>;
   readonly idempotency: IdempotentCalls;
   readonly responses: StoredResponses;
+  readonly cache?: AnswerCache;
+  /** Whether streams show their usage chunk unasked, where the key has no choice of its own. */
+  readonly streamUsageChunk?: 'always' | 'asked';
   readonly secrets: Secrets;
   readonly bodyBounds: BodyBounds;
   /** What becomes of optional hosted tools that the model does not have; refused where left out. */
@@ -87,6 +91,8 @@ interface AdmittedPaid<OwnRoute, Fields> extends PaidCall {
   readonly claim: IdempotentClaim | null;
   /** What it may spend on tools at its provider; null for nearly every call. */
   readonly hosted?: HostedPlan | null;
+  /** Of a call that uses the exact cache: its answer, where that is known. */
+  readonly cache?: CacheUse | null;
   /** Types of tools that were taken out of the body. */
   readonly droppedTools?: readonly string[];
   /** Null where neither the client nor the key says anything of it. */
@@ -178,6 +184,8 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   if (idempotencyKey !== null && !isIdempotencyKey(idempotencyKey)) {
     return refuse(UNREADABLE_KEY, { route, key });
   }
+  const caching = cacheAsked(parts.cache, request, key);
+  if (caching?.outcome === 'refused') return refuse(caching.refusal, { route, key });
   const read =
     route.kind === 'parse'
       ? await readParseBody(request, parts.bodyBounds)
@@ -198,7 +206,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
     const message = `${alias.alias} is a model of the kind ${alias.kind}, which ${path} does not serve.`;
     return refuse({ name: 'invalidRequest', message, param: 'model' }, known);
   }
-  const wanted = { id, route, key, alias, bytes, fields, attribution };
+  const wanted = { id, route, key, alias, bytes, fields, attribution, caching };
   if (idempotencyKey === null) return await admitPaidCall(parts, wanted, startedAtMs, null);
 
   const asking = { keyId: key.id, idempotencyKey, method: request.method, path, bytes };
@@ -219,10 +227,11 @@ function keyIn(request: Request, isMessages: boolean): string {
   return token ?? (isMessages ? request.headers.get(API_KEY_HEADER) : null) ?? '';
 }
 
-type WantedCall = Pick<
-  AdmittedPaidCall,
-  'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields' | 'attribution'
->;
+interface WantedCall
+  extends Pick<AdmittedPaidCall, 'id' | 'route' | 'key' | 'alias' | 'bytes' | 'fields' | 'attribution'> {
+  /** Null where it does not use the cache. */
+  readonly caching: WantedCaching | null;
+}
 
 async function admitPaidCall(
   parts: AdmitParts,
@@ -248,15 +257,17 @@ async function admitPaidCall(
   if (standing.isInDebt && key.payerUserId !== null) return refuse(COMPANY_IN_DEBT, known);
   if (!parts.calls.hasRoom()) return refuse(NOT_PAYABLE_NOW, known);
 
+  const cache = wanted.caching === null ? null : await findCached(parts, wanted.caching, wanted);
+  const hit = cache?.hit ?? null;
   const size = sizeOf(route, bytes, fields);
-  const estimatedTokens = totalTokens(
-    estimateUsage(size.bytes, size.isAnswered ? size.maxTokens : 0, size.choices * size.prompts),
-  );
+  const estimatedTokens = hit === null ? estimateOf(size) : 0;
   const payer = payerOf(key, startedAtMs);
-  // What costs nothing is held back by no balance.
-  const holds = isFree(route) ? [] : holdsFor(parts.holds, payer, alias, usageToHold(alias, size), hosted);
+  const holds =
+    hit === null
+      ? holdsOf(parts, payer, { route, alias, size, hosted })
+      : holdsForHit(parts, payer, alias, hit);
   const marks = {
-    isOnlyStream: fields.stream && parts.abandoned.isLimited(key.companyId),
+    isOnlyStream: hit === null && fields.stream && parts.abandoned.isLimited(key.companyId),
     isDocument: route.kind === 'parse',
   };
   const limited = await parts.limits.reserve(key, id, estimatedTokens, holds, marks);
@@ -276,6 +287,7 @@ async function admitPaidCall(
     reservation,
     claim,
     hosted,
+    cache,
     droppedTools: planned?.dropped,
     attribution: wanted.attribution,
     tries: 0,
@@ -292,28 +304,17 @@ async function admitPaidCall(
   return refuse(refusalOfState(state), { ...known, allowances });
 }
 
-/** Counting tokens uses none, and providers do not charge for it. */
-function isFree({ endpoint }: ModelRoute | ParseRoute): boolean {
-  return endpoint === 'messages/count_tokens';
+interface CallToHold {
+  readonly route: ModelRoute | ParseRoute;
+  readonly alias: Alias;
+  readonly size: CallSize;
+  readonly hosted: HostedPlan | null;
 }
 
-function sizeOf(
-  route: ModelRoute | ParseRoute,
-  bytes: Uint8Array,
-  fields: ModelBodyFields | ParseFields,
-): CallSize {
-  if ('input' in fields) return fields.size;
-  const { endpoint } = route;
-  if (isFree(route)) return NOTHING_USED;
-  const { maxTokens, choices, prompts, refersOutside } = fields;
-  const isAnswered = endpoint !== 'embeddings';
-  return { bytes: bytes.length, maxTokens, choices, prompts, refersOutside, isAnswered };
+/** What costs nothing is held back by no balance. */
+function holdsOf({ holds }: AdmitParts, payer: Payer, { route, alias, size, hosted }: CallToHold) {
+  return isFree(route) ? [] : holdsFor(holds, payer, alias, usageToHold(alias, size), hosted);
 }
-
-const NOTHING_USED: CallSize = {
-  ...{ bytes: 0, maxTokens: null, choices: 1, prompts: 1 },
-  ...{ refersOutside: false, isAnswered: false },
-};
 
 /** The first of its kind: svc/extract-default. */
 function defaultAliasOf(models: ModelDirectory, kinds: readonly Alias['kind'][]): string {

@@ -26,6 +26,7 @@ import type {
   Refused,
 } from '../admission/admit.ts';
 import { REFUSALS, type Refusal, refusalStatus } from '../admission/refusals.ts';
+import type { AnswerCopy, KeptAnswers } from './kept-answers.ts';
 
 /** What ending a call needs. */
 export interface EndParts {
@@ -34,6 +35,8 @@ export interface EndParts {
   readonly calls: CallBook;
   readonly holds: CreditHolds;
   readonly idempotency: IdempotentCalls;
+  /** Left out where nothing is stored of answers besides those of idempotent calls. */
+  readonly kept?: KeptAnswers;
 }
 
 /** What answering a call needs besides. */
@@ -104,6 +107,10 @@ export type EndedResponse = ResponseRecord | Promise<ResponseRecord | null> | nu
 interface AnsweredEnding extends CallEnding {
   /** Only of a call with an idempotency key. */
   readonly answer?: AnswerToKeep;
+  /** Only of a call whose answer is stored for another reason. */
+  readonly copy?: AnswerCopy | undefined;
+  /** The answer came to its end, and all of it was passed on. */
+  readonly isWhole?: boolean;
   /** Recorded with the call; null where it made no response that can be continued. */
   readonly response?: EndedResponse;
 }
@@ -146,6 +153,8 @@ export function createEnd(parts: EndParts, call: AdmittedPaidCall, context: Mode
     const settled = isPlain ? await written(record) : await settle(record, call.claim, ending);
     context.trace?.settled(settled.outcome);
     if (call.claim !== null) parts.idempotency.ended(call.claim, settled);
+    const storing = parts.kept?.ended(call, record, ending) ?? null;
+    if (storing !== null) await storing;
     switch (settled.outcome) {
       case 'settled':
         await releaseCall(holds, call, tokens, settled);

@@ -1,3 +1,4 @@
+import type { AnswerCache, CachedAnswer } from '../../domain/answer-cache/answer-cache.ts';
 import { elapsedMs } from '../../domain/calls/settlement/finished-call.ts';
 import { type CallAbort, createCallAbort } from '../../domain/model-calls/call-abort.ts';
 import {
@@ -19,6 +20,7 @@ import type { ClientWire } from '../json/client-wire.ts';
 import { type BodyChanges, rewriteModelBody } from '../json/rewrite-body.ts';
 import { usedTools } from '../json/tool-uses.ts';
 import { answerStream } from '../streaming/answer-stream.ts';
+import { EVENT_STREAM_TYPE, STREAM_HEADERS } from '../streaming/server-sent-events.ts';
 import {
   type Answering,
   type AnswerParts,
@@ -34,6 +36,7 @@ import { responseRecord } from './record-response.ts';
 export interface ModelCallParts extends TryTargetsParts, AnswerParts {
   readonly models: ModelDirectory;
   readonly secrets: Secrets;
+  readonly cache?: AnswerCache;
 }
 
 /** One admitted call, from its first target to the last byte, which waits for the call's commit. */
@@ -68,6 +71,7 @@ async function answerForwarded(
   end: EndCall,
   { upstreamAbort, onClientLeft }: Aborting,
 ): Promise<Response> {
+  if (call.cache?.hit != null) return await answerCached(parts, call, context, end, call.cache.hit);
   const tried = await forward(parts, call, context, upstreamAbort);
   switch (tried.outcome) {
     case 'aborted':
@@ -213,10 +217,37 @@ async function answerWhole(answering: Answering): Promise<Response> {
     ...(call.hosted == null || read.usage === null
       ? {}
       : usedTools(call.route.wire, call.hosted, gathered.bytes)),
-    ...(call.claim === null ? {} : { answer: { contentType: 'application/json', bytes: read.bytes } }),
+    ...(call.claim === null ? {} : { answer: { contentType: JSON_TYPE, bytes: read.bytes } }),
+    copy: parts.kept?.whole(call, JSON_TYPE, read.bytes) ?? undefined,
+    isWhole: true,
     response: responseRecord(answering, { id: null, last: read.bytes, isCharged: read.usage !== null }),
   });
   if (!isWritten) return refuse(call, context, { name: 'unavailable' });
-  const headers = { ...context.headers, 'content-type': 'application/json' };
+  const headers = { ...context.headers, 'content-type': JSON_TYPE };
   return new Response(read.bytes, { status: answer.status, headers });
+}
+
+const JSON_TYPE = 'application/json';
+
+/** The stored answer, byte for byte. It is recorded and charged as a call, at the share of the price that hits have. */
+async function answerCached(
+  parts: ModelCallParts,
+  call: AdmittedModelCall,
+  context: ModelCallContext,
+  end: EndCall,
+  { contentType, bytes, tokens }: CachedAnswer,
+): Promise<Response> {
+  const isWritten = await end({
+    ...{ outcome: 'SUCCEEDED', reason: null, httpStatus: 200, targetId: null, tokens },
+    firstByteMs: elapsedMs(context.startedAtMs, parts.clock.now()),
+    cacheHit: true,
+    chargeShareMillionths: parts.cache?.priceShareMillionths ?? 0,
+    ...(call.claim === null ? {} : { answer: { contentType, bytes } }),
+    copy: parts.kept?.whole(call, contentType, bytes) ?? undefined,
+    isWhole: true,
+  });
+  if (!isWritten) return refuse(call, context, { name: 'unavailable' });
+  const stream = contentType === EVENT_STREAM_TYPE ? STREAM_HEADERS : {};
+  const headers = { ...context.headers, ...stream, 'content-type': contentType };
+  return new Response(bytes, { status: 200, headers });
 }

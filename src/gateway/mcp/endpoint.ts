@@ -16,6 +16,7 @@ import { type ReadJson, readJson, TOO_DEEP } from '../../http/read-json.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Log } from '../../ports/log.ts';
 import type { Secrets } from '../../ports/secrets.ts';
+import { CACHE_HEADER } from '../admission/cached-answer.ts';
 import { REFUSALS, type Refusal, refusalResponse } from '../admission/refusals.ts';
 import { BASE_PATH } from '../admission/routes.ts';
 import { createGatewayTools } from './gateway-tools.ts';
@@ -146,11 +147,13 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
   /** The same request as a client of the REST routes would send it, with the same key, answered by the same function. */
   function createAsk({ request: asked, requestId, connection }: Arrived, token: string): AskRest {
     const tags = asked.headers.get(TAGS_HEADER);
+    const caching = asked.headers.get(CACHE_HEADER);
     return ({ method, path, body }, signal) => {
       const headers: Record<string, string> = { authorization: `Bearer ${token}` };
       if (tags !== null) headers[TAGS_HEADER] = tags;
       const text = body === undefined ? null : JSON.stringify(body);
       if (text !== null) headers['content-type'] = 'application/json';
+      if (caching !== null) headers[CACHE_HEADER] = caching;
       const request = new Request(OWN_ORIGIN + BASE_PATH + path, { method, headers, body: text, signal });
       const [pathname = path] = path.split('?');
       // What it answers is read here; the client reads what the protocol makes of it.

@@ -1,13 +1,12 @@
 import { estimateTokens } from '../../domain/limits/claims.ts';
 import { CLIENT_LEFT, surchargeOf } from '../../domain/model-calls/paid-call.ts';
 import type { BodyRead } from '../../ports/model-upstream.ts';
-import type { AdmittedModelCall } from '../admission/admit.ts';
 import { brokenStreamEvent, type Refusal } from '../admission/refusals.ts';
-import { type Answering, type AnswerParts, failure } from '../forwarding/end-call.ts';
+import { type Answering, failure } from '../forwarding/end-call.ts';
 import { refusalInAnswer } from '../forwarding/provider-errors.ts';
 import { responseRecord } from '../forwarding/record-response.ts';
-import { asksForUsage } from '../json/request-body.ts';
 import { createToolUseCounter } from '../json/tool-uses.ts';
+import { hidesUsageChunk } from '../json/usage-chunk.ts';
 import { EVENT_STREAM_TYPE, STREAM_HEADERS, writtenEvent } from './server-sent-events.ts';
 import { createUsageTap } from './usage-tap.ts';
 
@@ -34,15 +33,6 @@ const BREAKS: ReadonlyMap<string, 'late' | 'broken-off'> = new Map([
 ]);
 const ERROR_EVENT = 'upstream-error-event';
 
-/** The chunk is requested for every stream, because it is charged by; not every client can read it. */
-function hidesUsageChunk(
-  { streamUsageChunk }: AnswerParts,
-  { key, bytes, fields }: AdmittedModelCall,
-): boolean {
-  const isShownUnasked = (key.streamUsageChunk?.toLowerCase() ?? streamUsageChunk ?? 'always') === 'always';
-  return !isShownUnasked && !asksForUsage(bytes, fields);
-}
-
 /**
  * A stream, event by event: each passes when it is whole, and the last one, [DONE] or what the wire has in its place,
  * waits for the call's commit. It is read only as fast as the client reads. How it may end:
@@ -58,9 +48,10 @@ export function answerStream(answering: Answering): Response {
   const toolUses = hosted === null ? null : createToolUseCounter(wire, hosted);
   const tap = createUsageTap({
     ...{ wire, alias: call.alias.alias, maxEventBytes: MOST_EVENT_BYTES, toolUses },
-    hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts, call),
+    hidesUsageChunk: wire === 'completions' && hidesUsageChunk(parts.streamUsageChunk, call),
   });
   const gathering = call.claim === null ? null : parts.idempotency.gather(call.claim);
+  const copy = parts.kept?.gather(call, EVENT_STREAM_TYPE) ?? undefined;
   let isDone = false;
   let isEnding = false;
   let hasPassed = false;
@@ -83,6 +74,7 @@ export function answerStream(answering: Answering): Response {
       ...(isPaid ? {} : { estimatedTokens: lost() }),
       ...(isPaid && hosted !== null && toolUses !== null ? surchargeOf(hosted, toolUses.uses()) : {}),
       ...(gathering === null ? {} : { answer: { contentType: EVENT_STREAM_TYPE, bytes: gathering.bytes() } }),
+      copy,
     };
   }
 
@@ -100,8 +92,14 @@ export function answerStream(answering: Answering): Response {
     return estimateTokens(call.bytes.length + tap.contentBytes(), 0, 1);
   }
 
-  function pass(controller: ReadableStreamDefaultController, bytes: Uint8Array): void {
+  function store(bytes: Uint8Array | null): void {
+    if (bytes === null) return;
     gathering?.push(bytes);
+    copy?.push(bytes);
+  }
+
+  function pass(controller: ReadableStreamDefaultController, bytes: Uint8Array): void {
+    store(bytes);
     hasPassed = true;
     controller.enqueue(bytes);
   }
@@ -151,12 +149,12 @@ export function answerStream(answering: Answering): Response {
     for (; next !== null && typeof next !== 'string'; next = await nextUntil(deadlineMs)) {
       const passed = tap.push(next);
       isDone = passed.done;
-      if (passed.bytes !== null) gathering?.push(passed.bytes);
+      store(passed.bytes);
       if (passed.broken !== null) return false;
     }
     const { bytes, doneBytes, broken } = tap.end();
-    if (bytes !== null) gathering?.push(bytes);
-    if (doneBytes !== null) gathering?.push(doneBytes);
+    store(bytes);
+    store(doneBytes);
     drained = doneBytes;
     return broken === null || broken === 'cut-off';
   }
@@ -200,10 +198,11 @@ export function answerStream(answering: Answering): Response {
     if (bytes !== null) pass(controller, bytes);
     if (broken !== null) return await breakOff(controller, `upstream-${broken}`);
     // A part of the answer that is kept with the commit.
-    if (doneBytes !== null) gathering?.push(doneBytes);
+    store(doneBytes);
     // What has passed by now leaves first: the runtime would hold it back until the commit has come.
     await parts.clock.turn();
-    const isWritten = await end({ ...ending('no-usage'), ...made(doneBytes, tap.usage() !== null) });
+    const ended = { ...ending('no-usage'), isWhole: true };
+    const isWritten = await end({ ...ended, ...made(doneBytes, tap.usage() !== null) });
     if (!isWritten) controller.enqueue(brokenEvent({ name: 'unavailable' }));
     else if (doneBytes !== null) controller.enqueue(doneBytes);
     controller.close();

@@ -12,13 +12,14 @@ import {
   refuseWrongServers,
 } from './servers.ts';
 import { SETTINGS, type SettingName, type SettingValues } from './settings.ts';
+import { type StoredContent, storedContentOf } from './stored-content.ts';
 import { HOW_TO_MAKE_A_SECRET, refusePublicDemo, refuseUnsafeProduction } from './unsafe-settings.ts';
 import { type AlertConfiguration, alertsOf } from './webhooks.ts';
 
 /** What this process runs; it decides which settings are needed. */
 export type Role = 'everything' | 'gateway' | 'backend' | 'ai-service' | 'command-line';
 
-export interface Configuration {
+export interface Configuration extends StoredContent {
   readonly role: Role;
   readonly isProduction: boolean;
   readonly host: string;
@@ -273,6 +274,7 @@ function assemble(
     journal: { commitDeadlineMs: values.COMMIT_DEADLINE_MS, maxCalls: values.JOURNAL_MAX_CALLS },
     idempotency: { maxAnswerBytes: values.IDEMPOTENT_ANSWER_MAX_BYTES, keepMs: values.IDEMPOTENCY_KEEP_MS },
     storedResponses: storedResponsesIn(values),
+    ...storedContentOf(values),
     calls: { keepMonths: values.CALLS_KEEP_MONTHS, span: values.CALLS_PARTITION },
     ...secretsOf(values),
     ...accountsOf(values, isProduction),

@@ -20,6 +20,7 @@ import {
   whole,
   word,
 } from './setting-forms.ts';
+import { STORED_CONTENT_SETTINGS } from './stored-content.ts';
 import { ALERT_SETTINGS } from './webhook-rows.ts';
 
 /**
@@ -108,6 +109,7 @@ export const SETTINGS = {
     1_000,
     'What one company may have stored with STORED_RESPONSES, in megabytes. Further responses are not stored.',
   ),
+  ...STORED_CONTENT_SETTINGS,
   CALLS_KEEP_MONTHS: whole(
     0,
     1_200,

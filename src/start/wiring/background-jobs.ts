@@ -3,6 +3,7 @@ import { createWorkerBoard, type WorkerBoard } from '../../ai-service/health.ts'
 import { ACCOUNT_QUEUES, accountWork } from '../../domain/accounts/account-work.ts';
 import { ALERT_QUEUES, alertWork } from '../../domain/alerts/deliveries.ts';
 import { createAlertDispatch } from '../../domain/alerts/dispatch.ts';
+import { ANSWER_CACHE_QUEUES, answerCacheWork } from '../../domain/answer-cache/answer-cache.ts';
 import { CALL_QUEUES, callWork } from '../../domain/calls/call-work.ts';
 import { toMinorUnits } from '../../domain/catalog/currency.ts';
 import { CREDIT_QUEUES, creditWork, postpaidTerms } from '../../domain/credits/credit-work.ts';
@@ -39,6 +40,7 @@ const QUEUES: readonly QueueDefinition[] = [
   ...CALL_QUEUES,
   ...ACCOUNT_QUEUES,
   ...STORED_RESPONSE_QUEUES,
+  ...ANSWER_CACHE_QUEUES,
   ...PAYMENT_QUEUES,
   ...AUDIT_QUEUES,
   CV_QUEUE,
@@ -107,5 +109,6 @@ function ownWork(opening: Opening, jobQueue: JobQueue, mail: Mail): readonly Que
     }),
     ...accountWork(opening),
     ...storedResponseWork(opening),
+    ...answerCacheWork(opening),
   ];
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { openSqliteJournal } from '../../adapters/journal/sqlite-journal.ts';
 import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
 import { createOtlpTracer } from '../../adapters/tracer/otlp.ts';
+import { type AnswerCache, createAnswerCache } from '../../domain/answer-cache/answer-cache.ts';
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import { type CallBook, createCallBook } from '../../domain/calls/settlement/settle-call.ts';
@@ -13,6 +14,7 @@ import { REFUSALS } from '../../gateway/admission/refusals.ts';
 import { gatewayDocument } from '../../gateway/api-docs.ts';
 import { type CallMeters, createCallMeters, withMeters } from '../../gateway/call-telemetry.ts';
 import { createUnpaidEndings } from '../../gateway/forwarding/end-call.ts';
+import { createKeptAnswers } from '../../gateway/forwarding/kept-answers.ts';
 import { createRunningCalls } from '../../gateway/mcp/running-calls.ts';
 import { createGateway, errorBodyOf, type GatewayParts } from '../../gateway/server.ts';
 import { createClientAddress } from '../../http/client-identity.ts';
@@ -52,7 +54,12 @@ export async function startGateway(
 async function openGatewayParts(
   opening: Opening,
   modelParts: ModelParts,
-): Promise<Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & { readonly meters: CallMeters }> {
+): Promise<
+  Omit<GatewayParts, 'dependencies' | 'maxBodyBytes'> & {
+    readonly meters: CallMeters;
+    readonly cache: AnswerCache;
+  }
+> {
   const { configuration, clock, secrets, database, sharedState } = opening;
   const log = opening.log.with({ service: 'gateway' });
   const unserved = modelParts.models.all().filter(({ targets }) => targets.length === 0);
@@ -71,12 +78,16 @@ async function openGatewayParts(
   const meters = createCallMeters();
   const calls = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
   opening.whenClosing('call book', calls.close);
-  const cipher = createAnswerCipher({ masterKeys: accepted(opening.ownSecrets, 'masterKey'), secrets });
+  const masterKeys = accepted(opening.ownSecrets, 'masterKey');
+  const cipher = createAnswerCipher({ masterKeys, secrets });
   const { maxAnswerBytes, keepMs } = configuration.idempotency;
   const idempotency = createIdempotentCalls({ database, clock, log, cipher, maxAnswerBytes, keepMs });
   opening.whenClosing('idempotent calls', async () => idempotency.close());
   const responses = createStoredResponses({
     ...{ database, clock, log, cipher, ...configuration.storedResponses },
+  });
+  const cache = createAnswerCache({
+    ...{ database, clock, log, cipher, masterKeys, ...configuration.answerCache },
   });
   const ownState = createInProcessState({ clock, log });
   const abandoned = await createAbandonedStreams({
@@ -97,6 +108,8 @@ async function openGatewayParts(
     tracer: openTracer(opening, log),
     idempotency,
     responses,
+    cache,
+    kept: createKeptAnswers({ cache }),
     heldCredits: createHeldCredits({ sharedState, log }),
     database,
     unpaidEndings: createUnpaidEndings({ clock, log }),
@@ -115,11 +128,12 @@ interface OwnMeasured {
   readonly meters: CallMeters;
   readonly calls: CallBook;
   readonly abandoned: AbandonedStreams;
+  readonly cache: AnswerCache;
 }
 
 /** What the gateway of this process measures. What the database has is the same in every process. */
 function gatewayMetrics(
-  { meters, calls, abandoned }: OwnMeasured,
+  { meters, calls, abandoned, cache }: OwnMeasured,
   { limits }: Pick<ModelParts, 'limits'>,
   dependencies: DependencyChecks,
 ): MetricSource {
@@ -131,6 +145,14 @@ function gatewayMetrics(
         'Streams whose client left before their usage: free, drained and billed, drained without usage.',
         abandonedStreams(abandoned),
       ),
+      counter(
+        'turnpike_cache_lookups_total',
+        'Calls that used the exact cache: answered from it, not in it, or it could not be read or written.',
+        cacheLookups(cache),
+      ),
+      counter('turnpike_cache_stored_total', 'Answers that were stored in the exact cache.', [
+        { value: cache.counts().stored },
+      ]),
       counter(
         'turnpike_holds_restored_total',
         'Holds of running calls stored again because Redis may have lost them.',
@@ -188,6 +210,14 @@ function abandonedStreams(abandoned: AbandonedStreams): readonly MetricSample[] 
   const { free, billed, unbilled } = abandoned.counts();
   return Object.entries({ free, billed, unbilled }).map(([handling, value]) => ({
     labels: { handling },
+    value,
+  }));
+}
+
+function cacheLookups(cache: AnswerCache): readonly MetricSample[] {
+  const { hits, misses, failed } = cache.counts();
+  return Object.entries({ hit: hits, miss: misses, failed }).map(([outcome, value]) => ({
+    labels: { outcome },
     value,
   }));
 }

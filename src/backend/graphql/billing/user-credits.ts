@@ -1,5 +1,6 @@
 import { findCurrentMembers, findMembers } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
+import { dropAnswersOfKeys } from '../../../domain/answer-cache/answer-cache.ts';
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { findTransactionOf, listTransactions } from '../../../domain/credits/ledger/ledger.ts';
 import {
@@ -171,7 +172,8 @@ export async function settleLeaver(
   leaver: { readonly companyId: string; readonly userId: string },
 ): Promise<MovedCredits | null> {
   const moved = await returnUserCredits(transaction, leaver);
-  await revokeKeysPaidBy({ database, sharedState, clock }, leaver);
+  const keyIds = await revokeKeysPaidBy({ database, sharedState, clock }, leaver);
+  await dropAnswersOfKeys(database, leaver.companyId, keyIds);
   return moved;
 }
 

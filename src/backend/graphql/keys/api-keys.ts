@@ -1,5 +1,6 @@
 import { findMembers } from '../../../domain/accounts/members.ts';
 import type { User } from '../../../domain/accounts/user.ts';
+import { dropAnswersOfKeys } from '../../../domain/answer-cache/answer-cache.ts';
 import { openUserAccount } from '../../../domain/credits/ledger/user-account.ts';
 import {
   type ApiKey,
@@ -8,7 +9,7 @@ import {
   STREAM_USAGE_CHUNKS,
   type StreamUsageChunk,
 } from '../../../domain/keys/api-key.ts';
-import { changeKey, listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
+import { listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
 import { mintKey } from '../../../domain/keys/mint-key.ts';
 import { ALIAS_NAMES, aliasOf } from '../../../domain/models/aliases.ts';
 import { member } from '../access.ts';
@@ -98,6 +99,11 @@ const apiKeyObjects: Declaration = (builder) => {
         nullable: true,
         description: 'What its calls are for; `usage` and budgets can be by project.',
       }),
+      cacheTtlSeconds: t.exposeInt('cacheTtlSeconds', {
+        nullable: true,
+        description:
+          'How long answers to its calls are cached where the call does not say so with `x-turnpike-cache`; null is not at all.',
+      }),
       payer: t.field({
         type: 'KeyPayer',
         description: 'Whose balance pays for its calls. It never changes, and a rotation has the same.',
@@ -159,6 +165,10 @@ const createApiKey: Declaration = (builder) => {
         description: 'Left out, the gateway’s setting, STREAM_USAGE_CHUNK.',
       }),
       project: t.string({ description: 'What its calls are for, at most 64 characters.' }),
+      cacheTtlSeconds: t.int({
+        description:
+          'Caches answers to its calls for so many seconds, and gives them to equal requests. Left out, not.',
+      }),
       payer: t.field({
         type: 'KeyPayer',
         description: 'Whose balance pays for its calls; COMPANY by default.',
@@ -281,6 +291,7 @@ const revokeApiKey: Declaration = (builder) =>
         return await recordedChange(context, async ({ database, sharedState, record }) => {
           const revoked = await revokeKey({ database, sharedState, clock }, { companyId, keyId });
           if (revoked.outcome === 'no-such-key') throw notFound('API key');
+          await dropAnswersOfKeys(database, companyId, [keyId]);
           const details = { name: revoked.key.name };
           await record({ action: 'key.revoked', objectKind: 'api-key', objectId: keyId, details });
           return revoked.key;
@@ -289,103 +300,12 @@ const revokeApiKey: Declaration = (builder) =>
     }),
   );
 
-const updateApiKey: Declaration = (builder) => {
-  const limits = builder.inputType('ApiKeyLimitsInput', {
-    description: 'What is left out stays. Null removes the two that a key need not have.',
-    fields: (t) => ({
-      requestsPerMinute: t.int(),
-      tokensPerMinute: t.int(),
-      monthlySpendingLimit: t.float({ description: 'In credits.' }),
-      maxCallsInFlight: t.int(),
-    }),
-  });
-  const input = builder.inputType('UpdateApiKeyInput', {
-    description:
-      'What is left out stays. Null removes an expiry, the two limits that a key need not have, its project, and ' +
-      'its own choice about the usage chunk.',
-    fields: (t) => ({
-      name: t.string(),
-      requestsPerMinute: t.int(),
-      tokensPerMinute: t.int(),
-      monthlySpendingLimit: t.float({ description: 'In credits.' }),
-      maxCallsInFlight: t.int(),
-      expiresAt: t.field({ type: 'DateTime' }),
-      streamUsageChunk: t.field({ type: 'StreamUsageChunk' }),
-      project: t.string({ description: 'Calls from now on count for it; those before stay where they are.' }),
-    }),
-  });
-  builder.mutationFields((t) => ({
-    updateApiKey: t.field({
-      type: 'ApiKey',
-      description: 'In force within a second everywhere. A key that is revoked or expired cannot be changed.',
-      authScopes: { companyAdmin: true },
-      args: { id: t.arg.id({ required: true }), input: t.arg({ type: input, required: true }) },
-      resolve: (_root, args, context) => changeApiKey(context, args, 'key.changed'),
-    }),
-    updateApiKeyLimits: t.field({
-      type: 'ApiKey',
-      description: 'The limits alone; `updateApiKey` changes them too. In force within a second everywhere.',
-      authScopes: { companyAdmin: true },
-      args: { id: t.arg.id({ required: true }), input: t.arg({ type: limits, required: true }) },
-      resolve: (_root, args, context) => changeApiKey(context, args, 'key.limits-changed'),
-    }),
-  }));
-};
-
-interface WantedChanges {
-  readonly name?: string | null | undefined;
-  readonly requestsPerMinute?: number | null | undefined;
-  readonly tokensPerMinute?: number | null | undefined;
-  readonly monthlySpendingLimit?: number | null | undefined;
-  readonly maxCallsInFlight?: number | null | undefined;
-  readonly expiresAt?: Date | null | undefined;
-  readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
-  readonly project?: string | null | undefined;
-}
-
-async function changeApiKey(
-  context: RequestContext,
-  { id, input: wanted }: { readonly id: string; readonly input: WantedChanges },
-  action: 'key.changed' | 'key.limits-changed',
-): Promise<ApiKey> {
-  const { clock } = context.parts;
-  const { companyId } = await member(context);
-  const keyId = idOf('API key', id);
-  const spending = wanted.monthlySpendingLimit;
-  const changes = {
-    companyId,
-    keyId,
-    name: boundedOrNull('line', 'input.name', wanted.name) ?? undefined,
-    expiresAt: wanted.expiresAt,
-    requestsPerMinute: wanted.requestsPerMinute ?? undefined,
-    tokensPerMinute: wanted.tokensPerMinute ?? undefined,
-    maxCallsInFlight: wanted.maxCallsInFlight,
-    streamUsageChunk: wanted.streamUsageChunk,
-    project: wanted.project == null ? wanted.project : bounded('line', 'input.project', wanted.project),
-    monthlySpendingLimitMicro:
-      typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
-  };
-  return await recordedChange(context, async ({ transaction, record }) => {
-    const changed = await changeKey(transaction, clock, changes);
-    if (changed.outcome === 'no-such-key') throw notFound('API key');
-    if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
-    if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
-    const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;
-    const { streamUsageChunk, project } = changed.key;
-    const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
-    const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
-    const details = { name, ...limits, expiresAt: isoOrNull(expiresAt), streamUsageChunk, project };
-    await record({ action, objectKind: 'api-key', objectId: keyId, details });
-    return changed.key;
-  });
-}
-
-function isoOrNull(moment: Date | null): string | null {
+export function isoOrNull(moment: Date | null): string | null {
   return moment?.toISOString() ?? null;
 }
 
 /** A key's setting as the field that a client filled in. */
-function keyInputField(setting: string): string {
+export function keyInputField(setting: string): string {
   return `input.${setting === 'monthlySpendingLimitMicro' ? 'monthlySpendingLimit' : setting}`;
 }
 
@@ -395,5 +315,4 @@ export const apiKeyDeclarations: readonly Declaration[] = [
   createApiKey,
   rotateApiKey,
   revokeApiKey,
-  updateApiKey,
 ];

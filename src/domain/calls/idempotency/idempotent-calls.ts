@@ -154,14 +154,16 @@ async function unlessAway<T>(asking: Promise<T>): Promise<T | 'away'> {
 }
 
 /** An answer as it leaves, piece by piece. */
-interface AnswerGathering {
+export interface AnswerGathering {
   push(piece: Uint8Array): void;
-  /** Null once it is too large. */
+  /** Null once it is too large, or its start where that is stored. */
   bytes(): Uint8Array<ArrayBuffer> | null;
+  isTooLarge(): boolean;
 }
 
-interface AnswerGatherings {
-  begin(callId: string): AnswerGathering;
+export interface AnswerGatherings {
+  /** With `storesStart` the start of an answer that is too large stays. */
+  begin(callId: string, storesStart?: boolean): AnswerGathering;
   /** Lets go of what was gathered. */
   end(callId: string): void;
 }
@@ -182,15 +184,18 @@ export function createAnswerGatherings(
   }
 
   return {
-    begin(callId) {
+    begin(callId, storesStart = false) {
       let pieces: Uint8Array[] | null = [];
       let size = 0;
+      let isFull = false;
       resize(callId, 0);
       return {
         push(piece) {
           // What comes after the end belongs to nothing that is kept.
-          if (pieces === null || !sizes.has(callId)) return;
+          if (isFull || pieces === null || !sizes.has(callId)) return;
           if (size + piece.length > maxAnswerBytes || total + piece.length > mostBytes) {
+            isFull = true;
+            if (storesStart) return;
             pieces = null;
             resize(callId, 0);
             return;
@@ -201,6 +206,7 @@ export function createAnswerGatherings(
           resize(callId, size);
         },
         bytes: () => (pieces === null ? null : joined(pieces, size)),
+        isTooLarge: () => isFull,
       };
     },
     end(callId) {

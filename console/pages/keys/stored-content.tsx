@@ -1,0 +1,67 @@
+import { useState } from 'react';
+import { Confirmed } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/form.tsx';
+import type { FormValues } from '../../parts/form-values.ts';
+import { Card, Notice } from '../../parts/page.tsx';
+import { count } from '../../parts/words.tsx';
+import { useConsole } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+
+const CLEAR = graphql('mutation { clearCache }');
+
+interface StoredContent {
+  readonly cacheTtlSeconds: number | null;
+}
+
+const NOTHING: StoredContent = { cacheTtlSeconds: null };
+/** Thirty days. */
+const LONGEST_TTL = 2_592_000;
+
+/** What of the calls of a key is stored. */
+export function StoredContentFields({ value = NOTHING }: { value?: StoredContent }) {
+  return (
+    <Field
+      label="Cache answers for (seconds)"
+      {...{ name: 'cacheTtl', type: 'number', min: 1, max: LONGEST_TTL, step: 1 }}
+      hint="Equal requests get the stored answer. Empty: only calls that ask for it."
+      defaultValue={value.cacheTtlSeconds ?? ''}
+    />
+  );
+}
+
+export function storedContentIn({ number }: Pick<FormValues, 'number'>): StoredContent {
+  return { cacheTtlSeconds: number('cacheTtl') };
+}
+
+export function StoredContentNote({ cacheTtlSeconds }: StoredContent) {
+  if (cacheTtlSeconds === null) return null;
+  return <div className="small quiet">answers cached for {count(cacheTtlSeconds)} s</div>;
+}
+
+/** Removes what is cached of all keys. */
+export function CacheCard() {
+  const { session } = useConsole();
+  const [removed, setRemoved] = useState<number | null>(null);
+  return (
+    <Card title="Answer cache">
+      <p>
+        Calls of keys that cache answers, and calls with the header <code>x-turnpike-cache: ttl=600</code>,
+        get the answer of an earlier equal request. Answers are stored encrypted and never shared with another
+        company.
+      </p>
+      {removed !== null && (
+        <Notice mood="good">
+          {removed === 1 ? '1 cached answer was removed.' : `${count(removed)} cached answers were removed.`}
+        </Notice>
+      )}
+      <div>
+        <Confirmed
+          name="Clear cache"
+          title="Clear the cache?"
+          says="All cached answers of your company are removed. The next equal requests go to the provider and are charged."
+          work={async () => setRemoved((await session.request(CLEAR, {})).clearCache)}
+        />
+      </div>
+    </Card>
+  );
+}

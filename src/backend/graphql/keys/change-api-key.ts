@@ -1,0 +1,113 @@
+import type { ApiKey, StreamUsageChunk } from '../../../domain/keys/api-key.ts';
+import { changeKey } from '../../../domain/keys/key-lifecycle.ts';
+import { member } from '../access.ts';
+import { creditsOrNull, microFrom } from '../amounts.ts';
+import { badInput, conflict, notFound } from '../errors.ts';
+import { bounded, boundedOrNull, idOf } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+import { isoOrNull, keyInputField } from './api-keys.ts';
+
+const updateApiKey: Declaration = (builder) => {
+  const limits = builder.inputType('ApiKeyLimitsInput', {
+    description: 'What is left out stays. Null removes the two that a key need not have.',
+    fields: (t) => ({
+      requestsPerMinute: t.int(),
+      tokensPerMinute: t.int(),
+      monthlySpendingLimit: t.float({ description: 'In credits.' }),
+      maxCallsInFlight: t.int(),
+    }),
+  });
+  const input = builder.inputType('UpdateApiKeyInput', {
+    description:
+      'What is left out stays. Null removes an expiry, the two limits that a key need not have, its project, its ' +
+      'own choice about the usage chunk, and its caching.',
+    fields: (t) => ({
+      name: t.string(),
+      requestsPerMinute: t.int(),
+      tokensPerMinute: t.int(),
+      monthlySpendingLimit: t.float({ description: 'In credits.' }),
+      maxCallsInFlight: t.int(),
+      expiresAt: t.field({ type: 'DateTime' }),
+      streamUsageChunk: t.field({ type: 'StreamUsageChunk' }),
+      project: t.string({ description: 'Calls from now on count for it; those before stay where they are.' }),
+      cacheTtlSeconds: t.int(),
+    }),
+  });
+  builder.mutationFields((t) => ({
+    updateApiKey: t.field({
+      type: 'ApiKey',
+      description: 'In force within a second everywhere. A key that is revoked or expired cannot be changed.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }), input: t.arg({ type: input, required: true }) },
+      resolve: (_root, args, context) => changeApiKey(context, args, 'key.changed'),
+    }),
+    updateApiKeyLimits: t.field({
+      type: 'ApiKey',
+      description: 'The limits alone; `updateApiKey` changes them too. In force within a second everywhere.',
+      authScopes: { companyAdmin: true },
+      args: { id: t.arg.id({ required: true }), input: t.arg({ type: limits, required: true }) },
+      resolve: (_root, args, context) => changeApiKey(context, args, 'key.limits-changed'),
+    }),
+  }));
+};
+
+interface WantedChanges {
+  readonly name?: string | null | undefined;
+  readonly requestsPerMinute?: number | null | undefined;
+  readonly tokensPerMinute?: number | null | undefined;
+  readonly monthlySpendingLimit?: number | null | undefined;
+  readonly maxCallsInFlight?: number | null | undefined;
+  readonly expiresAt?: Date | null | undefined;
+  readonly streamUsageChunk?: StreamUsageChunk | null | undefined;
+  readonly project?: string | null | undefined;
+  readonly cacheTtlSeconds?: number | null | undefined;
+}
+
+async function changeApiKey(
+  context: RequestContext,
+  { id, input: wanted }: { readonly id: string; readonly input: WantedChanges },
+  action: 'key.changed' | 'key.limits-changed',
+): Promise<ApiKey> {
+  const { clock } = context.parts;
+  const { companyId } = await member(context);
+  const keyId = idOf('API key', id);
+  const spending = wanted.monthlySpendingLimit;
+  const changes = {
+    companyId,
+    keyId,
+    name: boundedOrNull('line', 'input.name', wanted.name) ?? undefined,
+    expiresAt: wanted.expiresAt,
+    requestsPerMinute: wanted.requestsPerMinute ?? undefined,
+    tokensPerMinute: wanted.tokensPerMinute ?? undefined,
+    maxCallsInFlight: wanted.maxCallsInFlight,
+    streamUsageChunk: wanted.streamUsageChunk,
+    project: wanted.project == null ? wanted.project : bounded('line', 'input.project', wanted.project),
+    cacheTtlSeconds: wanted.cacheTtlSeconds,
+    monthlySpendingLimitMicro:
+      typeof spending === 'number' ? microFrom('input.monthlySpendingLimit', spending) : spending,
+  };
+  return await recordedChange(context, async ({ transaction, record }) => {
+    const changed = await changeKey(transaction, clock, changes);
+    if (changed.outcome === 'no-such-key') throw notFound('API key');
+    if (changed.outcome === 'not-live') throw conflict('This key is revoked or expired: mint a new one.');
+    if (changed.outcome === 'invalid') throw badInput(keyInputField(changed.field), changed.message);
+    const { name, requestsPerMinute, tokensPerMinute, maxCallsInFlight, expiresAt } = changed.key;
+    const { streamUsageChunk, project, cacheTtlSeconds } = changed.key;
+    const monthlySpendingLimit = creditsOrNull(changed.key.monthlySpendingLimitMicro);
+    const limits = { requestsPerMinute, tokensPerMinute, maxCallsInFlight, monthlySpendingLimit };
+    const details = {
+      name,
+      ...limits,
+      expiresAt: isoOrNull(expiresAt),
+      streamUsageChunk,
+      project,
+      cacheTtlSeconds,
+    };
+    await record({ action, objectKind: 'api-key', objectId: keyId, details });
+    return changed.key;
+  });
+}
+
+export const apiKeyChangeDeclarations: readonly Declaration[] = [updateApiKey];

@@ -1,0 +1,271 @@
+import type { Clock } from '../../ports/clock.ts';
+import type { Database, Statements } from '../../ports/database.ts';
+import type { QueueDefinition, QueueWork } from '../../ports/job-queue.ts';
+import type { Log } from '../../ports/log.ts';
+import type { AnswerCipher } from '../calls/idempotency/answer-cipher.ts';
+import { type CallTokens, isDatabaseFault } from '../calls/settlement/finished-call.ts';
+import { CHUNK_ROWS, changeInChunks } from '../retention/change-in-chunks.ts';
+
+/** What must be equal for an answer to be given again, besides the company. */
+export interface CacheableRequest {
+  readonly endpoint: string;
+  readonly alias: string;
+  /** Whatever else changes the answer: headers that reach the provider, how the stream is shown. */
+  readonly variant: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+export interface CachedAnswer {
+  readonly contentType: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Those of the call that made it. */
+  readonly tokens: CallTokens;
+}
+
+export interface AnswerToCache extends CachedAnswer {
+  readonly companyId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly endUser: string | null;
+  readonly digest: Uint8Array<ArrayBuffer>;
+  readonly ttlMs: number;
+  /** When its call began: an answer that was stored since is of a call that ran beside it, and stays. */
+  readonly startedAtMs: number;
+}
+
+export interface CacheCounts {
+  readonly hits: number;
+  readonly misses: number;
+  readonly stored: number;
+  /** Could not be read or stored: the call went on without the cache. */
+  readonly failed: number;
+}
+
+/**
+ * The exact cache: the same request of the same company is given the answer of an earlier call. It fails open: where it
+ * cannot be read or written, calls go to their providers.
+ */
+export interface AnswerCache {
+  /** The longest that an answer may be stored, in seconds; 0 turns the cache off. */
+  readonly maxTtlSeconds: number;
+  readonly maxAnswerBytes: number;
+  /** What a hit costs of the price, in millionths. */
+  readonly priceShareMillionths: number;
+  digestOf(companyId: string, request: CacheableRequest): Promise<Uint8Array<ArrayBuffer>>;
+  /** Null where there is none that is younger than `ttlMs`. */
+  find(companyId: string, digest: Uint8Array<ArrayBuffer>, ttlMs: number): Promise<CachedAnswer | null>;
+  /** Returns when it can be found. It never rejects; an answer that is too large is not stored. */
+  store(answer: AnswerToCache): Promise<void>;
+  counts(): CacheCounts;
+}
+
+export interface AnswerCacheParts {
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Log;
+  readonly cipher: AnswerCipher;
+  /** The first keys the digests: after it has changed, what was stored before is not found any more. */
+  readonly masterKeys: readonly [string, ...string[]];
+  readonly maxTtlSeconds: number;
+  readonly maxAnswerBytes: number;
+  /** What one company may have stored. The oldest answers make room for new ones. */
+  readonly maxCompanyBytes: number;
+  readonly maxCompanyAnswers: number;
+  readonly priceShareMillionths: number;
+}
+
+export function createAnswerCache(parts: AnswerCacheParts): AnswerCache {
+  const { database, clock, log, cipher, maxTtlSeconds, maxAnswerBytes, priceShareMillionths } = parts;
+  const counts = { hits: 0, misses: 0, stored: 0, failed: 0 };
+  let keying: Promise<CryptoKey> | null = null;
+  let isFailing = false;
+
+  function noteFailure(error: unknown): void {
+    counts.failed += 1;
+    if (!isFailing) log.warn('the answer cache is not available; calls go to their providers', { error });
+    isFailing = true;
+  }
+
+  async function read(companyId: string, digest: Uint8Array<ArrayBuffer>, ttlMs: number) {
+    const now = clock.now();
+    const values = [companyId, digest, new Date(now), new Date(now - ttlMs)];
+    const [row] = await database.query<CachedRow>(FIND, values);
+    isFailing = false;
+    if (row === undefined) return null;
+    const bytes = await cipher.open(row.sealedAnswer, boundTo(companyId, digest));
+    if (bytes === null) {
+      log.warn('a cached answer does not open under MASTER_KEY: was that changed?', { companyId });
+      return null;
+    }
+    return { contentType: row.contentType, bytes, tokens: tokensOf(row) };
+  }
+
+  async function write(answer: AnswerToCache): Promise<void> {
+    const { companyId, digest, tokens, bytes, ttlMs } = answer;
+    const sealed = await cipher.seal(bytes, boundTo(companyId, digest));
+    const now = clock.now();
+    await database.query(STORE, [
+      ...[companyId, digest, answer.keyId, answer.requestId, answer.endUser, answer.contentType, sealed],
+      ...[sealed.length, tokens.promptTokens, tokens.cachedTokens, tokens.cacheWriteTokens ?? null],
+      ...[tokens.completionTokens, new Date(now), new Date(now + ttlMs), new Date(answer.startedAtMs)],
+      ...[parts.maxCompanyAnswers, parts.maxCompanyBytes],
+    ]);
+    counts.stored += 1;
+  }
+
+  return {
+    maxTtlSeconds,
+    maxAnswerBytes,
+    priceShareMillionths,
+    async digestOf(companyId, { endpoint, alias, variant, bytes }) {
+      keying ??= digestKey(parts.masterKeys[0]);
+      const ofBody = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex();
+      const text = JSON.stringify([companyId, endpoint, alias, variant, ofBody]);
+      return new Uint8Array(await crypto.subtle.sign('HMAC', await keying, utf8(text)));
+    },
+    async find(companyId, digest, ttlMs) {
+      try {
+        const found = await read(companyId, digest, ttlMs);
+        counts[found === null ? 'misses' : 'hits'] += 1;
+        return found;
+      } catch (error) {
+        if (!isDatabaseFault(error)) throw error;
+        noteFailure(error);
+        return null;
+      }
+    },
+    async store(answer) {
+      if (answer.bytes.length > maxAnswerBytes || answer.bytes.length > parts.maxCompanyBytes) return;
+      try {
+        await write(answer);
+      } catch (error) {
+        noteFailure(error);
+      }
+    },
+    counts: () => ({ ...counts }),
+  };
+}
+
+interface CachedRow {
+  readonly contentType: string;
+  readonly sealedAnswer: Uint8Array;
+  readonly promptTokens: bigint;
+  readonly cachedTokens: bigint;
+  readonly cacheWriteTokens: bigint | null;
+  readonly completionTokens: bigint;
+}
+
+function tokensOf({ promptTokens, cachedTokens, cacheWriteTokens, completionTokens }: CachedRow): CallTokens {
+  return {
+    promptTokens: Number(promptTokens),
+    cachedTokens: Number(cachedTokens),
+    ...(cacheWriteTokens === null ? {} : { cacheWriteTokens: Number(cacheWriteTokens) }),
+    completionTokens: Number(completionTokens),
+  };
+}
+
+const FIND = `select content_type as "contentType", sealed_answer as "sealedAnswer", prompt_tokens as "promptTokens",
+    cached_tokens as "cachedTokens", cache_write_tokens as "cacheWriteTokens", completion_tokens as "completionTokens"
+  from cached_answers where company_id = $1 and digest = $2 and expires_at > $3 and created_at > $4`;
+
+/**
+ * One answer for a digest. One that was there when the call began was expired or too old for it, and is replaced; of calls
+ * that run at the same time the first one's stays. The rest of the statement makes room: the company's newest answers stay.
+ */
+const STORE = `with stored as (
+    insert into cached_answers as present (company_id, digest, key_id, request_id, end_user, content_type, sealed_answer,
+      bytes, prompt_tokens, cached_tokens, cache_write_tokens, completion_tokens, created_at, expires_at)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+    on conflict (company_id, digest) do update set key_id = excluded.key_id, request_id = excluded.request_id,
+      end_user = excluded.end_user, content_type = excluded.content_type, sealed_answer = excluded.sealed_answer,
+      bytes = excluded.bytes, prompt_tokens = excluded.prompt_tokens, cached_tokens = excluded.cached_tokens,
+      cache_write_tokens = excluded.cache_write_tokens, completion_tokens = excluded.completion_tokens,
+      created_at = excluded.created_at, expires_at = excluded.expires_at
+    where present.created_at < $15 or present.expires_at <= $13),
+  newest as (
+    select digest, row_number() over (order by created_at desc, digest) as place,
+      sum(bytes) over (order by created_at desc, digest) as up_to
+    from cached_answers where company_id = $1 and digest <> $2)
+  delete from cached_answers where company_id = $1 and digest = any (array(
+    select present.digest from cached_answers as present join newest on newest.digest = present.digest
+    where present.company_id = $1 and (newest.place >= $16::bigint or newest.up_to + $8::bigint > $17::bigint)
+    for update of present skip locked))`;
+
+/** Nobody who can write the database can have one company's answer given to another. */
+function boundTo(companyId: string, digest: Uint8Array<ArrayBuffer>): string {
+  return `cache ${companyId} ${digest.toHex()}`;
+}
+
+const DIGEST_PURPOSE = 'turnpike: digests of cached requests, version 1';
+
+/** Without MASTER_KEY nobody can find out from a digest whether a guessed prompt was sent. */
+async function digestKey(masterKey: string): Promise<CryptoKey> {
+  const material = await crypto.subtle.importKey('raw', utf8(masterKey), 'HKDF', false, ['deriveKey']);
+  const derivation = { name: 'HKDF', hash: 'SHA-256', salt: new Uint8Array(32), info: utf8(DIGEST_PURPOSE) };
+  const hmac = { name: 'HMAC', hash: 'SHA-256', length: 256 };
+  return await crypto.subtle.deriveKey(derivation, material, hmac, false, ['sign']);
+}
+
+function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+/** Removes all that is cached for a company. Returns how many answers those were. */
+export async function clearCachedAnswers(statements: Statements, companyId: string): Promise<number> {
+  return await removed(statements, 'company_id = $1', [companyId]);
+}
+
+/** For a key that was revoked: what was cached for its calls. */
+export async function dropAnswersOfKeys(
+  statements: Statements,
+  companyId: string,
+  keyIds: readonly string[],
+): Promise<number> {
+  if (keyIds.length === 0) return 0;
+  return await removed(statements, 'company_id = $1 and key_id = any ($2::uuid[])', [companyId, keyIds]);
+}
+
+async function removed(
+  statements: Statements,
+  which: string,
+  values: readonly (string | readonly string[])[],
+): Promise<number> {
+  const [row] = await statements.query<{ count: bigint }>(
+    `with removed as (delete from cached_answers where ${which} returning 1) select count(*) from removed`,
+    values,
+  );
+  return Number(row?.count ?? 0);
+}
+
+/** The rest is left for the next run. */
+const MOST_CHUNKS = 50;
+
+const PURGE = `delete from cached_answers
+  where ctid = any (array(
+    select ctid from cached_answers where expires_at <= $1
+    order by expires_at limit ${CHUNK_ROWS} for update skip locked))`;
+
+/** Removes answers past their time. Several processes may do it at once. */
+export async function purgeCachedAnswers({
+  database,
+  clock,
+}: Pick<AnswerCacheParts, 'database' | 'clock'>): Promise<number> {
+  const values = [new Date(clock.now())];
+  return (await changeInChunks(database, { sql: PURGE, values, maxChunks: MOST_CHUNKS })).rows;
+}
+
+const CACHED_ANSWERS_QUEUE: QueueDefinition = {
+  name: 'cached-answers-retention',
+  retries: 3,
+  retryDelaySeconds: 60,
+  retryDelayMaxSeconds: 600,
+  runSeconds: 600,
+  heartbeatSeconds: 60,
+};
+
+export const ANSWER_CACHE_QUEUES: readonly QueueDefinition[] = [CACHED_ANSWERS_QUEUE];
+
+export function answerCacheWork(parts: Parameters<typeof purgeCachedAnswers>[0]): readonly QueueWork[] {
+  const handler = async () => void (await purgeCachedAnswers(parts));
+  return [{ queue: CACHED_ANSWERS_QUEUE, concurrency: 1, cron: '*/10 * * * *', handler }];
+}

@@ -1,0 +1,119 @@
+import type { AnswerCache, CachedAnswer } from '../../domain/answer-cache/answer-cache.ts';
+import { type CreditHolds, estimateCost, type Payer } from '../../domain/credits/holds/holds.ts';
+import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
+import { type Alias, priceAt } from '../../domain/models/aliases.ts';
+import type { ModelBodyFields } from '../json/request-body.ts';
+import { hidesUsageChunk } from '../json/usage-chunk.ts';
+import { isFree } from './call-size.ts';
+import { forwardedFrom } from './forwarded-headers.ts';
+import type { ParseFields } from './read-parse-body.ts';
+import type { Refusal } from './refusals.ts';
+import type { Route } from './routes.ts';
+
+/** On a request how the cache is to be used, on its answer `hit` or `miss`. */
+export const CACHE_HEADER = 'x-turnpike-cache';
+
+/** How an admitted call uses the cache. */
+export interface CacheUse {
+  /** Null where its answer cannot be cached. */
+  readonly digest: Uint8Array<ArrayBuffer> | null;
+  readonly ttlMs: number;
+  readonly hit: CachedAnswer | null;
+}
+
+export interface WantedCaching {
+  readonly outcome: 'wanted';
+  readonly ttlMs: number;
+  readonly request: Request;
+}
+
+type CacheAsked = WantedCaching | { readonly outcome: 'refused'; readonly refusal: Refusal };
+
+const TTL = /^ttl=(\d{1,9})$/i;
+
+/** What the call says, or else its key. Null where it does not use the cache, as nearly every call. */
+export function cacheAsked(
+  cache: AnswerCache | undefined,
+  request: Request,
+  key: Pick<KeyInUse, 'cacheTtlSeconds'>,
+): CacheAsked | null {
+  const header = request.headers.get(CACHE_HEADER);
+  if (header === null && key.cacheTtlSeconds === null) return null;
+  const given = header?.trim() ?? '';
+  if (given.toLowerCase() === 'no-store') return null;
+  const most = cache?.maxTtlSeconds ?? 0;
+  const ofKey = Math.min(key.cacheTtlSeconds ?? 0, most);
+  const seconds = given === '' ? ofKey : Number(TTL.exec(given)?.[1] ?? Number.NaN);
+  if (!(seconds >= 0) || (most > 0 && seconds > most) || (given !== '' && seconds === 0)) {
+    return { outcome: 'refused', refusal: unreadable(most) };
+  }
+  return { outcome: 'wanted', ttlMs: Math.min(seconds, most) * 1_000, request };
+}
+
+function unreadable(mostSeconds: number): Refusal {
+  const most = mostSeconds === 0 ? 'seconds' : `seconds from 1 to ${mostSeconds}`;
+  const message = `${CACHE_HEADER} must be "ttl=600", with ${most}, or "no-store".`;
+  return { name: 'invalidRequest', message, param: CACHE_HEADER };
+}
+
+interface FindParts {
+  readonly cache?: AnswerCache;
+  readonly streamUsageChunk?: 'always' | 'asked';
+}
+
+interface CacheableCall {
+  readonly route: Route;
+  readonly key: KeyInUse;
+  readonly alias: Alias;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly fields: ModelBodyFields | ParseFields;
+}
+
+/** Null for parse calls, which are not cached. */
+export async function findCached(
+  { cache, streamUsageChunk }: FindParts,
+  { ttlMs, request }: WantedCaching,
+  { route, key, alias, bytes, fields }: CacheableCall,
+): Promise<CacheUse | null> {
+  if (route.kind !== 'model-call' || 'input' in fields) return null;
+  if (cache === undefined || ttlMs === 0 || !isCacheable(route, fields)) return NOT_CACHED;
+  const { endpoint, wire } = route;
+  // The same bytes are shown differently to keys with another choice, and answered differently under another beta.
+  const isHidden =
+    fields.stream && wire === 'completions' && hidesUsageChunk(streamUsageChunk, { key, bytes, fields });
+  const variant = JSON.stringify([isHidden, forwardedFrom(request, wire)]);
+  const { companyId } = key;
+  const digest = await cache.digestOf(companyId, { endpoint, alias: alias.alias, variant, bytes });
+  return { digest, ttlMs, hit: await cache.find(companyId, digest, ttlMs) };
+}
+
+const NOT_CACHED: CacheUse = { digest: null, ttlMs: 0, hit: null };
+
+/**
+ * Not what counts tokens, which is free; not what is stored for a later call or continues an earlier one, because that
+ * must exist; not what a provider's tools look up, because that changes.
+ */
+function isCacheable(
+  route: Extract<Route, { kind: 'model-call' }>,
+  { earlier, store, hosted }: ModelBodyFields,
+): boolean {
+  if (isFree(route) || earlier !== null || hosted !== null) return false;
+  return route.wire !== 'responses' || store === false;
+}
+
+/** What a hit may cost, which is known: nothing is held where it is free. */
+export function holdsForHit(
+  { cache, holds }: { readonly cache?: AnswerCache; readonly holds: Pick<CreditHolds, 'of'> },
+  payer: Payer,
+  alias: Alias,
+  { tokens }: CachedAnswer,
+): ReturnType<CreditHolds['of']> {
+  const share = cache?.priceShareMillionths ?? 0;
+  if (share === 0) return [];
+  const price = estimateCost(priceAt(alias, payer.startedAtMs), tokens);
+  return holds.of(payer, Math.ceil((price * share) / 1_000_000));
+}
+
+export function nameCacheUse(headers: Record<string, string>, use: CacheUse | null = null): void {
+  if (use !== null) headers[CACHE_HEADER] = use.hit === null ? 'miss' : 'hit';
+}

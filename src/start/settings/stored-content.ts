@@ -1,0 +1,62 @@
+import type { AnswerCacheParts } from '../../domain/answer-cache/answer-cache.ts';
+import { part, whole } from './setting-forms.ts';
+
+/** The settings of answers that are stored on request of a key or a call, as rows of the table in settings.ts. */
+export const STORED_CONTENT_SETTINGS = {
+  CACHE_MAX_TTL_SECONDS: whole(
+    0,
+    2_592_000,
+    86_400,
+    'The longest that an answer may be cached, for keys and calls that opt in with `cacheTtlSeconds` or `x-turnpike-cache: ttl=600`. 0 turns the cache off.',
+  ),
+  CACHE_PRICE_SHARE: part(
+    '0',
+    'What an answer from the cache costs, as a share of what the call would have cost: 0 is free, 1 the whole price.',
+  ),
+  CACHE_ANSWER_MAX_BYTES: whole(
+    1_024,
+    16 * 1024 * 1024,
+    1024 * 1024,
+    'The largest answer that is cached. Larger ones are passed on and not stored.',
+  ),
+  CACHE_COMPANY_MB: whole(
+    1,
+    100_000,
+    100,
+    'What one company may have cached, in megabytes. Its oldest answers are removed for new ones.',
+  ),
+  CACHE_COMPANY_ANSWERS: whole(
+    1,
+    100_000,
+    5_000,
+    'How many answers one company may have cached. Its oldest answers are removed for new ones.',
+  ),
+};
+
+export interface StoredContent {
+  /** Of the exact cache. */
+  readonly answerCache: Pick<
+    AnswerCacheParts,
+    'maxTtlSeconds' | 'maxAnswerBytes' | 'maxCompanyBytes' | 'maxCompanyAnswers' | 'priceShareMillionths'
+  >;
+}
+
+interface Values {
+  readonly CACHE_MAX_TTL_SECONDS: number;
+  readonly CACHE_PRICE_SHARE: number;
+  readonly CACHE_ANSWER_MAX_BYTES: number;
+  readonly CACHE_COMPANY_MB: number;
+  readonly CACHE_COMPANY_ANSWERS: number;
+}
+
+export function storedContentOf(values: Values): StoredContent {
+  return {
+    answerCache: {
+      maxTtlSeconds: values.CACHE_MAX_TTL_SECONDS,
+      maxAnswerBytes: values.CACHE_ANSWER_MAX_BYTES,
+      maxCompanyBytes: values.CACHE_COMPANY_MB * 1_000_000,
+      maxCompanyAnswers: values.CACHE_COMPANY_ANSWERS,
+      priceShareMillionths: Math.round(values.CACHE_PRICE_SHARE * 1_000_000),
+    },
+  };
+}
