@@ -5,6 +5,7 @@ import { ALIAS_NAMES, type AliasTools, aliasOf } from '../domain/models/aliases.
 import { aliasToolsOf, readTools } from '../domain/models/hosted-tools.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
 import { readCatalogue, resealTargets } from '../domain/models/targets.ts';
+import { resealOwnKeys } from '../domain/own-keys/own-keys.ts';
 import {
   type Command,
   complainOfUsage,
@@ -169,11 +170,17 @@ export const resealKeysCommand: Command = {
     }
     const sealing = await cipher();
     const { resealed, unreadable } = await resealTargets({ database, sharedState, cipher: sealing });
+    const own = await resealOwnKeys({ database, sharedState, cipher: sealing });
     const totp = await resealTotp(database, sealing);
-    terminal.print(`${resealed} provider keys are encrypted under MASTER_KEY`);
+    terminal.print(`${resealed + own.resealed} provider keys are encrypted under MASTER_KEY`);
     for (const { alias, baseUrl } of unreadable) {
       terminal.complain(
         `the key of ${baseUrl} behind ${aliasOf(aliasPrefix, alias)} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: set the alias again`,
+      );
+    }
+    for (const { alias, companyId } of own.unreadable) {
+      terminal.complain(
+        `the own key of company ${companyId} for ${aliasOf(aliasPrefix, alias)} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: the company has to store it again`,
       );
     }
     if (totp.resealed > 0)
@@ -183,6 +190,6 @@ export const resealKeysCommand: Command = {
         `the two-factor secret of user ${userId} opens under neither MASTER_KEY nor MASTER_KEY_ALSO: run turnpike reset-totp`,
       );
     }
-    return unreadable.length + totp.unreadable.length > 0 ? EXIT_FAILED : EXIT_OK;
+    return unreadable.length + own.unreadable.length + totp.unreadable.length > 0 ? EXIT_FAILED : EXIT_OK;
   },
 };

@@ -30,6 +30,7 @@ import { setAliasTools, type WantedTools } from '../../src/domain/models/hosted-
 import { createModelDirectory, type ModelDirectory } from '../../src/domain/models/model-directory.ts';
 import type { WantedTarget } from '../../src/domain/models/target.ts';
 import { type CatalogueParts, readCatalogue, setAliasTargets } from '../../src/domain/models/targets.ts';
+import { createOwnKeyDirectory } from '../../src/domain/own-keys/own-key-directory.ts';
 import {
   createStoredResponses,
   type StoredResponseParts,
@@ -86,8 +87,7 @@ export interface GatewayOptions {
 
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
 export async function openGateway(options: GatewayOptions = {}) {
-  const clock = createSystemClock();
-  const secrets = createSystemSecrets();
+  const [clock, secrets] = [createSystemClock(), createSystemSecrets()];
   const { log, entries } = createRecordingLog();
   const real = options.database ?? (await openMemoryDatabase());
   const outage = { isAway: false };
@@ -97,6 +97,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const catalogue = { database, sharedState, secrets, cipher, log, prefix: 'svc' };
   const { embeddedAllowed = false, addressRequestsPerMinute = 0, maxBodyBytes = 1024 * 1024 } = options;
   const models = await createModelDirectory({ ...catalogue, clock, embeddedAllowed });
+  const ownKeys = await createOwnKeyDirectory({ ...catalogue, clock });
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
   const standings = await createBillingStatuses({ database, sharedState, clock, log });
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-journal-'));
@@ -116,7 +117,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
     limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
-    ...parsing,
+    ...{ ...parsing, ownKeys },
     unpaidEndings: createUnpaidEndings({ clock, log }),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...{ idleTimeoutMs: options.idleTimeoutMs ?? 5_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 5_000 },
@@ -142,7 +143,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     url: `${listening.url}/llm/v1`,
     upstream,
     ...aim,
-    models,
+    ...{ models, ownKeys },
     abandoned,
     catalogue,
     entries,
@@ -163,7 +164,7 @@ export async function openGateway(options: GatewayOptions = {}) {
       await listening.drain(0);
       upstream.close();
       await abandoned.close();
-      await Promise.all([breakers.close(), models.close(), keys.close(), standings.close(), calls.close()]);
+      await Promise.all([breakers, models, ownKeys, keys, standings, calls].map((one) => one.close()));
       idempotency.close();
       await journal.close();
       await parsing.closeReader();

@@ -30,6 +30,7 @@ describe('refusals', () => {
       [403, 'permission_error', 'PLAN_LIMIT_EXCEEDED'],
       [403, 'permission_error', 'KEY_SPENDING_LIMIT'],
       [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
+      [403, 'permission_error', 'PROVIDER_KEY_REFUSED'],
       [403, 'permission_error', 'LLM_SCOPE_DENIED'],
       [404, 'not_found_error', null],
       [429, 'rate_limit_error', null],

@@ -51,9 +51,10 @@ async function open(targets: AliasTarget | readonly AliasTarget[], answer: Answe
   const { clock, breakers } = await openBreakers();
   const { log } = createRecordingLog();
   const platformCalls: PlatformCalls = {
-    async begin({ endpoint }) {
+    async begin({ endpoint, alias }) {
       ended.endpoints.push(endpoint);
       return {
+        alias,
         mayAsk,
         charge: async (_transaction, end) => void ended.ends.push(end),
         release: async () => {

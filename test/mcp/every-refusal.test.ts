@@ -4,6 +4,7 @@ import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
 import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
 import { until } from '../doubles/until.ts';
 import { openGateway, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { storeOwnKey } from '../gateway/own-key-under-test.ts';
 import { chatAnswer } from '../gateway/scripted-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { callTool, ERAS, openClient } from './mcp-client.ts';
@@ -46,6 +47,11 @@ const RUNS: Readonly<Record<string, RefusedRun>> = {
     ...forbidden,
     code: 'LLM_MODEL_NOT_ALLOWED',
     key: { models: ['svc/chat-cheap'] },
+  },
+  'an own provider key that the provider refuses': {
+    ...forbidden,
+    code: 'PROVIDER_KEY_REFUSED',
+    arrange: haveKeyRefused,
   },
   'a model that there is not': {
     ...forbidden,
@@ -152,6 +158,15 @@ async function oweMoney(): Promise<() => Promise<void>> {
   return async () => {
     await database.query("update invoices set status = 'PAID' where id = $1", [id]);
     await tell();
+  };
+}
+
+async function haveKeyRefused(): Promise<() => Promise<void>> {
+  const restore = await storeOwnKey(gateway, gateway.companyId, 'sk-own-key-of-the-company');
+  const answerAgain = await answerWith(401);
+  return async () => {
+    await answerAgain();
+    await restore();
   };
 }
 

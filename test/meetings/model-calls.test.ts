@@ -45,9 +45,10 @@ function modelWith({ hasProvider = true, hasSecond = false, mayAsk = true, statu
       ...DEFAULT_BOUNDS.chat,
     }),
     platformCalls: {
-      async begin({ endpoint }) {
+      async begin({ endpoint, alias }) {
         seen.endpoint = endpoint;
         return {
+          alias,
           mayAsk,
           charge: async (_transaction, end) => void ends.push(end),
           async release() {

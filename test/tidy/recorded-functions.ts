@@ -170,6 +170,13 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     parameters: [],
     returns: 'trigger',
   },
+  {
+    name: 'own_provider_keys_changed',
+    revision: 1,
+    checksum: '1ca4bc32aa1cbd00',
+    parameters: [],
+    returns: 'trigger',
+  },
   { name: 'post_missing_cash', revision: 2, checksum: '5f2a5f725697d524', parameters: [], returns: 'bigint' },
   { name: 'refuse_change', revision: 1, checksum: 'cc2c6c7ec9e9fd78', parameters: [], returns: 'trigger' },
   {

@@ -115,6 +115,11 @@ export const domainSiblings: readonly AllowedArrow[] = [
     reason: 'the history of a talent names who changed it; log entries about a talent are erased with it',
   },
   {
+    from: 'own-keys',
+    to: ['models'],
+    reason: 'a company’s own key is for a host of an alias, encrypted and used as targets’ keys are',
+  },
+  {
     from: 'model-calls',
     to: ['models', 'breakers', 'limits', 'credits', 'calls'],
     reason: 'tries the targets of a model behind their breakers; holds, records and charges the call',
@@ -378,6 +383,7 @@ export const tableOwners: readonly TableOwner[] = [
     ],
   },
   { owner: 'src/domain/reconciliation', owns: ['audits', 'audit_differences', 'audit_provider_objects'] },
+  { owner: 'src/domain/own-keys', owns: ['own_provider_keys', 'own_key_catalogue'] },
   { owner: 'src/domain/processes', owns: ['service_processes', 'database_epoch'] },
   { owner: 'src/domain/stored-responses', owns: ['stored_responses'] },
   { owner: 'src/domain/subscriptions', owns: ['subscriptions'] },

@@ -150,6 +150,7 @@ const REASONS: Readonly<Record<string, string>> = {
   LLM_SCOPE_DENIED: 'The key lacks the scope',
   LLM_MODEL_NOT_ALLOWED: 'The key may not call this model',
   PLAN_LIMIT_EXCEEDED: 'An invoice is overdue',
+  PROVIDER_KEY_REFUSED: 'The provider refused the company’s own key',
   PROVIDER_RATE_LIMITED: 'Every provider of the model limited the rate of requests',
   LLM_GATEWAY_UNAVAILABLE: 'No provider could be reached',
   rateLimited: 'A limit of the key or a ceiling of the company was reached',
@@ -168,6 +169,7 @@ const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: 
   PLAN_LIMIT_EXCEEDED: { href: '/billing', name: 'See the invoices' },
   LLM_SCOPE_DENIED: { href: '/keys', name: 'See the keys' },
   LLM_MODEL_NOT_ALLOWED: { href: '/keys', name: 'See the keys' },
+  PROVIDER_KEY_REFUSED: { href: '/provider-keys', name: 'See the provider keys' },
   rateLimited: { href: '/keys', name: 'See its limits' },
 };
 

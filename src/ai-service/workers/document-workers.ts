@@ -104,7 +104,8 @@ export function createDocumentReading(parts: DocumentReadingParts): DocumentRead
       const bodyBytes = text.length;
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
       return await releasedOnFailure(call, async () => {
-        const document = await parser.parse({ companyId, kind, text, alias, signal, mayAsk: call.mayAsk });
+        const { alias: own, mayAsk } = call;
+        const document = await parser.parse({ companyId, kind, text, alias: own, signal, mayAsk });
         signal.throwIfAborted();
         const { parsed, engine } = document;
         return {

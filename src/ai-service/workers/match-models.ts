@@ -79,7 +79,7 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
 
   /** Only where a provider may be called: the embedded models need no breaker. */
   async function guarded<Asked extends AskedModel | EmbeddedTexts>(
-    { targets }: Alias,
+    { targets, ownKey }: Alias,
     mayAsk: boolean,
     ask: () => Promise<Asked>,
   ): Promise<Asked | typeof REJECTED> {
@@ -89,7 +89,8 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     let result: CallResult = 'ignored';
     try {
       const asked = await ask();
-      result = resultOf(asked);
+      // The breaker is of all companies: what one company's own key meets says nothing about the others.
+      result = ownKey !== undefined && asked.outcome === 'failed' ? 'ignored' : resultOf(asked);
       return asked;
     } finally {
       entry.report(result);
@@ -101,9 +102,9 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     if (alias === null || alias.targets.length === 0) return unavailable('no-provider');
     const bodyBytes = texts.reduce((sum, text) => sum + text.length, 0);
     const wanted = { companyId, alias, endpoint: 'embeddings', bodyBytes, keep };
-    return await paidCall<Vectors>(wanted, async ({ mayAsk }) => {
+    return await paidCall<Vectors>(wanted, async ({ mayAsk, alias: own }) => {
       const uses = mayAsk ? 'all' : 'embedded';
-      const asked = await guarded(alias, mayAsk, () => embedTexts(parts, alias, texts, { uses, signal }));
+      const asked = await guarded(own, mayAsk, () => embedTexts(parts, own, texts, { uses, signal }));
       if (asked.outcome === 'failed') {
         return !mayAsk && asked.reason === NOT_TRIED ? WITHOUT_CREDITS : failed(asked);
       }
@@ -122,10 +123,10 @@ export function createMatchModelCalls(parts: MatchModelParts): PlatformModelCall
     }
     const bodyBytes = question.instruction.length + question.data.length;
     const wanted = { companyId, alias, endpoint: 'match-reasons', bodyBytes, keep };
-    return await paidCall<Words>(wanted, async ({ mayAsk }) => {
+    return await paidCall<Words>(wanted, async ({ mayAsk, alias: own }) => {
       if (!mayAsk) return WITHOUT_CREDITS;
       const words = jsonQuestion('match_reasons', question);
-      const asked = await guarded(alias, mayAsk, () => askModel(parts, alias, words, signal));
+      const asked = await guarded(own, mayAsk, () => askModel(parts, own, words, signal));
       if (asked.outcome === 'failed') return failed(asked);
       const { tokens, targetId, content: text } = asked;
       const usage = { tokens, targetId, reason: null, answeredAtMs: clock.now() };

@@ -33,7 +33,7 @@ export function createMeetingModel(parts: MeetingModelParts): MeetingModel {
       const call = await platformCalls.begin({ companyId, alias, endpoint, requestId, bodyBytes });
       return await releasedOnFailure(call, async () => {
         const asked = call.mayAsk
-          ? await askModel(parts, alias, jsonQuestion('meeting_summary', question), signal)
+          ? await askModel(parts, call.alias, jsonQuestion('meeting_summary', question), signal)
           : NOT_PAYABLE;
         signal.throwIfAborted();
         const isAnswered = asked.outcome === 'answered';

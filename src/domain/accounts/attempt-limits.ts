@@ -13,7 +13,8 @@ export type AttemptKind =
   | 'invitation'
   | 'totp'
   | 'verification'
-  | 'alert-test';
+  | 'alert-test'
+  | 'own-key-test';
 
 export type CountedAttempt =
   | { readonly outcome: 'admitted' }
@@ -46,6 +47,8 @@ export const ATTEMPT_BOUNDS: Readonly<Record<AttemptKind, Bounds>> = {
   invitation: { windowMs: 60 * MINUTE_MS, perAddress: 300, perAccount: 100 },
   // Each is a request to an address that the company chose.
   'alert-test': { windowMs: 10 * MINUTE_MS, perAddress: 60, perAccount: 20 },
+  // Each of them is a call to a provider from our address, with a key that need not be theirs.
+  'own-key-test': { windowMs: 15 * MINUTE_MS, perAddress: 100, perAccount: 30 },
 };
 
 export interface AttemptsParts {

@@ -135,11 +135,18 @@ export function holdsFor(
   usage: EstimatedUsage,
   hosted: HostedPlan | null = null,
 ): ReturnType<CreditHolds['of']> {
+  const { ownKey } = alias;
+  // What costs nothing is refused for no balance.
+  if (ownKey !== undefined && ownKey.chargeShareMillionths === 0) return [];
   const ofTokens = estimateCost(priceAt(alias, payer.startedAtMs), usage);
-  if (hosted === null) return holds.of(payer, ofTokens);
-  const all = holds.of(payer, ofTokens + mostSurcharge(hosted));
-  return all.map((hold) => ({ ...hold, rule: 'fits' }));
+  const all = ofTokens + (hosted === null ? 0 : mostSurcharge(hosted));
+  const due = ownKey === undefined ? all : Math.ceil((all * ownKey.chargeShareMillionths) / WHOLE_SHARE);
+  if (hosted === null) return holds.of(payer, due);
+  return holds.of(payer, due).map((hold) => ({ ...hold, rule: 'fits' }));
 }
+
+/** In millionths. */
+const WHOLE_SHARE = 1_000_000;
 
 /** What is known of a call's size before it runs. */
 export interface CallSize {
@@ -237,9 +244,9 @@ export function recordOf(
     project: attribution?.project,
     tries: tries > 1 ? tries : undefined,
     servedBy: ending.servedBy,
-    chargeShareMillionths: ending.chargeShareMillionths,
+    chargeShareMillionths: ending.chargeShareMillionths ?? alias.ownKey?.chargeShareMillionths,
     costMicro: ending.costMicro,
-    ownKey: ending.ownKey,
+    ownKey: ending.ownKey ?? (alias.ownKey === undefined ? undefined : true),
     cacheHit: ending.cacheHit,
     overMcp,
   };

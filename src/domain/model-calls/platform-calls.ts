@@ -39,7 +39,9 @@ export interface WantedCall {
 }
 
 export interface PlatformCall {
-  /** False where the company is out of credits or owes: then no provider may be called for it. */
+  /** As the company calls it: with its own provider keys where it has stored some. Only this one may be called. */
+  readonly alias: Alias;
+  /** False where the company is out of credits, owes, or has an own provider key of no use: then no provider may be called. */
   readonly mayAsk: boolean;
   /**
    * Writes the call and its charge, in the transaction of the effect that it was for. At most once, and as the last
@@ -56,6 +58,8 @@ export interface PlatformCallParts {
   readonly standings: Pick<BillingStatuses, 'find'>;
   readonly secrets: Pick<Secrets, 'newId'>;
   readonly clock: Clock;
+  /** Left out: no company has provider keys of its own. */
+  readonly ownKeys?: { aliasFor(companyId: string, alias: Alias): Alias };
 }
 
 /** The platform's own pace is set by its workers, not by a number of tokens. */
@@ -67,12 +71,16 @@ export function createPlatformCalls({
   standings,
   secrets,
   clock,
+  ownKeys,
 }: PlatformCallParts): PlatformCalls {
   async function admit(call: UnadmittedCall, usage: EstimatedUsage): Promise<Admitted> {
     const { companyId, startedAtMs } = call.payer;
     const standing = await standings.find(companyId);
     if (standing === null) throw new Error('whether the company owes cannot be read at the moment');
     if (isBlocked(standing, startedAtMs)) return { outcome: 'refused', ending: OWES };
+    if (call.alias.ownKey != null && call.alias.ownKey.problem !== null) {
+      return { outcome: 'refused', ending: KEY_REFUSED };
+    }
     const held = holdsFor(holds, call.payer, call.alias, usage);
     const unlimited = {
       id: `platform ${companyId}`,
@@ -88,7 +96,8 @@ export function createPlatformCalls({
   }
 
   return {
-    async begin({ companyId, alias, endpoint, requestId, bodyBytes }) {
+    async begin({ companyId, alias: listed, endpoint, requestId, bodyBytes }) {
+      const alias = ownKeys?.aliasFor(companyId, listed) ?? listed;
       const startedAtMs = clock.now();
       const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs, userId: null };
       const estimatedTokens = totalTokens(estimateUsage(bodyBytes, null, 1));
@@ -96,6 +105,7 @@ export function createPlatformCalls({
       const admitted = await admit(call, usageToHold(alias, sizeOfText(bodyBytes)));
       let charged: OwnCharge | null = null;
       return {
+        alias,
         mayAsk: admitted.outcome === 'admitted',
         async charge(transaction, used) {
           const ending = admitted.outcome === 'refused' ? admitted.ending : endingOf(used, startedAtMs);
@@ -134,6 +144,7 @@ type Admitted =
   | { readonly outcome: 'refused'; readonly ending: CallEnding };
 
 const OWES = refusedWith('PLAN_LIMIT_EXCEEDED', 403);
+const KEY_REFUSED = refusedWith('PROVIDER_KEY_REFUSED', 403);
 const NO_CREDITS = refusedWith('INSUFFICIENT_CREDITS', 402);
 
 function refusedWith(reason: string, httpStatus: number): CallEnding {

@@ -10,14 +10,13 @@ import type {
 import type { Secrets } from '../../ports/secrets.ts';
 import { type Entry, serviceOf } from '../breakers/breaker.ts';
 import type { Breakers } from '../breakers/breakers.ts';
-import type { Alias, AliasTarget } from '../models/aliases.ts';
-import type { ModelDirectory } from '../models/model-directory.ts';
+import type { Alias, AliasTarget, TargetStates } from '../models/aliases.ts';
 import { createCallAbort } from './call-abort.ts';
 import { breakerResult, type FailureRule, reasonFor, ruleFor, type TargetResult } from './failure-policy.ts';
 import { withRequestFault } from './provider-error.ts';
 
 export interface TryTargetsParts {
-  readonly models: Pick<ModelDirectory, 'order' | 'noteFailure' | 'noteSuccess' | 'cool'>;
+  readonly models: TargetStates;
   readonly upstream: ModelUpstream;
   /** One for each provider: a provider that keeps failing is not called for a while. */
   readonly breakers: Pick<Breakers, 'enter'>;
@@ -93,11 +92,12 @@ export type NoteBroken = (result: 'broken-off' | 'late' | 429 | 529) => void;
  * provider's breaker is open is passed over.
  */
 export async function tryTargets<Request extends ModelRequest, Answer>(
-  parts: TryTargetsParts,
+  given: TryTargetsParts,
   kind: CallKind<Request, Answer>,
   request: Request,
   signal: EndSignal,
 ): Promise<Tried<Answer>> {
+  const parts = withOwnStates(given, request.alias);
   const { whole } = kind;
   const targets = targetsFor(parts, kind, request.alias);
   let failed: FailedTry | null = null;
@@ -160,6 +160,11 @@ export async function tryTargets<Request extends ModelRequest, Answer>(
   if (failed === null) return { outcome: 'not-tried', retryAfterMs };
   // A target whose breaker is open was not asked: then not every one has answered 429.
   return retryAfterMs === null ? failed : { ...failed, cause: 'other' };
+}
+
+/** What a company's own key meets at a provider is noted of that key alone. */
+function withOwnStates(parts: TryTargetsParts, { ownKey }: Alias): TryTargetsParts {
+  return ownKey === undefined ? parts : { ...parts, models: ownKey.states };
 }
 
 function isReadableError({ status, contentType }: UpstreamAnswer): boolean {

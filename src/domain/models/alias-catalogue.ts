@@ -20,6 +20,8 @@ export const MOST_ALIASES = 1_000;
 export interface StoredAlias extends StoredRouting {
   readonly name: AliasName;
   readonly kind: AliasKind;
+  /** What calls with a company's own key are charged of the price; null where own keys are not allowed. */
+  readonly byokFeeMillionths: number | null;
   /** The documented ones are older than any database. */
   readonly createdAt: Date | null;
   /** From then on it is answered like a model that the key may not call. */
@@ -43,11 +45,11 @@ const NO_ROUTING: StoredRouting = {
 export async function readAliases(statements: Statements): Promise<readonly StoredAlias[]> {
   const rows = await statements.query<StoredAlias>(
     `select alias as name, kind, strategy, retries, retry_statuses as "retryStatuses", fallback, hedge_ms as "hedgeMs",
-       created_at as "createdAt", retired_at as "retiredAt"
+       byok_fee_millionths as "byokFeeMillionths", created_at as "createdAt", retired_at as "retiredAt"
      from model_aliases order by alias`,
   );
   const documented = ALIAS_NAMES.map(({ name, kind }): StoredAlias => {
-    const stored = rows.find((row) => row.name === name) ?? NO_ROUTING;
+    const stored = rows.find((row) => row.name === name) ?? { ...NO_ROUTING, byokFeeMillionths: null };
     return { ...stored, name, kind, createdAt: null, retiredAt: null };
   });
   return [...documented, ...rows.filter(({ name }) => !isDocumented(name))];

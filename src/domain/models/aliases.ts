@@ -66,6 +66,26 @@ export interface AliasTools {
   readonly providerIds: ReadonlySet<string>;
 }
 
+/** What is known of targets: the order in which to try them, and what failed or cools. */
+export interface TargetStates {
+  /** The alias's targets in the order to try them; `draw` is a random number from 0 up to, not including, 1. */
+  order(alias: Alias, draw: number): readonly AliasTarget[];
+  noteFailure(targetId: string): void;
+  noteSuccess(targetId: string): void;
+  /** A target was limited or refused by its provider, with this status: it is tried last for a while. */
+  cool(targetId: string, reason: string, waitMs: number | null): void;
+}
+
+/** Of an alias as a company calls it that has stored its own keys at the providers of the alias. */
+export interface OwnKeyUse {
+  /** What of the alias's price its calls are charged. */
+  readonly chargeShareMillionths: number;
+  /** Of the targets with this company's keys: one that is refused changes nothing for other companies. */
+  readonly states: TargetStates;
+  /** Why no target is left; null where there is one. */
+  readonly problem: 'not-allowed' | 'no-key-for-provider' | 'unreadable' | null;
+}
+
 export interface Alias extends AliasBounds {
   /** With its prefix, as clients write it. */
   readonly alias: string;
@@ -78,6 +98,10 @@ export interface Alias extends AliasBounds {
   readonly tools?: AliasTools | null;
   /** Null, or left out: the first target by weight, then the others in their order, each once. */
   readonly routing?: AliasRouting | null;
+  /** What calls with a company's own key are charged of the price. Null, or left out: own keys are not allowed. */
+  readonly byokFeeMillionths?: number | null;
+  /** Its targets have the company's own keys. Left out on every alias of the catalogue itself. */
+  readonly ownKey?: OwnKeyUse;
 }
 
 /**

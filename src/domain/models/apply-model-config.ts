@@ -41,6 +41,8 @@ export type ConfiguredAliases = {
     readonly hosted_tools?: Readonly<Record<string, number>> | undefined;
     readonly max_tool_uses?: number | undefined;
     readonly provider_ids?: readonly string[] | undefined;
+    /** Null: companies may not use provider keys of their own. */
+    readonly byok_fee_percent?: number | null | undefined;
   };
 };
 
@@ -100,6 +102,7 @@ function wantedAlias(alias: string, given: ConfiguredAliases[string]): WantedAli
     enforceMaxOutput: given.enforce_max_output,
     retryStatuses: given.retry_statuses,
     hedgeMs: given.hedge_ms,
+    byokFeePercent: given.byok_fee_percent,
     hostedTools: {
       tools: given.hosted_tools,
       maxUses: given.max_tool_uses,

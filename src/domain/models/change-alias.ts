@@ -25,6 +25,7 @@ import {
   type TokenPrice,
   unknownAlias,
 } from './aliases.ts';
+import { checkByokFee, ensureByokFee } from './byok-fee.ts';
 import type { Cipher } from './cipher.ts';
 import { checkTools, ensureTools, forgetTools, type WantedTools } from './hosted-tools.ts';
 import { ensurePrice, readPrices } from './prices.ts';
@@ -41,10 +42,21 @@ export interface WantedAlias extends WantedBounds, WantedRouting {
   readonly targets?: readonly WantedTarget[] | null | undefined;
   readonly price?: WantedPrice | null | undefined;
   readonly hostedTools?: WantedTools | undefined;
+  /** What calls with a company's own key cost, in percent of the price. Null: own keys are not allowed. */
+  readonly byokFeePercent?: number | null | undefined;
 }
 
 /** Which part of it is wrong. */
-type AliasField = 'alias' | 'kind' | 'targets' | 'price' | 'bounds' | 'routing' | 'fallback' | 'hostedTools';
+type AliasField =
+  | 'alias'
+  | 'kind'
+  | 'targets'
+  | 'price'
+  | 'bounds'
+  | 'routing'
+  | 'fallback'
+  | 'hostedTools'
+  | 'byokFeePercent';
 
 interface WrongAlias {
   readonly outcome: 'wrong';
@@ -63,6 +75,7 @@ export interface CheckedAlias {
   readonly bounds: WantedBounds;
   readonly routing: CheckedRouting;
   readonly tools: Parameters<typeof ensureTools>[2];
+  readonly byokFeeMillionths: number | null | undefined;
 }
 
 /** Whatever can be said without the database. */
@@ -89,9 +102,12 @@ export function checkAlias(
   if (routed.outcome === 'wrong') return wrong('routing', routed.problem);
   const equipped = checkTools(wanted.hostedTools ?? {});
   if (equipped.outcome === 'wrong') return wrong('hostedTools', equipped.problem);
+  const charged = checkByokFee(wanted.byokFeePercent);
+  if (charged.outcome === 'wrong') return wrong('byokFeePercent', charged.problem);
   return {
     outcome: 'fine',
     alias: {
+      byokFeeMillionths: charged.millionths,
       ...{ alias, kind, name: storedNameOf(alias), bounds: bounded.bounds, routing: routed.routing },
       ...{ tools: equipped.tools, price: priced?.price ?? null },
       targets: wanted.targets == null ? null : aimed.targets,
@@ -157,6 +173,7 @@ export async function retireAlias(
     await forgetTools(transaction, name);
     const none = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
     await ensureRouting(transaction, found.alias, none);
+    await ensureByokFee(transaction, found.alias, null);
     await writeRetirement(transaction, name);
     return { outcome: 'changed' };
   });
@@ -269,7 +286,14 @@ function problemWithChange(
 
 function newAlias({ name, kind }: CheckedAlias): StoredAlias {
   const routing = { strategy: null, retries: null, retryStatuses: null, fallback: null, hedgeMs: null };
-  return { name, kind: kind ?? 'chat', createdAt: null, retiredAt: null, ...routing };
+  return {
+    name,
+    kind: kind ?? 'chat',
+    byokFeeMillionths: null,
+    createdAt: null,
+    retiredAt: null,
+    ...routing,
+  };
 }
 
 /** Null where they stay, and a sentence where one of them is wrong. */
@@ -287,14 +311,16 @@ async function sealedTargets(
 async function writeAlias(
   parts: CatalogueParts,
   transaction: Transaction,
-  { wanted: { name, price, bounds, routing, tools }, alias, isNew, targets }: AliasToWrite,
+  { wanted, alias, isNew, targets }: AliasToWrite,
 ): Promise<boolean> {
+  const { name, price, bounds, routing, tools } = wanted;
   if (targets !== null) await replaceTargets(transaction, name, targets);
   const isPriced = price !== null && (await ensurePrice(transaction, parts.secrets, name, price));
   const isBounded = await ensureBounds(transaction, name, bounds);
   const isEquipped = await ensureTools(transaction, name, tools);
   const isRouted = await ensureRouting(transaction, alias, routing);
-  return isNew || targets !== null || isPriced || isBounded || isEquipped || isRouted;
+  const isCharged = await ensureByokFee(transaction, alias, wanted.byokFeeMillionths);
+  return isNew || targets !== null || isPriced || isBounded || isEquipped || isRouted || isCharged;
 }
 
 async function isSame(

@@ -261,7 +261,9 @@ async function openCatalogue(
       stored.bounds.find((one) => one.alias === name),
     );
     const tools = aliasToolsOf(stored.tools.find((one) => one.alias === name));
-    const facts = { alias, kind, prices, ...bounds, tools, routing: routingOf(parts.prefix, routed) };
+    const routing = routingOf(parts.prefix, routed);
+    const fee = routed.byokFeeMillionths === null ? {} : { byokFeeMillionths: routed.byokFeeMillionths };
+    const facts = { alias, kind, prices, ...bounds, tools, routing, ...fee };
     const targets: AliasTarget[] = [];
     for (const target of own) {
       const usable = await openTarget(parts, facts, target);

@@ -88,9 +88,7 @@ export async function createTargetCooling({
 
   return {
     cool(targetId, reason, waitMs) {
-      const isShort = reason === RATE_LIMITED || reason === OVERLOADED;
-      const usualMs = isShort ? RATE_LIMITED_MS : REFUSED_MS;
-      const forMs = Math.min(Math.max(1, waitMs ?? usualMs), LONGEST_MS);
+      const forMs = coolingMs(reason, waitMs);
       const news = { targetId, reason, forMs };
       if (!note(news)) return;
       log.warn('a model target cools: it is tried last', {
@@ -120,6 +118,13 @@ export async function createTargetCooling({
     },
     close: subscription.close,
   };
+}
+
+/** How long a target cools after an answer with this status; `waitMs` is what the provider said. */
+export function coolingMs(reason: string, waitMs: number | null): number {
+  const isShort = reason === RATE_LIMITED || reason === OVERLOADED;
+  const usualMs = isShort ? RATE_LIMITED_MS : REFUSED_MS;
+  return Math.min(Math.max(1, waitMs ?? usualMs), LONGEST_MS);
 }
 
 /** Null for what another version of this program may publish. */

@@ -45,13 +45,14 @@ import {
   refusalOfState,
   UNREADABLE_KEY,
 } from './idempotency.ts';
+import { aliasOfCompany, type CompanyAliasParts, ownKeyRefusal } from './own-keys.ts';
 import { readCallBody } from './read-call-body.ts';
 import { type ParseFields, readParseBody } from './read-parse-body.ts';
 import type { Refusal } from './refusals.ts';
 import { type Route, routeOf } from './routes.ts';
 import { unknownRoute } from './unknown-routes.ts';
 
-export interface AdmitParts {
+export interface AdmitParts extends CompanyAliasParts {
   readonly keys: KeyDirectory;
   readonly models: ModelDirectory;
   readonly limits: Limits;
@@ -194,7 +195,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   const { bytes, fields } = read;
   // A parse call that names no model is held to the allowlist by its default (G-28).
   const named = fields.model ?? defaultAliasOf(parts.models, route.serves);
-  const alias = parts.models.find(named);
+  const alias = aliasOfCompany(parts, key.companyId, named);
   const attributed = attributionOf(request, fields.attribution);
   if (attributed.outcome === 'refused') return refuse(attributed.refusal, { route, key });
   const { attribution } = attributed;
@@ -206,6 +207,8 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
     const message = `${alias.alias} is a model of the kind ${alias.kind}, which ${path} does not serve.`;
     return refuse({ name: 'invalidRequest', message, param: 'model' }, known);
   }
+  const unusable = ownKeyRefusal(alias);
+  if (unusable !== null) return refuse(unusable, known);
   const wanted = { id, route, key, alias, bytes, fields, attribution, caching };
   if (idempotencyKey === null) return await admitPaidCall(parts, wanted, startedAtMs, null);
 

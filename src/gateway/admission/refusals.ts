@@ -49,6 +49,13 @@ export const REFUSALS = {
     code: 'PLAN_LIMIT_EXCEEDED',
     message: 'An invoice of your company is overdue. Pay it; calls resume once the payment is posted.',
   },
+  providerKeyRefused: {
+    status: 403,
+    type: 'permission_error',
+    code: 'PROVIDER_KEY_REFUSED',
+    message:
+      'The provider of this model refused your company’s own key. Ask a company admin to check or replace it under Provider keys in the console.',
+  },
   notFound: {
     status: 404,
     type: 'not_found_error',

@@ -83,9 +83,9 @@ async function answerForwarded(
       return await refuseAfterUpstream(call, context, end, refusal, target.id);
     }
     case 'failed':
-      return await refuseAfterUpstream(call, context, end, unavailable(tried), tried.targetId);
+      return await refuseAfterUpstream(call, context, end, unavailable(tried, call.alias), tried.targetId);
     case 'not-tried':
-      return await refuseAfterUpstream(call, context, end, unavailable(tried), null);
+      return await refuseAfterUpstream(call, context, end, unavailable(tried, call.alias), null);
     case 'answered': {
       const { target, answer, noteBroken } = tried;
       const firstByteMs = elapsedMs(context.startedAtMs, parts.clock.now());

@@ -1,8 +1,10 @@
 import { type ProviderError, readProviderError } from '../../domain/model-calls/provider-error.ts';
 import type { NoteBroken, Tried } from '../../domain/model-calls/try-targets.ts';
+import type { Alias } from '../../domain/models/aliases.ts';
 import { RATE_LIMITED_MS } from '../../domain/models/target-cooling.ts';
 import { gatherBody } from '../../http/read-body.ts';
 import type { UpstreamAnswer, UpstreamTarget } from '../../ports/model-upstream.ts';
+import { ownKeyFailure } from '../admission/own-keys.ts';
 import { REFUSALS, type Refusal } from '../admission/refusals.ts';
 
 const MOST_ERROR_BYTES = 64 * 1024;
@@ -20,8 +22,15 @@ export async function passedOn(
 }
 
 /** What no target answered. */
-export function unavailable(tried: Extract<Tried<unknown>, { outcome: 'failed' | 'not-tried' }>): Refusal {
+export function unavailable(
+  tried: Extract<Tried<unknown>, { outcome: 'failed' | 'not-tried' }>,
+  { ownKey }: Pick<Alias, 'ownKey'>,
+): Refusal {
   const { retryAfterMs } = tried;
+  if (ownKey !== undefined && tried.outcome === 'failed') {
+    const refusal = ownKeyFailure(tried, RATE_LIMITED_MS);
+    if (refusal !== null) return refusal;
+  }
   if (tried.outcome === 'failed' && tried.cause === 'rate-limit') {
     return { name: 'providerRateLimited', retryAfterMs: retryAfterMs ?? RATE_LIMITED_MS };
   }

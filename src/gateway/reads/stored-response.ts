@@ -3,6 +3,7 @@ import { createCallAbort } from '../../domain/model-calls/call-abort.ts';
 import { recordOf } from '../../domain/model-calls/paid-call.ts';
 import type { Alias, AliasTarget } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
+import type { OwnKeyDirectory } from '../../domain/own-keys/own-key-directory.ts';
 import { inputItemsPage, type ResponseContent } from '../../domain/stored-responses/response-content.ts';
 import type { StoredResponse, StoredResponses } from '../../domain/stored-responses/stored-responses.ts';
 import { gatherBody } from '../../http/read-body.ts';
@@ -19,6 +20,8 @@ import { usedTools } from '../json/tool-uses.ts';
 export interface StoredResponseParts {
   readonly responses: StoredResponses;
   readonly models: ModelDirectory;
+  /** Left out: no company has provider keys of its own. */
+  readonly ownKeys?: Pick<OwnKeyDirectory, 'aliasFor'>;
   readonly upstream: ModelUpstream;
   readonly calls: Pick<CallBook, 'settle'>;
   readonly clock: Clock;
@@ -89,7 +92,7 @@ async function remove(
 ): Promise<Answered> {
   const { id } = stored;
   if (stored.content === null) {
-    const target = targetOf(parts.models, stored);
+    const target = targetOf(parts, call, stored);
     const method = 'DELETE' as const;
     const sent =
       target === null ? null : await send(parts, target.target, { method, path: `/${id}`, query: '' });
@@ -111,7 +114,7 @@ async function readAtProvider(
   action: 'read' | 'input-items',
   search: URLSearchParams,
 ): Promise<Answered> {
-  const found = targetOf(parts.models, stored);
+  const found = targetOf(parts, call, stored);
   if (found === null) return refused({ name: 'notFound', message: NO_PROVIDER });
   const below = action === 'read' ? '' : '/input_items';
   const passed = new URLSearchParams([...search].filter(([name]) => PASSED.includes(name)));
@@ -174,15 +177,21 @@ async function charge(
   return true;
 }
 
-/** The target that made it, under its alias or, since aliases change, any other. */
+/**
+ * The target that made it, under its alias or, since aliases change, any other: with the company's own key where it has one
+ * for that alias, and then with no other.
+ */
 function targetOf(
-  models: ModelDirectory,
+  { models, ownKeys }: StoredResponseParts,
+  { key }: AdmittedRead,
   { alias, targetId }: StoredResponse,
 ): { readonly alias: Alias; readonly target: AliasTarget } | null {
   const own = models.find(alias);
-  for (const one of own === null ? models.all() : [own, ...models.all()]) {
+  for (const listed of own === null ? models.all() : [own, ...models.all()]) {
+    if (!listed.targets.some(({ id }) => id === targetId)) continue;
+    const one = ownKeys?.aliasFor(key.companyId, listed) ?? listed;
     const target = one.targets.find(({ id }) => id === targetId);
-    if (target !== undefined) return { alias: one, target };
+    return target === undefined ? null : { alias: one, target };
   }
   return null;
 }

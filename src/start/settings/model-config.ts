@@ -42,6 +42,7 @@ const alias = z.strictObject({
   enforce_max_output: z.boolean().optional(),
   hosted_tools: z.record(z.string().min(1).max(40), z.number().nonnegative().max(1_000_000)).optional(),
   max_tool_uses: z.int().positive().max(1_000).optional(),
+  byok_fee_percent: z.number().min(0).max(100).nullable().optional(),
   provider_ids: z.array(z.string().min(1).max(200)).max(100).optional(),
 });
 

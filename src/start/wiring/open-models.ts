@@ -25,6 +25,7 @@ import type { Alias } from '../../domain/models/aliases.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
+import { createOwnKeyDirectory, type OwnKeyDirectory } from '../../domain/own-keys/own-key-directory.ts';
 import { providerMetrics } from '../../http/metrics.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
 import type { ApproveHost } from '../../ports/outgoing-addresses.ts';
@@ -37,6 +38,7 @@ import type { EngineRequest, EngineResult } from './document-engine-thread.ts';
 /** What every process that calls models has, once: gateway and workers in one process share it. */
 export interface ModelParts {
   readonly models: ModelDirectory;
+  readonly ownKeys: OwnKeyDirectory;
   readonly upstream: ModelUpstream;
   readonly breakers: Breakers;
   readonly standings: BillingStatuses;
@@ -52,6 +54,8 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   const embeddedAllowed = !configuration.isProduction;
   const models = await createModelDirectory({ ...catalogueParts(opening), clock, embeddedAllowed });
   opening.whenClosing('model directory', models.close);
+  const ownKeys = await createOwnKeyDirectory({ ...catalogueParts(opening), clock });
+  opening.whenClosing('own provider keys', ownKeys.close);
   const standings = await createBillingStatuses({ database, sharedState, clock, log });
   opening.whenClosing('standings', standings.close);
   const { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = configuration.upstream;
@@ -90,6 +94,7 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   opening.metrics.add(providerMetrics({ circuitBreakers: breakers.states, coolingTargets: models.cooling }));
   return {
     models,
+    ownKeys,
     upstream,
     breakers,
     standings,

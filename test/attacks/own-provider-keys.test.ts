@@ -1,0 +1,224 @@
+/** A company's own provider key: used for its calls alone, and in the place of the operator's. */
+import { beforeAll, beforeEach, expect, test } from 'bun:test';
+import { addCompany } from '../../src/domain/accounts/company.ts';
+import { deleteOwnKey, listOwnKeys } from '../../src/domain/own-keys/own-keys.ts';
+import { until } from '../doubles/until.ts';
+import { openGateway, PROVIDER_MODEL, post, refusalOf } from '../gateway/gateway-under-test.ts';
+import { allowOwnKeys, keyInUse, storeOwnKey } from '../gateway/own-key-under-test.ts';
+import {
+  chatAnswer,
+  chunk,
+  done,
+  type Received,
+  startScriptedUpstream,
+  streamOf,
+  usageChunk,
+} from '../gateway/scripted-upstream.ts';
+import { callTool, openClient } from '../mcp/mcp-client.ts';
+import { useResource } from '../setup/use-resource.ts';
+
+const gateway = useResource(() => openGateway());
+/** Another provider of the same model, for which the company has no key. */
+const other = useResource(() => startScriptedUpstream());
+const MODEL = 'svc/chat-default';
+const CHAT = { model: MODEL, messages: [{ role: 'user', content: 'Hi' }] };
+const OWN = 'sk-own-0123456789-abcd';
+const OPERATOR = 'sk-provider';
+
+let owner = { id: '', rawKey: '', keyId: '' };
+let stranger = { id: '', rawKey: '', keyId: '' };
+
+const fee = (millionths: number | null) => allowOwnKeys(gateway, millionths);
+
+async function company() {
+  const id = gateway.parts.secrets.newId();
+  await addCompany(gateway.parts.database, { id, name: 'Own', billingMode: 'PREPAID' });
+  const { rawKey, id: keyId } = await gateway.mint({ companyId: id });
+  return { id, rawKey, keyId };
+}
+
+const store = (companyId: string, apiKey: string) => storeOwnKey(gateway, companyId, apiKey);
+
+beforeAll(async () => {
+  await gateway.aimAt(MODEL, gateway.upstream, other);
+  await fee(100_000);
+  owner = { id: gateway.companyId, ...(await minted()) };
+  stranger = await company();
+  await gateway.parts.database.query(`update credit_accounts set line_micro = 1000000000 where id = $1`, [
+    stranger.id,
+  ]);
+  await store(owner.id, OWN);
+});
+
+async function minted() {
+  const { rawKey, id: keyId } = await gateway.mint({ scopes: ['inference:chat', 'inference:parse'] });
+  return { rawKey, keyId };
+}
+
+beforeEach(() => {
+  gateway.upstream.received.length = 0;
+  other.received.length = 0;
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  other.answer(() => Response.json(chatAnswer()));
+});
+
+const keysOf = (received: readonly Received[]) => [
+  ...new Set(received.map(({ headers }) => headers.authorization)),
+];
+const chat = (rawKey: string, more: object = {}, headers: Record<string, string> = {}) =>
+  post(`${gateway.url}/chat/completions`, rawKey, { ...CHAT, ...more }, { headers });
+
+test('calls of the company use its key alone, on every wire; those of others use the operator’s', async () => {
+  const wires: [string, object][] = [
+    ['chat/completions', CHAT],
+    ['responses', { model: MODEL, input: 'Hi' }],
+    ['messages', { model: MODEL, max_tokens: 5, messages: CHAT.messages }],
+    ['completions', { model: MODEL, prompt: 'Hi' }],
+  ];
+  for (const [path, body] of wires) {
+    for (let turn = 0; turn < 5; turn += 1)
+      await (await post(`${gateway.url}/${path}`, owner.rawKey, body)).text();
+  }
+  gateway.upstream.answer(() => streamOf(chunk('Hello.'), usageChunk, done));
+  expect(await (await chat(owner.rawKey, { stream: true })).text()).toContain('[DONE]');
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  const client = await openClient(gateway.url, owner.rawKey, '2025');
+  await callTool(client, 'chat', { model: MODEL, prompt: 'Hi' });
+  await client.close();
+  expect(gateway.upstream.received.length).toBeGreaterThanOrEqual(22);
+  expect(keysOf(gateway.upstream.received)).toEqual([`Bearer ${OWN}`]);
+  // The other provider has no key of the company: it is not tried.
+  expect(other.received).toEqual([]);
+  gateway.upstream.received.length = 0;
+  for (let turn = 0; turn < 10; turn += 1) await (await chat(stranger.rawKey)).text();
+  expect(keysOf([...gateway.upstream.received, ...other.received])).toEqual([`Bearer ${OPERATOR}`]);
+});
+
+test('a call costs the fee’s share of the price, and its record says so', async () => {
+  const { rawKey, id } = await gateway.mint();
+  await (await chat(rawKey)).text();
+  const [row] = await gateway.calls(id, 1);
+  const { rawKey: theirs, id: theirId } = await gateway.mint({ companyId: stranger.id });
+  await (await chat(theirs)).text();
+  const [whole] = await gateway.calls(theirId, 1);
+  expect(row).toMatchObject({ own_key: true, charge_share_millionths: 100_000, outcome: 'SUCCEEDED' });
+  expect(whole).toMatchObject({ own_key: null, charge_share_millionths: null });
+  expect(Number(row?.charge_micro)).toBe(Math.ceil(Number(whole?.charge_micro) / 10));
+});
+
+test('a refused key is a 403 that says so; neither the operator’s key nor another provider is tried', async () => {
+  for (const status of [401, 402, 403, 404]) {
+    gateway.upstream.answer(() =>
+      Response.json({ error: { message: `Incorrect API key provided: ${OWN}` } }, { status }),
+    );
+    const refused = await refusalOf(chat(owner.rawKey));
+    expect(refused).toMatchObject({ status: 403, type: 'permission_error', code: 'PROVIDER_KEY_REFUSED' });
+    expect(refused.message).toContain(String(status));
+    expect(String(refused.message)).not.toContain(OWN);
+  }
+  expect(keysOf(gateway.upstream.received)).toEqual([`Bearer ${OWN}`]);
+  expect(other.received).toEqual([]);
+  // Nothing of it is said of the operator's target.
+  expect(gateway.models.cooling()).toEqual([]);
+  const alias = gateway.models.find(MODEL);
+  expect(alias && gateway.models.order(alias, 0)[0]?.baseUrl).toBe(gateway.upstream.url);
+});
+
+test('a limited key is a 429 for its company; calls of others go on as before', async () => {
+  gateway.upstream.answer(({ headers }) =>
+    headers.authorization === `Bearer ${OWN}`
+      ? Response.json({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '7' } })
+      : Response.json(chatAnswer()),
+  );
+  const refused = await refusalOf(chat(owner.rawKey));
+  expect(refused).toMatchObject({ status: 429, code: 'PROVIDER_RATE_LIMITED' });
+  expect(refused.headers.get('retry-after')).toBe('7');
+  expect(gateway.models.cooling()).toEqual([]);
+  expect((await chat(stranger.rawKey)).status).toBe(200);
+});
+
+test('what a provider echoes, stores and logs has the key nowhere', async () => {
+  const echo = {
+    error: { message: `${PROVIDER_MODEL} does not take ${OWN}`, type: 'invalid_request_error', code: 'x' },
+  };
+  gateway.upstream.answer(() => Response.json(echo, { status: 400 }));
+  for (const path of ['chat/completions', 'messages', 'responses']) {
+    const body = path === 'responses' ? { model: MODEL, input: 'Hi' } : { ...CHAT, max_tokens: 5 };
+    const text = await (await post(`${gateway.url}/${path}`, owner.rawKey, body)).text();
+    expect([path, text.includes(OWN), text.includes(PROVIDER_MODEL)]).toEqual([path, false, false]);
+  }
+  gateway.upstream.answer(() => Response.json(echo));
+  expect(await (await chat(owner.rawKey)).text()).not.toContain(OWN);
+  gateway.upstream.answer(() => Response.json(chatAnswer()));
+  const first = await chat(owner.rawKey, {}, { 'idempotency-key': 'own-key-1' });
+  const again = await chat(owner.rawKey, {}, { 'idempotency-key': 'own-key-1' });
+  expect(await again.text()).toBe(await first.text());
+  for (const table of ['own_provider_keys', 'calls', 'idempotency_keys', 'audit_log', 'set_aside_calls']) {
+    const rows = await gateway.parts.database.query(`select row.*::text as text from ${table} as row`);
+    expect([
+      table,
+      JSON.stringify(rows, (_name, value) => (typeof value === 'bigint' ? String(value) : value)).includes(
+        OWN,
+      ),
+    ]).toEqual([table, false]);
+  }
+  expect(JSON.stringify(gateway.entries)).not.toContain(OWN);
+});
+
+test('without credits a call with a fee is refused, and one without a fee is not', async () => {
+  const poor = await company();
+  await store(poor.id, 'sk-own-of-the-poor-one');
+  expect(await refusalOf(chat(poor.rawKey))).toMatchObject({ status: 402, code: 'INSUFFICIENT_CREDITS' });
+  await fee(0);
+  expect((await chat(poor.rawKey)).status).toBe(200);
+  const [row] = (await gateway.calls(poor.keyId, 2)).filter(({ outcome }) => outcome === 'SUCCEEDED');
+  expect(row).toMatchObject({ charge_micro: 0n, own_key: true, charge_share_millionths: 0 });
+  await fee(100_000);
+});
+
+test('where the operator forbids own keys, calls are refused and do not go on with the operator’s', async () => {
+  await fee(null);
+  expect(await refusalOf(chat(owner.rawKey))).toMatchObject({ status: 403, code: 'PROVIDER_KEY_REFUSED' });
+  expect(gateway.upstream.received).toEqual([]);
+  await fee(100_000);
+});
+
+test('a response that the provider stores is read and continued with the company’s key', async () => {
+  const response = {
+    id: 'resp_own',
+    object: 'response',
+    status: 'completed',
+    model: PROVIDER_MODEL,
+    store: true,
+    output: [],
+    usage: { input_tokens: 7, output_tokens: 5 },
+  };
+  gateway.upstream.answer(() => Response.json(response));
+  expect((await post(`${gateway.url}/responses`, owner.rawKey, { model: MODEL, input: 'Hi' })).status).toBe(
+    200,
+  );
+  const next = { model: MODEL, input: 'More', previous_response_id: 'resp_own' };
+  expect((await post(`${gateway.url}/responses`, owner.rawKey, next)).status).toBe(200);
+  const authorization = `Bearer ${owner.rawKey}`;
+  for (const method of ['GET', 'DELETE']) {
+    const read = await fetch(`${gateway.url}/responses/resp_own`, { method, headers: { authorization } });
+    expect([method, read.status]).toEqual([method, 200]);
+  }
+  expect(gateway.upstream.received).toHaveLength(4);
+  expect(keysOf(gateway.upstream.received)).toEqual([`Bearer ${OWN}`]);
+});
+
+test('another company deletes nothing of it; after its own delete calls use the operator’s key at the whole price', async () => {
+  const { database, sharedState } = gateway.parts;
+  const [key] = await listOwnKeys(database, owner.id);
+  const id = key?.id ?? '';
+  expect(await deleteOwnKey({ database, sharedState }, { companyId: stranger.id, id })).toBeNull();
+  expect(await listOwnKeys(database, stranger.id)).toEqual([]);
+  expect(await deleteOwnKey({ database, sharedState }, { companyId: owner.id, id })).toMatchObject({ id });
+  await until(() => keyInUse(gateway, owner.id) === OPERATOR);
+  const { rawKey, id: keyId } = await gateway.mint();
+  await (await chat(rawKey)).text();
+  expect(keysOf([...gateway.upstream.received, ...other.received])).toEqual([`Bearer ${OPERATOR}`]);
+  const [row] = await gateway.calls(keyId, 1);
+  expect(row).toMatchObject({ own_key: null, charge_share_millionths: null });
+});
