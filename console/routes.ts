@@ -30,6 +30,7 @@ const Overview = page(() => import('./pages/account/overview.tsx'), 'Overview');
 const Usage = page(() => import('./pages/usage/usage.tsx'), 'Usage');
 const Keys = page(() => import('./pages/keys/keys.tsx'), 'Keys');
 const ServiceTokens = page(() => import('./pages/keys/service-tokens.tsx'), 'ServiceTokens');
+const ProviderKeys = page(() => import('./pages/keys/provider-keys.tsx'), 'ProviderKeys');
 const Billing = page(() => import('./pages/billing/billing.tsx'), 'Billing');
 const Playground = page(() => import('./pages/keys/playground.tsx'), 'Playground');
 const Alerts = page(() => import('./pages/billing/alerts.tsx'), 'Alerts');
@@ -74,6 +75,7 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(isMember, { path: '/', name: 'Overview', page: Overview }),
     ...when(isAdmin, { path: '/settings', name: 'Company settings', page: CompanySettings }),
     ...when(isAdmin, { path: '/keys', name: 'API keys', page: Keys }),
+    ...when(isAdmin, { path: '/provider-keys', name: 'Provider keys', page: ProviderKeys }),
     ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
     ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
     ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }),

@@ -141,6 +141,11 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   withheldUsage: ['superAdmin'],
   postWithheldUsage: ['superAdmin'],
   dropWithheldUsage: ['superAdmin'],
+  ownProviderKeys: ['companyAdmin'],
+  ownProviderKeyOptions: ['companyAdmin'],
+  setOwnProviderKey: ['companyAdmin'],
+  deleteOwnProviderKey: ['companyAdmin'],
+  testOwnProviderKey: ['companyAdmin'],
   setAliasTargets: ['superAdmin'],
   testAliasTarget: ['superAdmin'],
   providerPresets: ['superAdmin'],
@@ -172,6 +177,7 @@ interface ForeignThings extends MoneyOf {
   readonly meetingId: string;
   readonly serviceTokenId: string;
   readonly alertChannelId: string;
+  readonly ownKeyId: string;
 }
 
 const PEOPLE_TABLES = [
@@ -293,6 +299,7 @@ describe('another company’s things', () => {
     eraseTalent: ({ talentId }) => ({ id: talentId }),
     exportTalent: ({ talentId }) => ({ id: talentId }),
     revokeServiceToken: ({ serviceTokenId }) => ({ id: serviceTokenId }),
+    deleteOwnProviderKey: ({ ownKeyId }) => ({ id: ownKeyId }),
     auditLog: ({ companyId }) => ({ companyId }),
     createCreditPackCheckout: ({ keyId }) => ({ creditPackId: keyId }),
     createSubscriptionCheckout: ({ keyId }) => ({ planId: keyId }),
@@ -365,9 +372,19 @@ describe('another company’s things', () => {
       meetingId: made.createMeeting.id,
       serviceTokenId: createServiceToken.serviceToken.id,
       alertChannelId: createAlertChannel.alertChannel.id,
+      ownKeyId: await storedOwnKey(backend.companies.other),
       ...(await makeMoneyOf(backend, backend.companies.other)),
     };
   });
+
+  async function storedOwnKey(companyId: string): Promise<string> {
+    const [row] = await backend.database.query<{ id: string }>(
+      `insert into own_provider_keys (id, company_id, alias, origin, sealed_key, last_four, created_at, changed_at)
+       values (gen_random_uuid(), $1, 'chat-default', 'https://one.example', 'sealed', '', now(), now()) returning id`,
+      [companyId],
+    );
+    return row?.id ?? '';
+  }
 
   /** Everything but the attempts to get in, as one text. */
   async function everythingOfTheOthers(): Promise<string> {
@@ -404,7 +421,7 @@ describe('another company’s things', () => {
   }
 
   test('P-15 lists show a company its own and nothing else', async () => {
-    const lists = `{ company { id } members { nodes { id } } apiKeys { id } serviceTokens { id } invitations { nodes { id } } sessions { id }
+    const lists = `{ company { id } members { nodes { id } } apiKeys { id } serviceTokens { id } ownProviderKeys { id } invitations { nodes { id } } sessions { id }
       jobs { nodes { id } } talents { nodes { id } } meetings { nodes { id } } auditLog(first: 100) { nodes { companyId objectId } }
       creditTransactions { nodes { source } } invoices { nodes { id } } subscription { id plan { name } }
       creditPackPurchases { nodes { id creditPack { name } } } alertChannels { id } }`;

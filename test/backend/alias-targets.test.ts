@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { updateAlias } from '../../src/domain/models/change-alias.ts';
 import type { ModelUpstream, UpstreamTarget } from '../../src/ports/model-upstream.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend } from './backend-under-test.ts';
@@ -99,6 +100,60 @@ describe('targets of an alias, as super admins set them', () => {
       '{ hostedTools { name } }',
     );
     expect(hostedTools.map(({ name }) => name)).toContain('code_interpreter');
+  });
+
+  test('a company admin stores, tests, replaces and deletes an own provider key, which no answer shows', async () => {
+    const { superAdmin, admin, otherAdmin } = backend.people;
+    const { database, sharedState, secrets, cipher } = backend.parts;
+    const alias = 'svc/chat-cheap';
+    const targets = [{ baseUrl: 'https://one.example/v1', model: 'secret-model', apiKey: 'sk-operator' }];
+    await superAdmin.ask(SET, { targets });
+    const store = `mutation($input: OwnProviderKeyInput!) { setOwnProviderKey(input: $input) { id alias host lastFour } }`;
+    const check = `mutation($input: OwnProviderKeyTestInput!) { testOwnProviderKey(input: $input) { ok message } }`;
+    const input = { alias, apiKey: 'sk-own-0123456789-wxyz' };
+    expect(admin.ask(store, { input })).rejects.toThrow('allows no own provider keys');
+    await updateAlias(
+      { database, sharedState, secrets, cipher, prefix: 'svc' },
+      { alias, byokFeePercent: 12.5 },
+    );
+    expect(await admin.ask('{ ownProviderKeyOptions { alias provider host feePercent } }')).toEqual({
+      ownProviderKeyOptions: [{ alias, provider: 'openai', host: 'one.example', feePercent: 12.5 }],
+    });
+    expect(admin.ask(store, { input: { ...input, host: 'evil.example' } })).rejects.toThrow('one.example');
+    expect(admin.ask(store, { input: { ...input, apiKey: 'a b' } })).rejects.toThrow('visible ASCII');
+    expect(admin.ask(check, { input: { alias } })).rejects.toThrow('no key is stored');
+    const answers = [await admin.ask(check, { input })];
+    expect(answers).toEqual([
+      { testOwnProviderKey: { ok: true, message: expect.stringContaining('accepted the key') } },
+    ]);
+    expect(called.at(-1)).toMatchObject({ baseUrl: 'https://one.example/v1', apiKey: input.apiKey });
+    type Stored = { setOwnProviderKey: { id: string } };
+    const stored = await admin.ask<Stored>(store, { input });
+    expect(stored).toMatchObject({ setOwnProviderKey: { alias, host: 'one.example', lastFour: 'wxyz' } });
+    const again = await admin.ask<Stored>(store, { input: { ...input, apiKey: 'sk-own-0123456789-next' } });
+    expect(again.setOwnProviderKey.id).toBe(stored.setOwnProviderKey.id);
+    await admin.ask(check, { input: { alias, host: 'one.example' } });
+    expect(called.at(-1)?.apiKey).toBe('sk-own-0123456789-next');
+    expect(await otherAdmin.ask('{ ownProviderKeys { id } }')).toEqual({ ownProviderKeys: [] });
+    expect(otherAdmin.ask(check, { input: { alias } })).rejects.toThrow('no key is stored');
+    answers.push(
+      stored,
+      again,
+      await admin.ask('{ ownProviderKeys { id alias host lastFour createdAt changedAt } }'),
+    );
+    const gone = 'mutation($id: ID!) { deleteOwnProviderKey(id: $id) { id lastFour } }';
+    answers.push(await admin.ask(gone, { id: stored.setOwnProviderKey.id }));
+    const { auditLog } = await admin.ask<{ auditLog: { nodes: { action: string }[] } }>(
+      '{ auditLog(first: 3) { nodes { action objectId details } } }',
+    );
+    answers.push(auditLog);
+    expect(auditLog.nodes.map(({ action }) => action)).toEqual([
+      'own-key.deleted',
+      'own-key.replaced',
+      'own-key.stored',
+    ]);
+    expect(await admin.ask('{ ownProviderKeys { id } }')).toEqual({ ownProviderKeys: [] });
+    for (const secret of ['sk-', 'secret-model']) expect(JSON.stringify(answers)).not.toContain(secret);
   });
 
   test('what is wrong is said with its field', async () => {

@@ -1,5 +1,8 @@
 /** Every form of a company's pages, clicked once in a real browser on a fresh start. */
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startScriptedUpstream } from '../gateway/scripted-upstream.ts';
 import { givenChromium } from '../services/given.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { logIn, openBrowserSystem, type Visitor } from './browser-system.ts';
@@ -8,6 +11,7 @@ import {
   walkBilling,
   walkKeys,
   walkProfile,
+  walkProviderKeys,
   walkServiceTokens,
   walkTeam,
   walkUsage,
@@ -18,7 +22,16 @@ import { walkEndedSession, walkMissingScripts } from './walk-traps.ts';
 describe.skipIf(givenChromium() === null)('the forms of a company', () => {
   let admin: Visitor;
 
-  const world = useResource(() => openBrowserSystem());
+  const provider = useResource(() => startScriptedUpstream());
+  const world = useResource(async () => {
+    const config = join(tmpdir(), `models-${process.pid}.json`);
+    const targets = [{ base_url: provider.url, model: 'm', api_key: 'sk-operator' }];
+    await Bun.write(
+      config,
+      JSON.stringify({ aliases: { 'svc/chat-cheap': { targets, byok_fee_percent: 12.5 } } }),
+    );
+    return await openBrowserSystem(undefined, { MODEL_CONFIG: config });
+  });
   beforeAll(async () => {
     admin = await world.visit();
     await logIn(admin.page, world.demo.company_admin);
@@ -56,6 +69,11 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
 
   test('a service token is created with scopes, works, and is refused once it is revoked', async () => {
     await walkServiceTokens(admin.page);
+    quiet();
+  });
+
+  test('an own provider key is tested, stored, shown by its end and deleted', async () => {
+    await walkProviderKeys(admin.page, provider);
     quiet();
   });
 

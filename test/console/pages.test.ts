@@ -17,6 +17,7 @@ const COMPANY = [
   '/settings',
   '/keys',
   '/service-tokens',
+  '/provider-keys',
   '/usage',
   '/billing',
   '/playground',

@@ -1,6 +1,7 @@
 /** Every form of the company's own pages, clicked once; what is refused is said in words, with the request id. */
 import { expect } from 'bun:test';
 import type { Page } from 'playwright-core';
+import { chatAnswer, type ScriptedUpstream } from '../gateway/scripted-upstream.ts';
 import type { DemoFile } from '../system/running-system.ts';
 import { violationsOf } from './page-checks.ts';
 
@@ -104,6 +105,36 @@ export async function walkServiceTokens(page: Page): Promise<void> {
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
   await row.getByText('revoked', { exact: false }).first().waitFor();
   expect(await asked()).toBe('UNAUTHENTICATED');
+}
+
+/** Refused by the provider it is not stored; then stored, tested, replaced, deleted. */
+export async function walkProviderKeys(page: Page, provider: ScriptedUpstream): Promise<void> {
+  const [wrong, right] = ['sk-own-0123456789-oops', 'sk-own-0123456789-wxyz'];
+  provider.answer(({ headers }) =>
+    headers.authorization === `Bearer ${right}`
+      ? Response.json(chatAnswer())
+      : Response.json({ error: { message: `Incorrect API key provided: ${wrong}` } }, { status: 401 }),
+  );
+  await page.goto('/provider-keys');
+  await button(page, 'Store a key').click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('12.5 % of the price').waitFor({ state: 'attached' });
+  await dialog.getByLabel('Key').fill(wrong);
+  await inDialog(page, 'Test and store').click();
+  await dialog.getByText('The provider answered with status 401').waitFor();
+  expect(await dialog.innerText()).not.toContain(wrong);
+  expect(await violationsOf(page)).toEqual([]);
+  await dialog.getByLabel('Key').fill(right);
+  await inDialog(page, 'Test and store').click();
+  const row = page.getByRole('row').filter({ hasText: 'svc/chat-cheap' });
+  await row.getByText('…wxyz').waitFor();
+  await row.getByRole('button', { name: 'Test' }).click();
+  await page.getByText('accepted the key').waitFor();
+  await row.getByRole('button', { name: 'Replace' }).click();
+  await inDialog(page, 'Cancel').click();
+  await row.getByRole('button', { name: 'Delete' }).click();
+  await inDialog(page, 'Delete').click();
+  await page.getByText('calls use the operator’s keys').waitFor();
 }
 
 export async function walkUsage(page: Page): Promise<void> {

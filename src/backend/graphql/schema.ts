@@ -32,6 +32,7 @@ import { apiKeyChangeDeclarations } from './keys/change-api-key.ts';
 import { aliasTargetDeclarations } from './models/alias-targets.ts';
 import { hostedToolDeclarations } from './models/hosted-tools.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
+import { ownKeyDeclarations } from './models/own-keys.ts';
 import { aiOperationDeclarations } from './operations/ai-operations.ts';
 import { auditReportDeclarations } from './operations/audit-report.ts';
 import { capturedMailDeclarations } from './operations/captured-mails.ts';
@@ -79,6 +80,7 @@ const declarations: readonly Declaration[] = [
   ...modelAliasDeclarations,
   ...aliasTargetDeclarations,
   ...hostedToolDeclarations,
+  ...ownKeyDeclarations,
   ...aiOperationDeclarations,
   ...capturedMailDeclarations,
   ...circuitBreakerDeclarations,
