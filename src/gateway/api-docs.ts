@@ -6,6 +6,17 @@ import { BASE_PATH, MCP_PATH } from './admission/routes.ts';
 const ALIAS = 'svc/chat-default';
 const usage = z.looseObject({ prompt_tokens: z.int(), total_tokens: z.int() });
 const list = z.looseObject({ object: z.literal('list'), data: z.array(z.looseObject({})) });
+const model = z.looseObject({
+  ...{ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() },
+  ...{
+    kind: z.enum(['chat', 'extract', 'embed']),
+    context_length: z.int(),
+    max_output_tokens: z.int().nullable(),
+  },
+  pricing: z
+    .looseObject({ unit: z.string(), prompt: z.number(), cached: z.number(), completion: z.number() })
+    .nullable(),
+});
 const completion = z.looseObject({
   ...{ id: z.string(), object: z.string(), model: z.string(), choices: z.array(z.looseObject({})) },
   usage: usage.optional(),
@@ -190,8 +201,12 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
   ),
   call('/parse/cv', 'Reads a CV.', parseBody, { text: 'Ada Byron, engineer' }, ok(parsed)),
   call('/parse/jd', 'Reads a job posting.', parseBody, { text: 'We look for an engineer' }, ok(parsed)),
-  read('/models', 'The models that the key may call.', ok(list)),
-  read('/models/{model}', 'One of them.', ok(z.looseObject({ id: z.string(), object: z.literal('model') }))),
+  read(
+    '/models',
+    'The models that the key may call.',
+    ok(z.looseObject({ object: z.literal('list'), data: z.array(model) })),
+  ),
+  read('/models/{model}', 'One of them.', ok(model)),
   read('/usage', 'What the company has used.', ok(z.looseObject({}))),
   read('/jobs', 'The company’s active jobs.', ok(z.looseObject({ data: z.array(z.looseObject({})) }))),
   MCP,

@@ -76,6 +76,44 @@ describe('targets of an alias, as super admins set them', () => {
     expect(called.length).toBe(before);
   });
 
+  test('what is left out of a stored target stays; its key goes only where that is said', async () => {
+    const { superAdmin } = backend.people;
+    const read =
+      '{ modelAliases { alias targets { id weight hasKey responses timeoutMs maxInFlight cost { prompt } } } }';
+    type Read = { modelAliases: { alias: string; targets: { id: string }[] }[] };
+    const now = async () =>
+      (await superAdmin.ask<Read>(read)).modelAliases.find(({ alias }) => alias === 'svc/chat-cheap')
+        ?.targets;
+    const limits = { timeoutMs: 900, maxInFlight: 3, cost: { prompt: 2, cached: 1, completion: 4 } };
+    const target = { provider: 'vllm', baseUrl: 'https://vllm.example/v1', model: 'm' };
+    const given = {
+      ...target,
+      apiKey: 'sk-one',
+      weight: 4,
+      responses: true,
+
+      ...limits,
+    };
+    await superAdmin.ask<Shown>(SET, { targets: [given] });
+    const [stored] = (await now()) ?? [];
+    const id = stored?.id;
+    await superAdmin.ask(SET, { targets: [{ id, ...target }] });
+    const kept = {
+      id,
+      weight: 4,
+      responses: true,
+
+      ...limits,
+      cost: { prompt: 2 },
+    };
+    expect(await now()).toEqual([{ ...kept, hasKey: true }]);
+    expect(
+      superAdmin.ask(SET, { targets: [{ id, ...target, removeKey: true, apiKey: 'x' }] }),
+    ).rejects.toThrow('leave it out');
+    await superAdmin.ask(SET, { targets: [{ id, ...target, removeKey: true, timeoutMs: null, cost: null }] });
+    expect(await now()).toEqual([{ ...kept, hasKey: false, timeoutMs: null, cost: null }]);
+  });
+
   test('hosted tools are enabled with their price, and what is left out stays', async () => {
     const { superAdmin } = backend.people;
     const set = `mutation($input: AliasToolsInput!) { setAliasTools(alias: "svc/chat-cheap", input: $input) {
@@ -165,5 +203,122 @@ describe('targets of an alias, as super admins set them', () => {
     expect(ask({ provider: 'vllm', model: 'm', headers: { authorization: 'x' } })).rejects.toThrow(
       'gateway itself',
     );
+  });
+});
+
+describe('aliases of operators’ own, as super admins make them', () => {
+  const backend = useResource(() => openBackend());
+  const SHOWN = `alias kind isDocumented contextLength maxOutputTokens strategy retries retryStatuses fallback hedgeMs retiredAt
+    version prices { prompt cacheWrite } targets { id model hasKey }`;
+  const CREATE = `mutation($input: ModelAliasInput!) { createModelAlias(input: $input) { ${SHOWN} } }`;
+  const UPDATE = `mutation($alias: String!, $input: ModelAliasInput!, $ifVersion: String) {
+    updateModelAlias(alias: $alias, input: $input, ifVersion: $ifVersion) { ${SHOWN} } }`;
+  const RETIRE = 'mutation($alias: String!) { retireModelAlias(alias: $alias) { alias retiredAt } }';
+  const NAMES = '{ modelAliases { alias } }';
+  const price = { prompt: 2, cached: 1, completion: 8 };
+  const input = {
+    ...{
+      alias: 'gpt-4o',
+      kind: 'chat',
+      contextLength: 128_000,
+      price,
+      strategy: 'order',
+      fallback: 'svc/chat-cheap',
+    },
+    targets: [{ model: 'gpt-4o', apiKey: 'sk-secret' }],
+  };
+  type Made = { createModelAlias: { version: string; targets: { id: string }[] } };
+  type Names = { modelAliases: { alias: string }[] };
+
+  test('are created, changed and retired; their prices stay, and all of it is in the audit log without a key', async () => {
+    const { superAdmin, admin } = backend.people;
+    const before = await admin.ask<{ createApiKey: { apiKey: { id: string } } }>(
+      `mutation { createApiKey(input: { name: "listed", models: ["svc/chat-default"] }) { apiKey { id } } }`,
+    );
+    const made = await superAdmin.ask<Made>(CREATE, { input });
+    expect(made).toMatchObject({
+      createModelAlias: {
+        ...{
+          alias: 'gpt-4o',
+          kind: 'chat',
+          isDocumented: false,
+          contextLength: 128_000,
+          maxOutputTokens: 16_384,
+        },
+        ...{ strategy: 'order', retries: null, fallback: 'svc/chat-cheap', retiredAt: null },
+        prices: [{ prompt: 2, cacheWrite: null }],
+        targets: [{ model: 'gpt-4o', hasKey: true }],
+      },
+    });
+    expect((await admin.ask<Names>(NAMES)).modelAliases.map(({ alias }) => alias)).toContain('gpt-4o');
+    const keys = await admin.ask<{ apiKeys: { id: string; models: string[]; allModels: boolean }[] }>(
+      '{ apiKeys { id models allModels } }',
+    );
+    const listed = keys.apiKeys.find(({ id }) => id === before.createApiKey.apiKey.id);
+    expect(listed).toMatchObject({ models: ['svc/chat-default'], allModels: false });
+    expect(
+      await admin.ask(
+        `mutation { createApiKey(input: { name: "own", models: ["gpt-4o"] }) { apiKey { models } } }`,
+      ),
+    ).toMatchObject({ createApiKey: { apiKey: { models: ['gpt-4o'] } } });
+    expect(
+      await admin.ask(`mutation { createApiKey(input: { name: "all" }) { apiKey { models allModels } } }`),
+    ).toMatchObject({
+      createApiKey: { apiKey: { models: expect.arrayContaining(['gpt-4o']), allModels: true } },
+    });
+    const { version, targets } = made.createModelAlias;
+    const [id] = targets.map((target) => target.id);
+    const changed = { retries: 2, fallback: null, targets: [{ id, model: 'gpt-4o', weight: 3 }] };
+    const updated = await superAdmin.ask(UPDATE, { alias: 'gpt-4o', input: changed, ifVersion: version });
+    expect(updated).toMatchObject({
+      updateModelAlias: { strategy: 'order', retries: 2, fallback: null, targets: [{ hasKey: true }] },
+    });
+    expect(superAdmin.ask(UPDATE, { alias: 'gpt-4o', input: {}, ifVersion: version })).rejects.toThrow(
+      'was changed since you opened it',
+    );
+    expect(await superAdmin.ask(RETIRE, { alias: 'gpt-4o' })).toMatchObject({
+      retireModelAlias: { retiredAt: expect.any(String) },
+    });
+    expect((await admin.ask<Names>(NAMES)).modelAliases.map(({ alias }) => alias)).not.toContain('gpt-4o');
+    expect(
+      await admin.ask('{ modelAliases(includeRetired: true) { alias retiredAt prices { prompt } } }'),
+    ).toMatchObject({
+      modelAliases: expect.arrayContaining([
+        { alias: 'gpt-4o', retiredAt: expect.any(String), prices: [{ prompt: 2 }] },
+      ]),
+    });
+    expect(
+      admin.ask(`mutation { createApiKey(input: { name: "x", models: ["gpt-4o"] }) { rawKey } }`),
+    ).rejects.toThrow('there is no model');
+    const rows = await backend.database.query(
+      `select action, details::text as details from audit_log where object_id = 'gpt-4o' order by happened_at, id`,
+    );
+    expect(rows.map(({ action }) => action)).toEqual(['alias.created', 'alias.changed', 'alias.retired']);
+    expect(JSON.stringify(rows)).not.toContain('sk-secret');
+  });
+
+  test('what is wrong is said with its field', async () => {
+    const { superAdmin } = backend.people;
+    const make = (changes: object) =>
+      superAdmin.ask(CREATE, { input: { ...input, alias: 'other', ...changes } });
+    for (const [changes, problem] of [
+      [{ alias: 'a b' }, 'cannot be the name'],
+      [{ alias: null }, 'input.alias: it must not be empty'],
+      [{ alias: 'x'.repeat(300) }, 'input.alias: '],
+      [{ alias: 'svc/chat-default' }, 'input.alias: there is an alias'],
+      [{ kind: null }, 'input.kind: '],
+      [{ price: null }, 'input.price: the new alias other needs a price'],
+      [{ fallback: 'svc/embed-default' }, 'input.fallback: '],
+      [{ retries: 99 }, 'input: retries is'],
+      [{ targets: [{ model: 'm', provider: 'acme' }] }, 'input.targets.0.provider: use one of'],
+    ] as const) {
+      expect(make(changes)).rejects.toThrow(problem);
+    }
+    expect(superAdmin.ask(UPDATE, { alias: 'nowhere', input: {} })).rejects.toThrow('no such model alias');
+    expect(superAdmin.ask(UPDATE, { alias: 'svc/chat-cheap', input: { alias: 'x' } })).rejects.toThrow(
+      'cannot be changed',
+    );
+    expect(superAdmin.ask(RETIRE, { alias: 'svc/chat-cheap' })).rejects.toThrow('cannot be retired');
+    expect(superAdmin.ask(RETIRE, { alias: 'nowhere' })).rejects.toThrow('no such model alias');
   });
 });

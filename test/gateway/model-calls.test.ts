@@ -1,4 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test';
+import { createAlias, retireAlias, type WantedAlias } from '../../src/domain/models/change-alias.ts';
+import { until } from '../doubles/until.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openGateway, PROVIDER_MODEL, post } from './gateway-under-test.ts';
 import { chatAnswer, USAGE } from './scripted-upstream.ts';
@@ -216,7 +218,12 @@ describe('G-4 the list of models', () => {
       object: 'model',
       created: expect.any(Number),
       owned_by: 'svc',
+      kind: 'chat',
+      context_length: 200_000,
+      max_output_tokens: 16_384,
+      pricing: { unit: 'credits per million tokens', prompt: 5, cached: 2.5, completion: 20, cache_write: 5 },
     });
+    expect(data.at(-1)).toMatchObject({ id: 'svc/embed-default', kind: 'embed', max_output_tokens: null });
   });
 
   test('G-4 has exactly what the key may call, and one alias is found plain or encoded', async () => {
@@ -230,5 +237,67 @@ describe('G-4 the list of models', () => {
     }
     const refused = await fetch(`${gateway.url}/models/svc/chat-default`, { headers });
     expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'LLM_MODEL_NOT_ALLOWED']);
+  });
+});
+
+describe('an alias of an operator’s own', () => {
+  const own = 'team-a/fast:v1.2';
+  const call = (key: string, model = own) =>
+    post(`${gateway.url}/chat/completions`, key, { model, messages: [], max_tokens: 5 });
+  const answered = async (key: string, status: number) => {
+    await until(() => (gateway.models.find(own) === null) === (status === 403));
+    const response = await call(key);
+    expect(response.status).toBe(status);
+    return await response.json();
+  };
+  const wanted = (changes: Partial<WantedAlias> = {}): WantedAlias => {
+    const target = { baseUrl: gateway.upstream.url, model: 'behind', apiKey: 'sk-provider', weight: 1 };
+    return {
+      ...{ alias: own, kind: 'chat', price: { prompt: 1_000_000, cached: 0, completion: 0 } },
+      ...{ contextLength: 64_000, maxOutputTokens: 4_000, targets: [target] },
+      ...changes,
+    };
+  };
+
+  test('is called, listed and charged by its own price, joins no list, and is refused once it is retired', async () => {
+    const listed = await gateway.mint({ models: ['svc/chat-default'] });
+    const named = await gateway.mint({ models: [own] });
+    const open = await gateway.mint();
+    const before = await answered(open.rawKey, 403);
+    expect(before.error.code).toBe('LLM_MODEL_NOT_ALLOWED');
+    expect(await createAlias(gateway.catalogue, wanted())).toEqual({ outcome: 'changed' });
+    gateway.upstream.answer(() => Response.json(chatAnswer()));
+    expect((await answered(open.rawKey, 200)).model).toBe(own);
+    await answered(named.rawKey, 200);
+    expect(gateway.upstream.received.at(-1)?.path).toBe('/v1/chat/completions');
+    const [row] = await gateway.calls(open.id, 2).then((rows) => rows.filter(({ alias }) => alias === own));
+    expect(row).toMatchObject({
+      outcome: 'SUCCEEDED',
+      charge_micro: 5_000_000n,
+    });
+    const refused = await call(listed.rawKey);
+    expect([refused.status, (await refused.json()).error.code]).toEqual([403, 'LLM_MODEL_NOT_ALLOWED']);
+    const models = async (key: string, path = '') => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await fetch(`${gateway.url}/models${path}`, { headers })).json();
+    };
+    expect((await models(listed.rawKey)).data.map(({ id }: { id: string }) => id)).toEqual([
+      'svc/chat-default',
+    ]);
+    expect(await models(open.rawKey, `/${own}`)).toMatchObject({
+      ...{ id: own, owned_by: 'team-a', kind: 'chat', context_length: 64_000, max_output_tokens: 4_000 },
+      pricing: { prompt: 1_000_000, completion: 0 },
+    });
+    expect(await retireAlias(gateway.catalogue, own)).toEqual({ outcome: 'changed' });
+    const answer = (body: { error: object }) => ({ ...body.error, request_id: undefined });
+    // Exactly as a model that there never was.
+    expect(answer(await answered(open.rawKey, 403))).toEqual(answer(before));
+    await answered(named.rawKey, 403);
+    expect((await models(open.rawKey)).data).toHaveLength(6);
+    expect((await models(open.rawKey, `/${own}`)).error.code).toBe('LLM_MODEL_NOT_ALLOWED');
+    const usage = await fetch(`${gateway.url}/usage?group_by=model`, {
+      headers: { authorization: `Bearer ${open.rawKey}` },
+    });
+    expect(JSON.stringify(await usage.json())).toContain(own);
   });
 });

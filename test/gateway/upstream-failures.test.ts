@@ -95,7 +95,7 @@ describe('G-36 what an upstream says', () => {
       expect((await call()).body.error.message).toContain('retrying does not help');
     }
     gateway.upstream.answer(() => Response.json({}, { status: 500 }));
-    expect((await call()).body.error.message).toContain('Try again with backoff');
+    expect((await call()).body.error.message).toContain('Retry with backoff');
   });
 
   test('G-36 G-41 its 429 is a 429 with the same wait; without one there is a wait all the same', async () => {

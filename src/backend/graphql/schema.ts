@@ -30,6 +30,7 @@ import { answerCacheDeclarations } from './keys/answer-cache.ts';
 import { apiKeyDeclarations } from './keys/api-keys.ts';
 import { apiKeyChangeDeclarations } from './keys/change-api-key.ts';
 import { aliasTargetDeclarations } from './models/alias-targets.ts';
+import { changeAliasDeclarations } from './models/change-alias.ts';
 import { hostedToolDeclarations } from './models/hosted-tools.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
 import { ownKeyDeclarations } from './models/own-keys.ts';
@@ -79,6 +80,7 @@ const declarations: readonly Declaration[] = [
   ...answerCacheDeclarations,
   ...modelAliasDeclarations,
   ...aliasTargetDeclarations,
+  ...changeAliasDeclarations,
   ...hostedToolDeclarations,
   ...ownKeyDeclarations,
   ...aiOperationDeclarations,

@@ -94,6 +94,8 @@ export interface Alias extends AliasBounds {
   readonly targets: readonly AliasTarget[];
   /** The one in force and those to come, in their order: for estimates, by `priceAt`. */
   readonly prices: readonly PriceVersion[];
+  /** Null, or left out: it is one of the documented ones. */
+  readonly createdAtMs?: number | null;
   /** Null, or left out: no hosted tool is enabled. */
   readonly tools?: AliasTools | null;
   /** Null, or left out: the first target by weight, then the others in their order, each once. */

@@ -15,6 +15,7 @@ import {
   type WantedRouting,
   writeRetirement,
 } from './alias-catalogue.ts';
+import { readAliasVersions } from './alias-version.ts';
 import {
   type AliasKind,
   type AliasName,
@@ -44,6 +45,8 @@ export interface WantedAlias extends WantedBounds, WantedRouting {
   readonly hostedTools?: WantedTools | undefined;
   /** What calls with a company's own key cost, in percent of the price. Null: own keys are not allowed. */
   readonly byokFeePercent?: number | null | undefined;
+  /** The version that the change was made from (`alias-version.ts`): where another change came between, it is refused. */
+  readonly ifVersion?: string | null | undefined;
 }
 
 /** Which part of it is wrong. */
@@ -56,7 +59,8 @@ type AliasField =
   | 'routing'
   | 'fallback'
   | 'hostedTools'
-  | 'byokFeePercent';
+  | 'byokFeePercent'
+  | 'version';
 
 interface WrongAlias {
   readonly outcome: 'wrong';
@@ -127,6 +131,9 @@ export async function updateAlias(parts: CatalogueParts, wanted: WantedAlias): P
   return await changeOne(parts, wanted, 'update');
 }
 
+const CHANGED_MEANWHILE =
+  'the alias was changed since you opened it: load it again, look at the change, and repeat yours';
+
 async function changeOne(
   parts: CatalogueParts,
   wanted: WantedAlias,
@@ -134,7 +141,13 @@ async function changeOne(
 ): Promise<ChangedAlias> {
   const checked = checkAlias(parts.prefix, wanted);
   if (checked.outcome === 'wrong') return checked;
+  const { alias, ifVersion } = wanted;
   return await changeCatalogue(parts, async (transaction, stored): Promise<ChangedAlias> => {
+    if (ifVersion != null) {
+      const version = (await readAliasVersions(transaction, parts.secrets)).get(checked.alias.name);
+      if (version !== ifVersion)
+        return { outcome: 'wrong', alias, field: 'version', problem: CHANGED_MEANWHILE };
+    }
     const written = await writeAliases({ parts, transaction, stored, wanted: [checked.alias], how });
     if (written.outcome === 'wrong') return written;
     return { outcome: written.changed.length > 0 ? 'changed' : 'unchanged' };
@@ -334,7 +347,7 @@ async function isSame(
     // One that names a stored target takes over what it leaves out, so it is always written.
     if (present === undefined || target.id != null) return false;
     if (present.baseUrl !== target.baseUrl || present.model !== target.model) return false;
-    if (present.weight !== target.weight || !isSameLimits(present, target)) return false;
+    if (present.weight !== (target.weight ?? 1) || !isSameLimits(present, target)) return false;
     const { provider, responses, apiVersion, headers } = providerFacts(target);
     if (present.provider !== provider || present.responses !== responses) return false;
     if (present.apiVersion !== apiVersion) return false;

@@ -251,7 +251,7 @@ async function openCatalogue(
   before: OpenedCatalogue | null,
 ): Promise<OpenedCatalogue> {
   const opened = new Map<string, Alias>();
-  for (const { name, kind, retiredAt, ...routed } of stored.named) {
+  for (const { name, kind, createdAt, retiredAt, ...routed } of stored.named) {
     if (retiredAt !== null) continue;
     const alias = aliasOf(parts.prefix, name);
     const own = stored.targets.filter((target) => target.alias === name);
@@ -263,7 +263,16 @@ async function openCatalogue(
     const tools = aliasToolsOf(stored.tools.find((one) => one.alias === name));
     const routing = routingOf(parts.prefix, routed);
     const fee = routed.byokFeeMillionths === null ? {} : { byokFeeMillionths: routed.byokFeeMillionths };
-    const facts = { alias, kind, prices, ...bounds, tools, routing, ...fee };
+    const facts = {
+      alias,
+      kind,
+      createdAtMs: createdAt?.getTime() ?? null,
+      prices,
+      ...bounds,
+      tools,
+      routing,
+      ...fee,
+    };
     const targets: AliasTarget[] = [];
     for (const target of own) {
       const usable = await openTarget(parts, facts, target);

@@ -27,26 +27,38 @@ export async function sealTargets(
 ): Promise<SealedTargets> {
   const targets: StoredTarget[] = [];
   for (const [at, target] of wanted.entries()) {
-    const { baseUrl, model, weight } = target;
+    const { baseUrl, model } = target;
     const before = target.id == null ? null : (stored.find(({ id }) => id === target.id) ?? 'unknown');
     if (before === 'unknown' || targets.some(({ id }) => id === target.id)) {
       return wrong(at, 'the alias has no such target any more: load its targets again');
     }
     const kept = await keptSecrets(cipher, target, before);
     if (typeof kept === 'string') return wrong(at, kept);
-    const { provider, responses, apiVersion } = providerFacts(target);
+    const { provider } = providerFacts(target);
     const isSame =
       before?.baseUrl === baseUrl && before.model === model && (before.provider ?? null) === provider;
     const limits = keptLimits(target, before);
     if (typeof limits === 'string') return wrong(at, limits);
     targets.push({
       id: isSame ? before.id : secrets.newId(),
-      ...{ alias, baseUrl, model, weight, provider, responses, apiVersion },
+      ...{ alias, baseUrl, model, provider, weight: target.weight ?? before?.weight ?? 1 },
+      ...keptWire(target, before?.provider === provider ? before : null),
       ...limits,
       ...(await sealTargetSecrets(cipher, baseUrl, kept)),
     });
   }
   return { outcome: 'sealed', targets };
+}
+
+/** Of a stored target with the same provider; another provider speaks its own. */
+function keptWire(
+  { responses, apiVersion }: WantedTarget,
+  before: StoredTarget | null,
+): Pick<StoredTarget, 'responses' | 'apiVersion'> {
+  return {
+    responses: responses === undefined ? (before?.responses ?? null) : responses,
+    apiVersion: apiVersion === undefined ? (before?.apiVersion ?? null) : apiVersion,
+  };
 }
 
 /** What is wrong, or the limits and the cost that the target has from now on. */

@@ -7,7 +7,8 @@ export interface WantedTarget {
   readonly baseUrl: string;
   readonly model: string;
   readonly apiKey: string | null;
-  readonly weight: number;
+  /** Null: 1, or that of the stored target that it names. */
+  readonly weight: number | null;
   /** Left out: `openai`. */
   readonly provider?: string | undefined;
   /** Left out: as the provider's preset says. */

@@ -26,7 +26,7 @@ const secrets = createSystemSecrets();
 const cipher = createCipher({ masterKeys: ['the master key of these tests, long enough'], secrets });
 
 const ALIAS = 'svc/chat-default';
-const TARGET: WantedTarget = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 1 };
+const TARGET = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 1 };
 const PROVIDER = { baseUrl: 'https://one.example/v1', model: 'one', apiKey: 'sk-one', weight: 0.1 };
 
 describe('targets', () => {

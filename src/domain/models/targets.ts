@@ -236,7 +236,7 @@ function problemWith(target: WantedTarget): string | null {
   if (apiKey !== null && (apiKey.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(apiKey))) {
     return `its key must be 1 to ${LONGEST_KEY} visible ASCII characters`;
   }
-  if (!(weight > 0 && weight <= GREATEST_WEIGHT)) {
+  if (weight !== null && !(weight > 0 && weight <= GREATEST_WEIGHT)) {
     return `its weight must be above 0 and at most ${GREATEST_WEIGHT}`;
   }
   return (

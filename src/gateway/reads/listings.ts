@@ -1,6 +1,7 @@
+import { creditsAsNumber } from '../../domain/credits/ledger/credit-account.ts';
 import { type Job, LONGEST_SEARCH, listJobs, searchWords } from '../../domain/jobs/job.ts';
 import { type ApiKey, isId } from '../../domain/keys/api-key.ts';
-import type { Alias } from '../../domain/models/aliases.ts';
+import { type Alias, priceAt, type TokenPrice } from '../../domain/models/aliases.ts';
 import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
@@ -12,7 +13,7 @@ export interface ReadParts extends UsageParts, StoredResponseParts {
   readonly models: ModelDirectory;
 }
 
-/** Aliases are older than any key; clients only want a number here. */
+/** Of the documented aliases, which are older than any key; clients only want a number here. */
 const MODEL_CREATED = Date.UTC(2026, 0, 1) / 1000;
 
 /** Whatever costs nothing. `url` is the whole address, for what stands behind the question mark. */
@@ -25,7 +26,7 @@ export async function answerRead(
   if (route.kind === 'stored-response')
     return await answerStoredResponse(parts, call, route, { url, headers });
   const { kind } = route;
-  if (kind !== 'usage' && kind !== 'jobs') return answerListing(parts.models, call, headers);
+  if (kind !== 'usage' && kind !== 'jobs') return answerListing(parts, call, headers);
   const search = searchOf(url);
   const answered =
     kind === 'jobs'
@@ -38,11 +39,12 @@ export async function answerRead(
 
 /** G-4: exactly the aliases that this key may call. */
 function answerListing(
-  models: ModelDirectory,
+  { models, clock }: Pick<ReadParts, 'models' | 'clock'>,
   { route, key }: AdmittedRead,
   headers: Readonly<Record<string, string>>,
 ): Response {
   const allowed = models.all().filter((alias) => mayCall(key, alias));
+  const shownModel = (alias: Alias) => modelOf(alias, clock.now());
   if (route.kind === 'list-models') {
     return Response.json({ object: 'list', data: allowed.map(shownModel) }, { headers });
   }
@@ -55,8 +57,30 @@ function mayCall(key: ApiKey, { alias }: Alias): boolean {
   return key.models === null || key.models.includes(alias);
 }
 
-function shownModel({ alias }: Alias) {
-  return { id: alias, object: 'model', created: MODEL_CREATED, owned_by: alias.split('/')[0] };
+function modelOf(alias: Alias, nowMs: number) {
+  const { createdAtMs = null, contextLength, maxOutputTokens, kind } = alias;
+  const slash = alias.alias.indexOf('/');
+  const price = priceAt(alias, nowMs);
+  return {
+    id: alias.alias,
+    object: 'model',
+    created: createdAtMs === null ? MODEL_CREATED : Math.floor(createdAtMs / 1_000),
+    owned_by: slash === -1 ? 'system' : alias.alias.slice(0, slash),
+    kind,
+    context_length: contextLength,
+    max_output_tokens: kind === 'embed' ? null : maxOutputTokens,
+    pricing: price === null ? null : pricingOf(price),
+  };
+}
+
+function pricingOf({ promptMicro, cachedMicro, completionMicro, cacheWriteMicro }: TokenPrice) {
+  return {
+    unit: 'credits per million tokens',
+    prompt: creditsAsNumber(promptMicro),
+    cached: creditsAsNumber(cachedMicro),
+    completion: creditsAsNumber(completionMicro),
+    cache_write: creditsAsNumber(cacheWriteMicro ?? promptMicro),
+  };
 }
 
 function searchOf(url: string): URLSearchParams {

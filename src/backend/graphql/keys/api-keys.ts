@@ -11,13 +11,13 @@ import {
 } from '../../../domain/keys/api-key.ts';
 import { listKeys, revokeKey, rotateKey } from '../../../domain/keys/key-lifecycle.ts';
 import { mintKey } from '../../../domain/keys/mint-key.ts';
-import { ALIAS_NAMES, aliasOf } from '../../../domain/models/aliases.ts';
 import { member } from '../access.ts';
 import { holdKeysToCeiling } from '../accounts/ceilings.ts';
 import { creditsOrNull, microFrom } from '../amounts.ts';
 import { currentMember } from '../billing/user-credits.ts';
 import { badInput, conflict, notFound } from '../errors.ts';
 import { bounded, boundedOrNull, idOf } from '../input.ts';
+import { aliasNames } from '../models/model-aliases.ts';
 import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -62,10 +62,11 @@ const apiKeyObjects: Declaration = (builder) => {
       scopes: t.stringList({ resolve: (key) => [...key.scopes] }),
       models: t.stringList({
         description: 'The aliases it may call.',
-        resolve: (key, _args, { parts }) =>
-          key.models === null
-            ? ALIAS_NAMES.map(({ name }) => aliasOf(parts.aliasPrefix, name))
-            : [...key.models],
+        resolve: async (key, _args, context) => [...(key.models ?? (await aliasNames(context)))],
+      }),
+      allModels: t.boolean({
+        description: 'True where it has no list: it may call every alias, those that are added later too.',
+        resolve: ({ models }) => models === null,
       }),
       requestsPerMinute: t.exposeInt('requestsPerMinute'),
       tokensPerMinute: t.exposeInt('tokensPerMinute'),
@@ -184,7 +185,7 @@ const createApiKey: Declaration = (builder) => {
       authScopes: { companyAdmin: true },
       args: { input: t.arg({ type: input, required: true }) },
       async resolve(_root, { input: wanted }, context) {
-        const { clock, secrets, aliasPrefix } = context.parts;
+        const { clock, secrets } = context.parts;
         const { companyId, id: createdBy } = await member(context);
         const spending = wanted.monthlySpendingLimit ?? null;
         const payerUserId = await payerOf(context, wanted, { companyId, callerId: createdBy });
@@ -197,7 +198,7 @@ const createApiKey: Declaration = (builder) => {
           project: boundedOrNull('line', 'input.project', wanted.project),
           monthlySpendingLimitMicro:
             spending === null ? null : microFrom('input.monthlySpendingLimit', spending),
-          knownModels: ALIAS_NAMES.map(({ name }) => aliasOf(aliasPrefix, name)),
+          knownModels: await aliasNames(context),
           companyId,
           createdBy,
         };

@@ -1,11 +1,6 @@
+import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { type TargetTest, testTarget } from '../../../domain/model-calls/test-target.ts';
-import {
-  ALIAS_NAMES,
-  type AliasKind,
-  type AliasName,
-  aliasOf,
-  DEFAULT_BOUNDS,
-} from '../../../domain/models/aliases.ts';
+import { type AliasKind, DEFAULT_BOUNDS, type TokenPrice } from '../../../domain/models/aliases.ts';
 import {
   DEFAULT_PROVIDER,
   PROVIDER_NAMES,
@@ -32,13 +27,34 @@ import { bounded, boundedOrNull } from '../input.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { GraphqlParts } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { type AliasPriceInput, findModelAlias } from './model-aliases.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     AliasTarget: StoredTarget;
     AliasTargetTest: TargetTest;
     ProviderPreset: ProviderPreset;
+    AliasCost: TokenPrice;
   }
+  interface SchemaInputs {
+    AliasTargetInput: AliasTargetInput;
+  }
+}
+
+export interface AliasTargetInput {
+  id?: string | null | undefined;
+  provider?: string | null | undefined;
+  baseUrl?: string | null | undefined;
+  model: string;
+  apiKey?: string | null | undefined;
+  removeKey?: boolean | null | undefined;
+  weight?: number | null | undefined;
+  responses?: boolean | null | undefined;
+  apiVersion?: string | null | undefined;
+  headers?: unknown;
+  timeoutMs?: number | null | undefined;
+  maxInFlight?: number | null | undefined;
+  cost?: AliasPriceInput | null | undefined;
 }
 
 const objects: Declaration = (builder) => {
@@ -64,6 +80,32 @@ const objects: Declaration = (builder) => {
         },
       }),
       hasKey: t.boolean({ resolve: ({ sealedKey }) => sealedKey !== null }),
+      timeoutMs: t.exposeInt('timeoutMs', {
+        nullable: true,
+        description: 'How long it may take to begin its answer. Null: as the gateway is configured.',
+      }),
+      maxInFlight: t.exposeInt('maxInFlight', {
+        nullable: true,
+        description: 'Calls that it serves at once, in each process. Null: any number.',
+      }),
+      cost: t.expose('cost', {
+        type: 'AliasCost',
+        nullable: true,
+        description: 'What it costs at the provider. Null: not known.',
+      }),
+    }),
+  });
+  builder.objectType('AliasCost', {
+    description: 'In credits for a million tokens.',
+    fields: (t) => ({
+      prompt: t.float({ resolve: ({ promptMicro }) => creditsAsNumber(promptMicro) }),
+      cached: t.float({ resolve: ({ cachedMicro }) => creditsAsNumber(cachedMicro) }),
+      completion: t.float({ resolve: ({ completionMicro }) => creditsAsNumber(completionMicro) }),
+      cacheWrite: t.float({
+        nullable: true,
+        description: 'Null: as the prompt.',
+        resolve: ({ cacheWriteMicro }) => (cacheWriteMicro == null ? null : creditsAsNumber(cacheWriteMicro)),
+      }),
     }),
   });
   builder.objectType('AliasTargetTest', {
@@ -97,27 +139,41 @@ const presets: Declaration = (builder) => {
   );
 };
 
-const changes: Declaration = (builder) => {
-  const input = builder.inputType('AliasTargetInput', {
+const input: Declaration = (builder) => {
+  builder.inputType('AliasTargetInput', {
     fields: (t) => ({
       id: t.id({
-        description: 'Of a target that the alias has: its key and headers stay where none are given here.',
+        description:
+          'Of a target that the alias has: what is left out here of its key, headers, weight, limits and cost stays.',
       }),
       provider: t.string({ description: 'The preset of its provider; openai where left out.' }),
       baseUrl: t.string({ description: 'Left out: the address of the provider’s preset.' }),
       model: t.string({ required: true }),
       apiKey: t.string({ description: 'The provider’s key; stored encrypted and never shown again.' }),
-      weight: t.float({ description: 'Its share of the calls; 1 where left out.' }),
+      removeKey: t.boolean({ description: 'True removes the stored key; apiKey is then left out.' }),
+      weight: t.float({ description: 'Its share of the calls; 1 for a new target where left out.' }),
       responses: t.boolean({
         description: 'Whether it speaks the Responses API; as the preset says where left out.',
       }),
       apiVersion: t.string({ description: 'Azure’s, such as 2024-10-21.' }),
+      // Any JSON, which has no place among Pothos's types of a named input; `headersIn` reads it.
       headers: t.field({
         type: 'JSON',
         description: 'An object of names and values, at most 16, sent with every call. Stored encrypted.',
+      }) as never,
+      timeoutMs: t.int({ description: 'How long it may take to begin its answer. Null removes the limit.' }),
+      maxInFlight: t.int({
+        description: 'Calls that it serves at once, in each process. Null removes the limit.',
+      }),
+      cost: t.field({
+        type: 'AliasPriceInput',
+        description: 'What it costs at the provider, in credits for a million tokens. Null removes it.',
       }),
     }),
   });
+};
+
+const changes: Declaration = (builder) => {
   builder.mutationField('setAliasTargets', (t) =>
     t.field({
       type: 'ModelAlias',
@@ -126,28 +182,22 @@ const changes: Declaration = (builder) => {
       authScopes: { superAdmin: true },
       args: {
         alias: t.arg.string({ required: true }),
-        targets: t.arg({ type: [input], required: true }),
+        targets: t.arg({ type: ['AliasTargetInput'], required: true }),
       },
       async resolve(_root, args, context) {
         await freshCode(context);
         const { secrets, cipher, aliasPrefix: prefix } = context.parts;
         const alias = bounded('line', 'alias', args.alias);
-        if (args.targets.length > MOST_TARGETS) throw badInput('targets', TOO_MANY_TARGETS);
-        const targets = args.targets.map((target, at) => wantedTarget(target, `targets.${at}`));
-        for (const [at, target] of targets.entries()) {
-          await refuseInside(context.parts.approveHost, target, `targets.${at}.baseUrl`);
-        }
+        const targets = await wantedTargets(context.parts, args.targets, 'targets');
         return await recordedChange(context, async ({ database, sharedState, record }) => {
           const parts = { database, sharedState, secrets, cipher, prefix };
           const changed = await setTargets(parts, alias, targets);
           if (changed.outcome === 'unknown-alias') throw notFound('model alias');
           if (changed.outcome === 'wrong-target') throw badInput('targets', changed.problem);
-          const shown = targets.map(({ baseUrl, model }) =>
-            `${new URL(baseUrl).host} ${model}`.slice(0, 200),
-          );
+          const shown = targetsInWords(targets);
           const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
           await record({ action: 'alias.targets-set', ...object, details: { targets: shown } });
-          return declared(prefix, alias);
+          return await findModelAlias({ database, aliasPrefix: prefix }, alias);
         });
       },
     }),
@@ -159,7 +209,7 @@ const changes: Declaration = (builder) => {
         'Makes one small call to a target without saving it. The provider bills a few tokens; no company is charged.',
       authScopes: { superAdmin: true },
       args: {
-        input: t.arg({ type: input, required: true }),
+        input: t.arg({ type: 'AliasTargetInput', required: true }),
         alias: t.arg.string({
           description:
             'The alias of a target that is named by its id, and the kind of call; a chat without it.',
@@ -183,33 +233,46 @@ const changes: Declaration = (builder) => {
   );
 };
 
-interface TargetInput {
-  readonly id?: string | number | null | undefined;
-  readonly provider?: string | null | undefined;
-  readonly baseUrl?: string | null | undefined;
-  readonly model: string;
-  readonly apiKey?: string | null | undefined;
-  readonly weight?: number | null | undefined;
-  readonly responses?: boolean | null | undefined;
-  readonly apiVersion?: string | null | undefined;
-  readonly headers?: unknown;
+/** Within their bounds, and at addresses that may be called. */
+export async function wantedTargets(
+  { approveHost }: Pick<GraphqlParts, 'approveHost'>,
+  given: readonly AliasTargetInput[],
+  path: string,
+): Promise<readonly WantedTarget[]> {
+  if (given.length > MOST_TARGETS) throw badInput(path, TOO_MANY_TARGETS);
+  const targets = given.map((target, at) => wantedTarget(target, `${path}.${at}`));
+  for (const [at, target] of targets.entries()) {
+    await refuseInside(approveHost, target, `${path}.${at}.baseUrl`);
+  }
+  return targets;
 }
 
-function wantedTarget(given: TargetInput, path: string): WantedTarget {
+/** For the audit log: which provider and which model. */
+export function targetsInWords(targets: readonly WantedTarget[]): string[] {
+  return targets.map(({ baseUrl, model }) => `${new URL(baseUrl).host} ${model}`.slice(0, 200));
+}
+
+function wantedTarget(given: AliasTargetInput, path: string): WantedTarget {
   const provider = boundedOrNull('line', `${path}.provider`, given.provider) ?? DEFAULT_PROVIDER;
   const preset = providerPreset(provider);
   if (preset === null) throw badInput(`${path}.provider`, `use one of ${PROVIDER_NAMES}`);
   const baseUrl = boundedOrNull('technical', `${path}.baseUrl`, given.baseUrl) ?? preset.baseUrl;
   if (baseUrl === null) throw badInput(`${path}.baseUrl`, `${preset.title} needs an address`);
+  const apiKey = boundedOrNull('technical', `${path}.apiKey`, given.apiKey);
+  const removesKey = given.removeKey === true;
+  if (removesKey && apiKey !== null)
+    throw badInput(`${path}.apiKey`, 'leave it out to remove the stored key');
+  const { timeoutMs, maxInFlight, cost } = given;
   return {
     id: given.id == null ? null : String(given.id),
     provider,
     baseUrl,
     model: bounded('technical', `${path}.model`, given.model),
-    apiKey: boundedOrNull('technical', `${path}.apiKey`, given.apiKey),
-    weight: given.weight ?? 1,
-    responses: given.responses ?? null,
-    apiVersion: boundedOrNull('line', `${path}.apiVersion`, given.apiVersion),
+    ...{ apiKey, removesKey, timeoutMs, maxInFlight, cost },
+    weight: given.weight ?? null,
+    responses: given.responses,
+    apiVersion:
+      given.apiVersion == null ? given.apiVersion : bounded('line', `${path}.apiVersion`, given.apiVersion),
     headers: headersIn(given.headers, `${path}.headers`),
   };
 }
@@ -246,7 +309,7 @@ async function openWanted(
 > {
   const checked = checkTargets([wanted]);
   if (checked.outcome === 'wrong') return checked;
-  const found = alias === null ? null : declared(aliasPrefix, alias);
+  const found = alias === null ? null : await findModelAlias({ database, aliasPrefix }, alias);
   const { targets } = await readCatalogue(database);
   const name = found?.name ?? 'chat-default';
   const own = targets.filter((target) => target.alias === name);
@@ -262,10 +325,4 @@ async function openWanted(
   return { outcome: 'opened', kind, target: opened };
 }
 
-function declared(prefix: string, alias: string): { name: AliasName; kind: AliasKind; alias: string } {
-  const found = ALIAS_NAMES.find(({ name }) => aliasOf(prefix, name) === alias);
-  if (found === undefined) throw notFound('model alias');
-  return { ...found, alias };
-}
-
-export const aliasTargetDeclarations: readonly Declaration[] = [objects, presets, changes];
+export const aliasTargetDeclarations: readonly Declaration[] = [objects, presets, input, changes];

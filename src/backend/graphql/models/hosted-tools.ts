@@ -1,5 +1,5 @@
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
-import { ALIAS_NAMES, type AliasName, nameOfAlias } from '../../../domain/models/aliases.ts';
+import type { AliasName } from '../../../domain/models/aliases.ts';
 import {
   DEFAULT_TOOL_USES,
   HOSTED_TOOLS,
@@ -16,6 +16,7 @@ import type { FieldSize } from '../query-cost.ts';
 import { recordedChange } from '../recorded-change.ts';
 import type { RequestContext } from '../request-context.ts';
 import type { Declaration } from '../schema-builder.ts';
+import { findModelAlias } from './model-aliases.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
@@ -121,8 +122,6 @@ const changes: Declaration = (builder) => {
         await freshCode(context);
         const { aliasPrefix: prefix } = context.parts;
         const alias = bounded('line', 'alias', args.alias);
-        const name = nameOfAlias(prefix, alias);
-        if (name === null) throw notFound('model alias');
         const { maxUses, providerIds } = args.input;
         if (args.input.tools.length > HOSTED_TOOLS.length)
           throw badInput('input.tools', 'a tool is listed twice');
@@ -142,7 +141,7 @@ const changes: Declaration = (builder) => {
           const shown = Object.entries(tools).map(([tool, credits]) => `${tool} ${credits}`);
           const details = { tools: shown, maxUses: maxUses ?? null, providerIds: providerIds ?? null };
           await record({ action: 'alias.tools-set', ...object, details });
-          return { name, alias, kind: ALIAS_NAMES.find((one) => one.name === name)?.kind ?? 'chat' };
+          return await findModelAlias({ database, aliasPrefix: prefix }, alias);
         });
       },
     }),

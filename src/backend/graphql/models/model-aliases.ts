@@ -1,8 +1,12 @@
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
-import { ALIAS_NAMES, type AliasName, aliasOf, nameOfAlias } from '../../../domain/models/aliases.ts';
+import { boundsOf, readBounds } from '../../../domain/models/alias-bounds.ts';
+import { readAliases, type StoredAlias } from '../../../domain/models/alias-catalogue.ts';
+import { readAliasVersions } from '../../../domain/models/alias-version.ts';
+import { type AliasBounds, type AliasName, aliasOf, isDocumented } from '../../../domain/models/aliases.ts';
 import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
 import { readCatalogue } from '../../../domain/models/targets.ts';
+import type { Statements } from '../../../ports/database.ts';
 import { badInput, notFound } from '../errors.ts';
 import { bounded } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
@@ -12,16 +16,81 @@ import type { Declaration } from '../schema-builder.ts';
 
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
-    ModelAlias: { readonly alias: string; readonly name: AliasName; readonly kind: string };
+    ModelAlias: ShownAlias;
     AliasPrice: AliasPrice;
   }
+  interface SchemaInputs {
+    AliasPriceInput: AliasPriceInput;
+  }
 }
+
+/** With the name that clients write. */
+interface ShownAlias extends StoredAlias, AliasBounds {
+  readonly alias: string;
+}
+
+export interface AliasPriceInput {
+  prompt: number;
+  cached: number;
+  completion: number;
+  cacheWrite?: number | null | undefined;
+}
+
+interface AliasPlace {
+  readonly database: Statements;
+  readonly aliasPrefix: string;
+}
+
+async function shownAliases({ database, aliasPrefix }: AliasPlace): Promise<readonly ShownAlias[]> {
+  const aliases = await readAliases(database);
+  const bounds = await readBounds(database);
+  return aliases.map((stored) => {
+    const own = bounds.find(({ alias }) => alias === stored.name);
+    return { ...stored, ...boundsOf(stored.kind, own), alias: aliasOf(aliasPrefix, stored.name) };
+  });
+}
+
+/** NOT_FOUND where there is none of this name, retired or not. */
+export async function findModelAlias(place: AliasPlace, alias: string): Promise<ShownAlias> {
+  const found = (await shownAliases(place)).find((one) => one.alias === alias);
+  if (found === undefined) throw notFound('model alias');
+  return found;
+}
+
+/** The names that a key without a list may call, and a key with one may have. Read once for a request. */
+export async function aliasNames(context: RequestContext): Promise<readonly string[]> {
+  const names =
+    namesOfRequests.get(context) ??
+    readAliases(context.parts.database).then((aliases) =>
+      aliases.flatMap(({ name, retiredAt }) =>
+        retiredAt === null ? aliasOf(context.parts.aliasPrefix, name) : [],
+      ),
+    );
+  namesOfRequests.set(context, names);
+  return await names;
+}
+
+const namesOfRequests = new WeakMap<RequestContext, Promise<readonly string[]>>();
 
 const modelAliasObjects: Declaration = (builder) => {
   builder.objectType('ModelAlias', {
     fields: (t) => ({
       alias: t.exposeString('alias'),
       kind: t.exposeString('kind', { description: 'chat, extract or embed.' }),
+      isDocumented: t.boolean({
+        description: 'Whether it is one of the six that are always there.',
+        resolve: ({ name }) => isDocumented(name),
+      }),
+      contextLength: t.exposeFloat('contextLength', { description: 'Tokens that one call may read.' }),
+      maxOutputTokens: t.exposeFloat('maxOutputTokens', { description: 'Tokens that one call may write.' }),
+      enforceMaxOutput: t.exposeBoolean('enforceMaxOutput', {
+        description: 'Whether maxOutputTokens is added to bodies that name no maximum.',
+      }),
+      retiredAt: t.expose('retiredAt', {
+        type: 'DateTime',
+        nullable: true,
+        description: 'From then on its calls are refused. Its prices and usage stay readable.',
+      }),
       targets: t.loadableList({
         extensions: { maxRows: 10 } satisfies FieldSize,
         type: 'AliasTarget',
@@ -63,6 +132,50 @@ const modelAliasObjects: Declaration = (builder) => {
   });
 };
 
+const routingFields: Declaration = (builder) =>
+  builder.objectFields('ModelAlias', (t) => {
+    const ofOperators = { nullable: true, authScopes: { superAdmin: true } } as const;
+    return {
+      strategy: t.string({
+        ...ofOperators,
+        description:
+          'For super admins: which target is tried first, by order, weight or latency. Null: weight.',
+        resolve: ({ strategy }) => strategy,
+      }),
+      retries: t.int({
+        ...ofOperators,
+        description: 'For super admins: tries beyond one per target.',
+        resolve: ({ retries }) => retries,
+      }),
+      retryStatuses: t.intList({
+        ...ofOperators,
+        description: 'For super admins: further statuses that go on to the next target.',
+        resolve: ({ retryStatuses }) => [...(retryStatuses ?? [])],
+      }),
+      fallback: t.string({
+        ...ofOperators,
+        description: 'For super admins: the alias that serves calls which no target of this one serves.',
+        resolve: ({ fallback }, _args, { parts }) =>
+          fallback === null ? null : aliasOf(parts.aliasPrefix, fallback),
+      }),
+      hedgeMs: t.int({
+        ...ofOperators,
+        description: 'For super admins: milliseconds after which a second target is tried beside the first.',
+        resolve: ({ hedgeMs }) => hedgeMs,
+      }),
+      version: t.loadable({
+        ...ofOperators,
+        type: 'String',
+        description: 'For super admins: it changes with every change of the alias. For `ifVersion`.',
+        load: async (names: AliasName[], { parts }: RequestContext) => {
+          const versions = await readAliasVersions(parts.database, parts.secrets);
+          return names.map((name) => versions.get(name) ?? null);
+        },
+        resolve: ({ name }) => name,
+      }),
+    };
+  });
+
 async function loadPrices(names: AliasName[], { parts }: RequestContext): Promise<AliasPrice[][]> {
   const prices = await readPrices(parts.database);
   return names.map((name) => prices.filter(({ alias }) => alias === name));
@@ -80,13 +193,18 @@ const modelAliases: Declaration = (builder) =>
       type: ['ModelAlias'],
       description: 'The names by which models are called, and to which keys can be limited.',
       authScopes: { signedIn: true },
-      resolve: (_root, _args, { parts }) =>
-        ALIAS_NAMES.map(({ name, kind }) => ({ name, kind, alias: aliasOf(parts.aliasPrefix, name) })),
+      args: {
+        includeRetired: t.arg.boolean({ description: 'Those that are retired too, for their prices.' }),
+      },
+      async resolve(_root, { includeRetired }, { parts }) {
+        const aliases = await shownAliases(parts);
+        return aliases.filter(({ retiredAt }) => includeRetired === true || retiredAt === null);
+      },
     }),
   );
 
 const setAliasPrice: Declaration = (builder) => {
-  const input = builder.inputType('AliasPriceInput', {
+  builder.inputType('AliasPriceInput', {
     description: 'In credits for a million tokens.',
     fields: (t) => ({
       prompt: t.float({ required: true }),
@@ -103,13 +221,12 @@ const setAliasPrice: Declaration = (builder) => {
       authScopes: { superAdmin: true },
       args: {
         alias: t.arg.string({ required: true }),
-        price: t.arg({ type: input, required: true }),
+        price: t.arg({ type: 'AliasPriceInput', required: true }),
         from: t.arg({ type: 'DateTime', description: 'Left out: now.' }),
       },
       async resolve(_root, args, context) {
         const { secrets, aliasPrefix: prefix } = context.parts;
         const alias = bounded('line', 'alias', args.alias);
-        if (nameOfAlias(prefix, alias) === null) throw notFound('model alias');
         const { prompt, cached, completion, cacheWrite = null } = args.price;
         return await recordedChange(context, async ({ database, sharedState, record }) => {
           const wanted = {
@@ -118,6 +235,7 @@ const setAliasPrice: Declaration = (builder) => {
             from: args.from ?? null,
           };
           const set = await setPrice({ database, sharedState, secrets, prefix }, wanted);
+          if (set.outcome === 'unknown-alias') throw notFound('model alias');
           if (set.outcome !== 'changed') {
             throw badInput(set.outcome === 'wrong-time' ? 'from' : 'price', set.problem);
           }
@@ -140,6 +258,7 @@ const setAliasPrice: Declaration = (builder) => {
 
 export const modelAliasDeclarations: readonly Declaration[] = [
   modelAliasObjects,
+  routingFields,
   modelAliases,
   setAliasPrice,
 ];

@@ -1,0 +1,190 @@
+import type { AuditDetails } from '../../../domain/audit/audit-log.ts';
+import {
+  createAlias,
+  retireAlias,
+  updateAlias,
+  type WantedAlias,
+} from '../../../domain/models/change-alias.ts';
+import { freshCode } from '../access.ts';
+import { badInput, conflict, notFound } from '../errors.ts';
+import { bounded, boundedOrNull } from '../input.ts';
+import { recordedChange } from '../recorded-change.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+import { type AliasTargetInput, targetsInWords, wantedTargets } from './alias-targets.ts';
+import { type AliasPriceInput, findModelAlias } from './model-aliases.ts';
+
+declare module '../schema-builder.ts' {
+  interface SchemaInputs {
+    ModelAliasInput: ModelAliasInput;
+  }
+}
+
+interface ModelAliasInput {
+  alias?: string | null | undefined;
+  kind?: string | null | undefined;
+  contextLength?: number | null | undefined;
+  maxOutputTokens?: number | null | undefined;
+  enforceMaxOutput?: boolean | null | undefined;
+  strategy?: string | null | undefined;
+  retries?: number | null | undefined;
+  retryStatuses?: number[] | null | undefined;
+  fallback?: string | null | undefined;
+  hedgeMs?: number | null | undefined;
+  price?: AliasPriceInput | null | undefined;
+  targets?: AliasTargetInput[] | null | undefined;
+}
+
+const input: Declaration = (builder) => {
+  builder.inputType('ModelAliasInput', {
+    description: 'What is left out of a change stays as it is; null sets the default.',
+    fields: (t) => ({
+      alias: t.string({
+        description:
+          'The name that clients write: letters, digits and . _ - / :, at most 100. It cannot be changed.',
+      }),
+      kind: t.string({
+        description: 'chat, extract or embed. Needed for a new alias; it cannot be changed.',
+      }),
+      contextLength: t.float({ description: 'Tokens that one call may read.' }),
+      maxOutputTokens: t.float({ description: 'Tokens that one call may write.' }),
+      enforceMaxOutput: t.boolean({
+        description: 'Whether maxOutputTokens is added to bodies that name no maximum.',
+      }),
+      strategy: t.string({ description: 'Which target is tried first: order, weight or latency.' }),
+      retries: t.int({ description: 'Tries beyond one per target, 0 to 10.' }),
+      retryStatuses: t.intList({
+        description: 'Further statuses that go on to the next target, 400 to 599.',
+      }),
+      fallback: t.string({
+        description: 'An alias of the same kind that serves calls which no target of this one serves.',
+      }),
+      hedgeMs: t.int({ description: 'Milliseconds after which a second target is tried beside the first.' }),
+      price: t.field({
+        type: 'AliasPriceInput',
+        description: 'Needed for a new alias. In force from now on.',
+      }),
+      targets: t.field({ type: ['AliasTargetInput'], description: 'All that it has from now on.' }),
+    }),
+  });
+};
+
+const changes: Declaration = (builder) => {
+  builder.mutationField('createModelAlias', (t) =>
+    t.field({
+      type: 'ModelAlias',
+      description:
+        'A new name beside the documented ones, or one that was retired, with the same kind. It is in no list of models of ' +
+        'any key; keys without a list may call it.',
+      authScopes: { superAdmin: true },
+      args: { input: t.arg({ type: 'ModelAliasInput', required: true }) },
+      resolve: async (_root, args, context) =>
+        await change(context, { how: 'create', alias: args.input.alias ?? '', given: args.input }),
+    }),
+  );
+  builder.mutationField('updateModelAlias', (t) =>
+    t.field({
+      type: 'ModelAlias',
+      description: 'Changes an alias, in force within a second.',
+      authScopes: { superAdmin: true },
+      args: {
+        alias: t.arg.string({ required: true }),
+        input: t.arg({ type: 'ModelAliasInput', required: true }),
+        ifVersion: t.arg.string({
+          description: 'The version that the change was made from; CONFLICT where the alias has another one.',
+        }),
+      },
+      async resolve(_root, { alias, input: given, ifVersion }, context) {
+        if (given.alias != null && given.alias !== alias) {
+          throw badInput('input.alias', 'the name of an alias cannot be changed: create another one');
+        }
+        return await change(context, { how: 'update', alias, given, ifVersion });
+      },
+    }),
+  );
+  builder.mutationField('retireModelAlias', (t) =>
+    t.field({
+      type: 'ModelAlias',
+      description:
+        'From now on its calls are refused like those of a model that the key may not call. The keys of its providers are ' +
+        'deleted; its prices and its usage stay readable.',
+      authScopes: { superAdmin: true },
+      args: { alias: t.arg.string({ required: true }) },
+      async resolve(_root, args, context) {
+        await freshCode(context);
+        const { aliasPrefix } = context.parts;
+        const alias = bounded('line', 'alias', args.alias);
+        return await recordedChange(context, async ({ database, sharedState, record }) => {
+          const retired = await retireAlias({ database, sharedState, prefix: aliasPrefix }, alias);
+          if (retired.outcome === 'unknown-alias') throw notFound('model alias');
+          if (retired.outcome === 'in-use') throw conflict(retired.problem);
+          await record({
+            action: 'alias.retired',
+            objectKind: 'model-alias',
+            objectId: alias,
+            companyId: null,
+          });
+          return await findModelAlias({ database, aliasPrefix }, alias);
+        });
+      },
+    }),
+  );
+};
+
+interface AliasChange {
+  readonly how: 'create' | 'update';
+  readonly alias: string;
+  readonly given: ModelAliasInput;
+  readonly ifVersion?: string | null | undefined;
+}
+
+async function change(context: RequestContext, { how, alias: name, given, ifVersion }: AliasChange) {
+  await freshCode(context);
+  const { secrets, cipher, aliasPrefix } = context.parts;
+  const alias = bounded('line', how === 'create' ? 'input.alias' : 'alias', name);
+  const wanted: WantedAlias = {
+    ...given,
+    ...{ alias, ifVersion },
+    kind: boundedOrNull('line', 'input.kind', given.kind),
+    targets:
+      given.targets == null ? null : await wantedTargets(context.parts, given.targets, 'input.targets'),
+  };
+  return await recordedChange(context, async ({ database, sharedState, record, nothingChanged }) => {
+    const parts = { database, sharedState, secrets, cipher, prefix: aliasPrefix };
+    const changed = await (how === 'create' ? createAlias : updateAlias)(parts, wanted);
+    if (changed.outcome === 'wrong') {
+      const { field, problem } = changed;
+      if (field === 'version') throw conflict(`${problem[0]?.toUpperCase()}${problem.slice(1)}.`);
+      if (field === 'alias' && how === 'update') throw notFound('model alias');
+      throw badInput(FIELDS[field], problem);
+    }
+    const object = { objectKind: 'model-alias', objectId: alias, companyId: null };
+    const action = how === 'create' ? 'alias.created' : 'alias.changed';
+    if (changed.outcome === 'changed') await record({ action, ...object, details: detailsOf(given, wanted) });
+    else nothingChanged();
+    return await findModelAlias({ database, aliasPrefix }, alias);
+  });
+}
+
+/** Where the problem is, as a path of the input; several limits share one, and the sentence names the field. */
+const FIELDS = {
+  alias: 'input.alias',
+  kind: 'input.kind',
+  targets: 'input.targets',
+  price: 'input.price',
+  bounds: 'input',
+  routing: 'input',
+  fallback: 'input.fallback',
+  hostedTools: 'input',
+} as const;
+
+function detailsOf({ price, targets: _, ...given }: ModelAliasInput, { targets }: WantedAlias): AuditDetails {
+  const said = Object.entries(given).filter(([name, value]) => value !== undefined && name !== 'alias');
+  return {
+    ...Object.fromEntries(said),
+    ...(price == null ? {} : { price: `${price.prompt} ${price.cached} ${price.completion}` }),
+    ...(targets == null ? {} : { targets: targetsInWords(targets) }),
+  };
+}
+
+export const changeAliasDeclarations: readonly Declaration[] = [input, changes];

@@ -1,0 +1,41 @@
+import type { Statements } from '../../ports/database.ts';
+import type { Secrets } from '../../ports/secrets.ts';
+import { readBounds } from './alias-bounds.ts';
+import { readAliases } from './alias-catalogue.ts';
+import type { AliasName } from './aliases.ts';
+import { readTools } from './hosted-tools.ts';
+import { readPrices } from './prices.ts';
+import { readCatalogue } from './targets.ts';
+
+/**
+ * One text for all that is stored of each alias, for people who change it in two places at once: a change that names the
+ * version it began with is refused where another one came between. It moves with every change, also with one that stores the
+ * same key again.
+ */
+export async function readAliasVersions(
+  statements: Statements,
+  { sha256 }: Pick<Secrets, 'sha256'>,
+): Promise<ReadonlyMap<AliasName, string>> {
+  const { targets } = await readCatalogue(statements);
+  const bounds = await readBounds(statements);
+  const tools = await readTools(statements);
+  const prices = await readPrices(statements);
+  const versions = new Map<AliasName, string>();
+  for (const { name, ...alias } of await readAliases(statements)) {
+    const of = <Row extends { readonly alias: AliasName }>(rows: readonly Row[]) =>
+      rows.filter((row) => row.alias === name);
+    const state = [alias, of(targets), of(bounds), of(tools), of(prices).map(({ id }) => id)];
+    versions.set(
+      name,
+      Buffer.from(sha256(JSON.stringify(state, plainValue)))
+        .toString('base64url')
+        .slice(0, 22),
+    );
+  }
+  return versions;
+}
+
+function plainValue(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value;
+}
