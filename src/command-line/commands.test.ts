@@ -52,7 +52,15 @@ describe('help', () => {
 
   /** What changes something and prints a sentence about it, or has a form of its own. */
   const WITHOUT_JSON = [
-    ...['issue-token', 'reset-totp', 'set-ceilings', 'revoke-key', 'revoke-service-token', 'set-alias'],
+    ...[
+      'issue-token',
+      'reset-totp',
+      'set-ceilings',
+      'revoke-key',
+      'revoke-service-token',
+      'set-alias',
+      'retire-alias',
+    ],
     ...['reseal-keys', 'set-price', 'adjust-credits', 'set-billing', 'invoice-month', 'mark-invoice-paid'],
     ...['void-invoice', 'repair-calls', 'replay-payment-event', 'replay-payments', 'rebuild-plan-pricing'],
     ...['rebuild-pack-pricing', 'set-plan-rate', 'create-webhook-endpoint', 'recreate-webhook-endpoint'],

@@ -19,7 +19,13 @@ import {
   voidInvoiceCommand,
 } from './invoice-commands.ts';
 import { keysCommand, mintKeyCommand, revokeKeyCommand, rotateKeyCommand } from './key-commands.ts';
-import { aliasesCommand, pricesCommand, resealKeysCommand, setPriceCommand } from './model-commands.ts';
+import {
+  aliasesCommand,
+  pricesCommand,
+  resealKeysCommand,
+  retireAliasCommand,
+  setPriceCommand,
+} from './model-commands.ts';
 import {
   createWebhookEndpointCommand,
   deactivateStaleSubscriptionsCommand,
@@ -66,6 +72,7 @@ export const COMMANDS: readonly Command[] = [
   aliasesCommand,
   providersCommand,
   setAliasCommand,
+  retireAliasCommand,
   resealKeysCommand,
   pricesCommand,
   setPriceCommand,

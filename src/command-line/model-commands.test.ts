@@ -12,7 +12,7 @@ import { PROVIDER_PRESETS } from '../domain/models/providers.ts';
 import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
 import type { ModelUpstream, UpstreamTarget } from '../ports/model-upstream.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import { aliasesCommand, resealKeysCommand } from './model-commands.ts';
+import { aliasesCommand, resealKeysCommand, retireAliasCommand } from './model-commands.ts';
 import { providersCommand, setAliasCommand } from './set-alias-command.ts';
 
 const secrets = createSystemSecrets();
@@ -234,10 +234,50 @@ describe('models and targets', () => {
     expect(lines).toHaveLength(13);
     expect((await typed(aliasesCommand, 'x')).exitCode).toBe(EXIT_USAGE);
     const [first, second] = JSON.parse((await typed(aliasesCommand, '--json')).lines.join('\n'));
-    expect(first).toEqual({ alias: 'acme/chat-premium', kind: 'chat', status: 'embedded', targets: [] });
+    expect(first).toEqual({
+      ...{ alias: 'acme/chat-premium', kind: 'chat', status: 'embedded', targets: [] },
+      ...{ contextLength: 200_000, maxOutputTokens: 16_384 },
+    });
     expect(second.targets[0]).toEqual({
       ...{ provider: 'openai', baseUrl: 'https://one.example/v1', model: 'one', weight: 1, hasKey: true },
+      ...{ timeoutMs: null, maxInFlight: null },
     });
+  });
+
+  test('a name of one’s own is added with its kind and price, changed, listed and retired', async () => {
+    const own = 'team-a/fast';
+    const price = ['--prompt', '0.2', '--cached', '0.1', '--completion', '0.8'];
+    const set = async (...words: string[]) => await typed(setAliasCommand, own, ...words);
+    expect((await set('--provider', 'ollama', '--model', 'm')).lines[0]).toContain('To add one, give --kind');
+    expect(sent).toEqual([]);
+    expect((await set('--kind', 'image', ...price)).lines).toEqual(['! --kind is chat, extract, embed']);
+    expect((await set('--kind', 'chat')).lines[0]).toContain('needs a price');
+    expect((await set('--kind', 'chat', '--prompt', '1')).exitCode).toBe(EXIT_USAGE);
+    const limits = ['--timeout-ms', '900', '--max-in-flight', '4'];
+    const added = await set('--kind', 'chat', ...price, '--provider', 'ollama', '--model', 'm', ...limits);
+    expect([added.exitCode, added.lines.at(-1)]).toEqual([EXIT_OK, `${own} is added`]);
+    expect(sent).toHaveLength(1);
+    expect(
+      (await set('--context-length', '131072', '--fallback', 'acme/chat-cheap', '--retries', '2')).lines,
+    ).toEqual([`${own} is changed`]);
+    expect((await set('--fallback', 'acme/embed-default')).lines[0]).toContain('of the kind embed, not chat');
+    const listed = (await typed(aliasesCommand)).lines;
+    expect(listed.slice(-3)).toEqual([
+      `${own} (chat)`,
+      '  ollama: http://127.0.0.1:11434/v1 m, weight 1, no key',
+      '  routing: by weight; 2 retries; fallback acme/chat-cheap',
+    ]);
+    const json = JSON.parse((await typed(aliasesCommand, '--json')).lines.join('\n')).at(-1);
+    expect(json).toMatchObject({
+      alias: own,
+      contextLength: 131_072,
+      targets: [{ timeoutMs: 900, maxInFlight: 4 }],
+    });
+    expect((await typed(retireAliasCommand, own)).lines).toEqual([`${own} is retired`]);
+    expect((await typed(retireAliasCommand, 'acme/chat-cheap')).lines[0]).toContain('cannot be retired');
+    expect((await typed(retireAliasCommand)).exitCode).toBe(EXIT_USAGE);
+    expect((await typed(aliasesCommand)).lines.join()).not.toContain(own);
+    expect((await typed(aliasesCommand, '--retired')).lines.at(-1)).toStartWith(`${own} (chat, retired 20`);
   });
 
   test('aliases says that in production one without targets answers 503', async () => {

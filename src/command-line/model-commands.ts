@@ -1,9 +1,13 @@
 import { parseArgs } from 'node:util';
 import { resealTotp } from '../domain/accounts/two-factor.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
-import { ALIAS_NAMES, type AliasTools, aliasOf } from '../domain/models/aliases.ts';
+import { boundsOf, readBounds } from '../domain/models/alias-bounds.ts';
+import { readAliases, routingOf, type StoredAlias } from '../domain/models/alias-catalogue.ts';
+import { type AliasBounds, type AliasRouting, type AliasTools, aliasOf } from '../domain/models/aliases.ts';
+import { retireAlias } from '../domain/models/change-alias.ts';
 import { aliasToolsOf, readTools } from '../domain/models/hosted-tools.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
+import type { StoredTarget } from '../domain/models/target.ts';
 import { readCatalogue, resealTargets } from '../domain/models/targets.ts';
 import { resealOwnKeys } from '../domain/own-keys/own-keys.ts';
 import {
@@ -23,41 +27,109 @@ const WITHOUT_TARGETS = {
 
 export const aliasesCommand: Command = {
   name: 'aliases',
-  usage: '[--json]',
-  summary: 'The model aliases, their kinds and the targets behind them.',
+  usage: '[--retired] [--json]',
+  summary:
+    'The model aliases, their kinds and the targets behind them; with --retired those that are retired too.',
   works: 'on-the-database',
   async run({ terminal, database, aliasPrefix, isProduction = false }, given) {
     const { isJson, words } = takeJson(given);
-    if (words.length > 0) {
+    const [option, ...more] = words;
+    if (more.length > 0 || (option !== undefined && option !== '--retired')) {
       return complainOfUsage(terminal, aliasesCommand);
     }
     const { targets } = await readCatalogue(database);
     const tools = await readTools(database);
+    const bounds = await readBounds(database);
     const served = isProduction ? 'unconfigured' : 'embedded';
+    const listed = (await readAliases(database))
+      .filter(({ retiredAt }) => retiredAt === null || option === '--retired')
+      .map((alias) => ({
+        ...alias,
+        bounds: boundsOf(
+          alias.kind,
+          bounds.find((one) => one.alias === alias.name),
+        ),
+        routing: routingOf(aliasPrefix, alias),
+        targets: targets.filter((target) => target.alias === alias.name),
+        hostedTools: shownTools(aliasToolsOf(tools.find((one) => one.alias === alias.name))),
+      }));
     if (isJson) {
-      const aliases = ALIAS_NAMES.map(({ name, kind }) => {
-        const own = targets.filter(({ alias }) => alias === name);
-        const shown = own.map(({ provider, baseUrl, model, weight, sealedKey }) => {
-          return { provider, baseUrl, model, weight, hasKey: sealedKey !== null };
-        });
-        const status = own.length > 0 ? 'configured' : served;
-        const hostedTools = shownTools(aliasToolsOf(tools.find(({ alias }) => alias === name)));
-        const alias = { alias: aliasOf(aliasPrefix, name), kind, status, targets: shown };
-        return hostedTools === null ? alias : { ...alias, hostedTools };
-      });
-      return printJson(terminal, aliases);
+      return printJson(
+        terminal,
+        listed.map((alias) => aliasAsJson(aliasOf(aliasPrefix, alias.name), alias, served)),
+      );
     }
-    for (const { name, kind } of ALIAS_NAMES) {
-      terminal.print(`${aliasOf(aliasPrefix, name)} (${kind})`);
-      const own = targets.filter(({ alias }) => alias === name);
-      if (own.length === 0) terminal.print(`  no targets: ${WITHOUT_TARGETS[served]}`);
-      for (const { provider, baseUrl, model, weight, sealedKey } of own) {
+    for (const alias of listed) {
+      const retired = alias.retiredAt === null ? '' : `, retired ${alias.retiredAt.toISOString()}`;
+      terminal.print(`${aliasOf(aliasPrefix, alias.name)} (${alias.kind}${retired})`);
+      if (retired !== '') continue;
+      if (alias.targets.length === 0) terminal.print(`  no targets: ${WITHOUT_TARGETS[served]}`);
+      for (const { provider, baseUrl, model, weight, sealedKey } of alias.targets) {
         const key = `${sealedKey === null ? 'no' : 'with a'} key`;
         terminal.print(`  ${provider}: ${baseUrl} ${model}, weight ${weight}, ${key}`);
       }
-      const hosted = shownTools(aliasToolsOf(tools.find(({ alias }) => alias === name)));
-      if (hosted !== null) terminal.print(`  hosted tools: ${describedTools(hosted)}`);
+      if (alias.routing !== null) terminal.print(`  routing: ${describedRouting(alias.routing)}`);
+      if (alias.hostedTools !== null) terminal.print(`  hosted tools: ${describedTools(alias.hostedTools)}`);
     }
+    return EXIT_OK;
+  },
+};
+
+interface ListedAlias extends StoredAlias {
+  readonly bounds: AliasBounds;
+  readonly routing: AliasRouting | null;
+  readonly targets: readonly StoredTarget[];
+  readonly hostedTools: ReturnType<typeof shownTools>;
+}
+
+function aliasAsJson(alias: string, listed: ListedAlias, served: keyof typeof WITHOUT_TARGETS) {
+  const { kind, retiredAt, bounds, routing, hostedTools } = listed;
+  const targets = listed.targets.map((target) => {
+    const { provider, baseUrl, model, weight, sealedKey, timeoutMs, maxInFlight } = target;
+    return { provider, baseUrl, model, weight, hasKey: sealedKey !== null, timeoutMs, maxInFlight };
+  });
+  const status = retiredAt !== null ? 'retired' : targets.length > 0 ? 'configured' : served;
+  return {
+    ...{
+      alias,
+      kind,
+      status,
+      contextLength: bounds.contextLength,
+      maxOutputTokens: bounds.maxOutputTokens,
+      targets,
+    },
+    ...(routing === null ? {} : { routing }),
+    ...(hostedTools === null ? {} : { hostedTools }),
+    ...(retiredAt === null ? {} : { retiredAt: retiredAt.toISOString() }),
+  };
+}
+
+function describedRouting({ strategy, retries, retryStatuses, fallback, hedgeMs }: AliasRouting): string {
+  return [
+    `by ${strategy}`,
+    retries > 0 ? `${retries} retries` : [],
+    retryStatuses.length > 0 ? `also after ${retryStatuses.join(', ')}` : [],
+    fallback === null ? [] : `fallback ${fallback}`,
+    hedgeMs === null ? [] : `hedge after ${hedgeMs} ms`,
+  ]
+    .flat()
+    .join('; ');
+}
+
+export const retireAliasCommand: Command = {
+  name: 'retire-alias',
+  usage: 'ALIAS',
+  summary: 'Ends an alias of your own: its calls are refused from now on, and its usage stays readable.',
+  works: 'on-the-database',
+  async run({ terminal, database, sharedState, aliasPrefix }, words) {
+    const [alias, ...more] = words;
+    if (alias === undefined || more.length > 0) return complainOfUsage(terminal, retireAliasCommand);
+    const retired = await retireAlias({ database, sharedState, prefix: aliasPrefix }, alias);
+    if (retired.outcome !== 'changed') {
+      terminal.complain(retired.problem);
+      return EXIT_FAILED;
+    }
+    terminal.print(`${alias} is retired`);
     return EXIT_OK;
   },
 };

@@ -80,7 +80,7 @@ describe('targets of an alias, as super admins set them', () => {
     const { superAdmin } = backend.people;
     const read =
       '{ modelAliases { alias targets { id weight hasKey responses timeoutMs maxInFlight cost { prompt } } } }';
-    type Read = { modelAliases: { alias: string; targets: { id: string }[] }[] };
+    type Read = { modelAliases: { alias: string; targets: Record<string, unknown>[] }[] };
     const now = async () =>
       (await superAdmin.ask<Read>(read)).modelAliases.find(({ alias }) => alias === 'svc/chat-cheap')
         ?.targets;
@@ -96,7 +96,7 @@ describe('targets of an alias, as super admins set them', () => {
     };
     await superAdmin.ask<Shown>(SET, { targets: [given] });
     const [stored] = (await now()) ?? [];
-    const id = stored?.id;
+    const id = String(stored?.id);
     await superAdmin.ask(SET, { targets: [{ id, ...target }] });
     const kept = {
       id,

@@ -1,0 +1,217 @@
+import { parseArgs } from 'node:util';
+import type { WantedAlias } from '../domain/models/change-alias.ts';
+import type { WantedTools } from '../domain/models/hosted-tools.ts';
+import { DEFAULT_PROVIDER, PROVIDER_NAMES, providerPreset } from '../domain/models/providers.ts';
+import type { WantedTarget } from '../domain/models/target.ts';
+import type { WantedPrice } from '../domain/models/token-price.ts';
+
+export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_URL] [--key-file /PATH] [--api-version V]
+    [--header NAME=VALUE]… [--responses on|off] [--weight N] [--timeout-ms N] [--max-in-flight N]
+    [--cost-prompt C --cost-cached C --cost-completion C [--cost-cache-write C]] [--add] [--no-test]
+  or: turnpike set-alias ALIAS BASE_URL MODEL [--key-file /PATH] [--weight N] [--add]
+  or: turnpike set-alias ALIAS --embedded
+  or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
+  or: turnpike set-alias ALIAS, with any of the options below alone or beside a provider:
+    [--context-length N] [--max-output-tokens N] [--enforce-max-output on|off] [--strategy order|weight|latency] [--retries N]
+    [--retry-status N]… [--fallback ALIAS|none] [--hedge-ms N|none]
+  A new name needs --kind chat|extract|embed and --prompt C --cached C --completion C [--cache-write C], in credits for a
+  million tokens. A name that was retired is in use again with the same kind.
+  NAME is one of ${PROVIDER_NAMES}; turnpike providers describes them.
+  With --provider one test call is made, and nothing is saved where it fails; --no-test saves without it.`;
+
+export interface ToolChange {
+  readonly alias: string;
+  readonly tools: WantedTools;
+}
+
+export interface AliasChange {
+  readonly alias: string;
+  /** Null is the embedded models; undefined leaves the targets as they are. */
+  readonly target: WantedTarget | null | undefined;
+  readonly keyFile: string | null;
+  readonly isAdded: boolean;
+  readonly isTested: boolean;
+  /** Everything else of the alias; a new one where it has a kind. */
+  readonly settings: Omit<WantedAlias, 'alias' | 'targets'>;
+}
+
+type AliasOptions = NonNullable<ReturnType<typeof parseAliasOptions>>['values'];
+
+/** Null where it cannot be read at all; a sentence where one of the options is wrong. */
+export function readAliasChange(words: readonly string[]): AliasChange | ToolChange | string | null {
+  const typed = parseAliasOptions(words);
+  if (typed === null) return null;
+  const { values, positionals } = typed;
+  const [alias, ...rest] = positionals;
+  if (alias === undefined) return null;
+  const toolChange = readToolChange(alias, values);
+  if (toolChange !== null) {
+    const isAlone = rest.length === 0 && values.provider === undefined && values.embedded !== true;
+    return isAlone ? toolChange : 'Set tools in a command of their own, without a provider.';
+  }
+  const settings = readSettings(values);
+  if (typeof settings === 'string') return settings;
+  const keyFile = values['key-file'] ?? null;
+  const plain = { alias, keyFile, settings, isAdded: false, isTested: false };
+  const isByProvider = values.provider !== undefined;
+  const isAlone = rest.length === 0 && TARGET_OPTIONS.every((name) => values[name] === undefined);
+  if (values.embedded === true) return isAlone ? { ...plain, target: null } : null;
+  const isSettled = Object.values(settings).some((value) => value !== undefined);
+  if (isAlone) return isSettled ? { ...plain, target: undefined } : null;
+  if (isByProvider ? rest.length > 0 || values.model === undefined : rest.length !== 2) return null;
+  const target = readTarget(values, rest, keyFile);
+  if (typeof target === 'string') return target;
+  const isTested = isByProvider && values['no-test'] !== true;
+  return { ...plain, target, isAdded: values.add === true, isTested };
+}
+
+function readTarget(
+  values: AliasOptions,
+  [url, model]: readonly string[],
+  keyFile: string | null,
+): WantedTarget | string {
+  const provider = values.provider ?? DEFAULT_PROVIDER;
+  const known = providerPreset(provider);
+  if (known === null) return `There is no provider ${provider}. Use one of ${PROVIDER_NAMES}.`;
+  const baseUrl = url ?? values.url ?? known.baseUrl;
+  if (baseUrl === null) return `${known.title} has no address of its own: give it with --url.`;
+  if (known.needsKey && values.provider !== undefined && keyFile === null) {
+    return `${known.title} needs a key: write it to a file and give it with --key-file /PATH.`;
+  }
+  const headers = headersIn(values.header ?? []);
+  if (headers === null) return '--header is written NAME=VALUE';
+  const responses = onOrOff(values.responses);
+  if (responses === 'wrong') return '--responses is on or off';
+  const cost = priceIn(
+    values['cost-prompt'],
+    values['cost-cached'],
+    values['cost-completion'],
+    values['cost-cache-write'],
+  );
+  if (cost === 'incomplete') return 'Give --cost-prompt, --cost-cached and --cost-completion together.';
+  return {
+    ...{ baseUrl, provider, headers, apiKey: null, cost: cost ?? null },
+    responses: responses ?? null,
+    model: model ?? values.model ?? '',
+    weight: Number(values.weight ?? '1'),
+    apiVersion: values['api-version'] ?? null,
+    timeoutMs: numberIn(values['timeout-ms']) ?? null,
+    maxInFlight: numberIn(values['max-in-flight']) ?? null,
+  };
+}
+
+/** What is not given is undefined; a sentence where one is wrong. Numbers are judged by the domain. */
+function readSettings(values: AliasOptions): AliasChange['settings'] | string {
+  const { prompt, cached, completion, 'cache-write': cacheWrite } = values;
+  const price = priceIn(prompt, cached, completion, cacheWrite);
+  if (price === 'incomplete') return 'Give --prompt, --cached and --completion together.';
+  const enforceMaxOutput = onOrOff(values['enforce-max-output']);
+  if (enforceMaxOutput === 'wrong') return '--enforce-max-output is on or off';
+  const { kind, strategy, fallback, 'hedge-ms': hedge } = values;
+  return {
+    ...{ kind, strategy, price, enforceMaxOutput },
+    fallback: fallback === 'none' ? null : fallback,
+    hedgeMs: hedge === 'none' ? null : numberIn(hedge),
+    retries: numberIn(values.retries),
+    retryStatuses: values['retry-status']?.map(Number),
+    contextLength: numberIn(values['context-length']),
+    maxOutputTokens: numberIn(values['max-output-tokens']),
+  };
+}
+
+/** Null where no option is about tools; a sentence where one is wrong. */
+function readToolChange(alias: string, values: AliasOptions): ToolChange | string | null {
+  const { tool, 'no-tools': noTools, 'max-tool-uses': most } = values;
+  const { 'provider-id': ids, 'no-provider-ids': noIds } = values;
+  if ([tool, noTools, most, ids, noIds].every((one) => one === undefined)) return null;
+  const named = (tool ?? []).map((one) => /^([^=]+)=(.+)$/.exec(one));
+  if (named.some((match) => match === null)) return '--tool is written NAME=CREDITS, for one use';
+  const prices = Object.fromEntries(named.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
+  return {
+    alias,
+    tools: {
+      tools: tool === undefined && noTools !== true ? undefined : prices,
+      maxUses: most === undefined ? undefined : Number(most),
+      providerIds: noIds === true ? [] : ids,
+    },
+  };
+}
+
+function priceIn(
+  prompt: string | undefined,
+  cached: string | undefined,
+  completion: string | undefined,
+  cacheWrite: string | undefined,
+): WantedPrice | undefined | 'incomplete' {
+  if (prompt !== undefined && cached !== undefined && completion !== undefined) {
+    return { prompt, cached, completion, cacheWrite };
+  }
+  return [prompt, cached, completion, cacheWrite].every((one) => one === undefined)
+    ? undefined
+    : 'incomplete';
+}
+
+function numberIn(given: string | undefined): number | undefined {
+  return given === undefined ? undefined : Number(given);
+}
+
+function headersIn(given: readonly string[]): Readonly<Record<string, string>> | null {
+  const headers: Record<string, string> = {};
+  for (const one of given) {
+    const equals = one.indexOf('=');
+    if (equals < 1) return null;
+    headers[one.slice(0, equals)] = one.slice(equals + 1);
+  }
+  return headers;
+}
+
+function onOrOff(given: string | undefined): boolean | undefined | 'wrong' {
+  if (given === undefined) return undefined;
+  return given === 'on' ? true : given === 'off' ? false : 'wrong';
+}
+
+const text = { type: 'string' } as const;
+const flag = { type: 'boolean' } as const;
+const several = { type: 'string', multiple: true } as const;
+
+const OPTIONS = {
+  ...{ provider: text, model: text, url: text, 'key-file': text, 'api-version': text, header: several },
+  ...{ responses: text, weight: text, add: flag, embedded: flag, 'no-test': flag },
+  ...{ 'timeout-ms': text, 'max-in-flight': text, 'cost-prompt': text, 'cost-cached': text },
+  ...{ 'cost-completion': text, 'cost-cache-write': text },
+  ...{
+    tool: several,
+    'no-tools': flag,
+    'max-tool-uses': text,
+    'provider-id': several,
+    'no-provider-ids': flag,
+  },
+  ...{ kind: text, prompt: text, cached: text, completion: text, 'cache-write': text },
+  ...{ 'context-length': text, 'max-output-tokens': text, 'enforce-max-output': text },
+  ...{ strategy: text, retries: text, 'retry-status': several, fallback: text, 'hedge-ms': text },
+} as const;
+
+/** What only a target has. */
+const TARGET_OPTIONS = [
+  ...([
+    'provider',
+    'model',
+    'url',
+    'key-file',
+    'api-version',
+    'header',
+    'responses',
+    'weight',
+    'add',
+  ] as const),
+  ...(['no-test', 'timeout-ms', 'max-in-flight'] as const),
+  ...(['cost-prompt', 'cost-cached', 'cost-completion', 'cost-cache-write'] as const),
+];
+
+function parseAliasOptions(words: readonly string[]) {
+  try {
+    return parseArgs({ args: [...words], options: OPTIONS, allowPositionals: true });
+  } catch {
+    return null;
+  }
+}
