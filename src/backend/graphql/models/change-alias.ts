@@ -175,6 +175,7 @@ const FIELDS = {
   bounds: 'input',
   routing: 'input',
   fallback: 'input.fallback',
+  byokFeePercent: 'input.byokFeePercent',
   hostedTools: 'input',
 } as const;
 
