@@ -8,6 +8,7 @@ import {
   openApiDocument,
 } from '../http/openapi.ts';
 import type { ServiceApp } from '../http/service-app.ts';
+import { CALL_EXPORT_PATH } from './call-export.ts';
 import { OPERATIONS_PATH, operationsSummary } from './operations-summary.ts';
 import { SIGNATURE_HEADER, WEBHOOK_PATH } from './payment-webhook.ts';
 
@@ -137,8 +138,37 @@ const operations: readonly DescribedRoute[] = [
   },
 ];
 
+const text = z.string().optional();
+const callExport: DescribedRoute = {
+  ...{ method: 'get', path: CALL_EXPORT_PATH, needsToken: true },
+  summary:
+    'Calls of the company as a file that streams, with the access token of a company admin; for super admins of any company or all.',
+  query: z.object({
+    ...{ format: z.enum(['csv', 'jsonl']), from: text, to: text, model: text, status: text, code: text },
+    ...{ user: text, tag: text, request_id: text, api_key_id: text, company_id: text, limit: text },
+    ...{ min_duration_ms: text, min_credits: text, after: text },
+  }),
+  answers: [
+    { status: 200, means: 'The calls, the newest first.', contentType: 'text/csv' },
+    ...[
+      [400, 'A parameter cannot be read.'] as const,
+      [401, 'No valid access token.'] as const,
+      [403, 'Not an admin.'] as const,
+      [404, 'No such company.'] as const,
+      [429, 'Too many requests.'] as const,
+      [503, 'Too many exports are running.'] as const,
+    ].map(([status, means]) => ({ status, means, contentType: 'application/json' })),
+  ],
+};
+
 /** The REST routes of the backend, besides the console's own pages, assets and sessions. */
-export const BACKEND_ROUTES: readonly DescribedRoute[] = [...health, webhook, graphql, ...operations];
+export const BACKEND_ROUTES: readonly DescribedRoute[] = [
+  ...health,
+  webhook,
+  graphql,
+  callExport,
+  ...operations,
+];
 
 const TITLE = 'Turnpike backend';
 

@@ -6,6 +6,7 @@ import type { DocsFiles } from '../http/openapi.ts';
 import { createServiceApp, type ServiceApp, type ServiceAppParts } from '../http/service-app.ts';
 import { addApiDocs } from './api-docs.ts';
 import { addBrowserSession } from './browser-session.ts';
+import { addCallExport } from './call-export.ts';
 import { addConsoleFiles, type ConsoleParts } from './console-files.ts';
 import { countAnswers } from './graphql/answer-size.ts';
 import { addGraphql, type EndpointParts } from './graphql/endpoint.ts';
@@ -51,6 +52,7 @@ export function createBackend(parts: BackendParts): Backend {
   if (parts.docsFiles !== undefined) addApiDocs(app, parts.docsFiles);
   addPaymentWebhook(app, graphqlParts);
   addGraphql(app, schema, graphqlParts);
+  addCallExport(app, graphqlParts);
   if (parts.oidc !== undefined) addOidcSession(app, { ...graphqlParts, ...parts.oidc });
   addBrowserSession(app, parts);
   if (parts.console !== undefined) {

@@ -57,6 +57,25 @@ const textBody = z.looseObject({ model: z.string(), prompt: z.unknown() });
 const embeddingsBody = z.looseObject({ model: z.string(), input: z.unknown() });
 const parseBody = z.looseObject({ text: z.string().optional(), model: z.string().optional() });
 
+const callPage = z.looseObject({
+  ...{ object: z.literal('list'), has_more: z.boolean(), next_cursor: z.string().nullable() },
+  data: z.array(
+    z.looseObject({
+      ...{ id: z.string(), request_id: z.string(), created_at: z.iso.datetime(), endpoint: z.string() },
+      ...{ model: z.string().nullable(), status: z.int(), code: z.string().nullable(), stream: z.boolean() },
+      ...{ prompt_tokens: z.int().nullable(), cached_tokens: z.int().nullable() },
+      ...{ completion_tokens: z.int().nullable(), credits: z.number(), first_token_ms: z.int().nullable() },
+      ...{ duration_ms: z.int(), user: z.string().nullable(), tags: z.array(z.string()) },
+    }),
+  ),
+});
+const callQuery = z.object({
+  ...{ from: z.string().optional(), to: z.string().optional(), model: z.string().optional() },
+  ...{ status: z.int().optional(), code: z.string().optional(), user: z.string().optional() },
+  ...{ tag: z.string().optional(), request_id: z.string().optional(), limit: z.int().optional() },
+  ...{ after: z.string().optional(), format: z.enum(['json', 'csv', 'jsonl']).optional() },
+});
+
 /** One message of JSON-RPC 2.0; what stands in it is the protocol's. */
 const rpcBody = z.looseObject({
   jsonrpc: z.literal('2.0'),
@@ -208,6 +227,10 @@ export const GATEWAY_ROUTES: readonly DescribedRoute[] = [
   ),
   read('/models/{model}', 'One of them.', ok(model)),
   read('/usage', 'What the company has used.', ok(z.looseObject({}))),
+  {
+    ...read('/usage/calls', 'The calls of the key, the newest first.', ok(callPage)),
+    query: callQuery,
+  },
   read('/jobs', 'The company’s active jobs.', ok(z.looseObject({ data: z.array(z.looseObject({})) }))),
   MCP,
   {

@@ -1,4 +1,5 @@
 import { TAGS_HEADER } from '../domain/calls/call-attribution.ts';
+import type { AddressRefusals } from '../domain/calls/log/address-refusals.ts';
 import type { CallBook } from '../domain/calls/settlement/settle-call.ts';
 import type { Allowance, KeyAllowances } from '../domain/limits/limits.ts';
 import type { ClientAddress } from '../http/client-identity.ts';
@@ -15,7 +16,7 @@ import { messagesError, refusalResponse, refusalStatus } from './admission/refus
 import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import { beginTrace, type CallMeters } from './call-telemetry.ts';
-import { recordOfRead, recordOfRefusal, recordOfReplay } from './forwarding/end-call.ts';
+import { recordOfRead, recordOfRefusal, recordOfReplay, refusalReason } from './forwarding/end-call.ts';
 import { answerModelCall, type ModelCallParts } from './forwarding/model-call.ts';
 import { answerParse, type ParseParts } from './forwarding/parse-call.ts';
 import { type Arrived, type McpChoices, openMcpEndpoint } from './mcp/endpoint.ts';
@@ -36,6 +37,8 @@ export interface GatewayParts
   readonly consoleOrigin?: string;
   readonly mcp?: McpChoices;
   readonly meters?: Pick<CallMeters, 'countUnknown'>;
+  /** Left out where nobody looks at them. */
+  readonly addressRefusals?: Pick<AddressRefusals, 'note'>;
   /** Null while tracing is off. */
   readonly tracer?: Tracer | null;
 }
@@ -54,7 +57,7 @@ const MESSAGES_REQUEST_ID_HEADER = 'request-id';
 export function createGateway(parts: GatewayParts): Gateway {
   const { clock, log, secrets, maxBodyBytes } = parts;
   const bodyBounds = { maxBytes: maxBodyBytes, timeoutMs: parts.bodyTimeoutMs, clock };
-  const requestIdOf = createRequestIds(secrets);
+  const requestIdOf = createRequestIds(secrets, clock);
   const app = createServiceApp({ ...parts, answerTimeoutMs: null });
   addServiceHealth(app, parts.dependencies);
   // Most of them are clients whose base address lacks /llm/v1.
@@ -122,7 +125,10 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
     if (admission.outcome === 'refused') {
       const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
       if (record !== null) calls.note(record);
-      else parts.meters?.countUnknown(admission.refusal.name);
+      else {
+        parts.meters?.countUnknown(admission.refusal.name);
+        parts.addressRefusals?.note(address, refusalReason(admission.refusal));
+      }
       const allowances = admission.allowances ?? (admission.key && (await parts.limits.look(admission.key)));
       trace?.answered(refusalStatus(admission.refusal));
       const shown = allowances === null ? {} : rateLimitHeaders(allowances);

@@ -62,6 +62,8 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   creditLots: ['member'],
   usage: ['member'],
   usageFailures: ['member'],
+  calls: ['companyAdmin', 'superAdmin'],
+  addressRefusals: ['superAdmin'],
   creditAlerts: ['companyAdmin'],
   alertSettings: ['companyAdmin'],
   setAlertSettings: ['companyAdmin'],

@@ -3,8 +3,10 @@ import { chargeCalls, insertCalls } from '../../src/domain/calls/settlement/fini
 import { countFailures } from '../../src/domain/calls/usage/usage-failures.ts';
 import { applyCvReading, findWaitingCv } from '../../src/domain/talents/read-cv.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
+
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend, type Person } from './backend-under-test.ts';
+import { graphqlClient } from './graphql-client.ts';
 
 const DAY_MS = 86_400_000;
 let companyId = '';
@@ -76,6 +78,84 @@ describe('why calls failed', () => {
     const cut = await countFailures(backend.database, question, 2);
     expect(cut.countedFrom).toEqual(new Date(nowMs));
     expect((await countFailures(backend.database, question, 100)).countedFrom).toBeNull();
+  });
+});
+
+describe('the log of calls', () => {
+  const QUERY = `query($filter: CallFilter, $first: Int, $after: ID) { calls(filter: $filter, first: $first, after: $after) {
+    nodes { id requestId createdAt endpoint overMcp model status code stream promptTokens cachedTokens completionTokens
+      credits firstTokenMs durationMs endUser tags count outcome apiKey { id name } company { id name } }
+    pageInfo { hasNextPage endCursor } searchedUntil } }`;
+  interface Answer {
+    readonly calls: {
+      readonly nodes: readonly { readonly requestId: string }[];
+      readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+      readonly searchedUntil: string | null;
+    };
+  }
+  const ask = async (variables: object) => (await admin.ask<Answer>(QUERY, variables as never)).calls;
+
+  test('shows every call with its key, filtered and in pages', async () => {
+    const { createApiKey } = await admin.ask<{ createApiKey: { apiKey: { id: string } } }>(
+      'mutation { createApiKey(input: { name: "server" }) { apiKey { id } } }',
+    );
+    const { id: keyId } = createApiKey.apiKey;
+    const startedAtMs = backend.clock.now();
+    const own = { keyId, startedAtMs, endUser: 'u-1', tags: ['env:prod'], overMcp: true };
+    await chargeCalls(backend.database, [
+      finishedCall(companyId, { ...own, requestId: 'first', tokens: null, outcome: 'FAILED' }),
+      finishedCall(companyId, { ...own, requestId: 'second', startedAtMs: startedAtMs + 1 }),
+      finishedCall(companyId, { startedAtMs: startedAtMs + 2, requestId: 'third', durationMs: 9_000 }),
+    ]);
+    const all = await ask({ first: 2 });
+    expect(all.nodes.map(({ requestId }) => requestId)).toEqual(['third', 'second']);
+    expect(all.nodes[1]).toEqual({
+      ...{ id: expect.any(String), requestId: 'second', createdAt: new Date(startedAtMs + 1).toISOString() },
+      ...{ endpoint: 'chat/completions', overMcp: true, model: 'svc/chat-default', status: 200, code: null },
+      ...{ stream: true, promptTokens: 10, cachedTokens: 4, completionTokens: 17, credits: 0.000076 },
+      ...{ firstTokenMs: 12, durationMs: 34, endUser: 'u-1', tags: ['env:prod'], count: 1 },
+      ...{ outcome: 'SUCCEEDED', apiKey: { id: keyId, name: 'server' } },
+      company: { id: companyId, name: 'Own' },
+    } as never);
+    const rest = await ask({ first: 2, after: all.pageInfo.endCursor });
+    expect(rest.nodes.map(({ requestId }) => requestId)).toEqual(['first']);
+    expect([rest.pageInfo.hasNextPage, rest.searchedUntil]).toEqual([false, null]);
+    const found = async (filter: object) => (await ask({ filter })).nodes.map(({ requestId }) => requestId);
+    expect(await found({ apiKeyId: keyId, tag: 'env:prod' })).toEqual(['second', 'first']);
+    expect(await found({ endUser: 'u-1', minCredits: 0.000001 })).toEqual(['second']);
+    expect(await found({ minDurationMs: 9_000 })).toEqual(['third']);
+    expect(await found({ to: new Date(startedAtMs + 1).toISOString() })).toEqual(['first']);
+    expect(await found({ requestId: 'third', status: 200 })).toEqual(['third']);
+    expect(await found({ status: 429 })).toEqual([]);
+  });
+
+  test('a token of a service reads those of its company, also where its creator is an operator', async () => {
+    const both = await backend.person(companyId, { role: 'COMPANY_ADMIN', isSuperAdmin: true });
+    await chargeCalls(backend.database, [
+      finishedCall(await backend.company('Other'), { startedAtMs: backend.clock.now() + 5 }),
+      finishedCall(companyId, { startedAtMs: backend.clock.now(), requestId: 'ours' }),
+    ]);
+    const { createServiceToken } = await both.ask<{ createServiceToken: { rawToken: string } }>(
+      'mutation { createServiceToken(name: "report", scopes: ["usage:read"]) { rawToken } }',
+    );
+    const service = graphqlClient(backend.fetch, createServiceToken.rawToken);
+    const { calls } = await service.ask<Answer>('{ calls { nodes { requestId target } } }');
+    expect([...calls.nodes]).toEqual([{ requestId: 'ours', target: null } as never]);
+    expect((await both.ask<Answer>('{ calls { nodes { requestId } } }')).calls.nodes.length).toBeGreaterThan(
+      1,
+    );
+  });
+
+  test('refusals by address are for operators', async () => {
+    await backend.database.query(
+      `insert into address_refusals (minute, address, code, count) values ($1, '192.0.2.9', 'unauthenticated', 7)`,
+      [new Date(Math.floor(backend.clock.now() / 60_000) * 60_000)],
+    );
+    const { superAdmin } = backend.people;
+    const query = '{ addressRefusals(hours: 1) { address code count } }';
+    expect(await superAdmin.ask(query)).toEqual({
+      addressRefusals: [{ address: '192.0.2.9', code: 'unauthenticated', count: 7 }],
+    });
   });
 });
 

@@ -32,7 +32,7 @@ describe('A-5 the documents of the gateway', () => {
       ),
     );
     expect(routes).not.toContain(null);
-    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(13);
+    expect(new Set(routes.map((route) => `${route?.kind} ${route?.endpoint}`)).size).toBe(14);
     expect(gatewayDocument()).toMatchObject({ openapi: '3.1.0' });
   });
 

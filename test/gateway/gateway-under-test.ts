@@ -14,6 +14,7 @@ import {
   createIdempotentCalls,
   type IdempotentCallParts,
 } from '../../src/domain/calls/idempotency/idempotent-calls.ts';
+import { createAddressRefusals } from '../../src/domain/calls/log/address-refusals.ts';
 import { createCallBook } from '../../src/domain/calls/settlement/settle-call.ts';
 import { createBillingStatuses } from '../../src/domain/credits/holds/billing-status.ts';
 import { createCreditHolds, createHeldCredits } from '../../src/domain/credits/holds/holds.ts';
@@ -85,6 +86,13 @@ export interface GatewayOptions {
   readonly abandonedStreams?: Partial<Pick<AbandonedStreamsParts, 'mode' | 'freePerHour' | 'drainMs'>>;
 }
 
+function choicesOf(options: GatewayOptions) {
+  const { idleTimeoutMs = 5_000, bodyTimeoutMs = 5_000, unavailableTools } = options;
+  const { streamUsageChunk = 'always' } = options;
+  const tools = unavailableTools === undefined ? {} : { unavailableTools };
+  return { idleTimeoutMs, bodyTimeoutMs, streamUsageChunk, ...tools };
+}
+
 /** The whole gateway over real sockets, on a database in memory, in front of an upstream that a test scripts. */
 export async function openGateway(options: GatewayOptions = {}) {
   const [clock, secrets] = [createSystemClock(), createSystemSecrets()];
@@ -104,6 +112,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   const { journalMaxCalls: maxEntries = 1_000, breakerFailures: failures = 1_000_000 } = options;
   const journal = openSqliteJournal({ folder, maxEntries, newId: secrets.newId, log });
   const calls = createCallBook({ database, journal, clock, log, commitDeadlineMs: 2_000 });
+  const addressRefusals = createAddressRefusals({ database, clock, log });
   const breakers = await createBreakers({ sharedState, clock, log, failures });
   const idempotency = openIdempotency({ database, clock, log, secrets }, options);
   const ownState = createInProcessState({ clock, log });
@@ -113,6 +122,7 @@ export async function openGateway(options: GatewayOptions = {}) {
   });
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
+    addressRefusals,
     ...openStores({ database, clock, log, secrets }, options),
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
@@ -120,9 +130,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     ...{ ...parsing, ownKeys },
     unpaidEndings: createUnpaidEndings({ clock, log }),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
-    ...{ idleTimeoutMs: options.idleTimeoutMs ?? 5_000, bodyTimeoutMs: options.bodyTimeoutMs ?? 5_000 },
-    streamUsageChunk: options.streamUsageChunk ?? 'always',
-    ...(options.unavailableTools === undefined ? {} : { unavailableTools: options.unavailableTools }),
+    ...choicesOf(options),
     ...{ maxBodyBytes, dependencies: async () => ({}), tracer: options.tracer ?? null },
   });
   const { unreadSeconds } = options;
@@ -151,6 +159,7 @@ export async function openGateway(options: GatewayOptions = {}) {
     credits,
     outage,
     idempotency,
+    addressRefusals,
     async mint(changes: Partial<KeyToMint> = {}): Promise<{ rawKey: string; id: string }> {
       const wanted = { companyId: company.id, createdBy: null, name: 'test', ...changes };
       const minted = await mintKey({ database, secrets, clock }, wanted as KeyToMint);
@@ -166,7 +175,7 @@ export async function openGateway(options: GatewayOptions = {}) {
       await abandoned.close();
       await Promise.all([breakers, models, ownKeys, keys, standings, calls].map((one) => one.close()));
       idempotency.close();
-      await journal.close();
+      await Promise.all([addressRefusals.close(), journal.close()]);
       await parsing.closeReader();
       if (options.database === undefined) await real.close();
       await rm(folder, { recursive: true, force: true });

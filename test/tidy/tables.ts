@@ -334,6 +334,7 @@ export const tableOwners: readonly TableOwner[] = [
     owns: [
       ...['calls', 'calls_other', 'calls_retirement', 'retired_usage', 'idempotency_keys'],
       ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls', 'withheld_usage'],
+      'address_refusals',
     ],
   },
   {

@@ -79,7 +79,8 @@ export function addGraphql(app: ServiceApp, schema: GraphQLSchema, parts: Endpoi
   app.all(PATH, () => refused(405, 'GraphQL is asked with POST, or with GET.', { allow: 'GET, POST' }));
 }
 
-function contextOf(context: Context<ServiceVariables>, parts: EndpointParts): RequestContext {
+/** Who sent a request, and from where. */
+export function contextOf(context: Context<ServiceVariables>, parts: EndpointParts): RequestContext {
   const request = context.req.raw;
   const own = createRequestContext(parts, {
     requestId: context.get('requestId'),
@@ -91,7 +92,7 @@ function contextOf(context: Context<ServiceVariables>, parts: EndpointParts): Re
 }
 
 /** Per user when signed in, otherwise per address; null where the request is allowed. */
-async function refusedByLimit(context: RequestContext): Promise<Response | null> {
+export async function refusedByLimit(context: RequestContext): Promise<Response | null> {
   const { parts, clientAddress } = context;
   const counted = await parts.requestLimits.countRequest(clientAddress, await userToCount(context));
   if (counted.outcome === 'admitted') return null;

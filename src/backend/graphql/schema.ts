@@ -11,6 +11,7 @@ import { sessionDeclarations } from './accounts/sessions.ts';
 import { twoFactorDeclarations } from './accounts/two-factor.ts';
 import { alertChannelDeclarations } from './billing/alert-channels.ts';
 import { alertDeclarations } from './billing/alerts.ts';
+import { callDeclarations } from './billing/calls.ts';
 import { catalogDeclarations } from './billing/catalog.ts';
 import { catalogChangeDeclarations } from './billing/catalog-changes.ts';
 import { checkoutDeclarations } from './billing/checkout.ts';
@@ -70,6 +71,7 @@ const declarations: readonly Declaration[] = [
   ...paymentEventDeclarations,
   ...subscriptionDeclarations,
   ...usageDeclarations,
+  ...callDeclarations,
   ...documentDeclarations,
   ...jobDeclarations,
   ...matchDeclarations,

@@ -27,6 +27,7 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   updateApiKeyLimits: 'keys:write',
   usage: 'usage:read',
   usageFailures: 'usage:read',
+  calls: 'usage:read',
   creditBalance: 'billing:read',
   creditTransactions: 'billing:read',
   creditLots: 'billing:read',

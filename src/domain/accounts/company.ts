@@ -57,6 +57,14 @@ export async function findCompany(statements: Statements, id: string): Promise<C
   return rows[0] ?? null;
 }
 
+/** In no order; those that are there. */
+export async function findCompanyNames(
+  statements: Statements,
+  ids: readonly string[],
+): Promise<readonly Pick<Company, 'id' | 'name'>[]> {
+  return await statements.query('select id, name from companies where id = any($1::uuid[])', [ids]);
+}
+
 export async function findCompanyByCustomer(
   statements: Statements,
   providerCustomerId: string,

@@ -239,6 +239,19 @@ export async function findKeys(
   );
 }
 
+/** Of keys of any company, for lists that say which key something was done with. */
+export async function findKeyNames(
+  statements: Statements,
+  keyIds: readonly string[],
+): Promise<readonly Pick<ApiKey, 'id' | 'name' | 'companyId'>[]> {
+  const ids = keyIds.filter(isId);
+  if (ids.length === 0) return [];
+  return await statements.query(
+    'select id, name, company_id as "companyId" from api_keys where id = any($1::uuid[])',
+    [ids],
+  );
+}
+
 /** Null for a key of another company, as for one that does not exist. */
 export async function findKey(
   statements: Statements,

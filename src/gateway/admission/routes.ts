@@ -39,6 +39,7 @@ export type Route =
       readonly action: 'read' | 'delete' | 'input-items';
     }
   | { readonly kind: 'usage'; readonly endpoint: 'usage'; readonly scope: Scope }
+  | { readonly kind: 'calls'; readonly endpoint: 'usage/calls'; readonly scope: Scope }
   | { readonly kind: 'jobs'; readonly endpoint: 'jobs'; readonly scope: Scope };
 
 const TEXT_KINDS: readonly AliasKind[] = ['chat', 'extract'];
@@ -55,6 +56,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['POST /parse/jd', parseRoute('parse/jd', 'jd')],
   ['GET /models', { kind: 'list-models', endpoint: 'models', scope: chat }],
   ['GET /usage', { kind: 'usage', endpoint: 'usage', scope: 'usage:read' }],
+  ['GET /usage/calls', { kind: 'calls', endpoint: 'usage/calls', scope: 'usage:read' }],
   ['GET /jobs', { kind: 'jobs', endpoint: 'jobs', scope: 'jobs:read' }],
 ]);
 

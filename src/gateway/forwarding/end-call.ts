@@ -238,8 +238,24 @@ export function recordOfRead(
   clock: CallClock,
 ): FinishedCall {
   const base = { id, companyId: key.companyId, keyId: key.id, endpoint: route.endpoint, alias: null };
-  return { ...base, ...untouched(clock), outcome: 'SUCCEEDED', reason: null, httpStatus };
+  const isFine = httpStatus < 400;
+  const ending = {
+    outcome: isFine ? 'SUCCEEDED' : 'REFUSED',
+    reason: isFine ? null : reasonOf(httpStatus),
+  } as const;
+  return { ...base, ...untouched(clock), ...ending, httpStatus };
 }
+
+/** Of a read that was refused: which refusal its status is. */
+function reasonOf(httpStatus: number): string {
+  return refusalReason({ name: READ_REFUSALS[httpStatus] ?? 'unavailable' });
+}
+
+const READ_REFUSALS: Readonly<Record<number, Refusal['name']>> = {
+  400: 'invalidRequest',
+  403: 'modelNotAllowed',
+  404: 'notFound',
+};
 
 /** As a read: of no model, and in no total. */
 export function recordOfReplay(

@@ -5,6 +5,7 @@ import {
   originValidationResponse,
 } from '@modelcontextprotocol/server';
 import { TAGS_HEADER } from '../../domain/calls/call-attribution.ts';
+import type { AddressRefusals } from '../../domain/calls/log/address-refusals.ts';
 import type { Scope } from '../../domain/keys/api-key.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { Limits } from '../../domain/limits/limits.ts';
@@ -66,6 +67,8 @@ interface McpEndpointParts {
   readonly limits: Pick<Limits, 'countAddress'>;
   readonly bodyBounds: BodyBounds;
   readonly addressOf: (arrived: Arrived) => string;
+  /** Counts what is refused before a key is known. */
+  readonly addressRefusals?: Pick<AddressRefusals, 'note'> | undefined;
   /** What answers the REST routes, for a request whose address has been counted. */
   readonly answer: (arrived: Arrived) => Promise<Response>;
   readonly guard: BrowserGuard;
@@ -91,7 +94,10 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
     const { request, requestId, connection } = arrived;
     const address = parts.addressOf(arrived);
     const counted = await limits.countAddress(address);
-    if (counted.outcome === 'refused') return tooMany(counted.retryAfterMs);
+    if (counted.outcome === 'refused') {
+      parts.addressRefusals?.note(address, 'rateLimited');
+      return tooMany(counted.retryAfterMs);
+    }
     if (request.method !== 'POST') return methodNotAllowed();
     const foreign = parts.guard(request);
     if (foreign !== null) return foreign;
@@ -104,6 +110,7 @@ function createMcpEndpoint(parts: McpEndpointParts): (arrived: Arrived) => Promi
       );
     }
     if (found.outcome === 'unknown') {
+      parts.addressRefusals?.note(address, 'unauthenticated');
       return refusalResponse({ name: 'unauthenticated' }, { 'www-authenticate': 'Bearer realm="turnpike"' });
     }
     const read = await readMessages(request, bodyBounds);

@@ -1,3 +1,4 @@
+import { momentIn } from '../../domain/calls/usage/usage-range.ts';
 import { creditsAsNumber } from '../../domain/credits/ledger/credit-account.ts';
 import { type Job, LONGEST_SEARCH, listJobs, searchWords } from '../../domain/jobs/job.ts';
 import { type ApiKey, isId } from '../../domain/keys/api-key.ts';
@@ -6,8 +7,9 @@ import type { ModelDirectory } from '../../domain/models/model-directory.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { AdmittedRead } from '../admission/admit.ts';
 import { refusalResponse } from '../admission/refusals.ts';
+import { answerCalls } from './calls.ts';
 import { answerStoredResponse, type StoredResponseParts } from './stored-response.ts';
-import { type AnsweredRead, answerUsage, matchIsoTime, refusedRead, type UsageParts } from './usage.ts';
+import { type AnsweredRead, answerUsage, refusedRead, type UsageParts } from './usage.ts';
 
 export interface ReadParts extends UsageParts, StoredResponseParts {
   readonly models: ModelDirectory;
@@ -26,6 +28,7 @@ export async function answerRead(
   if (route.kind === 'stored-response')
     return await answerStoredResponse(parts, call, route, { url, headers });
   const { kind } = route;
+  if (kind === 'calls') return await answerCalls(parts.database, call.key, searchOf(url), headers);
   if (kind !== 'usage' && kind !== 'jobs') return answerListing(parts, call, headers);
   const search = searchOf(url);
   const answered =
@@ -140,7 +143,7 @@ function readJobParameters(search: URLSearchParams): ReadJobParameters {
   const after = search.get('after') || null;
   if (after !== null && !isId(after)) return invalid('after', 'after is the next_cursor of a page.');
   const since = search.get('updated_since');
-  const updatedSince = since === null ? null : momentOf(since);
+  const updatedSince = since === null ? null : momentIn(since);
   if (since !== null && updatedSince === null) {
     return invalid(
       'updated_since',
@@ -155,13 +158,6 @@ function readJobParameters(search: URLSearchParams): ReadJobParameters {
     outcome: 'read',
     parameters: { limit: Number(limit), after, updatedSince, words: searchWords(q) },
   };
-}
-
-function momentOf(text: string): Date | null {
-  const match = matchIsoTime(text);
-  if (match === null) return null;
-  const moment = new Date(match[0]);
-  return Number.isNaN(moment.getTime()) ? null : moment;
 }
 
 /** As the interface has it; also what the tool list_jobs shows. */

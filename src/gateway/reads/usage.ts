@@ -1,5 +1,6 @@
 import {
   MOST_USAGE_DAYS,
+  matchIsoTime,
   readUsageRange,
   type UsageBound,
   type UsageRange,
@@ -154,8 +155,6 @@ type ParameterName = 'from' | 'to' | 'group_by';
 const FIRST_YEAR = 2000;
 const LAST_YEAR = 2199;
 const LONGEST_PARAMETER = 64;
-/** A day in UTC, or a moment with its zone: a time without one could be in any. */
-const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
 const DIMENSIONS: readonly UsageDimension[] = ['model', 'day', 'key'];
 
 /**
@@ -189,13 +188,6 @@ const WRONG_RANGE: Readonly<Record<'in-future' | 'reversed' | 'too-long', readon
     reversed: ['to', 'to must be after from.'],
     'too-long': ['from', `At most ${MOST_USAGE_DAYS} days at once: give a later from or an earlier to.`],
   };
-
-/** Year, month, day and time of an ISO time as it is written in an address. */
-export function matchIsoTime(text: string): RegExpExecArray | null {
-  // In an address a + means a space, which many clients forget in +01:00.
-  const written = text.trim().replace(' ', '+');
-  return written.length > LONGEST_PARAMETER ? null : ISO_TIME.exec(written);
-}
 
 /** While the database is unavailable. A statement that it refuses is a fault of ours, which the log is to show. */
 export function refusedRead(error: unknown, message: string): AnsweredRead {

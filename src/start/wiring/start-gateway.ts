@@ -5,6 +5,7 @@ import { createOtlpTracer } from '../../adapters/tracer/otlp.ts';
 import { type AnswerCache, createAnswerCache } from '../../domain/answer-cache/answer-cache.ts';
 import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher.ts';
 import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
+import { createAddressRefusals } from '../../domain/calls/log/address-refusals.ts';
 import { type CallBook, createCallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
@@ -78,6 +79,8 @@ async function openGatewayParts(
   const meters = createCallMeters();
   const calls = withMeters(createCallBook({ database, journal, clock, log, commitDeadlineMs }), meters);
   opening.whenClosing('call book', calls.close);
+  const addressRefusals = createAddressRefusals({ database, clock, log });
+  opening.whenClosing('counts of refused addresses', addressRefusals.close);
   const masterKeys = accepted(opening.ownSecrets, 'masterKey');
   const cipher = createAnswerCipher({ masterKeys, secrets });
   const { maxAnswerBytes, keepMs } = configuration.idempotency;
@@ -105,6 +108,7 @@ async function openGatewayParts(
     keys,
     calls,
     meters,
+    addressRefusals,
     tracer: openTracer(opening, log),
     idempotency,
     responses,

@@ -2,6 +2,7 @@ import type { Clock } from '../../../ports/clock.ts';
 import type { Database, DatabaseFailure, Transaction } from '../../../ports/database.ts';
 import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
+import { purgeAddressRefusals } from '../log/address-refusals.ts';
 import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
 import { ALL_KEYS, COUNTED_CALLS, SUMS_OF_CALLS, USAGE_SUMS } from '../usage/usage-report.ts';
 import {
@@ -162,5 +163,6 @@ export function createCallsRetentionHandler(parts: CallPartitionParts & RetireCa
     await openCallPartitions(parts);
     await retireCalls(parts, signal);
     await purgeResolvedUsage(parts.database, signal);
+    await purgeAddressRefusals(parts.database, parts.clock.now(), signal);
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { Database } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
-import { type FinishedCall, insertCalls, isRefusedRow } from './finished-call.ts';
+import { elapsedMs, type FinishedCall, insertCalls, isRefusedRow } from './finished-call.ts';
 
 export interface CallNotes {
   add(call: FinishedCall): void;
@@ -18,9 +18,16 @@ const NOTES_WAIT_MS = 250;
 /** After a failure. */
 const NOTES_WAIT_AGAIN_MS = 1_000;
 
+/** Refusals of one key with one code in a minute that have a record each; the record of those past it carries their count. */
+export const MOST_REFUSALS_A_MINUTE = 60;
+/** Keys and codes of one minute that are told apart; of refusals past it only the number is known. */
+const MOST_REFUSED = 10_000;
+const MINUTE_MS = 60_000;
+
 /**
  * Refusals and reads: written behind, together. They wait while the database has a fault; past the bound the newest
- * are dropped, and a row that the database refuses is dropped alone.
+ * are dropped, and a row that the database refuses is dropped alone. A client that repeats a refused call in a loop fills
+ * no table: past sixty a minute one row has the count, in each process.
  */
 export function createCallNotes(parts: { database: Database; clock: Clock; log: Log }): CallNotes {
   const { database, clock, log } = parts;
@@ -29,10 +36,13 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
   let writing: Promise<void> | null = null;
   let isFailing = false;
   let dropped = 0;
+  const refusals = createRefusalCounts();
 
   async function writeAll(): Promise<void> {
     let singly = 0;
     while (noted.length > 0) {
+      // Before anything waits: from here on what is counted belongs to another row of this list.
+      refusals.taken();
       const group = noted.slice(0, singly > 0 ? 1 : MOST_AT_ONCE);
       try {
         await insertCalls(database, group);
@@ -69,8 +79,10 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
     timer ??= clock.after(isFailing ? NOTES_WAIT_AGAIN_MS : NOTES_WAIT_MS, () => void write());
   }
   return {
-    add(call) {
-      if (noted.length >= MOST_NOTED) {
+    add(given) {
+      const call = given.outcome === 'REFUSED' ? refusals.recordOf(given) : given;
+      if (call === 'counted') return;
+      if (call === 'too-many' || noted.length >= MOST_NOTED) {
         dropped += 1;
         return;
       }
@@ -89,6 +101,63 @@ export function createCallNotes(parts: { database: Database; clock: Clock; log: 
       dropped += noted.length;
       log.warn('records of refused calls were dropped', { count: noted.length });
       noted = [];
+    },
+  };
+}
+
+interface RefusalCounts {
+  /** What is written of it; `counted` where a record that still waits has it. */
+  recordOf(call: FinishedCall): FinishedCall | 'counted' | 'too-many';
+  /** Records that were given out are being written: what comes next is written again. */
+  taken(): void;
+}
+
+/** A record that carries a count keeps its id for its minute, and is written again when the count has grown. */
+type Counted = { -readonly [Name in keyof FinishedCall]: FinishedCall[Name] };
+
+interface RefusedLately {
+  count: number;
+  /** That of those past the bound; null before. */
+  record: Counted | null;
+  isWaiting: boolean;
+}
+
+function createRefusalCounts(): RefusalCounts {
+  let minute = 0;
+  let lately = new Map<string, RefusedLately>();
+  let waiting: RefusedLately[] = [];
+  return {
+    recordOf(call) {
+      const now = Math.floor((call.startedAtMs + call.durationMs) / MINUTE_MS);
+      if (now !== minute) {
+        minute = now;
+        lately = new Map();
+      }
+      const name = `${call.keyId} ${call.reason} ${call.httpStatus}`;
+      const known = lately.get(name);
+      if (known === undefined) {
+        if (lately.size >= MOST_REFUSED) return 'too-many';
+        lately.set(name, { count: 1, record: null, isWaiting: false });
+        return call;
+      }
+      known.count += 1;
+      if (known.count <= MOST_REFUSALS_A_MINUTE) return call;
+      const count = known.count - MOST_REFUSALS_A_MINUTE;
+      if (known.record !== null && known.isWaiting) {
+        known.record.count = count;
+        known.record.durationMs = elapsedMs(known.record.startedAtMs, call.startedAtMs + call.durationMs);
+        return 'counted';
+      }
+      const first = known.record ?? call;
+      const durationMs = elapsedMs(first.startedAtMs, call.startedAtMs + call.durationMs);
+      known.record = { ...first, count, durationMs };
+      known.isWaiting = true;
+      waiting.push(known);
+      return known.record;
+    },
+    taken() {
+      for (const one of waiting) one.isWaiting = false;
+      waiting = [];
     },
   };
 }

@@ -24,7 +24,7 @@ export async function countOperations(
   since: Date,
 ): Promise<readonly OperationCount[]> {
   const rows = await statements.query<CountRow>(
-    `select endpoint as kind, outcome, count(*)::integer as count,
+    `select endpoint as kind, outcome, sum(coalesce(count, 1))::integer as count,
        percentile_cont(0.5) within group (order by duration_ms)::float8 as p50,
        percentile_cont(0.95) within group (order by duration_ms)::float8 as p95,
        percentile_cont(0.99) within group (order by duration_ms)::float8 as p99
@@ -43,7 +43,7 @@ export async function countOutcomes(
   since: Date,
 ): Promise<readonly Pick<OperationCount, 'kind' | 'outcome' | 'count'>[]> {
   return await statements.query(
-    `select endpoint as kind, outcome, count(*)::integer as count from calls
+    `select endpoint as kind, outcome, sum(coalesce(count, 1))::integer as count from calls
      where id >= $1::uuid and started_at >= $2 group by endpoint, outcome order by endpoint, outcome`,
     [leastIdAt(since.getTime() - ID_EARLIER_MS), since],
   );

@@ -55,7 +55,7 @@ const NAMES = { day: 'day', model: 'model', key: 'keyId' } as const;
 
 /** By the index that only failed calls are in. Takes company, first moment, the first moment after the period. */
 const newestFailures = (most: number) => `
-    select id, request_id, endpoint, alias, key_id, outcome, reason, http_status, started_at, duration_ms
+    select id, request_id, endpoint, alias, key_id, outcome, reason, http_status, started_at, duration_ms, count
     from calls
     where company_id = $1 and outcome <> 'SUCCEEDED' and started_at >= $2::timestamptz
       and started_at < $3::timestamptz
@@ -72,7 +72,7 @@ export async function countFailures(
     `with looked as materialized (${newestFailures(mostLookedAt)}),
        failed as (select *, (started_at at time zone 'utc')::date as day from looked),
        counted as (
-         select outcome, reason, http_status as "httpStatus", ${splitBy(by)}, count(*) as calls,
+         select outcome, reason, http_status as "httpStatus", ${splitBy(by)}, sum(coalesce(count, 1)) as calls,
            max(started_at) as "lastAt"
          from failed group by 1, 2, 3, 4, 5, 6 order by calls desc, "lastAt" desc limit ${MOST_GROUPS})
      select outcome, reason, "httpStatus", to_char(day, 'YYYY-MM-DD') as day, model, "keyId", calls, "lastAt", looked,

@@ -86,3 +86,21 @@ function dayOf(atMs: number): number {
 function dayText(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, DAY_LENGTH);
 }
+
+const LONGEST_TIME = 64;
+/** A day in UTC, or a moment with its zone: a time without one could be in any. */
+const ISO_TIME = /^(\d{4})-(\d\d)-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d))?$/i;
+
+/** Year, month, day and time of an ISO time as it is written in an address. */
+export function matchIsoTime(text: string): RegExpExecArray | null {
+  // In an address a + means a space, which many clients forget in +01:00.
+  const written = text.trim().replace(' ', '+');
+  return written.length > LONGEST_TIME ? null : ISO_TIME.exec(written);
+}
+
+/** A day is its first moment in UTC; null for what is no time. */
+export function momentIn(text: string): Date | null {
+  const match = matchIsoTime(text);
+  const moment = match === null ? null : new Date(match[0]);
+  return moment === null || Number.isNaN(moment.getTime()) ? null : moment;
+}

@@ -1,0 +1,74 @@
+import { GraphQLError } from 'graphql';
+import { bodyOfLines, CALL_FORMAT_TYPES, exportCallLines } from '../domain/calls/log/call-lines.ts';
+import { readCallParameters } from '../domain/calls/log/call-parameters.ts';
+import type { ServiceApp } from '../http/service-app.ts';
+import { companyOfCalls, isOperator } from './graphql/billing/calls.ts';
+import { contextOf, type EndpointParts, refusedByLimit } from './graphql/endpoint.ts';
+
+export const CALL_EXPORT_PATH = '/calls/export';
+/** Each reads a thousand rows at a time; more at once would have pages wait for them. */
+const MOST_EXPORTS = 4;
+
+/**
+ * Calls as a file that streams, of the company of the signed-in admin or, for super admins, of any: the same filters as
+ * GraphQL's `calls`, in the address. A file of a year is read in statements of a thousand rows, as fast as it is taken.
+ */
+export function addCallExport(app: ServiceApp, parts: EndpointParts): void {
+  let running = 0;
+  /** Until it is read to its end, given up by the client, or has failed. */
+  async function* counted(lines: AsyncGenerator<string, void, undefined>) {
+    running += 1;
+    try {
+      yield* lines;
+    } finally {
+      running -= 1;
+    }
+  }
+  app.get(CALL_EXPORT_PATH, async (context) => {
+    const own = contextOf(context, parts);
+    const limited = await refusedByLimit(own);
+    if (limited !== null) return limited;
+    const read = readCallParameters(new URL(context.req.url).searchParams);
+    if (read.outcome === 'invalid') return refused(400, 'BAD_USER_INPUT', read.message);
+    const { filter, format, limit, after } = read.parameters;
+    if (format === 'json') return refused(400, 'BAD_USER_INPUT', 'format is csv or jsonl.');
+    if ((await own.viewer()) === null) return refused(401, 'UNAUTHENTICATED', 'Sign in, then export again.');
+    if ((await own.serviceToken()) !== null) {
+      return refused(403, 'FORBIDDEN', 'Service tokens read calls with the GraphQL query calls.');
+    }
+    let companyId: string | null;
+    try {
+      companyId = await companyOfCalls(own, filter.companyId ?? null);
+    } catch (error) {
+      if (!(error instanceof GraphQLError)) throw error;
+      const code = String(error.extensions.code);
+      return refused(code === 'NOT_FOUND' ? 404 : 403, code, error.message);
+    }
+    if (running >= MOST_EXPORTS) {
+      return refused(503, 'UNAVAILABLE', 'Too many exports are running. Retry in a minute.', {
+        'retry-after': '60',
+      });
+    }
+    const ofOperator = await isOperator(own);
+    const lines = exportCallLines(parts.database, {
+      ...{ filter: { ...filter, companyId }, format, limit, after, ofKey: true, ofOperator },
+    });
+    return new Response(bodyOfLines(counted(lines)), {
+      headers: {
+        'content-type': CALL_FORMAT_TYPES[format],
+        'content-disposition': `attachment; filename="calls.${format}"`,
+        'cache-control': 'no-store',
+      },
+    });
+  });
+}
+
+function refused(
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const errors = [{ message, extensions: { code } }];
+  return Response.json({ errors }, { status, headers: { ...headers, 'cache-control': 'no-store' } });
+}

@@ -1,0 +1,267 @@
+import { findCompanyNames } from '../../../domain/accounts/company.ts';
+import { listRefusedAddresses, type RefusedAddress } from '../../../domain/calls/log/address-refusals.ts';
+import {
+  type CallLogFilter,
+  type CallLogPage,
+  isCallCursor,
+  type LoggedCall,
+  listCalls,
+} from '../../../domain/calls/log/call-log.ts';
+import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
+import { findKeyNames } from '../../../domain/keys/key-lifecycle.ts';
+import { accessOf, member } from '../access.ts';
+import { creditsOrNull, microFrom } from '../amounts.ts';
+import { badInput, forbidden, notFound } from '../errors.ts';
+import { boundedOrNull, idOf, timeSpan } from '../input.ts';
+import { pageArgs, wrongCursor } from '../paging.ts';
+import type { FieldSize } from '../query-cost.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { Declaration } from '../schema-builder.ts';
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+declare module '../schema-builder.ts' {
+  interface SchemaObjects {
+    Call: LoggedCall;
+    CallApiKey: Named;
+    CallCompany: Named;
+    CallConnection: CallLogPage;
+    AddressRefusal: RefusedAddress;
+  }
+}
+
+const callObjects: Declaration = (builder) => {
+  for (const name of ['CallApiKey', 'CallCompany'] as const) {
+    builder.objectType(name, {
+      fields: (t) => ({ id: t.exposeID('id'), name: t.exposeString('name') }),
+    });
+  }
+  builder.objectType('Call', {
+    description: 'A call of a key, or of the platform for a company. Prompts and answers are not in it.',
+    fields: (t) => ({
+      id: t.exposeID('id'),
+      requestId: t.exposeString('requestId', { description: 'As the caller got it in x-request-id.' }),
+      createdAt: t.expose('startedAt', { type: 'DateTime', description: 'When it began.' }),
+      endpoint: t.exposeString('endpoint', { description: 'The route, as chat/completions or parse/cv.' }),
+      overMcp: t.exposeBoolean('overMcp', { description: 'It came by a tool of MCP, not by REST.' }),
+      model: t.exposeString('model', { nullable: true, description: 'The alias that was requested.' }),
+      servedBy: t.exposeString('servedBy', {
+        nullable: true,
+        description: 'The alias that answered, where it is another one; the price is its.',
+      }),
+      outcome: t.expose('outcome', { type: 'OperationOutcome' }),
+      status: t.exposeInt('httpStatus', { description: 'The HTTP status that the caller got.' }),
+      code: t.exposeString('code', {
+        nullable: true,
+        description: 'Why it failed or was refused, in a word, as INSUFFICIENT_CREDITS or client-left.',
+      }),
+      stream: t.exposeBoolean('streamed'),
+      promptTokens: t.float({ nullable: true, resolve: ({ promptTokens }) => numberOf(promptTokens) }),
+      cachedTokens: t.float({ nullable: true, resolve: ({ cachedTokens }) => numberOf(cachedTokens) }),
+      cacheWriteTokens: t.float({
+        nullable: true,
+        resolve: ({ cacheWriteTokens }) => numberOf(cacheWriteTokens),
+      }),
+      completionTokens: t.float({
+        nullable: true,
+        resolve: ({ completionTokens }) => numberOf(completionTokens),
+      }),
+      credits: t.float({ resolve: ({ chargeMicro }) => creditsAsNumber(chargeMicro) }),
+      toolCredits: t.float({
+        description: 'The part of `credits` that is for hosted tools.',
+        resolve: ({ surchargeMicro }) => creditsAsNumber(surchargeMicro),
+      }),
+      firstTokenMs: t.exposeInt('firstByteMs', {
+        nullable: true,
+        description: 'Until the answer began; null where no model answered.',
+      }),
+      durationMs: t.exposeInt('durationMs'),
+      endUser: t.exposeString('endUser', { nullable: true, description: 'As the client named it.' }),
+      tags: t.stringList({
+        extensions: { maxRows: 8 } satisfies FieldSize,
+        resolve: ({ tags }) => [...tags],
+      }),
+      project: t.exposeString('project', { nullable: true }),
+      cacheHit: t.exposeBoolean('cacheHit'),
+      ownKey: t.exposeBoolean('ownKey', { description: 'With the company’s own key at the provider.' }),
+      count: t.exposeInt('count', {
+        description: 'Past 60 refusals a minute of a key with one code, one row is for this many of them.',
+      }),
+      apiKey: t.loadable({
+        type: 'CallApiKey',
+        nullable: true,
+        description: 'Null for calls of the platform.',
+        load: loadKeys,
+        resolve: ({ keyId }) => keyId,
+      }),
+      company: t.loadable({
+        type: 'CallCompany',
+        nullable: true,
+        load: loadCompanies,
+        resolve: ({ companyId }) => companyId,
+      }),
+    }),
+  });
+  // What an operator sees besides.
+  builder.objectFields('Call', (t) => ({
+    target: t.string({
+      nullable: true,
+      description: 'The id of the target that answered, or was tried last. For super admins; otherwise null.',
+      resolve: async ({ targetId }, _args, context) => ((await isOperator(context)) ? targetId : null),
+    }),
+    tries: t.int({
+      nullable: true,
+      description: 'How often a provider was called. For super admins; otherwise null.',
+      resolve: async ({ tries }, _args, context) => ((await isOperator(context)) ? tries : null),
+    }),
+    providerCost: t.float({
+      nullable: true,
+      description: 'What the provider charges for it, in credits. For super admins; otherwise null.',
+      resolve: async ({ costMicro }, _args, context) =>
+        (await isOperator(context)) ? creditsOrNull(costMicro) : null,
+    }),
+  }));
+  builder.objectType('CallConnection', {
+    fields: (t) => ({
+      nodes: t.field({ type: ['Call'], resolve: ({ calls }) => [...calls] }),
+      pageInfo: t.field({
+        type: 'PageInfo',
+        resolve: ({ calls, next }) => ({ nodes: calls, hasNextPage: next !== null, endCursor: next }),
+      }),
+      searchedUntil: t.expose('searchedUntil', {
+        type: 'DateTime',
+        nullable: true,
+        description:
+          'Set where so few calls match that the page is not full: those since then were looked at, and `endCursor` goes on ' +
+          'with earlier ones.',
+      }),
+    }),
+  });
+};
+
+const addressRefusalObjects: Declaration = (builder) =>
+  builder.objectType('AddressRefusal', {
+    description: 'Requests that were refused before a key was known, of one address with one code.',
+    fields: (t) => ({
+      address: t.exposeString('address', {
+        description: 'Empty for all addresses past the thousandth of a minute in one process.',
+      }),
+      code: t.exposeString('code'),
+      count: t.float({ resolve: ({ count }) => Number(count) }),
+      firstMinute: t.expose('firstMinute', { type: 'DateTime' }),
+      lastMinute: t.expose('lastMinute', { type: 'DateTime' }),
+    }),
+  });
+
+function numberOf(tokens: bigint | null): number | null {
+  return tokens === null ? null : Number(tokens);
+}
+
+/** A service token has the rights of its creator in the company, and none of an operator. */
+export async function isOperator(context: RequestContext): Promise<boolean> {
+  return (await accessOf(context)).superAdmin && (await context.serviceToken()) === null;
+}
+
+/**
+ * Whose calls a viewer may see: a company admin those of the company, an operator those of any, or of all (null). Another
+ * company's id is not found.
+ */
+export async function companyOfCalls(context: RequestContext, wanted: string | null): Promise<string | null> {
+  if (await isOperator(context)) return wanted;
+  const access = await accessOf(context);
+  if (!access.companyAdmin) throw forbidden();
+  const { companyId } = await member(context);
+  if (wanted !== null && wanted !== companyId) throw notFound('company');
+  return companyId;
+}
+
+async function loadKeys(ids: string[], context: RequestContext): Promise<(Named | null)[]> {
+  const found = await findKeyNames(context.parts.database, ids);
+  const byId = new Map(found.map((key) => [key.id, key]));
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
+async function loadCompanies(ids: string[], context: RequestContext): Promise<(Named | null)[]> {
+  const found = await findCompanyNames(context.parts.database, ids);
+  const byId = new Map(found.map((company) => [company.id, company]));
+  return ids.map((id) => byId.get(id) ?? null);
+}
+
+const calls: Declaration = (builder) => {
+  const filterInput = builder.inputType('CallFilter', {
+    description: 'What is left out is not looked at.',
+    fields: (t) => ({
+      from: t.field({ type: 'DateTime', description: 'Not before.' }),
+      to: t.field({ type: 'DateTime', description: 'Before.' }),
+      apiKeyId: t.id(),
+      model: t.string({ description: 'The alias, as clients write it.' }),
+      status: t.int({ description: 'The HTTP status.' }),
+      code: t.string(),
+      endUser: t.string(),
+      tag: t.string(),
+      requestId: t.string(),
+      minDurationMs: t.int(),
+      minCredits: t.float(),
+      companyId: t.id({ description: 'For super admins, who see those of all companies without it.' }),
+    }),
+  });
+  builder.queryField('calls', (t) =>
+    t.field({
+      type: 'CallConnection',
+      description:
+        'Calls of the company, refused ones too, the newest first; for super admins of all companies. A call is in it within ' +
+        'two seconds of its end.',
+      authScopes: { companyAdmin: true, superAdmin: true },
+      args: { filter: t.arg({ type: filterInput }), first: t.arg.int(), after: t.arg.id() },
+      async resolve(_root, args, context) {
+        const { limit, after } = pageArgs(args);
+        if (after !== null && !isCallCursor(after)) throw wrongCursor();
+        const given = args.filter ?? {};
+        const wanted = given.companyId == null ? null : idOf('company', given.companyId);
+        const { from = null, to = null, status = null, minDurationMs = null } = given;
+        if (from !== null && to !== null && from >= to) throw badInput('to', 'it must be after `from`');
+        const filter: CallLogFilter = {
+          ...{ from, to, status, minDurationMs },
+          companyId: await companyOfCalls(context, wanted),
+          keyId: given.apiKeyId == null ? null : idOf('API key', given.apiKeyId),
+          model: boundedOrNull('line', 'model', given.model),
+          code: boundedOrNull('line', 'code', given.code),
+          endUser: boundedOrNull('line', 'endUser', given.endUser),
+          tag: boundedOrNull('line', 'tag', given.tag),
+          requestId: boundedOrNull('line', 'requestId', given.requestId),
+          minChargeMicro: given.minCredits == null ? null : microFrom('minCredits', given.minCredits),
+        };
+        return await listCalls(context.parts.database, filter, { limit, after });
+      },
+    }),
+  );
+};
+
+const MOST_ADDRESSES = 100;
+
+const addressRefusals: Declaration = (builder) =>
+  builder.queryField('addressRefusals', (t) =>
+    t.field({
+      type: ['AddressRefusal'],
+      description:
+        'Requests that were refused before a key was known (unknown keys, too many of one address), by address and code: the 100 ' +
+        'most frequent of the last day, or of `hours`. They are stored for a week.',
+      authScopes: { superAdmin: true },
+      extensions: { maxRows: MOST_ADDRESSES } satisfies FieldSize,
+      args: { hours: t.arg.int({ description: 'So far back: 1 to 168.' }) },
+      async resolve(_root, args, { parts: { database, clock } }) {
+        const span = timeSpan(args, clock.now());
+        return [...(await listRefusedAddresses(database, { ...span, limit: MOST_ADDRESSES }))];
+      },
+    }),
+  );
+
+export const callDeclarations: readonly Declaration[] = [
+  callObjects,
+  addressRefusalObjects,
+  calls,
+  addressRefusals,
+];

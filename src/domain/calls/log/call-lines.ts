@@ -1,0 +1,149 @@
+import type { Statements } from '../../../ports/database.ts';
+import { creditsAsNumber, creditsOfMicro } from '../../credits/ledger/credit-account.ts';
+import { textField } from '../../credits/ledger/statement.ts';
+import { type CallLogFilter, type LoggedCall, listCalls } from './call-log.ts';
+
+export type CallFormat = 'csv' | 'jsonl';
+
+export const CALL_FORMAT_TYPES: Readonly<Record<CallFormat, string>> = {
+  csv: 'text/csv; charset=utf-8; header=present',
+  jsonl: 'application/jsonl; charset=utf-8',
+};
+
+/** A call under the names of the REST interface. */
+export function shownCall(call: LoggedCall) {
+  return {
+    id: call.id,
+    request_id: call.requestId,
+    created_at: call.startedAt.toISOString(),
+    endpoint: call.endpoint,
+    mcp: call.overMcp,
+    model: call.model,
+    served_by: call.servedBy,
+    status: call.httpStatus,
+    code: call.code,
+    stream: call.streamed,
+    prompt_tokens: numberOf(call.promptTokens),
+    cached_tokens: numberOf(call.cachedTokens),
+    cache_write_tokens: numberOf(call.cacheWriteTokens),
+    completion_tokens: numberOf(call.completionTokens),
+    credits: creditsAsNumber(call.chargeMicro),
+    tool_credits: creditsAsNumber(call.surchargeMicro),
+    first_token_ms: call.firstByteMs,
+    duration_ms: call.durationMs,
+    user: call.endUser,
+    tags: call.tags,
+    project: call.project,
+    cache_hit: call.cacheHit,
+    count: call.count,
+  };
+}
+
+/** What companies see besides of their keys, and operators of everything. */
+interface MoreFields {
+  readonly ofKey: boolean;
+  readonly ofOperator: boolean;
+}
+
+function exportedCall(
+  call: LoggedCall,
+  { ofKey, ofOperator }: MoreFields,
+): Readonly<Record<string, unknown>> {
+  return {
+    ...shownCall(call),
+    ...(ofKey ? { api_key_id: call.keyId } : {}),
+    ...(ofOperator
+      ? {
+          company_id: call.companyId,
+          target: call.targetId,
+          tries: call.tries,
+          cost_credits: call.costMicro === null ? null : creditsAsNumber(call.costMicro),
+        }
+      : {}),
+  };
+}
+
+function numberOf(tokens: bigint | null): number | null {
+  return tokens === null ? null : Number(tokens);
+}
+
+export interface CallExport extends MoreFields {
+  readonly filter: CallLogFilter;
+  readonly format: CallFormat;
+  /** Null is all of them. */
+  readonly limit: number | null;
+  readonly after: string | null;
+}
+
+const ROWS_A_STATEMENT = 1_000;
+
+/**
+ * Calls as the text of a file, the newest first, in chunks of as many rows as one statement reads: one chunk is in memory
+ * at a time and no transaction is open between two of them.
+ */
+export async function* exportCallLines(
+  statements: Statements,
+  { filter, format, limit, after: first, ...more }: CallExport,
+): AsyncGenerator<string, void, undefined> {
+  if (format === 'csv') yield `${Object.keys(exportedCall(NO_CALL, more)).join(',')}\r\n`;
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for (let after = first; left > 0; ) {
+    const page = await listCalls(statements, filter, { limit: Math.min(left, ROWS_A_STATEMENT), after });
+    left -= page.calls.length;
+    const lines = page.calls.map((call) => lineOf(call, format, more));
+    if (lines.length > 0) yield lines.join('');
+    if (page.next === null) return;
+    after = page.next;
+  }
+}
+
+function lineOf(call: LoggedCall, format: CallFormat, more: MoreFields): string {
+  const shown = exportedCall(call, more);
+  if (format === 'jsonl') return `${JSON.stringify(shown)}\n`;
+  const exact = {
+    credits: creditsOfMicro(call.chargeMicro),
+    tool_credits: creditsOfMicro(call.surchargeMicro),
+  };
+  return `${Object.entries({ ...shown, ...exact })
+    .map(([, value]) => cellOf(value))
+    .join(',')}\r\n`;
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return textField(Array.isArray(value) ? value.join(' ') : String(value));
+}
+
+const NO_CALL: LoggedCall = {
+  ...{ id: '', requestId: '', companyId: '', keyId: null, startedAt: new Date(0), endpoint: '' },
+  ...{ overMcp: false, model: null, servedBy: null, outcome: 'SUCCEEDED', httpStatus: 200, code: null },
+  ...{
+    streamed: false,
+    promptTokens: null,
+    cachedTokens: null,
+    cacheWriteTokens: null,
+    completionTokens: null,
+  },
+  ...{ chargeMicro: 0n, surchargeMicro: 0n, firstByteMs: null, durationMs: 0, endUser: null, tags: [] },
+  ...{ project: null, cacheHit: false, ownKey: false, count: 1, targetId: null, tries: 1, costMicro: null },
+};
+
+/** A body that is written as fast as it is read, a chunk for each pull. */
+export function bodyOfLines(lines: AsyncGenerator<string, void, undefined>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const next = await lines.next();
+        if (next.done === true) controller.close();
+        else controller.enqueue(encoder.encode(next.value));
+      } catch (error) {
+        controller.error(error);
+      }
+    },
+    async cancel() {
+      await lines.return();
+    },
+  });
+}

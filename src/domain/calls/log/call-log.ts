@@ -1,0 +1,283 @@
+import type { SqlValue, Statements } from '../../../ports/database.ts';
+import { leastIdAt } from '../partitions/call-partitions.ts';
+
+/** A call as the log shows it. */
+export interface LoggedCall {
+  readonly id: string;
+  readonly requestId: string;
+  readonly companyId: string;
+  /** Null for calls that the platform makes for a company. */
+  readonly keyId: string | null;
+  readonly startedAt: Date;
+  readonly endpoint: string;
+  readonly overMcp: boolean;
+  /** As the client wrote it. */
+  readonly model: string | null;
+  /** The alias that answered, where it is another one. */
+  readonly servedBy: string | null;
+  readonly outcome: 'SUCCEEDED' | 'FAILED' | 'REFUSED';
+  readonly httpStatus: number;
+  /** Why it failed or was refused, in a word. */
+  readonly code: string | null;
+  readonly streamed: boolean;
+  readonly promptTokens: bigint | null;
+  readonly cachedTokens: bigint | null;
+  readonly cacheWriteTokens: bigint | null;
+  readonly completionTokens: bigint | null;
+  readonly chargeMicro: bigint;
+  readonly surchargeMicro: bigint;
+  readonly firstByteMs: number | null;
+  readonly durationMs: number;
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
+  readonly project: string | null;
+  readonly cacheHit: boolean;
+  readonly ownKey: boolean;
+  /** How many refusals it is the record of. */
+  readonly count: number;
+  readonly targetId: string | null;
+  readonly tries: number;
+  readonly costMicro: bigint | null;
+}
+
+/** What is null or left out is not looked at. */
+export interface CallLogFilter {
+  readonly companyId?: string | null | undefined;
+  readonly keyId?: string | null | undefined;
+  /** Not before. */
+  readonly from?: Date | null | undefined;
+  /** Before. */
+  readonly to?: Date | null | undefined;
+  readonly model?: string | null | undefined;
+  readonly status?: number | null | undefined;
+  readonly code?: string | null | undefined;
+  readonly endUser?: string | null | undefined;
+  readonly tag?: string | null | undefined;
+  readonly requestId?: string | null | undefined;
+  readonly minDurationMs?: number | null | undefined;
+  readonly minChargeMicro?: bigint | null | undefined;
+}
+
+export interface CallLogPage {
+  readonly calls: readonly LoggedCall[];
+  /** Where the next page begins; null where nothing is left. */
+  readonly next: string | null;
+  /**
+   * Set where a page has fewer calls than were requested because few of those that were looked at match: earlier ones than
+   * this may match too, and `next` goes on from there.
+   */
+  readonly searchedUntil: Date | null;
+}
+
+/**
+ * Calls that one page looks at. A filter that matches hardly any call would otherwise have the server read all of them;
+ * so many take it some 30 ms.
+ */
+export const MOST_LOOKED_AT = 10_000;
+
+/** A page of the log, the newest first. Pages have no gaps and no repeats: each goes on behind the last call of the one before. */
+export async function listCalls(
+  statements: Statements,
+  filter: CallLogFilter,
+  page: { readonly limit: number; readonly after: string | null },
+  mostLookedAt = MOST_LOOKED_AT,
+): Promise<CallLogPage> {
+  if (filter.requestId != null && page.after === null) {
+    const found = await findByRequestId(statements, filter, filter.requestId);
+    if (found.length > 0) return { calls: found.slice(0, page.limit), next: null, searchedUntil: null };
+  }
+  const after = page.after === null ? null : positionOf(page.after);
+  const { values, place, order } = placeOf(filter, after);
+  const matches = matching(filter, values);
+  const most = `$${values.push(mostLookedAt)}::bigint`;
+  const rows = await statements.query<PagedRow>(
+    `select *, place = ${most} as "isLast" from (
+       select *, row_number() over () as place from (
+         select ${COLUMNS}, ${matches} as matches from calls where ${place} order by ${order} limit ${most}) as looked
+       ) as numbered
+     where matches or place = ${most} order by ${orderOfRows(order)} limit $${values.push(page.limit + 2)}`,
+    values,
+  );
+  return pageOfRows(rows, page.limit);
+}
+
+type PagedRow = StoredCall & { readonly matches: boolean; readonly isLast: boolean };
+
+/** One row more than the page has shows that there is a next one, and so does the last one that was looked at. */
+function pageOfRows(rows: readonly PagedRow[], limit: number): CallLogPage {
+  const matching = rows.filter(({ matches }) => matches);
+  const shown = matching.slice(0, limit);
+  const calls = shown.map(callOf);
+  const lastShown = shown.at(-1);
+  if (matching.length > limit && lastShown !== undefined) {
+    return { calls, next: cursorOf(lastShown), searchedUntil: null };
+  }
+  const lastLooked = rows.find(({ isLast }) => isLast);
+  if (lastLooked === undefined) return { calls, next: null, searchedUntil: null };
+  const isFull = shown.length === limit;
+  return { calls, next: cursorOf(lastLooked), searchedUntil: isFull ? null : lastLooked.startedAt };
+}
+
+/** Where a page begins, in the order of the log. */
+interface Position {
+  readonly startedMicros: bigint;
+  readonly id: string;
+}
+
+const CURSOR = /^(\d{1,17})_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+
+/** A cursor says where to go on and nothing of whose calls these are: that is for the filter. */
+export function isCallCursor(text: string): boolean {
+  return CURSOR.test(text);
+}
+
+function cursorOf({ startedMicros, id }: Position): string {
+  return `${startedMicros}_${id}`;
+}
+
+function positionOf(cursor: string): Position {
+  const [, micros, id] = CURSOR.exec(cursor) ?? [];
+  if (micros === undefined || id === undefined) throw new Error('not a cursor of calls');
+  return { startedMicros: BigInt(micros), id };
+}
+
+/**
+ * An id is made a little apart from the moment that is noted as the call's start: of a call whose body arrived slowly by
+ * minutes. Where the order is by time, ids only say which partitions are left out.
+ */
+const ID_ROOM_MS = 5 * 60_000;
+const PARTITION_ROOM_MS = 24 * 60 * 60_000;
+const BY_TIME = 'started_at desc, id desc';
+const BY_ID = 'id desc';
+
+interface Place {
+  readonly values: SqlValue[];
+  /** What an index finds. */
+  readonly place: string;
+  readonly order: string;
+}
+
+/**
+ * Which calls are looked at: those of an index, in its order. Without a company or a key it is the primary key, whose
+ * ids grow with time.
+ */
+function placeOf(filter: CallLogFilter, after: Position | null): Place {
+  const { companyId, keyId, from, to, endUser } = filter;
+  const values: SqlValue[] = [];
+  const value = (one: SqlValue) => `$${values.push(one)}`;
+  const where: string[] = [];
+  const isOfOne = companyId != null || keyId != null;
+  const roomMs = isOfOne ? PARTITION_ROOM_MS : ID_ROOM_MS;
+  if (companyId != null) where.push(`company_id = ${value(companyId)}::uuid`);
+  if (keyId != null) where.push(`key_id = ${value(keyId)}::uuid`);
+  if (companyId != null && endUser != null) where.push(`end_user = ${value(endUser)}`);
+  // These few have indexes of their own, which the statement has to name.
+  if (neverSucceeds(filter)) where.push(`outcome <> 'SUCCEEDED'`);
+  if (from != null) {
+    where.push(`started_at >= ${value(from)}::timestamptz`);
+    where.push(`id >= ${value(leastIdAt(from.getTime() - roomMs))}::uuid`);
+  }
+  if (to != null) {
+    where.push(`started_at < ${value(to)}::timestamptz`);
+    where.push(`id < ${value(leastIdAt(to.getTime() + roomMs))}::uuid`);
+  }
+  if (after !== null && isOfOne) {
+    const micros = value(after.startedMicros);
+    where.push(`(started_at, id) < (${momentOf(micros)}, ${value(after.id)}::uuid)`);
+    where.push(`id < ${value(leastIdAt(Number(after.startedMicros / 1_000n) + roomMs))}::uuid`);
+  } else if (after !== null) where.push(`id < ${value(after.id)}::uuid`);
+  return {
+    values,
+    place: where.length === 0 ? 'true' : where.join(' and '),
+    order: isOfOne ? BY_TIME : BY_ID,
+  };
+}
+
+/** The reason of a repeat that was answered, which succeeded. */
+const REPLAYED = 'replayed';
+
+function neverSucceeds({ code, status }: CallLogFilter): boolean {
+  return (code != null && code !== REPLAYED) || (status != null && status >= 400);
+}
+
+function momentOf(micros: string): string {
+  return `('epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond')`;
+}
+
+function orderOfRows(order: string): string {
+  return order === BY_TIME ? '"startedAt" desc, id desc' : BY_ID;
+}
+
+/** What no index finds; the values are added to those of the place. */
+function matching(filter: CallLogFilter, values: SqlValue[]): string {
+  const value = (one: SqlValue) => `$${values.push(one)}`;
+  const conditions = [
+    ...(filter.model == null ? [] : [`alias = ${value(filter.model)}`]),
+    ...(filter.status == null ? [] : [`http_status = ${value(filter.status)}::integer`]),
+    ...(filter.code == null ? [] : [`reason = ${value(filter.code)}`]),
+    ...(filter.endUser == null ? [] : [`end_user = ${value(filter.endUser)}`]),
+    ...(filter.tag == null ? [] : [`${value(filter.tag)} = any (tags)`]),
+    ...(filter.requestId == null ? [] : [`request_id = ${value(filter.requestId)}`]),
+    ...(filter.minDurationMs == null ? [] : [`duration_ms >= ${value(filter.minDurationMs)}::integer`]),
+    ...(filter.minChargeMicro == null ? [] : [`charge_micro >= ${value(filter.minChargeMicro)}::bigint`]),
+  ];
+  return conditions.length === 0 ? 'true' : `(${conditions.join(' and ')})`;
+}
+
+const OWN_REQUEST_ID = /^req_([0-9a-f]{12})[0-9a-f]{12}$/;
+/** The first moment of a call is noted a little after its request's id was made; one of MCP may begin later. */
+const BEFORE_REQUEST_MS = 1_000;
+const AFTER_REQUEST_MS = 10 * 60_000;
+/** One request of MCP may have several calls. */
+const MOST_OF_REQUEST = 100;
+
+/**
+ * By the moment with which our own ids begin, or by the index of those that clients made. Empty where neither finds it:
+ * then the newest calls are looked through like for any other filter.
+ */
+async function findByRequestId(
+  statements: Statements,
+  filter: CallLogFilter,
+  requestId: string,
+): Promise<readonly LoggedCall[]> {
+  const [, hex] = OWN_REQUEST_ID.exec(requestId) ?? [];
+  const madeMs = hex === undefined ? null : Number.parseInt(hex, 16);
+  const around =
+    madeMs === null ? {} : { from: spanStart(filter.from, madeMs), to: spanEnd(filter.to, madeMs) };
+  const { values, place, order } = placeOf({ ...filter, ...around }, null);
+  const source =
+    madeMs === null
+      ? `select ${COLUMNS}, ${matching(filter, values)} as matches from calls
+         where request_id not like 'req\\_%' and request_id = $${values.push(requestId)} and ${place}`
+      : `select ${COLUMNS}, ${matching(filter, values)} as matches from calls where ${place}
+         order by ${order.replaceAll('desc', 'asc')} limit ${MOST_LOOKED_AT}`;
+  const rows = await statements.query<StoredCall>(
+    `select * from (${source}) as looked where matches limit ${MOST_OF_REQUEST}`,
+    values,
+  );
+  return rows.map(callOf).sort((one, other) => other.startedAt.getTime() - one.startedAt.getTime());
+}
+
+function spanStart(from: Date | null | undefined, madeMs: number): Date {
+  return new Date(Math.max(from?.getTime() ?? 0, madeMs - BEFORE_REQUEST_MS));
+}
+
+function spanEnd(to: Date | null | undefined, madeMs: number): Date {
+  return new Date(Math.min(to?.getTime() ?? Number.MAX_SAFE_INTEGER, madeMs + AFTER_REQUEST_MS));
+}
+
+const COLUMNS = `id, request_id as "requestId", company_id as "companyId", key_id as "keyId", started_at as "startedAt",
+  (extract(epoch from started_at) * 1000000)::bigint as "startedMicros", endpoint, coalesce(over_mcp, false) as "overMcp",
+  alias as model, served_by as "servedBy", outcome, http_status as "httpStatus", reason as code, streamed,
+  prompt_tokens as "promptTokens", cached_tokens as "cachedTokens", cache_write_tokens as "cacheWriteTokens",
+  completion_tokens as "completionTokens", charge_micro as "chargeMicro", coalesce(surcharge_micro, 0) as "surchargeMicro",
+  first_byte_ms as "firstByteMs", duration_ms as "durationMs", end_user as "endUser", coalesce(tags, '{}') as tags, project,
+  coalesce(cache_hit, false) as "cacheHit", coalesce(own_key, false) as "ownKey", coalesce(count, 1) as count,
+  target_id as "targetId", coalesce(tries, 1) as tries, cost_micro as "costMicro"`;
+
+type StoredCall = LoggedCall & { readonly startedMicros: bigint };
+
+function callOf({ startedMicros: _, ...row }: StoredCall): LoggedCall {
+  const { matches: __, isLast: ___, place: ____, ...call } = row as LoggedCall & Record<string, unknown>;
+  return { ...call, tags: [...call.tags] } as LoggedCall;
+}
