@@ -12,7 +12,7 @@ import { type AdmitParts, admit } from './admission/admit.ts';
 import { CACHE_HEADER, nameCacheUse } from './admission/cached-answer.ts';
 import { forwardedFrom } from './admission/forwarded-headers.ts';
 import { replay } from './admission/idempotency.ts';
-import { messagesError, refusalResponse, refusalStatus } from './admission/refusals.ts';
+import { messagesError, type Refusal, refusalResponse, refusalStatus } from './admission/refusals.ts';
 import { BASE_PATH, MCP_PATH, wireOfPath } from './admission/routes.ts';
 import { unknownRoute } from './admission/unknown-routes.ts';
 import { beginTrace, type CallMeters } from './call-telemetry.ts';
@@ -124,11 +124,8 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
     const callClock = () => ({ requestId, overMcp, startedAtMs, nowMs: clock.now() });
     if (admission.outcome === 'refused') {
       const record = recordOfRefusal(parts.secrets.newId(), admission, callClock());
-      if (record !== null) calls.note(record);
-      else {
-        parts.meters?.countUnknown(admission.refusal.name);
-        parts.addressRefusals?.note(address, refusalReason(admission.refusal));
-      }
+      if (record === null) countUnknown(parts, address, admission.refusal);
+      else calls.note(record);
       const allowances = admission.allowances ?? (admission.key && (await parts.limits.look(admission.key)));
       trace?.answered(refusalStatus(admission.refusal));
       const shown = allowances === null ? {} : rateLimitHeaders(allowances);
@@ -185,6 +182,12 @@ function createAnswer(parts: GatewayParts, admitParts: AdmitParts, overMcp?: tru
     connection.mustBeRead();
     return response;
   };
+}
+
+/** A refusal before the key is known is counted by address. */
+function countUnknown({ meters, addressRefusals }: GatewayParts, address: string, refusal: Refusal): void {
+  meters?.countUnknown(refusal.name);
+  addressRefusals?.note(address, refusalReason(refusal));
 }
 
 const DROPPED_TOOLS_HEADER = 'x-turnpike-dropped-tools';

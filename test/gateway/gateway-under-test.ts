@@ -122,12 +122,11 @@ export async function openGateway(options: GatewayOptions = {}) {
   });
   const app = createGateway({
     ...{ clock, log, secrets, models, keys, calls, idempotency, standings, database, breakers, abandoned },
-    addressRefusals,
+    ...{ ...parsing, ownKeys, addressRefusals },
     ...openStores({ database, clock, log, secrets }, options),
     holds: createCreditHolds({ database, clock, log }),
     heldCredits: createHeldCredits({ sharedState, log }),
     limits: createLimits({ sharedState, ownState, clock, log, addressRequestsPerMinute }),
-    ...{ ...parsing, ownKeys },
     unpaidEndings: createUnpaidEndings({ clock, log }),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     ...choicesOf(options),
