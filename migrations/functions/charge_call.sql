@@ -1,4 +1,4 @@
--- revision: 5
+-- revision: 6
 -- Owner: src/domain/calls
 --
 -- Does what charge_calls does, for one call, and is called by it alone. Most groups are of one call, because calls gather
@@ -110,6 +110,13 @@ begin
       completion_tokens = present.completion_tokens + excluded.completion_tokens,
       charge_micro = present.charge_micro + excluded.charge_micro,
       surcharge_micro = present.surcharge_micro + excluded.surcharge_micro;
+  end if;
+  if call.cost is not null and call.outcome <> 'REFUSED' and call.alias is not null then
+    insert into cost_days as present (company_id, day, alias, target_id, calls, charge_micro, cost_micro)
+    values (call.company, day, coalesce(call.served_by, call.alias), coalesce(call.target, ''), 1, charge, call.cost)
+    on conflict (company_id, day, alias, target_id) do update set calls = present.calls + 1,
+      charge_micro = present.charge_micro + excluded.charge_micro,
+      cost_micro = present.cost_micro + excluded.cost_micro;
   end if;
   if is_charged and (call.prompt > due.prompt or call.completion > due.completion) then
     insert into withheld_usage (call_id, company_id, key_id, request_id, alias, day, prompt_tokens, completion_tokens,

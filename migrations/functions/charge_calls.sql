@@ -1,4 +1,4 @@
--- revision: 11
+-- revision: 12
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -13,6 +13,8 @@
 --
 -- A call with a `share`, in millionths, is charged for that part of its price and its surcharge: both are summed exactly,
 -- multiplied and rounded up once. Without one it is charged for all of it; with 0 it is free. What is withheld has the same share.
+--
+-- A call whose provider's cost is known (`cost`) is added to cost_days.
 --
 -- A call is charged for at most as many tokens as it can use: prompt_bound and completion_bound, which its gateway computes
 -- from the alias; 1,000,000,000 each where it gives none. The tokens are recorded as the provider reported them, and what
@@ -106,7 +108,7 @@ begin
     on conflict (id) do nothing
     returning id, company_id, key_id, alias, outcome, prompt_tokens, cached_tokens, cache_write_tokens,
       completion_tokens, charge_micro, price_id, payer_id, coalesce(payer_id, company_id) as account_id,
-      surcharge_micro,
+      surcharge_micro, target_id, served_by, cost_micro,
       case when surcharge_micro is not null then left('with hosted tools' || coalesce(': ' || (
         select string_agg(name || ' ' || uses, ', ' order by name) from jsonb_each_text(tool_uses) as used (name, uses)),
         ''), 500) end as note,
@@ -174,6 +176,15 @@ begin
       completion_tokens = present.completion_tokens + excluded.completion_tokens,
       charge_micro = present.charge_micro + excluded.charge_micro,
       surcharge_micro = present.surcharge_micro + excluded.surcharge_micro),
+  costs as (
+    insert into cost_days as present (company_id, day, alias, target_id, calls, charge_micro, cost_micro)
+    select company_id, day, coalesce(served_by, alias), coalesce(target_id, ''), count(*), sum(charge_micro),
+      sum(cost_micro)
+    from recorded where cost_micro is not null and outcome <> 'REFUSED' and alias is not null
+    group by 1, 2, 3, 4
+    on conflict (company_id, day, alias, target_id) do update set calls = present.calls + excluded.calls,
+      charge_micro = present.charge_micro + excluded.charge_micro,
+      cost_micro = present.cost_micro + excluded.cost_micro),
   spending as (
     select recorded.key_id, date_trunc('month', day)::date as month, company_id, account_id,
       sum(charge_micro)::bigint as charge, max(spending_limit) as spending_limit

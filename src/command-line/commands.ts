@@ -21,6 +21,7 @@ import {
 import { keysCommand, mintKeyCommand, revokeKeyCommand, rotateKeyCommand } from './key-commands.ts';
 import {
   aliasesCommand,
+  marginsCommand,
   pricesCommand,
   resealKeysCommand,
   retireAliasCommand,
@@ -76,6 +77,7 @@ export const COMMANDS: readonly Command[] = [
   resealKeysCommand,
   pricesCommand,
   setPriceCommand,
+  marginsCommand,
   adjustCreditsCommand,
   auditCommand,
   correctCommand,

@@ -38,6 +38,11 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'reseal-keys': ['reseal-keys'],
   prices: ['prices', 'prices --json'],
   'set-price': ['set-price svc/chat-default --prompt 2 --cached 0.5 --completion 8'],
+  margins: [
+    'margins',
+    'margins --by provider --from 2031-01-01 --to 2031-01-31',
+    'margins --by company --json',
+  ],
   'adjust-credits': [`adjust-credits ${COMPANY} 50 --reason "Goodwill" --idempotency-key ticket-4711`],
   audit: [
     'audit',

@@ -1,5 +1,12 @@
 import { parseArgs } from 'node:util';
 import { resealTotp } from '../domain/accounts/two-factor.ts';
+import {
+  type Margin,
+  type MarginGroup,
+  type MarginQuestion,
+  marginPercent,
+  marginReport,
+} from '../domain/calls/usage/margins.ts';
 import { creditsOfMicro } from '../domain/credits/ledger/credit-account.ts';
 import { boundsOf, readBounds } from '../domain/models/alias-bounds.ts';
 import { readAliases, routingOf, type StoredAlias } from '../domain/models/alias-catalogue.ts';
@@ -7,15 +14,18 @@ import { type AliasBounds, type AliasRouting, type AliasTools, aliasOf } from '.
 import { retireAlias } from '../domain/models/change-alias.ts';
 import { aliasToolsOf, readTools } from '../domain/models/hosted-tools.ts';
 import { type AliasPrice, readPrices, setPrice } from '../domain/models/prices.ts';
+import { belowCostText, pricesBelowCost } from '../domain/models/prices-below-cost.ts';
 import type { StoredTarget } from '../domain/models/target.ts';
 import { readCatalogue, resealTargets } from '../domain/models/targets.ts';
 import { resealOwnKeys } from '../domain/own-keys/own-keys.ts';
 import {
   type Command,
+  type CommandContext,
   complainOfUsage,
   EXIT_FAILED,
   EXIT_OK,
   momentIn,
+  type OpenedSystem,
   printJson,
   takeJson,
 } from './command.ts';
@@ -182,7 +192,7 @@ export const setPriceCommand: Command = {
   usage: 'ALIAS …',
   summary: 'Sets what an alias costs, from now or later on. Without words it says its options.',
   works: 'on-the-database',
-  async run({ terminal, database, sharedState, secrets, aliasPrefix }, words) {
+  async run({ terminal, database, sharedState, secrets, aliasPrefix, clock }, words) {
     const change = readPriceChange(words);
     if (change === null) {
       return complainOfUsage(terminal, setPriceCommand, SET_PRICE_USAGE);
@@ -193,9 +203,32 @@ export const setPriceCommand: Command = {
       return EXIT_FAILED;
     }
     terminal.print(linePriced(aliasPrefix, set.version));
+    await warnOfCosts({ terminal, database, aliasPrefix, clock }, set.version.alias);
     return EXIT_OK;
   },
 };
+
+type WarnParts = Pick<CommandContext & OpenedSystem, 'database' | 'aliasPrefix' | 'terminal' | 'clock'>;
+
+/** Of this alias, or with null of all: prices that are below what a target costs. They are in force all the same. */
+async function warnOfCosts(
+  { terminal, database, aliasPrefix, clock }: WarnParts,
+  only: string | null,
+): Promise<void> {
+  const { targets } = await readCatalogue(database);
+  const prices = await readPrices(database);
+  const aliases = [...new Set(prices.map(({ alias }) => alias))].filter(
+    (name) => only === null || name === only,
+  );
+  const priced = aliases.map((name) => ({
+    alias: aliasOf(aliasPrefix, name),
+    prices: prices.filter(({ alias }) => alias === name),
+    targets: targets.filter(({ alias }) => alias === name),
+  }));
+  for (const below of pricesBelowCost(priced, clock.now())) {
+    terminal.complain(`warning: ${belowCostText(below, creditsOfMicro)}`);
+  }
+}
 
 /** Null where it cannot be read at all; what it says is judged by the domain. */
 function readPriceChange(words: readonly string[]) {
@@ -227,6 +260,68 @@ function linePriced(prefix: string, price: AliasPrice): string {
   const written = cacheWriteMicro == null ? '' : `, cache write ${creditsOfMicro(cacheWriteMicro)}`;
   const completion = `completion ${creditsOfMicro(price.completionMicro)}`;
   return `${aliasOf(prefix, price.alias)} ${from}: ${parts}${written}, ${completion} ${PRICE_UNIT}`;
+}
+
+const BY: Readonly<Record<string, MarginGroup>> = {
+  model: 'MODEL',
+  provider: 'PROVIDER',
+  company: 'COMPANY',
+  day: 'DAY',
+};
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const DAY_MS = 86_400_000;
+
+export const marginsCommand: Command = {
+  name: 'margins',
+  usage: '[--by model|provider|company|day] [--from YYYY-MM-DD] [--to YYYY-MM-DD] [--json]',
+  summary: 'Cost, revenue and margin of all calls whose cost is known; the last 30 days by default.',
+  works: 'on-the-database',
+  async run({ terminal, database, clock, aliasPrefix }, given) {
+    const { isJson, words } = takeJson(given);
+    const question = readMarginQuestion(words, clock.now());
+    if (question === null) return complainOfUsage(terminal, marginsCommand);
+    const { rows, totals, uncosted } = await marginReport(database, question);
+    if (isJson) {
+      const shown = rows.map((row) => ({ ...row, marginPercent: marginPercent(row) }));
+      return printJson(terminal, { ...question, rows: shown, totals, uncosted });
+    }
+    for (const row of rows) terminal.print(`${row.name}: ${describedMargin(row)}`);
+    terminal.print(`all: ${describedMargin(totals)}`);
+    if (uncosted.calls > 0n) {
+      const revenue = creditsOfMicro(uncosted.revenueMicro);
+      terminal.print(`besides, ${uncosted.calls} calls of targets without a cost brought in ${revenue}`);
+    }
+    await warnOfCosts({ terminal, database, aliasPrefix, clock }, null);
+    return EXIT_OK;
+  },
+};
+
+function describedMargin(margin: Margin): string {
+  const { calls, costMicro, revenueMicro } = margin;
+  const percent = marginPercent(margin);
+  const credits = `cost ${creditsOfMicro(costMicro)}, revenue ${creditsOfMicro(revenueMicro)}`;
+  const left = `margin ${creditsOfMicro(revenueMicro - costMicro)}${percent === null ? '' : ` (${percent} %)`}`;
+  return `${calls} calls, ${credits}, ${left}`;
+}
+
+/** Null where it cannot be read. */
+function readMarginQuestion(words: readonly string[], nowMs: number): MarginQuestion | null {
+  const option = { type: 'string' } as const;
+  try {
+    const { values } = parseArgs({ args: [...words], options: { by: option, from: option, to: option } });
+    const today = new Date(nowMs).toISOString().slice(0, 10);
+    const { by = 'model', to = today } = values;
+    const groupBy = BY[by];
+    if (groupBy === undefined || !isDay(to)) return null;
+    const from = values.from ?? new Date(Date.parse(to) - 29 * DAY_MS).toISOString().slice(0, 10);
+    return isDay(from) && from <= to ? { from, to, groupBy } : null;
+  } catch {
+    return null;
+  }
+}
+
+function isDay(text: string): boolean {
+  return DAY.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 /** The second of the three steps in which MASTER_KEY is changed; docs/operations.md tells all of them. */

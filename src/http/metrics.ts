@@ -161,6 +161,8 @@ interface ProviderMetricsParts {
   readonly circuitBreakers: () => Readonly<Record<string, string>>;
   /** Targets that are tried last, because their provider limits their rate or refuses their key. */
   readonly coolingTargets: () => readonly CoolingTarget[];
+  /** Each is a part of a price that is below the cost of a target. Left out: there is none. */
+  readonly pricesBelowCost?: () => readonly { readonly alias: string }[];
 }
 
 interface CoolingTarget {
@@ -171,7 +173,11 @@ interface CoolingTarget {
 const BREAKER_STATES: Readonly<Record<string, number>> = { closed: 0, 'half-open': 1, open: 2 };
 
 /** What a process that calls models reports of their providers. */
-export function providerMetrics({ circuitBreakers, coolingTargets }: ProviderMetricsParts): MetricSource {
+export function providerMetrics({
+  circuitBreakers,
+  coolingTargets,
+  pricesBelowCost = () => [],
+}: ProviderMetricsParts): MetricSource {
   return {
     gauges: () => [
       gauge(
@@ -187,6 +193,15 @@ export function providerMetrics({ circuitBreakers, coolingTargets }: ProviderMet
         'Model targets that are tried last, by the alias and the status that their provider answered with.',
         'max',
         countedBy(coolingTargets()),
+      ),
+      gauge(
+        'turnpike_prices_below_cost',
+        'Parts of prices that are below what a target of the alias costs.',
+        'max',
+        [...Map.groupBy(pricesBelowCost(), ({ alias }) => alias)].map(([alias, { length: value }]) => ({
+          labels: { alias },
+          value,
+        })),
       ),
     ],
   };

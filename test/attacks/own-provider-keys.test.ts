@@ -1,7 +1,10 @@
 /** A company's own provider key: used for its calls alone, and in the place of the operator's. */
 import { beforeAll, beforeEach, expect, test } from 'bun:test';
 import { addCompany } from '../../src/domain/accounts/company.ts';
+import { updateAlias } from '../../src/domain/models/change-alias.ts';
 import { deleteOwnKey, listOwnKeys } from '../../src/domain/own-keys/own-keys.ts';
+import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
+import { costDaysCheck } from '../../src/domain/reconciliation/usage-checks.ts';
 import { until } from '../doubles/until.ts';
 import { openGateway, PROVIDER_MODEL, post, refusalOf } from '../gateway/gateway-under-test.ts';
 import { allowOwnKeys, keyInUse, storeOwnKey } from '../gateway/own-key-under-test.ts';
@@ -40,7 +43,12 @@ async function company() {
 const store = (companyId: string, apiKey: string) => storeOwnKey(gateway, companyId, apiKey);
 
 beforeAll(async () => {
-  await gateway.aimAt(MODEL, gateway.upstream, other);
+  const cost = { prompt: 2, cached: 2, completion: 2 };
+  const both = [gateway.upstream, other].map(({ url: baseUrl }) => {
+    return { baseUrl, model: PROVIDER_MODEL, apiKey: OPERATOR, weight: 1, cost };
+  });
+  await updateAlias(gateway.catalogue, { alias: MODEL, targets: both });
+  await until(() => gateway.models.find(MODEL)?.targets.length === 2);
   await fee(100_000);
   owner = { id: gateway.companyId, ...(await minted()) };
   stranger = await company();
@@ -101,8 +109,12 @@ test('a call costs the fee’s share of the price, and its record says so', asyn
   const { rawKey: theirs, id: theirId } = await gateway.mint({ companyId: stranger.id });
   await (await chat(theirs)).text();
   const [whole] = await gateway.calls(theirId, 1);
-  expect(row).toMatchObject({ own_key: true, charge_share_millionths: 100_000, outcome: 'SUCCEEDED' });
-  expect(whole).toMatchObject({ own_key: null, charge_share_millionths: null });
+  const own = { own_key: true, charge_share_millionths: 100_000, cost_micro: 0n, outcome: 'SUCCEEDED' };
+  expect(row).toMatchObject(own);
+  // At 2 credits a million tokens: 5 fresh, 2 cached and 5 written ones.
+  expect(whole).toMatchObject({ own_key: null, charge_share_millionths: null, cost_micro: 24n });
+  const { faults } = await runCheck(gateway.parts.database, costDaysCheck);
+  expect(faults).toEqual([]);
   expect(Number(row?.charge_micro)).toBe(Math.ceil(Number(whole?.charge_micro) / 10));
 });
 

@@ -10,8 +10,10 @@ import {
 } from '../../src/domain/calls/settlement/finished-call.ts';
 import { type AccountLevel, readLevel } from '../../src/domain/credits/ledger/credit-account.ts';
 import { postTransaction } from '../../src/domain/credits/ledger/ledger.ts';
+import { costOf } from '../../src/domain/model-calls/paid-call.ts';
+import type { TokenPrice } from '../../src/domain/models/aliases.ts';
 import { runCheck } from '../../src/domain/reconciliation/audit-check.ts';
-import { pricesCheck } from '../../src/domain/reconciliation/usage-checks.ts';
+import { costDaysCheck, pricesCheck } from '../../src/domain/reconciliation/usage-checks.ts';
 import type { Database } from '../../src/ports/database.ts';
 import { finishedCall } from '../doubles/finished-calls.ts';
 import { createSeededRandom } from '../doubles/seeded-random.ts';
@@ -191,6 +193,11 @@ export function chargeCallsContract(engine: string, given: () => Database): void
            from usage_days where company_id = $1 order by day, alias, is_whole`,
           id,
         ),
+        costs: await rows(
+          `select day, alias, target_id, calls, charge_micro, cost_micro from cost_days where company_id = $1
+           order by day, alias`,
+          id,
+        ),
         months: await rows('select month, charge_micro from key_months where key_id = $1 order by 1', key),
         withheld: await rows(
           `select request_id, alias, day, prompt_tokens, completion_tokens, prompt_bound, completion_bound, charged_micro,
@@ -205,6 +212,57 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       const alone = await left(singly, keyId);
       expect(alone).toEqual(await left(together, together));
       expect(Object.entries(alone).filter(([, table]) => table.length === 0)).toEqual([]);
+      expect((await runCheck(given(), costDaysCheck)).faults).toEqual([]);
+    });
+
+    test('at the same figures a call costs at its provider what it is charged, and the sums are those of the calls', async () => {
+      const random = createSeededRandom(72);
+      const id = await company();
+      const [row] = await given().query<TokenPrice>(
+        `select prompt_micro as "promptMicro", cached_micro as "cachedMicro", completion_micro as "completionMicro",
+           cache_write_micro as "cacheWriteMicro" from model_prices where alias = 'chat-premium' limit 1`,
+      );
+      const cost = row ?? { promptMicro: 0n, cachedMicro: 0n, completionMicro: 0n };
+      const targets = [
+        { id: 't1', baseUrl: 'https://one.example', model: 'm', apiKey: null, weight: 1, cost },
+      ];
+      const calls = Array.from({ length: 60 }, () => {
+        const few = (most: number) => random.below(random.pick([2, most, 9_000_000]));
+        const tokens = {
+          ...{ promptTokens: few(3_000), cachedTokens: few(900), completionTokens: few(900) },
+          ...{ cacheWriteTokens: random.pick([undefined, few(400)]) },
+        };
+        const tokenBounds = random.pick([null, { promptTokens: few(2_000), completionTokens: few(500) }]);
+        const costMicro = costOf({ targets }, { targetId: 't1', tokens }, tokenBounds);
+        return finishedCall(id, {
+          alias: 'svc/chat-premium',
+          targetId: 't1',
+          tokens,
+          tokenBounds,
+          costMicro,
+        });
+      });
+      const [first, ...others] = calls;
+      if (first === undefined) throw new Error('no calls');
+      await charge(first);
+      await charge(...others);
+      // Each of them once, however often it is sent.
+      await charge(first);
+      await charge(...calls);
+      const differing = await rows(
+        'select id from calls where company_id = $1 and cost_micro <> charge_micro',
+        id,
+      );
+      expect(differing).toEqual([]);
+      const sums = await rows(
+        'select alias, target_id as target, calls, charge_micro - cost_micro as margin from cost_days where company_id = $1',
+        id,
+      );
+      expect(sums).toEqual([{ alias: 'svc/chat-premium', target: 't1', calls: 60n, margin: 0n }]);
+      expect((await runCheck(given(), costDaysCheck)).faults).toEqual([]);
+      await given().query('update cost_days set cost_micro = cost_micro + 1 where company_id = $1', [id]);
+      expect((await runCheck(given(), costDaysCheck)).faults).toHaveLength(1);
+      await given().query('update cost_days set cost_micro = cost_micro - 1 where company_id = $1', [id]);
     });
 
     test('a call is charged for its share of price and surcharge, rounded up once; what is withheld too', async () => {

@@ -36,7 +36,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
     const keyId = newId();
     const callAt = (startedAtMs: number, changes: Partial<FinishedCall> = {}) =>
       finishedCall(companyId, { id: idAt(startedAtMs), startedAtMs, keyId, ...changes });
-    const january = callAt(Date.UTC(2040, 0, 10));
+    const january = callAt(Date.UTC(2040, 0, 10), { costMicro: 7 });
     const lastOfJanuary = callAt(Date.UTC(2040, 0, 31, 23, 59, 59), {
       // Its id was made before midnight, itself it began after.
       startedAtMs: Date.UTC(2040, 1, 1),
@@ -44,6 +44,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
     /** Of each 900 micro-credits are withheld. */
     const [posted, open] = [11, 12].map((day) =>
       callAt(Date.UTC(2040, 0, day), {
+        costMicro: 5,
         tokens: { promptTokens: 1_000, cachedTokens: 0, completionTokens: 0 },
         tokenBounds: { promptTokens: 100, completionTokens: 1 },
       }),
@@ -128,6 +129,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
       for (const damage of [
         `update calls set charge_micro = charge_micro + 1 where id = '${january.id}'`,
         `update usage_days set calls = calls - 1 where company_id = '${companyId}' and day = '2040-01-10'`,
+        `update cost_days set cost_micro = cost_micro - 1 where company_id = '${companyId}' and day = '2040-01-10'`,
       ]) {
         const undo = damage.replace(/([+-]) 1/, (_, sign) => (sign === '+' ? '- 1' : '+ 1'));
         await given().query(damage);
@@ -135,7 +137,7 @@ export function retiredCallsContract(engine: string, given: () => Database): voi
         expect((await audit()).exitCode).toBe(EXIT_FAILED);
         await given().query(undo);
       }
-      expect(entries.filter(({ level }) => level === 'error')).toHaveLength(2);
+      expect(entries.filter(({ level }) => level === 'error')).toHaveLength(3);
       expect(await given().query('select 1 from retired_usage')).toEqual([]);
       expect((await audit()).exitCode).toBe(EXIT_OK);
     });

@@ -33,16 +33,16 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_call',
-    revision: 5,
-    checksum: '2621775cfc1d9b2d',
+    revision: 6,
+    checksum: '27d44077c170711e',
     parameters: ['given_call json', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },
   {
     name: 'charge_calls',
-    revision: 11,
-    checksum: '8a3b376d0f15d5a0',
+    revision: 12,
+    checksum: 'ec4eb38a0e76622b',
     parameters: ['given_calls text', 'companies uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
@@ -155,6 +155,13 @@ export const recordedFunctions: readonly RecordedFunction[] = [
     checksum: '926fd81f00ab31b2',
     parameters: ['wanted_kind text', 'wanted_id uuid', 'wanted_company uuid'],
     returns: 'void',
+  },
+  {
+    name: 'note_model_target',
+    revision: 1,
+    checksum: 'a329b804ac02acce',
+    parameters: [],
+    returns: 'trigger',
   },
   {
     name: 'note_postpaid_span',

@@ -17,7 +17,7 @@ import {
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
 import { type EstimatedUsage, estimateUsage, MOST_TOKENS } from '../limits/claims.ts';
-import { type Alias, priceAt } from '../models/aliases.ts';
+import { type Alias, priceAt, priceOf } from '../models/aliases.ts';
 
 /**
  * A model call that costs credits, by a key or by the platform for a company (G-28):
@@ -216,6 +216,7 @@ export function recordOf(
   ending: CallEnding,
 ): FinishedCall {
   const { companyId, keyId, monthlyLimitMicro, startedAtMs, userId } = payer;
+  const tokenBounds = ending.tokens === null ? null : mostTokens(alias, ending.prompts ?? prompts, choices);
   return {
     id,
     companyId,
@@ -235,7 +236,7 @@ export function recordOf(
     httpStatus: ending.httpStatus,
     targetId: ending.targetId,
     tokens: ending.tokens,
-    tokenBounds: ending.tokens === null ? null : mostTokens(alias, ending.prompts ?? prompts, choices),
+    tokenBounds,
     surchargeMicro: boundedSurcharge(ending.surchargeMicro),
     toolUses: ending.toolUses === undefined ? undefined : boundedToolUses(ending.toolUses),
     firstByteMs: ending.firstByteMs,
@@ -245,11 +246,31 @@ export function recordOf(
     tries: tries > 1 ? tries : undefined,
     servedBy: ending.servedBy,
     chargeShareMillionths: ending.chargeShareMillionths ?? alias.ownKey?.chargeShareMillionths,
-    costMicro: ending.costMicro,
+    costMicro: ending.costMicro ?? costOf(alias, ending, tokenBounds),
     ownKey: ending.ownKey ?? (alias.ownKey === undefined ? undefined : true),
     cacheHit: ending.cacheHit,
     overMcp,
   };
+}
+
+/**
+ * What the answer costs at its provider, in micro-credits, of as many tokens as it is charged for. Undefined where that is not
+ * known: the target that answered has no cost. With a company's own key, or from the cache, it costs the operator nothing.
+ */
+export function costOf(
+  { targets, ownKey }: Pick<Alias, 'targets' | 'ownKey'>,
+  { targetId, tokens, cacheHit }: Pick<CallEnding, 'targetId' | 'tokens' | 'cacheHit'>,
+  tokenBounds: TokenBounds | null,
+): number | undefined {
+  if (tokens === null) return undefined;
+  if (ownKey !== undefined) return 0;
+  if (cacheHit === true) return targets.some(({ cost }) => cost != null) ? 0 : undefined;
+  for (const { id, cost } of targets) {
+    if (id !== targetId || cost == null) continue;
+    const micro = priceOf(cost, chargedTokens({ tokens, tokenBounds }) ?? tokens);
+    return Math.min(Number(micro), Number.MAX_SAFE_INTEGER);
+  }
+  return undefined;
 }
 
 /**

@@ -8,6 +8,7 @@ import { type Alias, type AliasKind, type AliasTarget, aliasOf } from './aliases
 import type { Cipher } from './cipher.ts';
 import { aliasToolsOf, readTools, type StoredTools } from './hosted-tools.ts';
 import { type AliasPrice, readPrices } from './prices.ts';
+import { createBelowCostReport } from './prices-below-cost.ts';
 import { wireOf } from './providers.ts';
 import type { StoredTarget } from './target.ts';
 import { type Cooling, createTargetCooling, type TargetCooling } from './target-cooling.ts';
@@ -61,6 +62,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
   const { database, sharedState, clock, log } = parts;
   const cooling = await createTargetCooling({ clock, log, sharedState });
   const rest = createTargetRest({ clock, cooling });
+  const reportBelowCost = createBelowCostReport(parts);
   let catalogue: OpenedCatalogue = new Map();
   let aliases: readonly Alias[] = [];
   let version: bigint | null = null;
@@ -84,6 +86,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
     const targetIds = new Set(aliases.flatMap(({ targets }) => targets.map(({ id }) => id)));
     rest.keepOnly(targetIds);
     cooling.keepOnly(targetIds);
+    reportBelowCost(aliases);
     version = stored.version;
   }
 

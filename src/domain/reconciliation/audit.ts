@@ -15,6 +15,7 @@ import { planCreditsCheck } from './plan-credits-check.ts';
 import { oldSealsCheck, sealsCheck } from './seal-checks.ts';
 import {
   chargesCheck,
+  costDaysCheck,
   keyMonthsCheck,
   pricesCheck,
   retiredChargesCheck,
@@ -35,6 +36,7 @@ export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   pricesCheck,
   usageDaysCheck,
   usageMonthsCheck,
+  costDaysCheck,
   keyMonthsCheck,
   invoiceUsageCheck,
   invoicesCheck,

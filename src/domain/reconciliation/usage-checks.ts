@@ -119,6 +119,24 @@ export const usageDaysCheck: AuditCheck = {
     where kept.sums is distinct from counted.sums`,
 };
 
+export const costDaysCheck: AuditCheck = {
+  holds: 'costs by day are the sums of the calls whose cost is known, and of those that were let go of',
+  faults: `select format('costs of company %s on %s, %s, target %s: stored is %s, its calls sum to %s',
+      company_id, day, alias, target_id, coalesce(stored.sums::text, 'nothing'), coalesce(counted.sums::text, 'nothing'))
+    from (select company_id, day, alias, target_id, row(calls, charge_micro, cost_micro) as sums from cost_days) as stored
+    full join (
+      select company_id, day, alias, target_id,
+        row(sum(calls)::bigint, sum(charge_micro)::bigint, sum(cost_micro)::bigint) as sums
+      from (select company_id, day, alias, target_id, calls, charge_micro, cost_micro from retired_costs
+        union all
+        select company_id, (started_at at time zone 'utc')::date, ${SERVED}, coalesce(target_id, ''), count(*),
+          sum(charge_micro), sum(cost_micro)
+        from calls where cost_micro is not null and outcome <> 'REFUSED' and alias is not null
+        group by 1, 2, 3, 4) as summed
+      group by company_id, day, alias, target_id) as counted using (company_id, day, alias, target_id)
+    where stored.sums is distinct from counted.sums`,
+};
+
 const MONTH_SUMS = [
   'calls',
   'failures',

@@ -25,6 +25,7 @@ import type { Alias } from '../../domain/models/aliases.ts';
 import { applyModelConfig } from '../../domain/models/apply-model-config.ts';
 import { createCipher } from '../../domain/models/cipher.ts';
 import { createModelDirectory, type ModelDirectory } from '../../domain/models/model-directory.ts';
+import { pricesBelowCost } from '../../domain/models/prices-below-cost.ts';
 import { createOwnKeyDirectory, type OwnKeyDirectory } from '../../domain/own-keys/own-key-directory.ts';
 import { providerMetrics } from '../../http/metrics.ts';
 import type { ModelUpstream } from '../../ports/model-upstream.ts';
@@ -91,7 +92,13 @@ export async function openModelParts(opening: ServiceOpening): Promise<ModelPart
   });
   const lostHolds = await limits.listen(secrets.newId());
   opening.whenClosing('lost holds', lostHolds.close);
-  opening.metrics.add(providerMetrics({ circuitBreakers: breakers.states, coolingTargets: models.cooling }));
+  opening.metrics.add(
+    providerMetrics({
+      circuitBreakers: breakers.states,
+      coolingTargets: models.cooling,
+      pricesBelowCost: () => pricesBelowCost(models.all(), clock.now()),
+    }),
+  );
   return {
     models,
     ownKeys,

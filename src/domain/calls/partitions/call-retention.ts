@@ -4,6 +4,7 @@ import type { JobHandler, QueueDefinition } from '../../../ports/job-queue.ts';
 import type { Log } from '../../../ports/log.ts';
 import { purgeAddressRefusals } from '../log/address-refusals.ts';
 import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
+import { COST_ALIAS, COST_SUMS, COSTED_CALLS, COSTS_OF_CALLS } from '../usage/margins.ts';
 import { ALL_KEYS, COUNTED_CALLS, SUMS_OF_CALLS, USAGE_SUMS } from '../usage/usage-report.ts';
 import {
   type CallPartitionParts,
@@ -94,6 +95,7 @@ async function retire(
     if (isWhole) await transaction.script(`lock table ${partition} in share row exclusive mode`);
     const [row] = await transaction.query<{ lacking: bigint }>(keepSums(gone));
     if (row?.lacking !== 0n || (await transaction.query(LACKING_USAGE)).length > 0) throw notProved;
+    if ((await transaction.query(LACKING_COSTS)).length > 0) throw notProved;
     await transaction.query(
       `insert into calls_retirement as present (before_id, retired_at) values ($1, $2)
        on conflict (only_row) do update set before_id = greatest(present.before_id, excluded.before_id),
@@ -132,7 +134,14 @@ const keepSums = (gone: string) => `with gone as ${gone},
     group by grouping sets ((company_id, day, alias, key_id), (company_id, day, alias))
     having grouping(key_id) = 1 or key_id is not null
     on conflict (company_id, key_id, day, alias) do update
-      set ${USAGE_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
+      set ${USAGE_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')}),
+  costed as (
+    insert into retired_costs as present (company_id, day, alias, target_id, ${COST_SUMS.join(', ')})
+    select company_id, (started_at at time zone 'utc')::date, ${COST_ALIAS}, coalesce(target_id, ''), ${COSTS_OF_CALLS}
+    from gone where ${COSTED_CALLS}
+    group by 1, 2, 3, 4
+    on conflict (company_id, day, alias, target_id) do update
+      set ${COST_SUMS.map((column) => `${column} = present.${column} + excluded.${column}`).join(', ')})
   select count(*) as lacking
   from (select id, coalesce(payer_id, company_id) as payer, charge_micro from gone where charge_micro <> 0) as charged
   left join credit_transactions as posted on posted.source_kind = 'call' and posted.source_id = charged.id::text
@@ -144,6 +153,10 @@ const keepSums = (gone: string) => `with gone as ${gone},
 const LACKING_USAGE = `select 1 from retired_usage as retired
   left join usage_days as kept using (company_id, key_id, day, alias)
   where kept.calls is null or ${USAGE_SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
+
+const LACKING_COSTS = `select 1 from retired_costs as retired
+  left join cost_days as kept using (company_id, day, alias, target_id)
+  where kept.calls is null or ${COST_SUMS.map((column) => `kept.${column} < retired.${column}`).join(' or ')} limit 1`;
 
 /** Makes the partitions of the time ahead, and lets go of calls past their time. */
 export const CALLS_RETENTION_QUEUE: QueueDefinition = {

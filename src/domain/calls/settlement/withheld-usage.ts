@@ -3,6 +3,7 @@ import { addKeySpending } from '../../credits/holds/holds.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
 import { lockAccount, postTransaction } from '../../credits/ledger/ledger.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
+import { COST_ALIAS } from '../usage/margins.ts';
 import { ALL_KEYS } from '../usage/usage-report.ts';
 
 /**
@@ -160,14 +161,22 @@ async function lockOpen(
 /** In the call's row and the usage of its day; of a call past its retention, in the sums that were stored instead. */
 async function countPosted(transaction: Transaction, usage: OpenUsage): Promise<void> {
   const { callId, companyId, keyId, day, alias, excessMicro } = usage;
-  const changed = await transaction.query(
-    'update calls set charge_micro = charge_micro + $2 where id = $1 returning id',
-    [callId, excessMicro],
-  );
+  const changed = await transaction.query(ADD_TO_CALL, [callId, excessMicro]);
   const sum = [companyId, keyId === null ? [ALL_KEYS] : [ALL_KEYS, keyId], day, alias, excessMicro];
   await transaction.query(`update usage_days ${ADD_TO_SUMS}`, sum);
   if (changed.length === 0) await transaction.query(`update retired_usage ${ADD_TO_SUMS}`, sum);
 }
+
+/** And to what its model has brought in, where its cost is known. */
+const ADD_TO_CALL = `with call as (
+    update calls set charge_micro = charge_micro + $2 where id = $1
+    returning id, company_id, (started_at at time zone 'utc')::date as day, ${COST_ALIAS} as served,
+      coalesce(target_id, '') as target, cost_micro),
+  costed as (
+    update cost_days as day set charge_micro = day.charge_micro + $2 from call
+    where call.cost_micro is not null and day.company_id = call.company_id and day.day = call.day
+      and day.alias = call.served and day.target_id = call.target)
+  select id from call`;
 
 const ADD_TO_SUMS = `set charge_micro = charge_micro + $5
   where company_id = $1 and key_id = any ($2::uuid[]) and day = $3::date and alias = $4`;
