@@ -51,6 +51,7 @@ const Profile = page(() => import('./pages/account/profile.tsx'), 'Profile');
 const Companies = page(() => import('./admin/companies.tsx'), 'Companies');
 const Catalogue = page(() => import('./admin/catalogue.tsx'), 'Catalogue');
 const Models = page(() => import('./admin/models.tsx'), 'Models');
+const Margins = page(() => import('./admin/margins.tsx'), 'Margins');
 const PaymentEvents = page(() => import('./admin/payment-events.tsx'), 'PaymentEvents');
 const StaleSubscriptions = page(() => import('./admin/stale-subscriptions.tsx'), 'StaleSubscriptions');
 const Logs = page(() => import('./operations/logs.tsx'), 'Logs');
@@ -102,6 +103,7 @@ export function roomsOf(person: Person): readonly Room[] {
     { path: '/companies', name: 'Companies', page: Companies },
     { path: '/catalogue', name: 'Plans and packs', page: Catalogue },
     { path: '/models', name: 'Models', page: Models },
+    { path: '/margins', name: 'Margins', page: Margins },
     { path: '/payment-events', name: 'Payment events', page: PaymentEvents },
     { path: '/stale-subscriptions', name: 'Stale subscriptions', page: StaleSubscriptions },
     { path: '/unannounced-meetings', name: 'Unannounced rooms', page: UnannouncedMeetings },

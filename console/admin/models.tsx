@@ -9,9 +9,10 @@ import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
 import { TargetForm } from './alias-targets.tsx';
 import { ToolsForm } from './alias-tools.tsx';
+import { PriceWarnings } from './price-warnings.tsx';
 
 const ALIASES =
-  graphql(`{ modelAliases { alias kind prices { id prompt cached completion cacheWrite inForceFrom }
+  graphql(`{ modelAliases { alias kind priceWarnings prices { id prompt cached completion cacheWrite inForceFrom }
   targets { id provider baseUrl model weight hasKey responses apiVersion headerNames }
   hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`);
 const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
@@ -26,6 +27,7 @@ export function Models() {
   const [equipped, setEquipped] = useState<Alias | null>(null);
   return (
     <Page title="Models" says="The names that companies call, who answers for them, and what they cost.">
+      <PriceWarnings aliases={result.data?.modelAliases} />
       <Card>
         <List
           label="Models"

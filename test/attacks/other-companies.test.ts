@@ -140,6 +140,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   replayPayments: ['superAdmin'],
   auditReport: ['superAdmin'],
   startAudit: ['superAdmin'],
+  margins: ['superAdmin'],
   withheldUsage: ['superAdmin'],
   postWithheldUsage: ['superAdmin'],
   dropWithheldUsage: ['superAdmin'],

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'bun:test';
+import { chargeCalls } from '../../src/domain/calls/settlement/finished-call.ts';
 import { updateAlias } from '../../src/domain/models/change-alias.ts';
+import { readCatalogue } from '../../src/domain/models/targets.ts';
 import type { ModelUpstream, UpstreamTarget } from '../../src/ports/model-upstream.ts';
+import { finishedCall } from '../doubles/finished-calls.ts';
 import { useResource } from '../setup/use-resource.ts';
 import { openBackend } from './backend-under-test.ts';
 
@@ -192,6 +195,73 @@ describe('targets of an alias, as super admins set them', () => {
     ]);
     expect(await admin.ask('{ ownProviderKeys { id } }')).toEqual({ ownProviderKeys: [] });
     for (const secret of ['sk-', 'secret-model']) expect(JSON.stringify(answers)).not.toContain(secret);
+  });
+
+  test('cost and margin are summed by model, provider, company and day, and a price below cost is reported', async () => {
+    const { superAdmin } = backend.people;
+    const { database, sharedState, secrets, cipher } = backend.parts;
+    const { acme, other } = backend.companies;
+    const alias = 'svc/chat-cheap';
+    const cost = { prompt: 1, cached: 1, completion: 1_000 };
+    const target = { baseUrl: 'https://cost.example/v1', model: 'm', apiKey: null, weight: 1, cost };
+    await updateAlias(
+      { database, sharedState, secrets, cipher, prefix: 'svc' },
+      { alias, targets: [target] },
+    );
+    const { targets } = await readCatalogue(database);
+    const targetId = targets.find(({ baseUrl }) => baseUrl === target.baseUrl)?.id ?? '';
+    const startedAtMs = Date.UTC(2026, 0, 31, 12);
+    const premium = { alias: 'svc/chat-premium', startedAtMs };
+    await chargeCalls(database, [finishedCall(acme, { ...premium, targetId, costMicro: 100 })]);
+    await chargeCalls(database, [
+      finishedCall(acme, { ...premium, targetId: 'gone', costMicro: 0, ownKey: true }),
+      finishedCall(other, { ...premium, targetId, costMicro: 300, startedAtMs: startedAtMs + 86_400_000 }),
+      finishedCall(other, premium),
+    ]);
+    const query = `query($groupBy: MarginGroup!) { margins(from: "2026-01-31", to: "2026-02-01", groupBy: $groupBy) {
+      totals { calls cost revenue margin marginPercent } rows { key name totals { calls cost } }
+      callsWithoutCost revenueWithoutCost } }`;
+    type Shown = {
+      margins: { rows: { name: string; totals: { calls: number; cost: number } }[] } & Record<
+        string,
+        unknown
+      >;
+    };
+    const by = async (groupBy: string) => (await superAdmin.ask<Shown>(query, { groupBy })).margins;
+    const rows = async (groupBy: string) =>
+      (await by(groupBy)).rows.map(({ name, totals: { calls, cost: spent } }) => [name, calls, spent]);
+    const { rows: _, ...sums } = await by('MODEL');
+    const [charged] = await database.query<{ micro: bigint }>('select max(charge_micro) as micro from calls');
+    const each = Number(charged?.micro) / 1e6;
+    expect(sums).toMatchObject({ totals: { calls: 3, cost: 0.0004 }, callsWithoutCost: 1 });
+    expect((sums.totals as { revenue: number }).revenue).toBeCloseTo(3 * each);
+    expect(sums.revenueWithoutCost).toBeCloseTo(each);
+    expect(await rows('MODEL')).toEqual([['svc/chat-premium', 3, 0.0004]]);
+    expect(await rows('PROVIDER')).toEqual([
+      ['openai at cost.example', 2, 0.0004],
+      ['unknown', 1, 0],
+    ]);
+    expect((await rows('COMPANY')).map(([, calls, spent]) => [calls, spent])).toEqual([
+      [1, 0.0003],
+      [2, 0.0001],
+    ]);
+    expect(await rows('DAY')).toEqual([
+      ['2026-01-31', 2, 0.0001],
+      ['2026-02-01', 1, 0.0003],
+    ]);
+    const price =
+      'mutation { setAliasPrice(alias: "svc/chat-cheap", price: { prompt: 1, cached: 1, completion: 999 }) { warnings } }';
+    const warning = expect.stringContaining(
+      'its completion price is 999 credits a million tokens, and cost.example costs 1000',
+    );
+    expect(await superAdmin.ask(price)).toEqual({ setAliasPrice: { warnings: [warning] } });
+    const { modelAliases } = await superAdmin.ask<{
+      modelAliases: { alias: string; priceWarnings: string[] }[];
+    }>('{ modelAliases { alias priceWarnings } }');
+    expect(modelAliases.filter(({ priceWarnings }) => priceWarnings.length > 0)).toEqual([
+      { alias, priceWarnings: [warning] },
+    ] as never);
+    await updateAlias({ database, sharedState, secrets, cipher, prefix: 'svc' }, { alias, targets: [] });
   });
 
   test('what is wrong is said with its field', async () => {

@@ -34,6 +34,7 @@ const SYSTEM = [
   '/companies',
   '/catalogue',
   '/models',
+  '/margins',
   '/payment-events',
   '/stale-subscriptions',
   '/logs',

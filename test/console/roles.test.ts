@@ -17,6 +17,7 @@ const NOT_FOR_MEMBERS = [
   '/companies',
   '/catalogue',
   '/models',
+  '/margins',
   '/payment-events',
   '/stale-subscriptions',
   '/logs',

@@ -18,6 +18,7 @@ import { checkoutDeclarations } from './billing/checkout.ts';
 import { creditDeclarations } from './billing/credits.ts';
 import { enterpriseDeclarations } from './billing/enterprise.ts';
 import { invoiceDeclarations } from './billing/invoices.ts';
+import { marginDeclarations } from './billing/margins.ts';
 import { paymentEventDeclarations } from './billing/payment-events.ts';
 import { subscriptionDeclarations } from './billing/subscriptions.ts';
 import { usageDeclarations } from './billing/usage.ts';
@@ -84,6 +85,7 @@ const declarations: readonly Declaration[] = [
   ...aliasTargetDeclarations,
   ...changeAliasDeclarations,
   ...hostedToolDeclarations,
+  ...marginDeclarations,
   ...ownKeyDeclarations,
   ...aiOperationDeclarations,
   ...capturedMailDeclarations,

@@ -1,0 +1,141 @@
+import { useMemo, useState } from 'react';
+import { Chart } from '../parts/chart.tsx';
+import { saveCsv } from '../parts/files.ts';
+import { Choice } from '../parts/form.tsx';
+import { type Column, List, Nil } from '../parts/list.tsx';
+import { Card, Figure, Page } from '../parts/page.tsx';
+import { count, credits } from '../parts/words.tsx';
+import { type DataOf, graphql } from '../session/graphql.ts';
+import { useQuery } from '../session/use-query.ts';
+import { PriceWarnings } from './price-warnings.tsx';
+
+const MARGINS = graphql(`query($from: DateTime, $to: DateTime, $groupBy: MarginGroup!) {
+  margins(from: $from, to: $to, groupBy: $groupBy) {
+    totals { calls cost revenue margin marginPercent }
+    rows { key name totals { calls cost revenue margin marginPercent } }
+    callsWithoutCost revenueWithoutCost
+  }
+}`);
+const WARNINGS = graphql(`{ modelAliases { alias priceWarnings } }`);
+const GROUPS = { MODEL: 'Model', PROVIDER: 'Provider', COMPANY: 'Company' } as const;
+const DAY_MS = 86_400_000;
+
+type Group = keyof typeof GROUPS;
+type MarginRow = DataOf<typeof MARGINS>['margins']['rows'][number];
+
+export function Margins() {
+  const [span, setSpan] = useState(30);
+  const [group, setGroup] = useState<Group>('MODEL');
+  const days = useMemo(() => daysUntilToday(span, Date.now()), [span]);
+  const [from, to] = [days[0] ?? '', days.at(-1) ?? ''];
+  const daily = useQuery(MARGINS, { from, to, groupBy: 'DAY' });
+  const grouped = useQuery(MARGINS, { from, to, groupBy: group });
+  const warned = useQuery(WARNINGS);
+  const totals = daily.data?.margins.totals;
+  const rows = grouped.data?.margins.rows ?? null;
+  return (
+    <Page
+      title="Margins"
+      says="What calls cost at their providers, what they were charged, and what is left. A call is in it where its target has a cost."
+      actions={
+        <Choice label="Time" value={span} onChange={(event) => setSpan(Number(event.target.value))}>
+          <option value={7}>7 days</option>
+          <option value={30}>30 days</option>
+          <option value={90}>90 days</option>
+        </Choice>
+      }
+    >
+      <PriceWarnings aliases={warned.data?.modelAliases} />
+      <div className="columns">
+        <Figure name="Cost" value={totals === undefined ? '…' : credits(totals.cost)} says="credits" />
+        <Figure name="Revenue" value={totals === undefined ? '…' : credits(totals.revenue)} says="credits" />
+        <Figure
+          name="Margin"
+          value={totals === undefined ? '…' : credits(totals.margin)}
+          says={percent(totals?.marginPercent ?? null)}
+        />
+        <Figure
+          name="Without a cost"
+          value={daily.data === null ? '…' : count(daily.data.margins.callsWithoutCost)}
+          says={daily.data === null ? '' : `calls, ${credits(daily.data.margins.revenueWithoutCost)} credits`}
+        />
+      </div>
+      <Card title="Cost and revenue by day">
+        <DailyChart days={days} rows={daily.data?.margins.rows ?? []} />
+      </Card>
+      <Card
+        title="In detail"
+        actions={
+          <button
+            type="button"
+            className="little"
+            disabled={rows === null}
+            onClick={() => saveMargins(rows ?? [], group)}
+          >
+            Save as CSV
+          </button>
+        }
+      >
+        <Choice label="By" value={group} onChange={(event) => setGroup(event.target.value as Group)}>
+          {Object.entries(GROUPS).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </Choice>
+        <List
+          label="Margins in detail"
+          rows={rows}
+          error={grouped.error ?? daily.error}
+          retry={grouped.reload}
+          keyOf={({ key }) => key}
+          empty={<p>No call in this time has a cost. Give the targets of your models one.</p>}
+          columns={[{ name: GROUPS[group], show: ({ name }) => name }, ...COLUMNS]}
+        />
+      </Card>
+    </Page>
+  );
+}
+
+const COLUMNS: readonly Column<MarginRow>[] = [
+  { name: 'Calls', isNumber: true, show: ({ totals }) => count(totals.calls) },
+  { name: 'Cost', isNumber: true, show: ({ totals }) => credits(totals.cost) },
+  { name: 'Revenue', isNumber: true, show: ({ totals }) => credits(totals.revenue) },
+  { name: 'Margin', isNumber: true, show: ({ totals }) => credits(totals.margin) },
+  {
+    name: 'Of revenue',
+    isNumber: true,
+    show: ({ totals }) => (totals.marginPercent === null ? <Nil /> : percent(totals.marginPercent)),
+  },
+];
+
+function DailyChart({ days, rows }: { days: readonly string[]; rows: readonly MarginRow[] }) {
+  const series = useMemo(() => {
+    const found = new Map(rows.map(({ key, totals }) => [key, totals]));
+    return [
+      { name: 'Revenue', colour: '--good', values: days.map((day) => found.get(day)?.revenue ?? 0) },
+      { name: 'Cost', colour: '--bad', values: days.map((day) => found.get(day)?.cost ?? 0) },
+    ] as const;
+  }, [days, rows]);
+  return <Chart label="Cost and revenue by day, in credits" days={days} series={series} />;
+}
+
+function daysUntilToday(span: number, nowMs: number): readonly string[] {
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS;
+  return Array.from({ length: span }, (_, at) =>
+    new Date(today - (span - 1 - at) * DAY_MS).toISOString().slice(0, 10),
+  );
+}
+
+function percent(value: number | null): string {
+  return value === null ? '' : `${value} %`;
+}
+
+function saveMargins(rows: readonly MarginRow[], group: Group): void {
+  const lines = rows.map(({ name, totals: { calls, cost, revenue, margin, marginPercent } }) => [
+    ...[name, calls, cost, revenue, margin],
+    marginPercent ?? '',
+  ]);
+  const head = [GROUPS[group], 'Calls', 'Cost', 'Revenue', 'Margin', 'Percent of revenue'];
+  saveCsv(`margins-${group.toLowerCase()}.csv`, head, lines);
+}
