@@ -28,6 +28,8 @@ function page<Name extends string>(
 
 const Overview = page(() => import('./pages/account/overview.tsx'), 'Overview');
 const Usage = page(() => import('./pages/usage/usage.tsx'), 'Usage');
+const Requests = page(() => import('./pages/usage/requests.tsx'), 'Requests');
+const AllRequests = page(() => import('./pages/usage/requests.tsx'), 'AllRequests');
 const Keys = page(() => import('./pages/keys/keys.tsx'), 'Keys');
 const ServiceTokens = page(() => import('./pages/keys/service-tokens.tsx'), 'ServiceTokens');
 const ProviderKeys = page(() => import('./pages/keys/provider-keys.tsx'), 'ProviderKeys');
@@ -78,6 +80,7 @@ export function roomsOf(person: Person): readonly Room[] {
     ...when(isAdmin, { path: '/keys', name: 'API keys', page: Keys }),
     ...when(isAdmin, { path: '/provider-keys', name: 'Provider keys', page: ProviderKeys }),
     ...when(isMember, { path: '/usage', name: 'Usage', page: Usage }, { path: '/calls', page: Usage }),
+    ...when(isAdmin, { path: '/requests', name: 'Requests', page: Requests }),
     ...when(isAdmin, { path: '/billing', name: 'Credits', page: Billing }),
     ...when(isAdmin, { path: '/playground', name: 'Playground', page: Playground }),
     ...when(isMember, { path: '/mcp', name: 'Agents and MCP', page: Connect }),
@@ -118,6 +121,7 @@ export function roomsOf(person: Person): readonly Room[] {
     { path: '/queues', name: 'Workers and queues', page: Queues },
     { path: '/queues/:name', page: DeadLetters },
     { path: '/generator', name: 'Match generator', page: Generator },
+    { path: '/all-requests', name: 'All requests', page: AllRequests },
     { path: '/ai-operations', name: 'AI operations', page: AiOperations },
     { path: '/withheld-usage', name: 'Withheld usage', page: WithheldUsage },
     { path: '/audit-report', name: 'Audit', page: AuditReport },

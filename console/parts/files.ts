@@ -2,7 +2,11 @@ type Cell = string | number | null;
 
 /** Lets the browser save a text as a file. */
 export function saveFile(name: string, kind: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type: kind }));
+  saveBlob(name, new Blob([text], { type: kind }));
+}
+
+export function saveBlob(name: string, blob: Blob): void {
+  const address = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = address;
   link.download = name;

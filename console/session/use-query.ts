@@ -100,6 +100,8 @@ export function useChange(reload: () => Promise<void>) {
 interface Connection<Node> {
   readonly nodes: readonly Node[];
   readonly pageInfo: { readonly hasNextPage: boolean; readonly endCursor: string | null };
+  /** Of lists that look at a bounded number of rows for each page. */
+  readonly searchedUntil?: string | null;
 }
 
 const LIST_EVERY_MS = 10_000;
@@ -131,6 +133,7 @@ export function usePages<Node, Variables>(
     error: first.error ?? action.error,
     reload: first.reload,
     hasMore: last?.pageInfo.hasNextPage === true,
+    searchedUntil: last?.searchedUntil ?? null,
     isBusy: action.isBusy,
     more: () =>
       action.run(async () => {

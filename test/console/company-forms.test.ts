@@ -17,6 +17,7 @@ import {
   walkUsage,
 } from './walk-company.ts';
 import { walkJobs, walkMatches, walkMeetings, walkTalents } from './walk-hiring.ts';
+import { walkRequests } from './walk-requests.ts';
 import { walkEndedSession, walkMissingScripts } from './walk-traps.ts';
 
 describe.skipIf(givenChromium() === null)('the forms of a company', () => {
@@ -64,6 +65,11 @@ describe.skipIf(givenChromium() === null)('the forms of a company', () => {
     await walkKeys(admin.page, world.demo);
     await walkUsage(admin.page);
     await walkAlertsAndAgents(admin.page, world.demo);
+    quiet();
+  });
+
+  test('requests appear live, are filtered in the address, shown with why they were refused, and exported', async () => {
+    await walkRequests(admin.page, world.demo);
     quiet();
   });
 

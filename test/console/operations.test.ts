@@ -13,6 +13,7 @@ const PAGES = [
   '/queues',
   '/queues/mail',
   '/ai-operations',
+  '/all-requests',
   '/withheld-usage',
   '/audit-report',
   '/errors?level=WARN',
@@ -194,6 +195,20 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await page.goBack();
     await page.getByRole('heading', { name: 'AI operations', level: 1 }).waitFor();
     expect(await page.getByLabel('Outcome').inputValue()).toBe('FAILED');
+  });
+
+  test('requests of all companies show target and tries, and refused addresses are counted', async () => {
+    await fetch(`${world.demo.gateway_url}/models`, { headers: { authorization: 'Bearer guessed' } });
+    await open('/all-requests', 'Requests');
+    await page
+      .getByRole('button', { name: /^Details of / })
+      .first()
+      .click();
+    for (const name of ['Company', 'Target', 'Tries']) {
+      await page.getByRole('dialog').getByText(name, { exact: true }).waitFor();
+    }
+    await page.keyboard.press('Escape');
+    await row('unauthenticated').getByText('127.0.0.1').waitFor();
   });
 
   test('A-8 errors and warnings are grouped and counted, with their lines behind them', async () => {

@@ -19,6 +19,7 @@ const COMPANY = [
   '/service-tokens',
   '/provider-keys',
   '/usage',
+  '/requests',
   '/billing',
   '/playground',
   '/mcp',

@@ -176,7 +176,13 @@ const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: 
 /** A call that failed with one of these had passed our own look: it was the provider that said no. */
 const SAID_BY_PROVIDERS = ['invalidRequest', 'rateLimited', 'notFound', 'tooLarge', 'tooSlow'];
 
-function failureWords({ outcome, reason, httpStatus }: Failure): string {
+interface Failed {
+  readonly outcome: 'FAILED' | 'REFUSED';
+  readonly reason: string | null;
+  readonly httpStatus: number;
+}
+
+export function failureWords({ outcome, reason, httpStatus }: Failed): string {
   if (outcome === 'FAILED' && reason !== null && SAID_BY_PROVIDERS.includes(reason)) {
     return `The provider refused it with ${httpStatus}`;
   }
@@ -184,6 +190,6 @@ function failureWords({ outcome, reason, httpStatus }: Failure): string {
   return REASONS[reason] ?? reason;
 }
 
-function wayOut({ outcome, reason }: Failure): { readonly href: string; readonly name: string } | null {
+export function wayOut({ outcome, reason }: Failed): { readonly href: string; readonly name: string } | null {
   return reason === null || outcome === 'FAILED' ? null : (WAYS_OUT[reason] ?? null);
 }

@@ -1,0 +1,78 @@
+import { Link } from 'wouter';
+import { Copy, Dialog } from '../../parts/dialog.tsx';
+import { Chips, Facts } from '../../parts/facts.tsx';
+import { Notice } from '../../parts/page.tsx';
+import { count, credits, exact, latency } from '../../parts/words.tsx';
+import { useIsAdmin } from '../../session/console-context.ts';
+import { graphql, type RowOf } from '../../session/graphql.ts';
+import { failureWords, wayOut } from './failures.tsx';
+
+export const CALLS = graphql(`query($filter: CallFilter, $after: ID) {
+  calls(filter: $filter, first: 50, after: $after) {
+    nodes { id requestId createdAt endpoint overMcp model servedBy outcome status code stream promptTokens cachedTokens
+      cacheWriteTokens completionTokens credits toolCredits firstTokenMs durationMs endUser tags project cacheHit ownKey
+      count apiKey { id name } company { id name } target tries providerCost }
+    pageInfo { hasNextPage endCursor } searchedUntil } }`);
+
+export type Call = RowOf<typeof CALLS>;
+
+/** Everything that is known of a call, and why it was refused. */
+export function RequestDetails({ call, close }: { call: Call; close(): void }) {
+  const isAdmin = useIsAdmin();
+  const { outcome, code, status } = call;
+  const failure = outcome === 'SUCCEEDED' ? null : { outcome, reason: code, httpStatus: status };
+  const way = failure === null || !isAdmin ? null : wayOut(failure);
+  return (
+    <Dialog title="Request" isWide close={close}>
+      {failure !== null && (
+        <Notice mood={outcome === 'FAILED' ? 'bad' : 'warn'}>
+          {failureWords(failure)}. {way !== null && <Link href={way.href}>{way.name}</Link>}
+        </Notice>
+      )}
+      <Facts
+        facts={[
+          ['Request id', <RequestId key="id" text={call.requestId} />],
+          ['Began', exact(call.createdAt)],
+          ['Company', call.company?.name],
+          ['Key', call.apiKey?.name ?? 'the platform'],
+          ['Route', `${call.endpoint}${call.overMcp ? ', by a tool of MCP' : ''}`],
+          ['Model', call.model],
+          ['Answered by', call.servedBy],
+          ['Status', String(status)],
+          ['Code', code],
+          ['Refusals that it is for', call.count > 1 && count(call.count)],
+          ['Stream', call.stream ? 'yes' : 'no'],
+          ['Prompt tokens', call.promptTokens !== null && count(call.promptTokens)],
+          ['Of them from a cache', call.cachedTokens !== null && count(call.cachedTokens)],
+          ['Of them written to a cache', call.cacheWriteTokens !== null && count(call.cacheWriteTokens)],
+          ['Completion tokens', call.completionTokens !== null && count(call.completionTokens)],
+          ['Credits', credits(call.credits)],
+          ['Of them for hosted tools', call.toolCredits > 0 && credits(call.toolCredits)],
+          ['Answered from the cache', call.cacheHit && 'yes'],
+          ['With the company’s own provider key', call.ownKey && 'yes'],
+          ['First token after', call.firstTokenMs !== null && latency(call.firstTokenMs)],
+          ['Took', latency(call.durationMs)],
+          ['End user', call.endUser],
+          ['Project', call.project],
+          ['Tags', call.tags.length > 0 && <Chips key="tags" words={call.tags} />],
+          ['Target', call.target],
+          ['Tries', call.tries !== null && count(call.tries)],
+          ['Provider cost', call.providerCost !== null && `${credits(call.providerCost)} credits`],
+        ]}
+      />
+      <div>
+        <button type="button" className="main" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}
+
+function RequestId({ text }: { text: string }) {
+  return (
+    <>
+      <code>{text}</code> <Copy text={text} />
+    </>
+  );
+}

@@ -1,0 +1,352 @@
+import { useMemo } from 'react';
+import { useFilters } from '../../operations/filters.tsx';
+import { saveBlob } from '../../parts/files.ts';
+import { Choice, Field, Form } from '../../parts/form.tsx';
+import { type Column, List, Nil } from '../../parts/list.tsx';
+import { Card, type Mood, Notice, Page, Problem, Tag } from '../../parts/page.tsx';
+import { count, credits, exact, latency, Moment } from '../../parts/words.tsx';
+import { useConsole, useSessionState } from '../../session/console-context.ts';
+import { graphql } from '../../session/graphql.ts';
+import { useAction, usePages, useQuery } from '../../session/use-query.ts';
+import { CALLS, type Call, RequestDetails } from './request-details.tsx';
+
+const KEY_NAMES = graphql(`{ apiKeys { id name lastFour } }`);
+const REFUSED_ADDRESSES = graphql(
+  `query($hours: Int) { addressRefusals(hours: $hours) { address code count lastMinute } }`,
+);
+const LIVE_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 10_000;
+const LONGEST_TEXT = 200;
+const HOUR_MS = 3_600_000;
+const SPANS = [
+  ['', 'All that is stored'],
+  ['1', 'The last hour'],
+  ['24', 'The last day'],
+  ['168', 'The last 7 days'],
+  ['720', 'The last 30 days'],
+  ['own', 'From and until'],
+] as const;
+const MOODS: Record<Call['outcome'], Mood> = { SUCCEEDED: 'good', FAILED: 'bad', REFUSED: 'warn' };
+/** Of the address. */
+const FIELDS = [
+  ...['key', 'model', 'status', 'code', 'user', 'tag', 'request', 'ms', 'credits', 'company'],
+  ...['time', 'from', 'to'],
+] as const;
+
+/** The calls of the person's company. */
+export function Requests() {
+  const state = useSessionState();
+  const companyId = state.status === 'in' ? state.person.companyId : null;
+  return <RequestLog companyId={companyId} says="Every call of your keys, within two seconds of its end." />;
+}
+
+/** Those of all companies, for operators. */
+export function AllRequests() {
+  return (
+    <RequestLog
+      companyId={null}
+      says="Every call of all companies, within two seconds of its end, and what was refused before a key was known."
+    />
+  );
+}
+
+function RequestLog({ companyId, says }: { companyId: string | null; says: string }) {
+  const { filter, setFilter, setFilters } = useFilters();
+  const isLive = filter('live') === '1';
+  // By the text of the address: a span that ends now would be another one with each look.
+  const address = FIELDS.map(filter).join('\n');
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the address has all that the filter is made of
+  const wanted = useMemo(() => filterOf(filter, companyId), [address, companyId]);
+  const pages = usePages(CALLS, { filter: wanted }, () => (isLive ? LIVE_EVERY_MS : LOOK_EVERY_MS));
+  const shown = pages.nodes?.find(({ id }) => id === filter('open')) ?? null;
+  const isOperator = companyId === null;
+  return (
+    <Page
+      title="Requests"
+      says={says}
+      actions={
+        <>
+          <button type="button" aria-pressed={isLive} onClick={() => setFilter('live', isLive ? '' : '1')}>
+            Live
+          </button>
+          <Exports filter={wanted} />
+        </>
+      }
+    >
+      <Card title="Filters">
+        <Filters filter={filter} isOperator={isOperator} apply={setFilters} />
+      </Card>
+      <Card title={isLive ? 'The newest, every two seconds' : 'The newest first'}>
+        <List
+          label="Requests"
+          rows={pages.nodes}
+          error={pages.error}
+          retry={pages.reload}
+          more={pages}
+          keyOf={({ id }) => id}
+          nothing="No such request"
+          empty={
+            <p>{pages.hasMore ? 'Not among those that were searched so far.' : 'Choose other filters.'}</p>
+          }
+          columns={columnsOf(isOperator, (call) => setFilter('open', call.id))}
+        />
+        {pages.searchedUntil !== null && (
+          <Notice>
+            Few requests match: searched back to {exact(pages.searchedUntil)}.
+            {pages.nodes?.length === 0 && (
+              <>
+                {' '}
+                <button
+                  type="button"
+                  className="little"
+                  disabled={pages.isBusy}
+                  onClick={() => void pages.more()}
+                >
+                  Search further back
+                </button>
+              </>
+            )}
+          </Notice>
+        )}
+      </Card>
+      {isOperator && <RefusedAddresses />}
+      {shown !== null && <RequestDetails call={shown} close={() => setFilter('open', '')} />}
+    </Page>
+  );
+}
+
+function columnsOf(isOperator: boolean, open: (call: Call) => void): readonly Column<Call>[] {
+  return [
+    { name: 'Began', show: ({ createdAt }) => <Moment at={createdAt} /> },
+    ...(isOperator ? [{ name: 'Company', show: ({ company }: Call) => company?.name ?? <Nil /> }] : []),
+    {
+      name: 'Request',
+      show: ({ endpoint, overMcp, model }) => (
+        <>
+          <code>{endpoint}</code>
+          {overMcp && ' over MCP'}
+          {model !== null && <div className="quiet small">{model}</div>}
+        </>
+      ),
+    },
+    {
+      name: 'Answer',
+      show: ({ outcome, status, code, count: times }) => (
+        <>
+          <Tag mood={MOODS[outcome]}>{String(status)}</Tag>
+          {times > 1 && ` × ${count(times)}`}
+          {code !== null && <div className="quiet small">{code}</div>}
+        </>
+      ),
+    },
+    {
+      name: 'Tokens',
+      isNumber: true,
+      show: ({ promptTokens, completionTokens }) =>
+        promptTokens === null ? <Nil /> : `${count(promptTokens)} in, ${count(completionTokens ?? 0)} out`,
+    },
+    {
+      name: 'Credits',
+      isNumber: true,
+      show: (call) => (call.credits === 0 ? <Nil text="0" /> : credits(call.credits)),
+    },
+    { name: 'Took', isNumber: true, show: ({ durationMs }) => latency(durationMs) },
+    {
+      name: 'For',
+      show: ({ apiKey, endUser }) => (
+        <>
+          {apiKey?.name ?? 'the platform'}
+          {endUser !== null && <div className="quiet small">{endUser}</div>}
+        </>
+      ),
+    },
+    {
+      name: 'Do',
+      show: (call) => (
+        <button
+          type="button"
+          className="little"
+          aria-label={`Details of ${call.requestId}`}
+          onClick={() => open(call)}
+        >
+          Details
+        </button>
+      ),
+    },
+  ];
+}
+
+interface FiltersProps {
+  readonly isOperator: boolean;
+  filter(name: string): string;
+  apply(values: Readonly<Record<string, string>>): void;
+}
+
+function Filters({ filter, isOperator, apply }: FiltersProps) {
+  const named = { maxLength: LONGEST_TEXT, spellCheck: false, autoComplete: 'off' };
+  // Anew where the address changes, as by the browser's back button.
+  const key = FIELDS.map(filter).join('\n');
+  const nothing = Object.fromEntries(FIELDS.map((name) => [name, '']));
+  return (
+    <Form
+      key={key}
+      submit="Apply"
+      beside={
+        <button type="button" onClick={() => apply({ ...nothing, open: '' })}>
+          Clear
+        </button>
+      }
+      send={async ({ text }) =>
+        apply({ ...Object.fromEntries(FIELDS.map((name) => [name, text(name)])), open: '' })
+      }
+    >
+      <div className="columns">
+        <Choice label="Time" name="time" defaultValue={filter('time')}>
+          {SPANS.map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </Choice>
+        <Field label="From" name="from" type="datetime-local" defaultValue={filter('from')} />
+        <Field label="Until" name="to" type="datetime-local" defaultValue={filter('to')} />
+        {isOperator ? (
+          <>
+            <Field label="Company id" name="company" defaultValue={filter('company')} {...named} />
+            <Field label="Key id" name="key" defaultValue={filter('key')} {...named} />
+          </>
+        ) : (
+          <KeyChoice chosen={filter('key')} />
+        )}
+        <Field label="Model" name="model" defaultValue={filter('model')} {...named} />
+        <Field
+          {...{ label: 'Status', name: 'status', type: 'number', min: 100, max: 599 }}
+          defaultValue={filter('status')}
+        />
+        <Field label="Code" name="code" defaultValue={filter('code')} {...named} />
+        <Field label="End user" name="user" defaultValue={filter('user')} {...named} />
+        <Field label="Tag" name="tag" defaultValue={filter('tag')} {...named} />
+        <Field
+          {...{ label: 'At least milliseconds', name: 'ms', type: 'number', min: 0, max: 999_999_999 }}
+          defaultValue={filter('ms')}
+        />
+        <Field
+          {...{ label: 'At least credits', name: 'credits', type: 'number', min: 0, step: 'any' }}
+          defaultValue={filter('credits')}
+        />
+        <Field label="Request id" name="request" defaultValue={filter('request')} {...named} />
+      </div>
+    </Form>
+  );
+}
+
+function KeyChoice({ chosen }: { chosen: string }) {
+  const keys = useQuery(KEY_NAMES).data?.apiKeys ?? [];
+  const isKnown = chosen === '' || keys.some(({ id }) => id === chosen);
+  return (
+    <Choice label="Key" name="key" key={keys.length} defaultValue={chosen}>
+      <option value="">All keys</option>
+      {!isKnown && <option value={chosen}>{chosen}</option>}
+      {keys.map(({ id, name, lastFour }) => (
+        <option key={id} value={id}>
+          {name} (…{lastFour})
+        </option>
+      ))}
+    </Choice>
+  );
+}
+
+type CallFilter = ReturnType<typeof filterOf>;
+
+/** What of the address narrows the list; what is no id, number or time does not. */
+function filterOf(filter: (name: string) => string, companyId: string | null) {
+  const numberIn = (name: string) => (filter(name) === '' ? Number.NaN : Number(filter(name)));
+  const [status, minDurationMs, minCredits] = [numberIn('status'), numberIn('ms'), numberIn('credits')];
+  const hours = Number(filter('time'));
+  const own = filter('time') === 'own' || filter('time') === '';
+  const from = own ? isoOf(filter('from')) : new Date(Date.now() - hours * HOUR_MS).toISOString();
+  return {
+    ...given('companyId', companyId ?? filter('company')),
+    ...given('from', from),
+    ...given('to', own ? isoOf(filter('to')) : ''),
+    ...given('apiKeyId', filter('key')),
+    ...given('model', filter('model')),
+    ...given('code', filter('code')),
+    ...given('endUser', filter('user')),
+    ...given('tag', filter('tag')),
+    ...given('requestId', filter('request')),
+    ...(Number.isInteger(status) ? { status } : {}),
+    ...(Number.isInteger(minDurationMs) ? { minDurationMs } : {}),
+    ...(Number.isFinite(minCredits) ? { minCredits } : {}),
+  };
+}
+
+function given<Name extends string>(name: Name, value: string): Partial<Record<Name, string>> {
+  return value === '' ? {} : ({ [name]: value } as Partial<Record<Name, string>>);
+}
+
+/** In the zone of the browser, as the fields have them. */
+function isoOf(text: string): string {
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? '' : new Date(ms).toISOString();
+}
+
+const PARAMETERS: Readonly<Record<string, string>> = {
+  ...{ companyId: 'company_id', apiKeyId: 'api_key_id', endUser: 'user', requestId: 'request_id' },
+  ...{ minDurationMs: 'min_duration_ms', minCredits: 'min_credits' },
+};
+
+/** All that match, not only what the page shows. */
+function Exports({ filter }: { filter: CallFilter }) {
+  const { session } = useConsole();
+  const action = useAction();
+  const save = (format: 'csv' | 'jsonl') =>
+    action.run(async () => {
+      const search = new URLSearchParams({ format });
+      for (const [name, value] of Object.entries(filter)) search.set(PARAMETERS[name] ?? name, String(value));
+      const headers = { authorization: `Bearer ${await session.token()}` };
+      const response = await fetch(`/calls/export?${search}`, { headers });
+      if (!response.ok) {
+        const { errors } = (await response.json()) as { errors: readonly { message: string }[] };
+        throw new Error(errors[0]?.message ?? `The export was answered with ${response.status}.`);
+      }
+      saveBlob(`requests.${format}`, await response.blob());
+    });
+  return (
+    <>
+      <button type="button" disabled={action.isBusy} onClick={() => void save('csv')}>
+        Export CSV
+      </button>
+      <button type="button" disabled={action.isBusy} onClick={() => void save('jsonl')}>
+        Export JSON Lines
+      </button>
+      <Problem error={action.error} />
+    </>
+  );
+}
+
+function RefusedAddresses() {
+  const result = useQuery(REFUSED_ADDRESSES, { hours: 24 }, LOOK_EVERY_MS);
+  return (
+    <Card title="Refused addresses of the last day">
+      <p className="quiet">
+        Requests without a valid key, or past the limit of their address. Stored for a week.
+      </p>
+      <List
+        label="Refused addresses"
+        rows={result.data?.addressRefusals ?? null}
+        error={result.error}
+        retry={result.reload}
+        keyOf={({ address, code }) => `${address} ${code}`}
+        nothing="None"
+        empty={<p>Every request of the last day had a valid key.</p>}
+        columns={[
+          { name: 'Address', show: ({ address }) => <code>{address === '' ? 'others' : address}</code> },
+          { name: 'Code', show: ({ code }) => <code>{code}</code> },
+          { name: 'Requests', isNumber: true, show: (row) => count(row.count) },
+          { name: 'Last', show: ({ lastMinute }) => <Moment at={lastMinute} /> },
+        ]}
+      />
+    </Card>
+  );
+}

@@ -1,0 +1,76 @@
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import type { DemoFile } from '../system/running-system.ts';
+import { settled, violationsOf, widthOf } from './page-checks.ts';
+
+/** What a company finds of its calls: live, by filters that the address has, in detail, and as a file. */
+export async function walkRequests(page: Page, demo: DemoFile): Promise<void> {
+  const row = (text: string) => page.getByRole('row').filter({ hasText: text });
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  await page.goto('/requests');
+  await settled(page);
+  await button('Live').click();
+  const requestId = await callFor(demo, 'svc/chat-default');
+  await row('customer-42').first().waitFor();
+  await button('Live').click();
+
+  await page.getByLabel('End user').fill('customer-42');
+  await page.getByLabel('Tag').fill('env:browser');
+  await button('Apply').click();
+  await page.waitForURL(/user=customer-42/);
+  await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1);
+  await page.reload();
+  await settled(page);
+  expect(await page.getByLabel('End user').inputValue()).toBe('customer-42');
+  await row('customer-42')
+    .getByRole('button', { name: `Details of ${requestId}` })
+    .click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(requestId).waitFor();
+  await dialog.getByText('env:browser').waitFor();
+  expect(await dialog.getByText('Target').count()).toBe(0);
+  await dialog.getByRole('button', { name: 'Close' }).click();
+
+  const saved = page.waitForEvent('download');
+  await button('Export CSV').click();
+  const lines = (await Bun.file((await (await saved).path()) ?? '').text()).split('\r\n');
+  expect(lines[0]).toStartWith('id,request_id,created_at,');
+  expect(lines.slice(1, 3)).toEqual([expect.stringContaining(requestId), '']);
+
+  // Closed, opened, filtered.
+  for (let step = 0; step < 3; step += 1) await page.goBack();
+  await page.waitForFunction(() => !location.search.includes('user='));
+  expect(await page.getByLabel('End user').inputValue()).toBe('');
+  await callFor(demo, 'svc/no-such-model');
+  await page.getByLabel('Code').fill('LLM_MODEL_NOT_ALLOWED');
+  await button('Apply').click();
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('tbody tr')].every((shown) => shown.textContent?.includes('NOT_ALLOWED')),
+  );
+  await page
+    .getByRole('button', { name: /^Details of / })
+    .first()
+    .click();
+  await dialog.getByText('The key may not call this model').waitFor();
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    expect(await widthOf(page)).toBe(width);
+    expect(await violationsOf(page)).toEqual([]);
+  }
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+async function callFor(demo: DemoFile, model: string): Promise<string> {
+  const response = await fetch(`${demo.gateway_url}/chat/completions`, {
+    method: 'POST',
+    headers: {
+      ...{ authorization: `Bearer ${demo.api_key}`, 'content-type': 'application/json' },
+      'x-turnpike-tags': 'env:browser',
+    },
+    body: JSON.stringify({ model, user: 'customer-42', messages: [{ role: 'user', content: 'hello' }] }),
+  });
+  await response.text();
+  return response.headers.get('x-request-id') ?? '';
+}
