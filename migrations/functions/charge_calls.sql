@@ -1,4 +1,4 @@
--- revision: 12
+-- revision: 13
 -- Owner: src/domain/calls
 --
 -- Records finished calls and charges those that are billable, all of them or none. A call whose id is already
@@ -30,6 +30,8 @@
 --
 -- A group of one call goes to charge_call, which does the same by short statements; a change here is made there too.
 --
+-- Where a call carries a project, an end user, tags or budgets, count_attributed adds it to their sums afterwards.
+--
 -- It is a function because each connection plans it once: on the embedded engine, planning the statement takes longer
 -- than running it for a single call. It returns one row for each account that changed, and one for each month of a
 -- key that has a spending limit.
@@ -41,10 +43,22 @@ declare
   -- What ledger_entry_text writes between the amount of a call's transaction and the id of the call.
   entry_text constant text :=
     ' ' || (extract(epoch from now()) * 1000000)::bigint || ' USAGE usage 4:call 36:';
+  -- The names may also be in a text of a call: then count_attributed finds nothing to do.
+  is_attributed constant boolean := strpos(given_calls, '"end_user":') > 0 or strpos(given_calls, '"tags":') > 0
+    or strpos(given_calls, '"project":') > 0 or strpos(given_calls, '"budgets":') > 0;
+  known uuid[];
 begin
+  if is_attributed then
+    -- Locked before it is read which of the calls are recorded already: only their own group can record them meanwhile.
+    perform 1 from credit_accounts where id = any (companies) order by id for update;
+    known := array(select calls.id from json_to_recordset(given_calls::json) as given (id uuid) join calls using (id));
+  end if;
   -- A text of this length has a few calls at most: counting them costs nothing.
   if length(given_calls) < 4000 and json_array_length(given_calls::json) = 1 then
     return query select * from charge_call(given_calls::json -> 0, companies);
+    if is_attributed then
+      return query select * from count_attributed(given_calls, known);
+    end if;
     return;
   end if;
   return query with
@@ -218,5 +232,8 @@ begin
   union all
   select account_id, null, null, levels.version, key_id, to_char(spent.month, 'YYYY-MM-DD'), spent.after
   from spent join levels on levels.id = account_id where spending_limit is not null;
+  if is_attributed then
+    return query select * from count_attributed(given_calls, known);
+  end if;
 end
 $$;

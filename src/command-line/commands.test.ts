@@ -56,6 +56,7 @@ describe('help', () => {
       'issue-token',
       'reset-totp',
       'set-ceilings',
+      'set-budget',
       'revoke-key',
       'revoke-service-token',
       'set-alias',

@@ -6,6 +6,7 @@ import {
   resetTotpCommand,
 } from './account-commands.ts';
 import { correctCommand } from './audit/audit-commands.ts';
+import { budgetsCommand, setBudgetCommand } from './budgets/budget-commands.ts';
 import { ceilingsCommand, setCeilingsCommand } from './ceiling-commands.ts';
 import type { Command } from './command.ts';
 import { adjustCreditsCommand, auditCommand, statementCommand } from './credit-commands.ts';
@@ -61,6 +62,8 @@ export const COMMANDS: readonly Command[] = [
   issueToken,
   resetTotpCommand,
   companiesCommand,
+  budgetsCommand,
+  setBudgetCommand,
   ceilingsCommand,
   setCeilingsCommand,
   keysCommand,

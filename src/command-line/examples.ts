@@ -10,6 +10,13 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'issue-token': ['issue-token admin@acme.example'],
   'reset-totp': ['reset-totp admin@acme.example'],
   companies: ['companies', `companies ${COMPANY}`, 'companies --json'],
+  budgets: [`budgets ${COMPANY}`],
+  'set-budget': [
+    `set-budget ${COMPANY} company 1000`,
+    `set-budget ${COMPANY} project website 200 --alert-only`,
+    `set-budget ${COMPANY} end-user '*' 5`,
+    `set-budget ${COMPANY} company none`,
+  ],
   ceilings: [`ceilings ${COMPANY}`],
   'set-ceilings': [
     `set-ceilings ${COMPANY} --requests-per-minute 6000 --api-keys 20`,

@@ -64,6 +64,9 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   usageFailures: ['member'],
   calls: ['companyAdmin', 'superAdmin'],
   addressRefusals: ['superAdmin'],
+  budgets: ['companyAdmin'],
+  setBudget: ['companyAdmin'],
+  deleteBudget: ['companyAdmin'],
   creditAlerts: ['companyAdmin'],
   alertSettings: ['companyAdmin'],
   setAlertSettings: ['companyAdmin'],
@@ -184,6 +187,7 @@ interface ForeignThings extends MoneyOf {
   readonly serviceTokenId: string;
   readonly alertChannelId: string;
   readonly ownKeyId: string;
+  readonly budgetId: string;
 }
 
 const PEOPLE_TABLES = [
@@ -208,6 +212,7 @@ const MONEY_TABLES = [
   'credit_pack_purchases',
   'subscriptions',
   'provider_events',
+  'budgets',
 ];
 
 /** Over HTTP; the one subscription, of super admins, is refused to others in live-logs.test.ts. */
@@ -286,6 +291,7 @@ describe('another company’s things', () => {
     withdrawInvitation: ({ invitationId }) => ({ id: invitationId }),
     rotateApiKey: ({ keyId }) => ({ id: keyId }),
     revokeApiKey: ({ keyId }) => ({ id: keyId }),
+    deleteBudget: ({ budgetId }) => ({ id: budgetId }),
     updateApiKey: ({ keyId }) => ({ id: keyId }),
     updateApiKeyLimits: ({ keyId }) => ({ id: keyId }),
     job: ({ jobId }) => ({ id: jobId }),
@@ -351,6 +357,7 @@ describe('another company’s things', () => {
       createJob: Id;
       createTalent: Id;
       createMeeting: Id;
+      setBudget: Id;
     };
     type Token = { createServiceToken: { serviceToken: Id }; createAlertChannel: { alertChannel: Id } };
     const made = await otherAdmin.ask<Made>(`mutation {
@@ -358,7 +365,8 @@ describe('another company’s things', () => {
     inviteMember(email: "guest@other.example") { id }
     createJob(input: { title: "theirs" }) { id }
     createTalent(input: { text: "Somebody, welder" }) { id }
-    createMeeting(input: { room: "theirs" }) { id } }`);
+    createMeeting(input: { room: "theirs" }) { id }
+    setBudget(input: { scope: END_USER, subject: "theirs", monthlyCredits: 5 }) { id } }`);
     const { createServiceToken, createAlertChannel } = await otherAdmin.ask<Token>(`mutation {
     createServiceToken(name: "theirs", scopes: ["keys:read"]) { serviceToken { id } }
     createAlertChannel(input: { kind: WEBHOOK, name: "theirs", address: "https://theirs.example" }) { alertChannel { id } } }`);
@@ -379,6 +387,7 @@ describe('another company’s things', () => {
       serviceTokenId: createServiceToken.serviceToken.id,
       alertChannelId: createAlertChannel.alertChannel.id,
       ownKeyId: await storedOwnKey(backend.companies.other),
+      budgetId: made.setBudget.id,
       ...(await makeMoneyOf(backend, backend.companies.other)),
     };
   });
@@ -427,7 +436,7 @@ describe('another company’s things', () => {
   }
 
   test('P-15 lists show a company its own and nothing else', async () => {
-    const lists = `{ company { id } members { nodes { id } } apiKeys { id } serviceTokens { id } ownProviderKeys { id } invitations { nodes { id } } sessions { id }
+    const lists = `{ company { id } members { nodes { id } } apiKeys { id } budgets { id } serviceTokens { id } ownProviderKeys { id } invitations { nodes { id } } sessions { id }
       jobs { nodes { id } } talents { nodes { id } } meetings { nodes { id } } auditLog(first: 100) { nodes { companyId objectId } }
       creditTransactions { nodes { source } } invoices { nodes { id } } subscription { id plan { name } }
       creditPackPurchases { nodes { id creditPack { name } } } alertChannels { id } }`;

@@ -81,7 +81,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       const id = await company(1_000n);
       const call = finishedCall(id);
       const level: AccountLevel = { accountId: id, balanceMicro: 924n, lineMicro: 0n, version: 2n };
-      expect(await charge(call)).toEqual({ levels: [level], spending: [] });
+      expect(await charge(call)).toEqual({ levels: [level], spending: [], budgets: [] });
       expect(await readLevel(given(), id)).toEqual(level);
       expect((await transactions(id)).slice(1)).toEqual([
         { version: 2n, type: 'USAGE', amount: -76n, after: 924n, source: call.id },
@@ -325,7 +325,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
       const [one, two] = [finishedCall(id), finishedCall(id)];
       await charge(one, one);
       expect(await charge(one, two)).toMatchObject({ levels: [{ balanceMicro: -152n, version: 2n }] });
-      expect(await charge(two, one)).toEqual({ levels: [], spending: [] });
+      expect(await charge(two, one)).toEqual({ levels: [], spending: [], budgets: [] });
       expect(await balance(id)).toBe(-152n);
       expect(await usage(id)).toMatchObject([{ calls: 2n, charge: 152n }]);
     });
@@ -358,7 +358,7 @@ export function chargeCallsContract(engine: string, given: () => Database): void
         finishedCall(id, { tokens: null }),
         finishedCall(id, { tokens: { promptTokens: 0, cachedTokens: 0, completionTokens: 0 } }),
       ];
-      expect(await charge(...free)).toEqual({ levels: [], spending: [] });
+      expect(await charge(...free)).toEqual({ levels: [], spending: [], budgets: [] });
       expect(await transactions(id)).toEqual([]);
       expect(await usage(id)).toMatchObject([{ calls: 4n, failures: 2n, prompt: 0n, charge: 0n }]);
     });

@@ -96,7 +96,7 @@ export function idempotentCallsContract(engine: string, given: () => Database): 
       expect(await kept(asked)).toEqual([row]);
       expect(await state(asked)).toBe('answered');
       expect(await claim({ ...asked, callId: newId() })).toBe(false);
-      expect(await charge(ended, ended)).toEqual({ levels: [], spending: [] });
+      expect(await charge(ended, ended)).toEqual({ levels: [], spending: [], budgets: [] });
       expect([await kept(asked), await balance(companyId)]).toEqual([[row], -152n]);
     });
 

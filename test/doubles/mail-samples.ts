@@ -84,6 +84,15 @@ export const MAIL_SAMPLES: { readonly [Kind in MailKind]: MailData<Kind> } = {
     ...{ title: 'Customer has 5 credits left', message: 'When nothing is left, calls are refused.' },
     ...{ companyName, at, isTest: false },
   },
+  budget: {
+    companyName,
+    budgetOf: 'the project website',
+    isHard: true,
+    limitMicro: 50_000_000n,
+    spentMicro: 40_000_000n,
+    percent: 80,
+    resetsAt: at,
+  },
   'withheld-usage': {
     calls: 2,
     creditsMicro: 9_007_199_254_740_991n,

@@ -29,6 +29,7 @@ describe('refusals', () => {
       [402, 'insufficient_quota', 'INSUFFICIENT_CREDITS'],
       [403, 'permission_error', 'PLAN_LIMIT_EXCEEDED'],
       [403, 'permission_error', 'KEY_SPENDING_LIMIT'],
+      [403, 'permission_error', 'BUDGET_EXCEEDED'],
       [403, 'permission_error', 'LLM_MODEL_NOT_ALLOWED'],
       [403, 'permission_error', 'PROVIDER_KEY_REFUSED'],
       [403, 'permission_error', 'LLM_SCOPE_DENIED'],

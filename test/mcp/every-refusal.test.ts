@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { announceBudgets, deleteBudget, setBudget } from '../../src/domain/credits/budgets/budgets.ts';
 import { COMPANIES_TOPIC } from '../../src/domain/credits/ledger/credit-account.ts';
 import { REVOKED_KEYS_TOPIC } from '../../src/domain/keys/key-lifecycle.ts';
 import type { KeyToMint } from '../../src/domain/keys/mint-key.ts';
@@ -43,6 +44,7 @@ const RUNS: Readonly<Record<string, RefusedRun>> = {
     key: { monthlySpendingLimitMicro: 1n },
     arrange: useUp,
   },
+  'a budget that is used up': { ...forbidden, code: 'BUDGET_EXCEEDED', arrange: useUpBudget },
   'a model that the key may not call': {
     ...forbidden,
     code: 'LLM_MODEL_NOT_ALLOWED',
@@ -187,6 +189,19 @@ async function useUp(rawKey: string): Promise<() => Promise<void>> {
   expect(response.status).toBe(200);
   await response.text();
   return async () => {};
+}
+
+async function useUpBudget(): Promise<() => Promise<void>> {
+  const { database, secrets, clock, sharedState } = gateway.parts;
+  const { companyId } = gateway;
+  const wanted = { companyId, scope: 'COMPANY' as const, subject: null, monthlyMicro: 0n, isHard: true };
+  const made = { newId: secrets.newId(), now: new Date(clock.now()) };
+  await database.transaction((transaction) => setBudget(transaction, { ...wanted, version: null }, made));
+  await announceBudgets(sharedState, companyId);
+  return async () => {
+    await deleteBudget(database, companyId, made.newId);
+    await announceBudgets(sharedState, companyId);
+  };
 }
 
 async function keepOneRunning(rawKey: string): Promise<() => Promise<void>> {

@@ -41,9 +41,17 @@ export const recordedFunctions: readonly RecordedFunction[] = [
   },
   {
     name: 'charge_calls',
-    revision: 12,
-    checksum: 'ec4eb38a0e76622b',
+    revision: 13,
+    checksum: 'c8319312a4ed706f',
     parameters: ['given_calls text', 'companies uuid[]'],
+    returns:
+      'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
+  },
+  {
+    name: 'count_attributed',
+    revision: 1,
+    checksum: 'f5756c2656446909',
+    parameters: ['given_calls text', 'known uuid[]'],
     returns:
       'table (account_id uuid, balance_micro bigint, line_micro bigint, version bigint, key_id uuid, month text, spent_micro bigint)',
   },

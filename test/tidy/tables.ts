@@ -77,9 +77,9 @@ export const domainSiblings: readonly AllowedArrow[] = [
   { from: 'keys', to: ['accounts', 'models'], reason: 'a key belongs to a company and opens models' },
   {
     from: 'credits',
-    to: ['accounts', 'alerts', 'keys'],
+    to: ['accounts', 'alerts', 'keys', 'retention'],
     reason:
-      'a balance belongs to a company; an alert names the key whose limit it is about, and is dispatched',
+      'a balance belongs to a company; an alert names the key whose limit it is about, and is dispatched; old months are removed in chunks',
   },
   {
     from: 'calls',
@@ -336,6 +336,7 @@ export const tableOwners: readonly TableOwner[] = [
       ...['usage_days', 'usage_months', 'usage_months_done', 'set_aside_calls', 'withheld_usage'],
       'address_refusals',
       ...['cost_days', 'retired_costs'],
+      ...['usage_subject_days', 'usage_subject_counts', 'usage_subject_limit'],
     ],
   },
   {
@@ -348,7 +349,7 @@ export const tableOwners: readonly TableOwner[] = [
     owns: [
       ...['credit_accounts', 'credit_transactions', 'key_months', 'credit_alerts', 'alert_settings'],
       ...['invoices', 'postpaid_spans', 'postpaid_terms', 'credit_lots'],
-      ...['old_ledger_seals'],
+      ...['old_ledger_seals', 'subject_months', 'budgets'],
     ],
   },
   { owner: 'src/domain/jobs', owns: ['jobs', 'job_versions', 'job_files'] },
@@ -427,6 +428,16 @@ export const tableExceptions: readonly TableException[] = [
   ...['credit_transactions', 'credit_accounts', 'key_months', 'credit_alerts'].flatMap((table) =>
     CHARGES.map((path) => ({ path, table, access: 'write' as const, reason: CHARGED_TOGETHER })),
   ),
+  ...['subject_months', 'credit_alerts'].map((table) => {
+    const path = 'migrations/functions/count_attributed.sql';
+    return { path, table, access: 'write' as const, reason: CHARGED_TOGETHER };
+  }),
+  ...['budget-levels.ts', 'budgets.ts'].map((file) => {
+    const reason =
+      'what a company has spent in a month is the sum of its days, of the same moment as other budgets';
+    const path = `src/domain/credits/budgets/${file}`;
+    return { path, table: 'usage_days', access: 'read' as const, reason };
+  }),
   {
     path: 'src/domain/calls/partitions/call-retention.ts',
     table: '{partition}',

@@ -9,7 +9,7 @@ import { useQuery } from '../../session/use-query.ts';
 import { ChangeAlerts } from './alert-settings.tsx';
 
 const ALERTS = graphql(`{
-  creditAlerts { kind thresholdPercent threshold keyName raisedAt mailedAt }
+  creditAlerts { kind thresholdPercent threshold keyName budgetOf raisedAt mailedAt }
   alertSettings { isOn balanceThresholds limitPercents receivers { email } }
   company { billingMode creditLimit }
   members(first: 100) { nodes { id email role } pageInfo { hasNextPage } }
@@ -76,10 +76,17 @@ function moodOf({ kind, thresholdPercent, threshold }: Alert): Mood {
 }
 
 function nameOf({ kind }: Alert): string {
-  return { LOW_BALANCE: 'Low balance', CREDIT_LINE: 'Credit limit', KEY_SPENDING: 'Key limit' }[kind];
+  return {
+    ...{
+      LOW_BALANCE: 'Low balance',
+      CREDIT_LINE: 'Credit limit',
+      KEY_SPENDING: 'Key limit',
+      BUDGET: 'Budget',
+    },
+  }[kind];
 }
 
-function wordsOf({ kind, thresholdPercent, threshold, keyName }: Alert): string {
+function wordsOf({ kind, thresholdPercent, threshold, keyName, budgetOf }: Alert): string {
   switch (kind) {
     case 'LOW_BALANCE':
       if ((threshold ?? thresholdPercent) === 0) return 'The credits are used up';
@@ -90,6 +97,8 @@ function wordsOf({ kind, thresholdPercent, threshold, keyName }: Alert): string 
       return `${thresholdPercent} % of the credit limit is used`;
     case 'KEY_SPENDING':
       return `${keyName ?? 'A key'} has spent ${thresholdPercent} % of its monthly limit`;
+    case 'BUDGET':
+      return `${thresholdPercent} % of the budget of ${budgetOf ?? 'what is deleted'} is spent`;
   }
 }
 

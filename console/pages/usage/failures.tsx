@@ -147,6 +147,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'unreadable-document': 'The document could not be read',
   INSUFFICIENT_CREDITS: 'There were no credits left',
   KEY_SPENDING_LIMIT: 'The key had reached its monthly spending limit',
+  BUDGET_EXCEEDED: 'A monthly budget was used up',
   LLM_SCOPE_DENIED: 'The key lacks the scope',
   LLM_MODEL_NOT_ALLOWED: 'The key may not call this model',
   PLAN_LIMIT_EXCEEDED: 'An invoice is overdue',
@@ -166,6 +167,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const WAYS_OUT: Readonly<Record<string, { readonly href: string; readonly name: string }>> = {
   INSUFFICIENT_CREDITS: { href: '/billing', name: 'Buy credits' },
   KEY_SPENDING_LIMIT: { href: '/keys', name: 'Raise its limit' },
+  BUDGET_EXCEEDED: { href: '/budgets', name: 'See the budgets' },
   PLAN_LIMIT_EXCEEDED: { href: '/billing', name: 'See the invoices' },
   LLM_SCOPE_DENIED: { href: '/keys', name: 'See the keys' },
   LLM_MODEL_NOT_ALLOWED: { href: '/keys', name: 'See the keys' },

@@ -11,6 +11,7 @@ import { sessionDeclarations } from './accounts/sessions.ts';
 import { twoFactorDeclarations } from './accounts/two-factor.ts';
 import { alertChannelDeclarations } from './billing/alert-channels.ts';
 import { alertDeclarations } from './billing/alerts.ts';
+import { budgetDeclarations } from './billing/budgets.ts';
 import { callDeclarations } from './billing/calls.ts';
 import { catalogDeclarations } from './billing/catalog.ts';
 import { catalogChangeDeclarations } from './billing/catalog-changes.ts';
@@ -62,6 +63,7 @@ const declarations: readonly Declaration[] = [
   ...twoFactorDeclarations,
   ...alertDeclarations,
   ...alertChannelDeclarations,
+  ...budgetDeclarations,
   ...catalogDeclarations,
   ...catalogChangeDeclarations,
   ...enterpriseDeclarations,

@@ -33,6 +33,7 @@ export const SCOPE_OF_OPERATION: Readonly<Record<string, ServiceScope>> = {
   creditLots: 'billing:read',
   creditStatement: 'billing:read',
   userCreditTransactions: 'billing:read',
+  budgets: 'billing:read',
   creditAlerts: 'billing:read',
   alertSettings: 'billing:read',
   alertChannels: 'billing:read',

@@ -21,6 +21,12 @@ export const ALERT_EVENTS = {
     name: 'Spending of a key',
     meaning: 'An API key has spent a share of its monthly limit.',
   },
+  BUDGET: {
+    audience: 'company',
+    type: 'alert.budget',
+    name: 'Budget',
+    meaning: 'A share of a monthly budget is spent.',
+  },
   CREDITS_EXPIRING: {
     audience: 'company',
     type: 'alert.credits_expiring',

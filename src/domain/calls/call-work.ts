@@ -21,6 +21,8 @@ import { createUsageMonthsHandler, USAGE_MONTHS_CRON, USAGE_MONTHS_QUEUE } from 
 interface CallWorkParts extends CallPartitionParts, UsageReportParts {
   /** Whole months, besides the current one, for which single calls are stored; 0 is without end. */
   readonly keepMonths: number;
+  /** For which sums by project, end user and tag are stored; 0 is without end. */
+  readonly keepNamesMonths: number;
   /** For which idempotency keys and their answers are stored. */
   readonly idempotencyKeepMs: number;
 }

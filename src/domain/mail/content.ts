@@ -131,6 +131,7 @@ function escapeHtml(text: string): string {
 /** The pages of the console that mail leads to. */
 export interface ConsoleLinks {
   readonly billing: string;
+  readonly budgets: string;
   readonly keys: string;
   readonly alerts: string;
   readonly companies: string;
@@ -150,6 +151,7 @@ export function createConsoleLinks(consoleUrl: string): ConsoleLinks {
   const page = (path: string) => `${base}/${path}`;
   return {
     billing: page('billing'),
+    budgets: page('budgets'),
     keys: page('keys'),
     alerts: page('alerts'),
     companies: page('companies'),

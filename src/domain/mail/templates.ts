@@ -21,6 +21,7 @@ import {
 } from './templates/team.ts';
 import {
   alert,
+  budget,
   creditsExpired,
   creditsExpiring,
   lowBalance,
@@ -43,6 +44,7 @@ export const TEMPLATES = {
   'payment-problem': paymentProblem,
   'low-balance': lowBalance,
   'spending-limit': spendingLimit,
+  budget,
   'credits-expiring': creditsExpiring,
   'credits-expired': creditsExpired,
   'withheld-usage': withheldUsage,

@@ -10,10 +10,10 @@ import {
   chargedTokens,
   elapsedMs,
   type FinishedCall,
-  type OwnCharge,
   type ServedCall,
   type TokenBounds,
 } from '../calls/settlement/finished-call.ts';
+import type { OwnCharge } from '../calls/settlement/own-charge.ts';
 import { type CreditHolds, estimateCost, type Payer } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
 import { type EstimatedUsage, estimateUsage, MOST_TOKENS } from '../limits/claims.ts';
@@ -243,6 +243,7 @@ export function recordOf(
     endUser: attribution?.endUser,
     tags: attribution?.tags,
     project: attribution?.project,
+    budgets: payer.budgets,
     tries: tries > 1 ? tries : undefined,
     servedBy: ending.servedBy,
     chargeShareMillionths: ending.chargeShareMillionths ?? alias.ownKey?.chargeShareMillionths,

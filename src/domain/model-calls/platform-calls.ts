@@ -1,7 +1,10 @@
 import type { Clock } from '../../ports/clock.ts';
 import type { Transaction } from '../../ports/database.ts';
 import type { Secrets } from '../../ports/secrets.ts';
-import { chargeCalls, insertCalls, type OwnCharge, ownCharges } from '../calls/settlement/finished-call.ts';
+import { chargeCalls, insertCalls } from '../calls/settlement/finished-call.ts';
+import { type OwnCharge, ownCharges } from '../calls/settlement/own-charge.ts';
+import { heldBudget } from '../credits/budgets/budget-levels.ts';
+import { budgetsOfCall } from '../credits/budgets/call-budgets.ts';
 import { type BillingStatuses, isBlocked } from '../credits/holds/billing-status.ts';
 import type { CreditHolds } from '../credits/holds/holds.ts';
 import type { CallReservation } from '../limits/call-reservation.ts';
@@ -41,7 +44,7 @@ export interface WantedCall {
 export interface PlatformCall {
   /** As the company calls it: with its own provider keys where it has stored some. Only this one may be called. */
   readonly alias: Alias;
-  /** False where the company is out of credits, owes, or has an own provider key of no use: then no provider may be called. */
+  /** False where the company is out of credits, over its budget, owes, or has an own provider key of no use: then no provider may be called. */
   readonly mayAsk: boolean;
   /**
    * Writes the call and its charge, in the transaction of the effect that it was for. At most once, and as the last
@@ -73,13 +76,16 @@ export function createPlatformCalls({
   clock,
   ownKeys,
 }: PlatformCallParts): PlatformCalls {
-  async function admit(call: UnadmittedCall, usage: EstimatedUsage): Promise<Admitted> {
-    const { companyId, startedAtMs } = call.payer;
+  async function admit(unbudgeted: UnadmittedCall, usage: EstimatedUsage): Promise<Admitted> {
+    const { companyId, startedAtMs } = unbudgeted.payer;
     const standing = await standings.find(companyId);
     if (standing === null) throw new Error('whether the company owes cannot be read at the moment');
-    if (isBlocked(standing, startedAtMs)) return { outcome: 'refused', ending: OWES };
+    const budgets = standing.budgets === null ? undefined : budgetsOfCall(standing.budgets, WITHOUT_KEY);
+    const call =
+      budgets === undefined ? unbudgeted : { ...unbudgeted, payer: { ...unbudgeted.payer, budgets } };
+    if (isBlocked(standing, startedAtMs)) return { outcome: 'refused', call, ending: OWES };
     if (call.alias.ownKey != null && call.alias.ownKey.problem !== null) {
-      return { outcome: 'refused', ending: KEY_REFUSED };
+      return { outcome: 'refused', call, ending: KEY_REFUSED };
     }
     const held = holdsFor(holds, call.payer, call.alias, usage);
     const unlimited = {
@@ -90,8 +96,12 @@ export function createPlatformCalls({
       maxCallsInFlight: null,
     };
     const reserved = await limits.reserve(unlimited, call.id, 0, held);
-    if (reserved.outcome === 'admitted') return { outcome: 'admitted', reservation: reserved.reservation };
-    if (reserved.outcome === 'not-payable') return { outcome: 'refused', ending: NO_CREDITS };
+    if (reserved.outcome === 'admitted')
+      return { outcome: 'admitted', call, reservation: reserved.reservation };
+    if (reserved.outcome === 'not-payable') {
+      const isBudget = heldBudget(reserved.hold.name, budgets ?? []) !== null;
+      return { outcome: 'refused', call, ending: isBudget ? OVER_BUDGET : NO_CREDITS };
+    }
     throw new Error('whether the company may pay cannot be read at the moment');
   }
 
@@ -101,8 +111,9 @@ export function createPlatformCalls({
       const startedAtMs = clock.now();
       const payer = { companyId, keyId: null, monthlyLimitMicro: null, startedAtMs, userId: null };
       const estimatedTokens = totalTokens(estimateUsage(bodyBytes, null, 1));
-      const call = { id: secrets.newId(), payer, alias, estimatedTokens };
-      const admitted = await admit(call, usageToHold(alias, sizeOfText(bodyBytes)));
+      const unbudgeted = { id: secrets.newId(), payer, alias, estimatedTokens };
+      const admitted = await admit(unbudgeted, usageToHold(alias, sizeOfText(bodyBytes)));
+      const { call } = admitted;
       let charged: OwnCharge | null = null;
       return {
         alias,
@@ -117,7 +128,7 @@ export function createPlatformCalls({
         async release() {
           if (admitted.outcome === 'refused') return;
           const { reservation } = admitted;
-          await releaseCall(holds, { payer, reservation }, 0, charged);
+          await releaseCall(holds, { payer: call.payer, reservation }, 0, charged);
         },
       };
     },
@@ -140,12 +151,16 @@ export async function releasedOnFailure<Result>(
 type UnadmittedCall = Omit<PaidCall, 'reservation'>;
 
 type Admitted =
-  | { readonly outcome: 'admitted'; readonly reservation: CallReservation }
-  | { readonly outcome: 'refused'; readonly ending: CallEnding };
+  | { readonly outcome: 'admitted'; readonly call: UnadmittedCall; readonly reservation: CallReservation }
+  | { readonly outcome: 'refused'; readonly call: UnadmittedCall; readonly ending: CallEnding };
+
+/** Of the budgets only the company's own counts calls of the platform. */
+const WITHOUT_KEY = { keyId: null, project: null, endUser: undefined };
 
 const OWES = refusedWith('PLAN_LIMIT_EXCEEDED', 403);
 const KEY_REFUSED = refusedWith('PROVIDER_KEY_REFUSED', 403);
 const NO_CREDITS = refusedWith('INSUFFICIENT_CREDITS', 402);
+const OVER_BUDGET = refusedWith('BUDGET_EXCEEDED', 403);
 
 function refusedWith(reason: string, httpStatus: number): CallEnding {
   return { outcome: 'REFUSED', reason, httpStatus, targetId: null, tokens: null, firstByteMs: null };

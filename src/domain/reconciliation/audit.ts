@@ -19,8 +19,10 @@ import {
   keyMonthsCheck,
   pricesCheck,
   retiredChargesCheck,
+  subjectMonthsCheck,
   usageDaysCheck,
   usageMonthsCheck,
+  usageSubjectsCheck,
 } from './usage-checks.ts';
 
 /** All that `turnpike audit` proves, in the order of its output. A new check gets a row here. */
@@ -38,6 +40,8 @@ export const AUDIT_CHECKS: readonly (AuditCheck | ComputedCheck)[] = [
   usageMonthsCheck,
   costDaysCheck,
   keyMonthsCheck,
+  usageSubjectsCheck,
+  subjectMonthsCheck,
   invoiceUsageCheck,
   invoicesCheck,
   grantsCheck,

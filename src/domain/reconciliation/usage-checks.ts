@@ -167,6 +167,62 @@ export const usageMonthsCheck: AuditCheck = {
     where (${listed('days')}) is distinct from (${listed('months')})`,
 };
 
+/** Of days whose calls are all there. Where a day has more names than rows, the names are compared as one. */
+export const usageSubjectsCheck: AuditCheck = {
+  holds: 'usage by project, end user and tag is the sum of the calls that carry them',
+  faults: `select format('usage of company %s by %s on %s, %s, key %s, %s: stored is %s, its calls sum to %s',
+      company_id, kind, day, subject, key_id, alias, coalesce(stored.sums::text, 'nothing'),
+      coalesce(counted.sums::text, 'nothing'))
+    from (select company_id, kind, day, case when is_shared then '(other)' else subject end as subject, key_id, alias,
+        row(${DAYS_SUMMED}) as sums
+      from (select *, bool_or(subject = '(other)') over (partition by company_id, kind, day) as is_shared
+        from usage_subject_days) as days
+      where not exists (select 1 from retired_usage where retired_usage.company_id = days.company_id
+        and retired_usage.day = days.day)
+      group by 1, 2, 3, 4, 5, 6) as stored
+    full join (
+      select company_id, kind, day, case when is_shared then '(other)' else subject end as subject, key_id, alias,
+        row(count(*), count(*) filter (where outcome = 'FAILED'),
+          coalesce(sum(least(prompt_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint,
+          coalesce(sum(least(cached_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint,
+          coalesce(sum(least(coalesce(cache_write_tokens, 0), 1099511627776)) filter (where price_id is not null), 0)::bigint,
+          coalesce(sum(least(completion_tokens, 1099511627776)) filter (where price_id is not null), 0)::bigint,
+          sum(charge_micro)::bigint, coalesce(sum(surcharge_micro), 0)::bigint) as sums
+      from (select dated.*, carried.kind, carried.subject, exists (select 1 from usage_subject_days as shared
+            where shared.company_id = dated.company_id and shared.kind = carried.kind and shared.day = dated.day
+              and shared.subject = '(other)') as is_shared
+        from (select *, (started_at at time zone 'utc')::date as day from calls
+          where (project is not null or end_user is not null or tags is not null) and outcome <> 'REFUSED'
+            and alias is not null and key_id is not null) as dated,
+          lateral (select 'PROJECT' as kind, project as subject where project is not null
+            union all select 'END_USER', end_user where end_user is not null
+            union all select 'TAG', tag from unnest(tags) as tag) as carried
+        -- Days whose sums are past their retention have none.
+        where exists (select 1 from usage_subject_counts as known where known.company_id = dated.company_id
+            and known.kind = carried.kind and known.day = dated.day)
+          and not exists (select 1 from retired_usage where retired_usage.company_id = dated.company_id
+            and retired_usage.day = dated.day)) as named
+      group by 1, 2, 3, 4, 5, 6) as counted using (company_id, kind, day, subject, key_id, alias)
+    where stored.sums is distinct from counted.sums`,
+};
+
+/** What budgets are held against, of months whose calls are all there. */
+export const subjectMonthsCheck: AuditCheck = {
+  holds: 'what projects and end users have spent in a month is the sum of their calls',
+  faults: `select format('%s %s of company %s in %s: stored is %s micro-credits, its calls sum to %s', scope, subject,
+      company_id, to_char(month, 'YYYY-MM'), stored.charge_micro, coalesce(spent, 0))
+    from subject_months as stored
+    left join (select company_id, scope, date_trunc('month', started_at at time zone 'utc')::date as month, subject,
+        sum(charge_micro) as spent
+      from calls, lateral (select 'PROJECT' as scope, project as subject where project is not null
+        union all select 'END_USER', end_user where end_user is not null) as carried
+      where key_id is not null and (project is not null or end_user is not null)
+      group by 1, 2, 3, 4) as called using (company_id, scope, month, subject)
+    where stored.charge_micro <> coalesce(spent, 0)
+      and not exists (select 1 from retired_usage where retired_usage.company_id = stored.company_id
+        and retired_usage.day >= stored.month and retired_usage.day < stored.month + interval '1 month')`,
+};
+
 export const keyMonthsCheck: AuditCheck = {
   holds: 'what a key has spent in a month is the sum of its calls',
   faults: `select format('key %s in %s: kept is %s micro-credits, its calls sum to %s', key_id, to_char(month, 'YYYY-MM'),

@@ -5,7 +5,6 @@ import type { AskedOnce, IdempotentClaim } from '../../domain/calls/idempotency/
 import type { CallBook } from '../../domain/calls/settlement/settle-call.ts';
 import { type BillingStatuses, isBlocked } from '../../domain/credits/holds/billing-status.ts';
 import type { CreditHolds, Payer } from '../../domain/credits/holds/holds.ts';
-import { BALANCE_LEVEL } from '../../domain/credits/ledger/credit-account.ts';
 import type { KeyDirectory } from '../../domain/keys/key-directory.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { AbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
@@ -29,14 +28,7 @@ import { attributionOf } from './attribution.ts';
 import { type CacheUse, cacheAsked, findCached, holdsForHit, type WantedCaching } from './cached-answer.ts';
 import { estimateOf, isFree, sizeOf } from './call-size.ts';
 import { continueResponse, isContinuation } from './continue-response.ts';
-import {
-  COMPANY_IN_DEBT,
-  creditRefusal,
-  limitMessage,
-  payerOf,
-  spendingRefusal,
-  TOOLS_TOO_DEAR,
-} from './credit-refusals.ts';
+import { COMPANY_IN_DEBT, levelRefusal, limitMessage, payerOf } from './credit-refusals.ts';
 import { isHosted, planHosted, type UnavailableTools } from './hosted-tools.ts';
 import {
   askedOnce,
@@ -144,7 +136,7 @@ export type Admission =
 
 /**
  * Every refusal of the gateway, in its order (G-37): address 429, route 404, key 401, scope 403, body 400 or 413,
- * model 403, overdue invoice 403, credits 402, the key's spending limit 403, key limits 429. The address counts every request; nothing else is
+ * model 403, overdue invoice 403, credits 402, the key's spending limit 403, budgets 403, key limits 429. The address counts every request; nothing else is
  * consumed by a refused one. Reads are held back by no invoice and no balance. An idempotency key is checked with the
  * body (400), and how it stands (409) after the model; a repeat whose answer is kept goes on like a read. Responses that
  * a body refers to are looked up after that (404), and then hosted tools that the model does not have are refused (400).
@@ -196,7 +188,7 @@ export async function admit(parts: AdmitParts, arrival: Arrival): Promise<Admiss
   // A parse call that names no model is held to the allowlist by its default (G-28).
   const named = fields.model ?? defaultAliasOf(parts.models, route.serves);
   const alias = aliasOfCompany(parts, key.companyId, named);
-  const attributed = attributionOf(request, fields.attribution);
+  const attributed = attributionOf(request, fields.attribution, key.project);
   if (attributed.outcome === 'refused') return refuse(attributed.refusal, { route, key });
   const { attribution } = attributed;
   const known = { route, key, alias: alias?.alias ?? null, attribution };
@@ -264,7 +256,7 @@ async function admitPaidCall(
   const hit = cache?.hit ?? null;
   const size = sizeOf(route, bytes, fields);
   const estimatedTokens = hit === null ? estimateOf(size) : 0;
-  const payer = payerOf(key, startedAtMs);
+  const payer = payerOf(key, startedAtMs, standing.budgets, wanted.attribution?.endUser);
   const holds =
     hit === null
       ? holdsOf(parts, payer, { route, alias, size, hosted })
@@ -381,10 +373,7 @@ function refuseByLimit(
       return refuse(NOT_PAYABLE_NOW, known);
     case 'not-payable': {
       const { hold, level, allowances } = limited;
-      const isBalance = hold.name.startsWith(BALANCE_LEVEL);
-      const refusal = isBalance ? creditRefusal(payer, level) : spendingRefusal(payer, level);
-      const isTooDear = isHostedCall && level > 0;
-      return refuse(isTooDear ? { ...refusal, message: TOOLS_TOO_DEAR } : refusal, { ...known, allowances });
+      return refuse(levelRefusal(hold, payer, level, isHostedCall), { ...known, allowances });
     }
     case 'refused': {
       const { by, retryAfterMs, allowances } = limited;

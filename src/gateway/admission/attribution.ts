@@ -15,12 +15,17 @@ type Attributed =
 const NOTHING: Attributed = { outcome: 'attributed', attribution: null };
 
 /**
- * Whom a call is for, by its header and its body. Tags of the header count before those of `metadata`, which clients send
+ * Whom a call is for, by its header, its body and its key, whose project it is of. Tags of the header count before those of `metadata`, which clients send
  * for other purposes too: of that what is too much or too long is cut, while a header that is out of bounds is refused.
  */
-export function attributionOf(request: Pick<Request, 'headers'>, ofBody: BodyAttribution | null): Attributed {
+export function attributionOf(
+  request: Pick<Request, 'headers'>,
+  ofBody: BodyAttribution | null,
+  ofKey: string | null,
+): Attributed {
   const header = request.headers.get(TAGS_HEADER);
-  if (header === null && ofBody === null) return NOTHING;
+  const project = ofKey ?? undefined;
+  if (header === null && ofBody === null && project === undefined) return NOTHING;
   const ofHeader = header === null ? null : readTagsHeader(header);
   if (ofHeader?.outcome === 'refused') {
     return { outcome: 'refused', refusal: { name: 'invalidRequest', message: ofHeader.message } };
@@ -28,6 +33,6 @@ export function attributionOf(request: Pick<Request, 'headers'>, ofBody: BodyAtt
   const user = ofBody?.user ?? ofBody?.safetyIdentifier;
   const endUser = user == null ? undefined : boundedEndUser(user);
   const tags = boundedTags([...(ofHeader?.tags ?? []), ...(ofBody?.tags ?? [])]);
-  const isNothing = endUser === undefined && tags === undefined;
-  return isNothing ? NOTHING : { outcome: 'attributed', attribution: { endUser, tags } };
+  const isNothing = endUser === undefined && tags === undefined && project === undefined;
+  return isNothing ? NOTHING : { outcome: 'attributed', attribution: { endUser, tags, project } };
 }

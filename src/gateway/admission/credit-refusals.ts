@@ -1,18 +1,45 @@
+import { heldBudget } from '../../domain/credits/budgets/budget-levels.ts';
+import {
+  budgetsOfCall,
+  type CallBudget,
+  type CompanyBudgets,
+} from '../../domain/credits/budgets/call-budgets.ts';
 import type { Payer } from '../../domain/credits/holds/holds.ts';
-import { creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
+import { BALANCE_LEVEL, creditsOfMicro } from '../../domain/credits/ledger/credit-account.ts';
 import type { KeyInUse } from '../../domain/keys/key-lookup.ts';
 import type { CompanyLimitName } from '../../domain/limits/company-ceilings.ts';
 import type { KeyLimitName } from '../../domain/limits/limits.ts';
 import type { Refusal } from './refusals.ts';
 
-/** Whose credits the calls of a key spend. */
-export function payerOf(key: KeyInUse, startedAtMs: number): Payer {
+/** Whose credits the calls of a key spend, and which budgets of its company they count for. */
+export function payerOf(
+  key: KeyInUse,
+  startedAtMs: number,
+  budgets: CompanyBudgets | null = null,
+  endUser?: string,
+): Payer {
   const { id: keyId, companyId, monthlySpendingLimitMicro: monthlyLimitMicro, payerUserId: userId } = key;
-  return { companyId, keyId, monthlyLimitMicro, startedAtMs, userId };
+  const payer = { companyId, keyId, monthlyLimitMicro, startedAtMs, userId };
+  if (budgets === null) return payer;
+  return { ...payer, budgets: budgetsOfCall(budgets, { keyId, project: key.project, endUser }) };
+}
+
+/** Of the hold that was not granted, by the level that it was held against. */
+export function levelRefusal(
+  { name }: { readonly name: string },
+  payer: Payer,
+  levelMicro: number,
+  isHosted: boolean,
+): Refusal {
+  const budget = heldBudget(name, payer.budgets ?? []);
+  if (budget !== null) return budgetRefusal(budget, payer, levelMicro);
+  const isBalance = name.startsWith(BALANCE_LEVEL);
+  const refusal = isBalance ? creditRefusal(payer, levelMicro) : spendingRefusal(payer, levelMicro);
+  return isHosted && levelMicro > 0 ? { ...refusal, message: TOOLS_TOO_DEAR } : refusal;
 }
 
 /** A level above zero is held by other calls. */
-export function creditRefusal({ userId }: Payer, levelMicro: number): Refusal {
+function creditRefusal({ userId }: Payer, levelMicro: number): Refusal {
   const words = userId === null ? OF_COMPANY : OF_USER;
   return { name: 'insufficientCredits', message: levelMicro > 0 ? words.allHeld : words.noneLeft };
 }
@@ -32,7 +59,7 @@ const OF_USER = {
 };
 
 /** Of a call with hosted tools, which is held whole. */
-export const TOOLS_TOO_DEAR =
+const TOOLS_TOO_DEAR =
   'The credits that are free do not cover this call with all uses of its hosted tools. Lower max_tool_calls or max_uses, leave tools out, or buy credits.';
 
 /** Credits of users are credits of the company, which owes some. */
@@ -43,7 +70,7 @@ export const COMPANY_IN_DEBT: Refusal = {
 };
 
 /** Buying credits does not help against a key's own limit, so it is not a 402. */
-export function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
+function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
   const limit = `This key's monthly spending limit of ${creditsOfMicro(payer.monthlyLimitMicro ?? 0n)} credits`;
   const free = nextMonth(payer.startedAtMs);
   const message =
@@ -52,6 +79,26 @@ export function spendingRefusal(payer: Payer, levelMicro: number): Refusal {
       : `${limit} is used up. Raise the limit, use another key, or wait until ${free} (UTC).`;
   return { name: 'keySpendingLimit', message };
 }
+
+/** Only a raised budget or the next month helps. Values that clients chose are cut. */
+function budgetRefusal(budget: CallBudget, { startedAtMs }: Payer, levelMicro: number): Refusal {
+  const { scope, subject, mostMicro } = budget;
+  const of = BUDGET_OF[scope](JSON.stringify(subject));
+  const named = `The monthly budget of ${creditsOfMicro(BigInt(mostMicro))} credits of ${of}`;
+  const resets = `It resets on ${nextMonth(startedAtMs)} (UTC).`;
+  const message =
+    levelMicro > 0
+      ? `${named} is held by calls that are still running, or does not cover this call. Wait until some end, or lower max_tokens. ${resets}`
+      : `${named} is used up. Have a company admin raise it, or wait. ${resets}`;
+  return { name: 'budgetExceeded', message };
+}
+
+const BUDGET_OF: Readonly<Record<CallBudget['scope'], (subject: string) => string>> = {
+  COMPANY: () => 'your company',
+  PROJECT: (subject) => `the project ${subject}`,
+  KEY: () => 'this key',
+  END_USER: (subject) => `the end user ${subject}`,
+};
 
 function nextMonth(atMs: number): string {
   const at = new Date(atMs);

@@ -31,6 +31,12 @@ export const REFUSALS = {
     message:
       "This key's monthly spending limit is used up. Raise the limit, use another key, or wait for the next month.",
   },
+  budgetExceeded: {
+    status: 403,
+    type: 'permission_error',
+    code: 'BUDGET_EXCEEDED',
+    message: 'A monthly budget of your company is used up. Have it raised, or wait for the next month.',
+  },
   scopeDenied: {
     status: 403,
     type: 'permission_error',

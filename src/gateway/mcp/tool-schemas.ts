@@ -95,7 +95,10 @@ export const GET_USAGE = {
     from: text('The first day, such as 2026-01-31, or a time with its zone; 30 days ago by default.'),
     to: text('The last day, included, or a time with its zone, not included; today by default.'),
     group_by: {
-      ...listOf({ type: 'string', enum: ['model', 'day', 'key'] }, 'A breakdown by these together.'),
+      ...listOf(
+        { type: 'string', enum: ['model', 'day', 'key', 'project', 'user', 'tag'] },
+        'A breakdown by these together.',
+      ),
       minItems: 1,
     },
   }),

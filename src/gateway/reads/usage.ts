@@ -12,6 +12,12 @@ import {
   type UsageTotals,
   usageReport,
 } from '../../domain/calls/usage/usage-report.ts';
+import {
+  isSubjectDimension,
+  type SubjectDimension,
+  subjectUsage,
+  wholeDays,
+} from '../../domain/calls/usage/usage-subjects.ts';
 import { type HeldCredits, readKeyMonth } from '../../domain/credits/holds/holds.ts';
 import { creditsAsNumber, readLevel } from '../../domain/credits/ledger/credit-account.ts';
 import type { ApiKey } from '../../domain/keys/api-key.ts';
@@ -60,17 +66,26 @@ export async function answerUsage(
 async function usageBody(
   { database, clock, heldCredits, abandoned }: UsageParts,
   { key, allowances }: UsageAsker,
-  { from, to, groupBy }: UsageParameters,
+  { groupBy, ...given }: UsageParameters,
 ) {
+  const subject = groupBy?.find(isSubjectDimension) ?? null;
+  const dimensions = groupBy?.filter((one) => !isSubjectDimension(one)) ?? [];
+  const { from, to } = subject === null ? given : wholeDays(given);
   const month = monthOf(clock.now());
   const { companyId, id: keyId, monthlySpendingLimitMicro: limitMicro, payerUserId } = key;
-  const by: UsageDimension[][] = [[], ['model'], ['day'], ...(groupBy === null ? [] : [[...groupBy]])];
-  const [{ groups, range }, level, held, spentMicro, left] = await Promise.all([
+  const by: UsageDimension[][] = [
+    [],
+    ['model'],
+    ['day'],
+    ...(groupBy === null || subject !== null ? [] : [dimensions]),
+  ];
+  const [{ groups, range }, level, held, spentMicro, left, bySubject] = await Promise.all([
     usageReport(database, { companyId, keyId, from, to, by }),
     readLevel(database, payerUserId ?? companyId),
     heldCredits(companyId, payerUserId),
     limitMicro === null ? 0n : readKeyMonth(database, keyId, month.firstDay),
     abandoned.look(key),
+    subject === null ? [] : subjectUsage(database, { companyId, keyId, from, to, subject, by: dimensions }),
   ]);
   const [totals = [], byModel = [], byDay = [], grouped = []] = groups;
   return {
@@ -81,7 +96,12 @@ async function usageBody(
     by_day: byDay.map((group) => ({ day: group.day, ...shownRow(group) })),
     ...(groupBy === null
       ? {}
-      : { groups: grouped.map((group) => ({ ...namesOf(group, groupBy), ...shownRow(group) })) }),
+      : {
+          groups: (subject === null ? grouped : bySubject).map((group) => ({
+            ...namesOf(group, groupBy),
+            ...shownRow(group),
+          })),
+        }),
     balance: {
       credits: creditsAsNumber(level?.balanceMicro ?? 0n),
       held: creditsAsNumber(held ?? 0n),
@@ -110,8 +130,11 @@ function shownRow(totals: UsageTotals) {
   };
 }
 
-function namesOf({ model, day, keyId }: UsageGroup, groupBy: readonly UsageDimension[]) {
-  const names = { model, day, key: keyId };
+function namesOf(
+  { model, day, keyId, subject }: UsageGroup & { readonly subject?: string },
+  groupBy: readonly Dimension[],
+) {
+  const names = { model, day, key: keyId, project: subject, user: subject, tag: subject };
   return Object.fromEntries(groupBy.map((dimension) => [dimension, names[dimension]]));
 }
 
@@ -143,7 +166,7 @@ function monthOf(nowMs: number): { readonly firstDay: string; readonly resetsAt:
 
 interface UsageParameters extends UsageRange {
   /** Null where no breakdown besides those by model and by day is wanted. */
-  readonly groupBy: readonly UsageDimension[] | null;
+  readonly groupBy: readonly Dimension[] | null;
 }
 
 type ReadUsageParameters =
@@ -155,7 +178,8 @@ type ParameterName = 'from' | 'to' | 'group_by';
 const FIRST_YEAR = 2000;
 const LAST_YEAR = 2199;
 const LONGEST_PARAMETER = 64;
-const DIMENSIONS: readonly UsageDimension[] = ['model', 'day', 'key'];
+type Dimension = UsageDimension | SubjectDimension;
+const DIMENSIONS: readonly Dimension[] = ['model', 'day', 'key', 'project', 'user', 'tag'];
 
 /**
  * `from` and `to` are days, both included, or moments, exact to the millisecond: `from` is included, `to` is not. Without
@@ -176,7 +200,7 @@ export function readUsageParameters(search: URLSearchParams, nowMs: number): Rea
   if (groupBy === 'invalid') {
     return invalidParameter(
       'group_by',
-      `group_by is one or more of ${DIMENSIONS.join(', ')}, with commas between.`,
+      `group_by is one or more of ${DIMENSIONS.join(', ')}, with commas between; of project, user and tag only one.`,
     );
   }
   return { outcome: 'read', parameters: { ...read.range, groupBy } };
@@ -196,13 +220,14 @@ export function refusedRead(error: unknown, message: string): AnsweredRead {
   return { outcome: 'refused', refusal: { name: 'unavailable', message } };
 }
 
-function readGroupBy(given: readonly string[]): readonly UsageDimension[] | null | 'invalid' {
+function readGroupBy(given: readonly string[]): readonly Dimension[] | null | 'invalid' {
   if (given.length === 0) return null;
   const text = given.join(',');
   if (text.length > LONGEST_PARAMETER) return 'invalid';
   const words = text.split(',').map((word) => word.trim());
   const known = DIMENSIONS.filter((dimension) => words.includes(dimension));
-  return words.every((word) => DIMENSIONS.some((dimension) => dimension === word)) ? known : 'invalid';
+  const isKnown = words.every((word) => DIMENSIONS.some((dimension) => dimension === word));
+  return isKnown && known.filter(isSubjectDimension).length <= 1 ? known : 'invalid';
 }
 
 function timeOf(text: string): UsageBound | null {

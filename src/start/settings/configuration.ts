@@ -39,7 +39,12 @@ export interface Configuration extends StoredContent {
   /** Responses that no provider stores, and how long any response can be continued. */
   readonly storedResponses: { isOn: boolean; keepMs: number; maxBytes: number; maxCompanyBytes: number };
   /** How long single calls are kept, in whole months (0: for good), and how they are parted. */
-  readonly calls: { keepMonths: number; span: 'month' | 'week' | 'day' };
+  readonly calls: {
+    keepMonths: number;
+    keepNamesMonths: number;
+    namesPerDay: number;
+    span: 'month' | 'week' | 'day';
+  };
   /** Null is this process's memory. */
   readonly redis: RedisConfiguration | null;
   /** Null where none was given: outside of production one is made and stored in the data folder, but for the metrics. */
@@ -275,7 +280,12 @@ function assemble(
     idempotency: { maxAnswerBytes: values.IDEMPOTENT_ANSWER_MAX_BYTES, keepMs: values.IDEMPOTENCY_KEEP_MS },
     storedResponses: storedResponsesIn(values),
     ...storedContentOf(values),
-    calls: { keepMonths: values.CALLS_KEEP_MONTHS, span: values.CALLS_PARTITION },
+    calls: {
+      keepMonths: values.CALLS_KEEP_MONTHS,
+      keepNamesMonths: values.USAGE_NAMES_KEEP_MONTHS,
+      namesPerDay: values.USAGE_NAMES_PER_DAY,
+      span: values.CALLS_PARTITION,
+    },
     ...secretsOf(values),
     ...accountsOf(values, isProduction),
     consoleUrl: values.CONSOLE_URL,

@@ -116,6 +116,18 @@ export const SETTINGS = {
     0,
     'Whole months, beside the running one, for which the single calls are kept; 0 keeps all. What they sum up to, and every charge, is kept for good.',
   ),
+  USAGE_NAMES_PER_DAY: whole(
+    0,
+    100_000,
+    1_000,
+    'How many projects, end users and tags, of each, a company has rows of its own for in the usage of a day; further ones are added up as `(other)`. Budgets are exact for every name.',
+  ),
+  USAGE_NAMES_KEEP_MONTHS: whole(
+    0,
+    1_200,
+    13,
+    'Whole months, beside the running one, for which usage by project, end user and tag is stored; 0 stores it for good.',
+  ),
   CALLS_PARTITION: oneOf(
     ['month', 'week', 'day'],
     'month',

@@ -7,6 +7,7 @@ import { createAnswerCipher } from '../../domain/calls/idempotency/answer-cipher
 import { createIdempotentCalls } from '../../domain/calls/idempotency/idempotent-calls.ts';
 import { createAddressRefusals } from '../../domain/calls/log/address-refusals.ts';
 import { type CallBook, createCallBook } from '../../domain/calls/settlement/settle-call.ts';
+import { setNamesPerDay } from '../../domain/calls/usage/usage-subjects.ts';
 import { createHeldCredits } from '../../domain/credits/holds/holds.ts';
 import { createKeyDirectory } from '../../domain/keys/key-directory.ts';
 import { type AbandonedStreams, createAbandonedStreams } from '../../domain/limits/abandoned-streams.ts';
@@ -70,6 +71,7 @@ async function openGatewayParts(
       aliases,
     });
   }
+  await setNamesPerDay(database, configuration.calls.namesPerDay);
   const keys = await createKeyDirectory({ database, sharedState, clock, secrets, log });
   opening.whenClosing('key directory', keys.close);
   const { commitDeadlineMs, maxCalls } = configuration.journal;

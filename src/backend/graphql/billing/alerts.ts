@@ -33,6 +33,7 @@ const creditAlertObject: Declaration = (builder) => {
       },
       CREDIT_LINE: { description: 'POSTPAID with a limit: a share of it is used in a month.' },
       KEY_SPENDING: { description: 'A key has spent a share of its monthly limit.' },
+      BUDGET: { description: 'A share of a monthly budget is spent.' },
     },
   });
   builder.objectType('CreditAlert', {
@@ -49,6 +50,10 @@ const creditAlertObject: Declaration = (builder) => {
       }),
       keyId: t.exposeID('keyId', { nullable: true, description: 'Of KEY_SPENDING.' }),
       keyName: t.exposeString('keyName', { nullable: true }),
+      budgetOf: t.exposeString('budgetOf', {
+        nullable: true,
+        description: 'Of BUDGET: whose budget, as `the project website`; null where it is deleted.',
+      }),
       raisedAt: t.expose('raisedAt', { type: 'DateTime' }),
       mailedAt: t.expose('mailedAt', {
         type: 'DateTime',

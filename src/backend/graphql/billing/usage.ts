@@ -15,8 +15,16 @@ import {
   type UsageTotals,
   usageReport,
 } from '../../../domain/calls/usage/usage-report.ts';
+import {
+  isSubjectDimension,
+  type SubjectDimension,
+  type SubjectGroup,
+  subjectUsage,
+  wholeDays,
+} from '../../../domain/calls/usage/usage-subjects.ts';
 import { creditsAsNumber } from '../../../domain/credits/ledger/credit-account.ts';
 import { member } from '../access.ts';
+import { badInput } from '../errors.ts';
 import { usagePeriod } from '../input.ts';
 import type { FieldSize } from '../query-cost.ts';
 import type { Declaration } from '../schema-builder.ts';
@@ -24,25 +32,32 @@ import type { Declaration } from '../schema-builder.ts';
 declare module '../schema-builder.ts' {
   interface SchemaObjects {
     UsageTotals: UsageTotals;
-    UsageRow: UsageGroup;
+    UsageRow: ShownRow;
     UsageReport: {
       readonly range: UsageRange;
       readonly totals: UsageTotals;
-      readonly rows: readonly UsageGroup[];
+      readonly rows: readonly ShownRow[];
     };
     UsageFailures: CountedFailures & { readonly question: Omit<FailuresQuestion, 'by'> };
     UsageFailureRow: FailureGroup;
     FailedCall: FailedCall;
   }
   interface SchemaScalars {
-    UsageGroup: UsageDimension;
+    UsageGroup: UsageDimension | SubjectDimension;
     FailureOutcome: FailureOutcome;
   }
 }
 
 const usageReportObjects: Declaration = (builder) => {
   builder.enumType('UsageGroup', {
-    values: { DAY: { value: 'day' }, ALIAS: { value: 'model' }, KEY: { value: 'key' } } as const,
+    values: {
+      DAY: { value: 'day' },
+      ALIAS: { value: 'model' },
+      KEY: { value: 'key' },
+      PROJECT: { value: 'project', description: 'That of the key when the call began.' },
+      END_USER: { value: 'user', description: '`user` of the body.' },
+      TAG: { value: 'tag', description: 'A call with several tags counts for each of them.' },
+    } as const,
   });
   builder.objectType('UsageTotals', {
     description: 'Tokens are those of calls that succeeded.',
@@ -69,6 +84,9 @@ const usageReportObjects: Declaration = (builder) => {
       day: t.exposeString('day', { nullable: true }),
       alias: t.exposeString('model', { nullable: true }),
       keyId: t.exposeID('keyId', { nullable: true }),
+      project: t.exposeString('project', { nullable: true }),
+      endUser: t.exposeString('endUser', { nullable: true }),
+      tag: t.exposeString('tag', { nullable: true }),
       totals: t.field({ type: 'UsageTotals', resolve: (row) => row }),
     }),
   });
@@ -168,13 +186,27 @@ const usage: Declaration = (builder) =>
       args: {
         from: t.arg({ type: 'DateTime' }),
         to: t.arg({ type: 'DateTime' }),
-        groupBy: t.arg({ type: ['UsageGroup'], description: 'Without it there are totals and no rows.' }),
+        groupBy: t.arg({
+          type: ['UsageGroup'],
+          description:
+            'Without it there are totals and no rows. Of PROJECT, END_USER and TAG one at a time; then the period is ' +
+            'whole days, calls without one are in the totals alone, and names beyond USAGE_NAMES_PER_DAY are `(other)`.',
+        }),
       },
       async resolve(_root, args, context) {
         const { companyId } = await member(context);
         const { database, clock } = context.parts;
-        const dimensions: readonly UsageDimension[] = [...new Set(args.groupBy ?? [])];
+        const { dimensions, subject } = splitDimensions(args.groupBy ?? []);
         const question = { companyId, keyId: null, ...usagePeriod(args, clock.now()) };
+        if (subject !== null) {
+          const days = { ...question, ...wholeDays(question) };
+          const [whole, rows] = await Promise.all([
+            usageReport(database, { ...days, by: [[]] }),
+            subjectUsage(database, { ...days, subject, by: dimensions }),
+          ]);
+          const totals = whole.groups[0]?.[0] ?? NO_USAGE;
+          return { range: whole.range, totals, rows: rows.map((row) => shownBy(subject, row)) };
+        }
         if (!dimensions.includes('key')) {
           const by = dimensions.length === 0 ? [[]] : [[], dimensions];
           const { range, groups } = await usageReport(database, { ...question, by });
@@ -190,6 +222,29 @@ const usage: Declaration = (builder) =>
       },
     }),
   );
+
+/** What the report is not by is undefined. */
+type ShownRow = UsageGroup & {
+  readonly project?: string;
+  readonly endUser?: string;
+  readonly tag?: string;
+};
+
+const SHOWN_AS = { project: 'project', user: 'endUser', tag: 'tag' } as const;
+
+function shownBy(subject: SubjectDimension, { subject: name, ...group }: SubjectGroup): ShownRow {
+  return { ...group, [SHOWN_AS[subject]]: name };
+}
+
+function splitDimensions(groupBy: readonly (UsageDimension | SubjectDimension)[]): {
+  readonly dimensions: readonly UsageDimension[];
+  readonly subject: SubjectDimension | null;
+} {
+  const all = [...new Set(groupBy)];
+  const [subject = null, ...more] = all.filter(isSubjectDimension);
+  if (more.length > 0) throw badInput('groupBy', 'name one of PROJECT, END_USER and TAG, not several');
+  return { subject, dimensions: all.filter((one) => !isSubjectDimension(one)) };
+}
 
 const usageFailures: Declaration = (builder) =>
   builder.queryField('usageFailures', (t) =>
@@ -211,7 +266,8 @@ const usageFailures: Declaration = (builder) =>
         const { companyId } = await member(context);
         const { database, clock } = context.parts;
         const question = { companyId, ...usagePeriod(args, clock.now()) };
-        const by = [...new Set(args.groupBy ?? [])];
+        const { dimensions: by, subject } = splitDimensions(args.groupBy ?? []);
+        if (subject !== null) throw badInput('groupBy', 'failures are by DAY, ALIAS and KEY');
         return { question, ...(await countFailures(database, { ...question, by })) };
       },
     }),

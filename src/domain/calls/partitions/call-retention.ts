@@ -6,6 +6,7 @@ import { purgeAddressRefusals } from '../log/address-refusals.ts';
 import { purgeResolvedUsage } from '../settlement/withheld-usage.ts';
 import { COST_ALIAS, COST_SUMS, COSTED_CALLS, COSTS_OF_CALLS } from '../usage/margins.ts';
 import { ALL_KEYS, COUNTED_CALLS, SUMS_OF_CALLS, USAGE_SUMS } from '../usage/usage-report.ts';
+import { purgeSubjectSums } from '../usage/usage-subjects.ts';
 import {
   type CallPartitionParts,
   hasPartitionsLock,
@@ -171,11 +172,15 @@ export const CALLS_RETENTION_QUEUE: QueueDefinition = {
 export const CALLS_RETENTION_CRON = '17 * * * *';
 
 /** The handler of CALLS_RETENTION_QUEUE. */
-export function createCallsRetentionHandler(parts: CallPartitionParts & RetireCallsParts): JobHandler {
+export function createCallsRetentionHandler(
+  parts: CallPartitionParts & RetireCallsParts & { readonly keepNamesMonths: number },
+): JobHandler {
   return async ({ signal }) => {
     await openCallPartitions(parts);
     await retireCalls(parts, signal);
     await purgeResolvedUsage(parts.database, signal);
     await purgeAddressRefusals(parts.database, parts.clock.now(), signal);
+    const { keepNamesMonths: keepMonths, database, clock } = parts;
+    await purgeSubjectSums(database, { keepMonths, nowMs: clock.now(), signal });
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test';
+import { attributedCallsContract } from '../../../../test/contracts/attributed-calls.contract.ts';
 import { chargeCallsContract } from '../../../../test/contracts/charge-calls.contract.ts';
 import { finishedCall } from '../../../../test/doubles/finished-calls.ts';
 import { createSeededRandom } from '../../../../test/doubles/seeded-random.ts';
@@ -16,6 +17,7 @@ describe('charge_calls on PGlite', () => {
   const database = useMemoryDatabase();
 
   chargeCallsContract('PGlite', () => database);
+  attributedCallsContract('PGlite', () => database);
 });
 
 describePostgres('with a server', () => {
@@ -23,6 +25,7 @@ describePostgres('with a server', () => {
   const database = usePostgres();
 
   chargeCallsContract('PostgreSQL', () => database);
+  attributedCallsContract('PostgreSQL', () => database);
 
   async function companies(count: number): Promise<string[]> {
     const ids = Array.from({ length: count }, newId);

@@ -1,8 +1,10 @@
 import type { DatabaseFailure, Statements } from '../../../ports/database.ts';
+import type { BudgetSpending, CallBudget } from '../../credits/budgets/call-budgets.ts';
 import type { AccountLevel } from '../../credits/ledger/credit-account.ts';
 import { storedNameOf } from '../../models/aliases.ts';
 import type { CallAttribution } from '../call-attribution.ts';
 import type { ToolUses } from './call-surcharge.ts';
+import { budgetSpendingOf } from './charged-budgets.ts';
 
 type CallOutcome = 'SUCCEEDED' | 'FAILED' | 'REFUSED';
 
@@ -81,6 +83,8 @@ export interface FinishedCall extends ServedCall, CallAttribution {
   readonly durationMs: number;
   /** The key's monthly spending limit as it was known; null without one. */
   readonly monthlyLimitMicro: bigint | null;
+  /** The budgets that it was admitted under. */
+  readonly budgets?: readonly CallBudget[] | undefined;
   /** The user whose balance pays; absent where the company's does. */
   readonly payerId?: string | undefined;
   /** How many refusals it is the record of, where that is more than one. */
@@ -182,6 +186,7 @@ export function callRowOf(call: FinishedCall) {
     served_by: call.servedBy,
     mcp: call.overMcp,
     count: call.count,
+    budgets: call.budgets,
   };
 }
 
@@ -285,7 +290,7 @@ export function countThatFits<T>(
 }
 
 /** What a key with a monthly spending limit has spent. */
-interface KeySpending {
+export interface KeySpending {
   readonly keyId: string;
   /** Its first day, UTC: 'YYYY-MM-01'. */
   readonly month: string;
@@ -298,6 +303,7 @@ interface KeySpending {
 export interface ChargedCalls {
   readonly levels: readonly AccountLevel[];
   readonly spending: readonly KeySpending[];
+  readonly budgets: readonly BudgetSpending[];
 }
 
 type ChargedRow = (AccountLevel & { readonly keyId: null }) | (KeySpending & { readonly accountId: string });
@@ -313,7 +319,7 @@ export async function chargeCalls(
   statements: Statements,
   calls: readonly FinishedCall[],
 ): Promise<ChargedCalls> {
-  if (calls.length === 0) return { levels: [], spending: [] };
+  if (calls.length === 0) return { levels: [], spending: [], budgets: [] };
   const accounts = new Set<string>();
   for (const { companyId, payerId } of calls) {
     accounts.add(companyId);
@@ -331,16 +337,19 @@ export async function chargeCalls(
   const rows = await charging;
   const levels: AccountLevel[] = [];
   const spending: KeySpending[] = [];
+  const budgets: BudgetSpending[] = [];
   for (const row of rows) {
     if (row.keyId === null) {
       const { accountId, balanceMicro, lineMicro, version } = row;
       levels.push({ accountId, balanceMicro, lineMicro, version });
     } else {
       const { keyId, month, spentMicro, version } = row;
-      spending.push({ keyId, month, spentMicro, version });
+      const ofBudget = budgetSpendingOf(row);
+      if (ofBudget !== null) budgets.push(ofBudget);
+      else spending.push({ keyId, month, spentMicro, version });
     }
   }
-  return { levels, spending };
+  return { levels, spending, budgets };
 }
 
 /** Null without a row. */
@@ -370,26 +379,3 @@ const CHARGE = `${CHARGED} from charge_calls($1::text, $2::uuid[])`;
 const CHARGE_AND_RECORD = `${CHARGED}
   from charge_calls_and_record_responses($1::text, $2::uuid[], $3::text, $4::text)`;
 const CHARGE_AND_KEEP = `${CHARGED} from charge_calls_and_keep_answers($1::text, $2::uuid[], $3::text)`;
-
-/** What one call of a group learns from its commit; null where the commit changed nothing of it. */
-export interface OwnCharge {
-  readonly level: AccountLevel | null;
-  readonly spending: KeySpending | null;
-}
-
-export const NO_CHARGE: OwnCharge = { level: null, spending: null };
-
-/** Of a whole group's result, each call's own part. */
-export function ownCharges({ levels, spending }: ChargedCalls): (call: FinishedCall) => OwnCharge {
-  const levelOf = new Map(levels.map((level) => [level.accountId, level]));
-  const spendingOf = new Map(spending.map((one) => [`${one.keyId} ${one.month}`, one]));
-  return ({ companyId, payerId, keyId, startedAtMs }) => ({
-    level: levelOf.get(payerId ?? companyId) ?? null,
-    spending: spendingOf.size === 0 ? null : (spendingOf.get(`${keyId} ${monthOf(startedAtMs)}`) ?? null),
-  });
-}
-
-/** Its first day, UTC. */
-function monthOf(timeMs: number): string {
-  return `${new Date(timeMs).toISOString().slice(0, 7)}-01`;
-}

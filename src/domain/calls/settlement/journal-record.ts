@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { JournalEntry } from '../../../ports/call-journal.ts';
-import { boundedEndUser, boundedTags } from '../call-attribution.ts';
+import { BUDGET_SCOPES } from '../../credits/budgets/call-budgets.ts';
+import { boundedEndUser, boundedTags, LONGEST_END_USER } from '../call-attribution.ts';
 import { boundedToolUses, MOST_SURCHARGE_MICRO } from './call-surcharge.ts';
 import { elapsedMs, type FinishedCall } from './finished-call.ts';
 
@@ -46,6 +47,14 @@ const responseRecord = z.object({
 
 const MOST_TRIES = 1_000_000;
 
+const callBudget = z.object({
+  id: z.uuid(),
+  scope: z.enum(BUDGET_SCOPES),
+  subject: z.string().max(LONGEST_END_USER),
+  mostMicro: wholeNumber,
+  isHard: z.boolean(),
+});
+
 const journalRecord = z.object({
   form: z.literal(RECORD_FORM),
   id: z.uuid(),
@@ -75,6 +84,8 @@ const journalRecord = z.object({
   endUser: z.string().transform(boundedEndUser).optional(),
   tags: z.array(z.string()).transform(boundedTags).optional(),
   project: textField.optional(),
+  // What it costs does not depend on them.
+  budgets: z.array(callBudget).max(BUDGET_SCOPES.length).optional().catch(undefined),
   tries: wholeNumber.max(MOST_TRIES).optional(),
   // What decides the charge is never guessed: a record with another value of it is set aside.
   servedBy: z.string().min(1).max(MOST_TEXT).optional(),

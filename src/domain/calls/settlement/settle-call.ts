@@ -9,10 +9,9 @@ import {
   countThatFits,
   type FinishedCall,
   isRefusedRow,
-  type OwnCharge,
-  ownCharges,
 } from './finished-call.ts';
 import { createJournaledCalls } from './journaled-calls.ts';
+import { type OwnCharge, ownCharges } from './own-charge.ts';
 import { createCallNotes } from './write-behind-calls.ts';
 
 export type Settled =

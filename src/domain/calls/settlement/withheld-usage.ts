@@ -5,6 +5,7 @@ import { lockAccount, postTransaction } from '../../credits/ledger/ledger.ts';
 import { changeInChunks } from '../../retention/change-in-chunks.ts';
 import { COST_ALIAS } from '../usage/margins.ts';
 import { ALL_KEYS } from '../usage/usage-report.ts';
+import { addToSubjects } from '../usage/usage-subjects.ts';
 
 /**
  * What calls would have cost beyond the most that their alias can read and write (decisions/0030). The statement that
@@ -165,6 +166,7 @@ async function countPosted(transaction: Transaction, usage: OpenUsage): Promise<
   const sum = [companyId, keyId === null ? [ALL_KEYS] : [ALL_KEYS, keyId], day, alias, excessMicro];
   await transaction.query(`update usage_days ${ADD_TO_SUMS}`, sum);
   if (changed.length === 0) await transaction.query(`update retired_usage ${ADD_TO_SUMS}`, sum);
+  else await addToSubjects(transaction, callId, excessMicro);
 }
 
 /** And to what its model has brought in, where its cost is known. */

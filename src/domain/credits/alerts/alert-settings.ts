@@ -2,6 +2,7 @@ import type { Statements, Transaction } from '../../../ports/database.ts';
 import { findCurrentMembers, listAdmins } from '../../accounts/members.ts';
 import { findUserByEmail, type User } from '../../accounts/user.ts';
 import { findKeys } from '../../keys/key-lifecycle.ts';
+import { nameBudgets } from '../budgets/budgets.ts';
 
 /** What a company is alerted of, as it holds now. */
 export interface AlertSettings {
@@ -151,7 +152,7 @@ function countProblem(list: readonly unknown[] | null, most: number): string | n
 const isNoShare = (percent: number) => !Number.isInteger(percent) || percent < 1 || percent > 100;
 const isRepeated = (list: readonly unknown[] | null) => list !== null && new Set(list).size < list.length;
 
-export type AlertKind = 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE';
+export type AlertKind = 'LOW_BALANCE' | 'KEY_SPENDING' | 'CREDIT_LINE' | 'BUDGET';
 
 export interface RaisedAlert {
   readonly kind: AlertKind;
@@ -161,6 +162,8 @@ export interface RaisedAlert {
   /** The key whose spending it is about; null where the company itself is meant. */
   readonly keyId: string | null;
   readonly keyName: string | null;
+  /** The budget that it is about, as people name it; null for other alerts, and where it is deleted. */
+  readonly budgetOf: string | null;
   readonly raisedAt: Date;
   /** When it was handed on to be mailed; null while it waits. */
   readonly mailedAt: Date | null;
@@ -179,15 +182,18 @@ export async function listAlerts(statements: Statements, companyId: string): Pro
   const keyIds = alerts.flatMap(({ kind, subject }) => (kind === 'KEY_SPENDING' ? [subject] : []));
   const keys = await findKeys(statements, companyId, [...new Set(keyIds)]);
   const keysById = new Map(keys.map((key) => [key.id, key]));
+  const isAboutBudget = alerts.some(({ kind }) => kind === 'BUDGET');
+  const budgets = isAboutBudget ? await nameBudgets(statements, companyId) : null;
   return alerts.map(({ subject, ...alert }) => {
     const key = alert.kind === 'KEY_SPENDING' ? keysById.get(subject) : undefined;
     const thresholdMicro = ownBalanceMicro({ kind: alert.kind, subject });
-    return { ...alert, thresholdMicro, keyId: key?.id ?? null, keyName: key?.name ?? null };
+    const budgetOf = alert.kind === 'BUDGET' ? (budgets?.get(subject) ?? null) : null;
+    return { ...alert, thresholdMicro, keyId: key?.id ?? null, keyName: key?.name ?? null, budgetOf };
   });
 }
 
 interface StoredAlert extends Pick<RaisedAlert, 'kind' | 'thresholdPercent' | 'raisedAt' | 'mailedAt'> {
-  /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
+  /** The key's id or the budget's; of a balance that the company set itself its micro-credits; else empty. */
   readonly subject: string;
 }
 

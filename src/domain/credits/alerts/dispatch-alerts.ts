@@ -4,11 +4,11 @@ import type { Database, Transaction } from '../../../ports/database.ts';
 import type { JobData, JobHandler, JobQueue, QueueDefinition } from '../../../ports/job-queue.ts';
 import { findCompany } from '../../accounts/company.ts';
 import { findUser } from '../../accounts/user.ts';
-import type { AlertData, AlertEvent } from '../../alerts/alert-events.ts';
 import type { AlertDispatch } from '../../alerts/dispatch.ts';
 import { findKey } from '../../keys/key-lifecycle.ts';
+import { findBudget, nameBudgets } from '../budgets/budgets.ts';
 import { readKeyMonth } from '../holds/holds.ts';
-import { creditsAsNumber, creditsOfMicro } from '../ledger/credit-account.ts';
+import { type AlertContent, eventOf } from './alert-content.ts';
 import { type AlertKind, mailReceivers, ownBalanceMicro, readAlertSettings } from './alert-settings.ts';
 
 /** A threshold that was passed, by what it is told apart by. */
@@ -16,7 +16,7 @@ interface AlertName {
   /** The account: a company's id, or a user's. */
   readonly companyId: string;
   readonly kind: AlertKind;
-  /** The key's id; of a balance that the company set itself its micro-credits; else empty. */
+  /** The key's id or the budget's; of a balance that the company set itself its micro-credits; else empty. */
   readonly subject: string;
   readonly thresholdPercent: number;
   /** What it can be passed once in: a top-up, a month. */
@@ -96,6 +96,8 @@ export interface AlertNotice extends AlertName, AccountInNotice {
   readonly receivers: readonly string[];
   /** The key that KEY_SPENDING is about. */
   readonly key: KeyInNotice | null;
+  /** The budget that BUDGET is about. */
+  readonly budget: BudgetInNotice | null;
 }
 
 interface AccountInNotice {
@@ -104,6 +106,15 @@ interface AccountInNotice {
   readonly lineMicro: bigint | null;
   /** What low balances are shares of. */
   readonly toppedUpMicro: bigint;
+}
+
+interface BudgetInNotice {
+  readonly id: string;
+  /** Whose it is, as people read it. */
+  readonly of: string;
+  readonly isHard: boolean;
+  readonly limitMicro: bigint;
+  readonly spentMicro: bigint;
 }
 
 interface KeyInNotice {
@@ -122,7 +133,7 @@ type AlertReceiver = (notice: AlertNotice, within: Transaction) => Promise<void>
 
 const alertName = z.object({
   companyId: z.uuid(),
-  kind: z.enum(['LOW_BALANCE', 'KEY_SPENDING', 'CREDIT_LINE']),
+  kind: z.enum(['LOW_BALANCE', 'KEY_SPENDING', 'CREDIT_LINE', 'BUDGET']),
   subject: z.string().max(200),
   thresholdPercent: z.number().int(),
   episode: z.string().max(200),
@@ -164,6 +175,7 @@ async function readNotice(transaction: Transaction, alert: AlertName): Promise<A
     mailedAs: companyId,
     receivers: receivers.map(({ email }) => email),
     key: alert.kind === 'KEY_SPENDING' ? await readKey(transaction, alert, raised) : null,
+    budget: alert.kind === 'BUDGET' ? await readBudget(transaction, alert, raised) : null,
   };
 }
 
@@ -216,36 +228,25 @@ async function readKey(
   return { id, name, limitMicro, spentMicro };
 }
 
-/** The two mails that alerts become. */
+/** Null where it was deleted since. */
+async function readBudget(
+  transaction: Transaction,
+  { companyId, subject }: AlertName,
+  { spentMicro, limitMicro }: RaisedAlert,
+): Promise<BudgetInNotice | null> {
+  const budget = await findBudget(transaction, companyId, subject);
+  if (budget === null || spentMicro === null || limitMicro === null) return null;
+  const of = (await nameBudgets(transaction, companyId)).get(budget.id) ?? budget.subject;
+  return { id: budget.id, of, isHard: budget.isHard, limitMicro, spentMicro };
+}
+
+/** The mails that alerts become. */
 export type AlertMail = AlertContent & {
   readonly to: string;
   readonly companyId: string;
   /** The same alert to the same person is one mail, however often it is told. */
   readonly dedupeKey: string;
 };
-
-type AlertContent =
-  | {
-      readonly kind: 'low-balance';
-      readonly data: {
-        readonly companyName: string;
-        readonly balanceMicro: bigint;
-        readonly thresholdMicro: bigint;
-        readonly at: Date;
-        readonly isOfUser?: true;
-      };
-    }
-  | {
-      readonly kind: 'spending-limit';
-      readonly data: {
-        readonly companyName: string;
-        readonly keyName: string;
-        readonly limitMicro: bigint;
-        readonly spentMicro: bigint;
-        readonly percent: number;
-        readonly resetsAt: Date;
-      };
-    };
 
 /** Takes mails within a transaction: they go out if and only if it commits. */
 export interface AlertOutbox {
@@ -268,45 +269,7 @@ export function createAlertMails(outbox: AlertOutbox, alerts: AlertDispatch | nu
   };
 }
 
-function eventOf(notice: AlertNotice, content: AlertContent, fact: string): AlertEvent {
-  const { kind, companyId, companyName, raisedAt, thresholdPercent } = notice;
-  const known = { kind, companyId, companyName, raisedAt, fact };
-  if (content.kind === 'spending-limit') {
-    const { keyName, limitMicro, spentMicro, percent, resetsAt } = content.data;
-    const data: AlertData = {
-      ...{ key_id: notice.key?.id ?? null, key_name: keyName, threshold_percent: percent },
-      ...{ spent_credits: creditsAsNumber(spentMicro), limit_credits: creditsAsNumber(limitMicro) },
-      resets_at: resetsAt.toISOString(),
-    };
-    const title = `The key ${keyName} of ${companyName} has spent ${percent} % of its monthly limit`;
-    const spent = `It has spent ${creditsOfMicro(spentMicro)} of ${creditsOfMicro(limitMicro)} credits.`;
-    const next = percent < 100 ? 'At the limit its calls are refused.' : 'Its calls are refused.';
-    return {
-      ...known,
-      data,
-      title,
-      message: `${spent} ${next} The limit starts again on ${dayOf(resetsAt)}.`,
-    };
-  }
-  const { balanceMicro, thresholdMicro } = content.data;
-  const left = creditsOfMicro(balanceMicro);
-  const data: AlertData = {
-    ...{ balance_credits: creditsAsNumber(balanceMicro), threshold_credits: creditsAsNumber(thresholdMicro) },
-    threshold_percent: thresholdPercent,
-  };
-  const isUsedUp = balanceMicro <= 0n;
-  const message = isUsedUp
-    ? 'Calls are refused until credits are bought or the credit limit is raised.'
-    : `That is not more than the threshold of ${creditsOfMicro(thresholdMicro)} credits. When nothing is left, calls are refused.`;
-  const title = isUsedUp ? `${companyName} has no credits left` : `${companyName} has ${left} credits left`;
-  return { ...known, data, title, message };
-}
-
-function dayOf(moment: Date): string {
-  return moment.toISOString().slice(0, 10);
-}
-
-/** Null where it has become pointless: the key or its limit is gone. */
+/** Null where it has become pointless: the key, its limit or the budget is gone. */
 function contentOf(notice: AlertNotice): AlertContent | null {
   const { companyName, kind, key, balanceMicro, toppedUpMicro, lineMicro, raisedAt: at } = notice;
   const percent = BigInt(notice.thresholdPercent);
@@ -330,6 +293,13 @@ function contentOf(notice: AlertNotice): AlertContent | null {
       const { name: keyName, limitMicro, spentMicro } = key;
       const data = { companyName, keyName, limitMicro, spentMicro, resetsAt: monthAfter(notice.episode) };
       return { kind: 'spending-limit', data: { ...data, percent: notice.thresholdPercent } };
+    }
+    case 'BUDGET': {
+      if (notice.budget === null) return null;
+      const { of: budgetOf, isHard, limitMicro, spentMicro } = notice.budget;
+      const data = { companyName, budgetOf, isHard, limitMicro, spentMicro };
+      const when = { percent: notice.thresholdPercent, resetsAt: monthAfter(notice.episode) };
+      return { kind: 'budget', data: { ...data, ...when } };
     }
   }
 }

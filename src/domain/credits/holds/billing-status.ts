@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../../ports/clock.ts';
 import type { DatabaseFailure, Statements, Transaction } from '../../../ports/database.ts';
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
+import { type CallBudget, type CompanyBudgets, companyBudgets } from '../budgets/call-budgets.ts';
 import { INVOICE_COLUMNS, type Invoice } from '../invoices/invoice.ts';
 import {
   type AccountLevel,
@@ -212,9 +213,11 @@ interface BillingStatus {
    * credits could be moved to a user, refunded, and spent.
    */
   readonly isInDebt: boolean;
+  /** Null without any, which costs its calls nothing. */
+  readonly budgets: CompanyBudgets | null;
 }
 
-const GOOD_BILLING_STATUS: BillingStatus = { blockedFromMs: null, isInDebt: false };
+const GOOD_BILLING_STATUS: BillingStatus = { blockedFromMs: null, isInDebt: false, budgets: null };
 
 /** Compared at each call: an invoice becomes due without an event. */
 export function isBlocked({ blockedFromMs }: Pick<BillingStatus, 'blockedFromMs'>, nowMs: number): boolean {
@@ -222,32 +225,48 @@ export function isBlocked({ blockedFromMs }: Pick<BillingStatus, 'blockedFromMs'
 }
 
 /**
- * Companies with an unpaid invoice or a debt and how they stand; who is not among them stands well. Only POSTPAID companies are
+ * Companies with an unpaid invoice, a debt or budgets and how they stand; who is not among them stands well and has no budget. Only POSTPAID companies are
  * blocked by invoices (G-32): one that has been made PREPAID since pays before it calls.
  */
 async function readBillingStatuses(
   statements: Statements,
   companyIds: readonly string[],
 ): Promise<ReadonlyMap<string, BillingStatus>> {
-  const rows = await statements.query<{ companyId: string; dueAt: Date | null; isInDebt: boolean }>(
+  const rows = await statements.query<StatusRow>(
     `with owed as (
        select invoice.company_id, min(invoice.due_at) as due_at
        from invoices as invoice join companies as company on company.id = invoice.company_id
        where invoice.company_id = any($1::uuid[]) and invoice.status in ('OPEN', 'UNCOLLECTIBLE')
          and invoice.due_at is not null
          and company.billing_mode = 'POSTPAID'
-       group by invoice.company_id)
-     select id as "companyId", due_at as "dueAt", coalesce(balance_micro < -line_micro, false) as "isInDebt"
-     from credit_accounts left join owed on owed.company_id = id
-     where id = any($1::uuid[]) and (due_at is not null or balance_micro < -line_micro)`,
+       group by invoice.company_id),
+     budgeted as (
+       select company_id, json_agg(json_build_object('id', id, 'scope', scope, 'subject', subject, 'mostMicro', monthly_micro,
+         'isHard', is_hard)) as list
+       from budgets where company_id = any($1::uuid[]) group by company_id)
+     select id as "companyId", due_at as "dueAt", coalesce(balance_micro < -line_micro, false) as "isInDebt",
+       list as budgets
+     from credit_accounts left join owed on owed.company_id = id left join budgeted on budgeted.company_id = id
+     where id = any($1::uuid[]) and (due_at is not null or balance_micro < -line_micro or list is not null)`,
     [companyIds],
   );
   return new Map(
-    rows.map(({ companyId, dueAt, isInDebt }) => [
+    rows.map(({ companyId, dueAt, isInDebt, budgets }) => [
       companyId,
-      { blockedFromMs: dueAt?.getTime() ?? null, isInDebt },
+      {
+        blockedFromMs: dueAt?.getTime() ?? null,
+        isInDebt,
+        budgets: budgets === null ? null : companyBudgets(budgets),
+      },
     ]),
   );
+}
+
+interface StatusRow {
+  readonly companyId: string;
+  readonly dueAt: Date | null;
+  readonly isInDebt: boolean;
+  readonly budgets: readonly CallBudget[] | null;
 }
 
 /**

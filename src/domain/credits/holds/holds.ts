@@ -3,6 +3,15 @@ import type { DatabaseFailure, Statements, Transaction } from '../../../ports/da
 import type { Log } from '../../../ports/log.ts';
 import type { SharedState } from '../../../ports/shared-state.ts';
 import {
+  type BudgetMonth,
+  budgetHoldName,
+  budgetLevel,
+  budgetLevelName,
+  budgetLevelsAfter,
+  readBudgetSpending,
+} from '../budgets/budget-levels.ts';
+import type { BudgetSpending, CallBudget } from '../budgets/call-budgets.ts';
+import {
   type AccountLevel,
   BALANCE_LEVEL,
   LEVEL_KEPT_MS,
@@ -22,11 +31,13 @@ export interface Payer {
   readonly startedAtMs: number;
   /** The user whose balance pays; null where the company's does. */
   readonly userId: string | null;
+  /** The company's budgets that the call counts for; undefined without any. */
+  readonly budgets?: readonly CallBudget[] | undefined;
 }
 
 /** What a call holds while it runs; `limits` takes it in one step with the key's own. */
 interface Hold {
-  readonly of: 'balance' | 'key-spending';
+  readonly of: 'balance' | 'key-spending' | 'budget';
   readonly name: string;
   readonly level: string;
   readonly amount: number;
@@ -44,10 +55,15 @@ interface ChangedLevels {
     readonly spentMicro: bigint;
     readonly version: bigint;
   } | null;
+  /** Of the budgets that the call was admitted under. */
+  readonly budgets?: readonly BudgetSpending[] | undefined;
 }
 
 export interface CreditHolds {
-  /** The balance of the company, or of the user who pays, and where the key has a monthly limit what is left of it. */
+  /**
+   * The balance of the company, or of the user who pays; what is left of the key's monthly limit, where it has one, and of
+   * each hard budget.
+   */
   of(payer: Payer, amountMicro: number): readonly Hold[];
   levelsAfter(payer: Payer, changed: ChangedLevels): readonly SharedLevel[];
 }
@@ -93,6 +109,10 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
     return spendingLevel({ keyId, month, limitMicro }, row.spentMicro, row.version);
   }
 
+  async function readBudget(of: BudgetMonth): Promise<SharedLevel> {
+    return budgetLevel(of, await readBudgetSpending(database, of.companyId, of.budget, of.month));
+  }
+
   return {
     of(payer, amount) {
       const accountId = payer.userId ?? payer.companyId;
@@ -102,23 +122,34 @@ export function createCreditHolds(parts: CreditHoldParts): CreditHolds {
       const readOwn = () => reads.read(accountId, () => readBalance(accountId, name));
       const balance: Hold = { of: 'balance', name, level: name, amount, ...ages, read: readOwn };
       const keyMonth = keyMonthOf(payer);
-      if (keyMonth === null) return [balance];
-      const level = spendingLevelName(keyMonth);
-      // Of a store that was away, the first read finds out whether it answers: the second waits for that.
-      const read = async () =>
-        reads.isAway() && (await readOwn()) === null
-          ? null
-          : await reads.read(`${accountId} ${level}`, () => readSpending(accountId, keyMonth));
-      return [balance, { of: 'key-spending', name: spendingName(keyMonth), level, amount, ...ages, read }];
+      if (keyMonth === null && payer.budgets === undefined) return [balance];
+      // Of a store that was away, the first read finds out whether it answers: the others wait for that.
+      const readBehind = (level: string, ask: () => Promise<SharedLevel>) => async () =>
+        reads.isAway() && (await readOwn()) === null ? null : await reads.read(`${accountId} ${level}`, ask);
+      const all = [balance];
+      if (keyMonth !== null) {
+        const level = spendingLevelName(keyMonth);
+        const read = readBehind(level, () => readSpending(accountId, keyMonth));
+        all.push({ of: 'key-spending', name: spendingName(keyMonth), level, amount, ...ages, read });
+      }
+      for (const budget of payer.budgets ?? []) {
+        if (!budget.isHard) continue;
+        const of = { companyId: payer.companyId, budget, month: monthOf(payer.startedAtMs) };
+        const level = budgetLevelName(of);
+        const read = readBehind(level, () => readBudget(of));
+        all.push({ of: 'budget', name: budgetHoldName(of), level, amount, ...ages, read });
+      }
+      return all;
     },
-    levelsAfter(payer, { level, spending }) {
+    levelsAfter(payer, { level, spending, budgets }) {
       const levels = level === null ? [] : [sharedLevelOf(level, balanceLevelOf(payer))];
       const keyMonth = spending === null ? null : keyMonthOf(payer);
       // A call is counted in the month it began in, by the commit as by its hold.
       if (spending !== null && keyMonth?.month === spending.month) {
         levels.push(spendingLevel(keyMonth, spending.spentMicro, spending.version));
       }
-      return levels;
+      if (budgets === undefined || payer.budgets === undefined) return levels;
+      return levels.concat(budgetLevelsAfter(payer.companyId, payer.budgets, budgets));
     },
   };
 }

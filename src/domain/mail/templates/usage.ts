@@ -121,6 +121,46 @@ export const spendingLimit = template({
   },
 });
 
+/** A budget of the company is used up, or nearly. */
+export const budget = template({
+  data: z.strictObject({
+    companyName: name,
+    /** As `the project website`. */
+    budgetOf: name,
+    /** Calls are refused once it is used up. */
+    isHard: z.boolean(),
+    limitMicro: micro,
+    spentMicro: micro,
+    /** The share of the budget that was crossed. */
+    percent: z.int().min(1).max(100),
+    resetsAt: moment,
+  }),
+  write: ({ companyName, budgetOf, isHard, limitMicro, spentMicro, percent, resetsAt }, links) => {
+    const isUsedUp = percent === 100;
+    const used = isUsedUp ? 'used up' : `${percent} percent used`;
+    const refused = `refused with 403 BUDGET_EXCEEDED until ${atTime(resetsAt)}, or until you raise the budget`;
+    const next = isHard
+      ? isUsedUp
+        ? `Calls that count for it are ${refused}.`
+        : `When nothing is left, calls that count for it are ${refused}.`
+      : 'It is for alerts alone: no call is refused.';
+    return {
+      subject: `The budget of ${budgetOf} is ${used}`,
+      heading: `A monthly budget is ${used}`,
+      blocks: [
+        paragraph(`The monthly budget of ${budgetOf} at ${companyName} is ${used}. ${next}`),
+        facts(
+          ['Budget', inCredits(limitMicro)],
+          ['Spent', inCredits(spentMicro)],
+          ['Resets', atTime(resetsAt)],
+        ),
+        button('See the budgets', links.budgets),
+      ],
+      because: `You get this because you look after the billing of ${companyName}.`,
+    };
+  },
+});
+
 /** To super admins: a company asks for a plan that is agreed on. */
 export const planRequest = template({
   data: z.strictObject({

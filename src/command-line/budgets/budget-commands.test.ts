@@ -1,0 +1,65 @@
+import { beforeAll, expect, test } from 'bun:test';
+import { finishedCall } from '../../../test/doubles/finished-calls.ts';
+import { createManualClock } from '../../../test/doubles/manual-clock.ts';
+import { typedCommand } from '../../../test/doubles/typed-command.ts';
+import { useMemoryDatabase } from '../../../test/setup/use-memory-database.ts';
+import { createSystemSecrets } from '../../adapters/secrets/system-secrets.ts';
+import { createInProcessState } from '../../adapters/shared-state/in-process.ts';
+import { addCompany } from '../../domain/accounts/company.ts';
+import { chargeCalls } from '../../domain/calls/settlement/finished-call.ts';
+import { commandNamed } from '../commands.ts';
+
+const { newId } = createSystemSecrets();
+const sharedState = createInProcessState({ clock: createManualClock() });
+const database = useMemoryDatabase();
+const companyId = newId();
+
+beforeAll(async () => {
+  await addCompany(database, { id: companyId, name: 'Acme', billingMode: 'PREPAID' });
+});
+
+async function type(name: string, ...words: string[]) {
+  const command = commandNamed(name);
+  if (command === null || command === undefined) throw new Error(`there is no such command: ${name}`);
+  return await typedCommand({ database, sharedState }, command, ...words);
+}
+
+test('turnpike budgets and set-budget: sets, lists with what was spent, changes, deletes, and records it', async () => {
+  expect(await type('budgets', companyId)).toEqual({ exitCode: 0, lines: ['no budgets'] });
+  const startedAtMs = createManualClock().now();
+  await chargeCalls(database, [finishedCall(companyId, { keyId: newId(), endUser: 'ada', startedAtMs })]);
+  expect(await type('set-budget', companyId, 'end-user', '*', '2.5')).toEqual({
+    exitCode: 0,
+    lines: ['budget of every end user: 2.5 credits a month'],
+  });
+  await type('set-budget', companyId, 'company', '10', '--alert-only');
+  const { lines } = await type('budgets', companyId);
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toEndWith('the company: 0.000076 of 10 credits spent this month (alerts alone)');
+  expect(lines[1]).toEndWith(
+    'every end user: 0.000076 of 2.5 credits spent this month, most by "ada"; used up by 0 (refuses)',
+  );
+  expect((await type('set-budget', companyId, 'company', 'none')).exitCode).toBe(0);
+  expect(await type('set-budget', companyId, 'company', 'none')).toMatchObject({ exitCode: 1 });
+  const actions = await database.query<{ action: string }>(
+    "select action from audit_log where object_kind = 'budget' order by id",
+  );
+  expect(actions.map(({ action }) => action)).toEqual(['budget.created', 'budget.created', 'budget.deleted']);
+});
+
+test('turnpike set-budget says what is wrong', async () => {
+  expect(await type('set-budget', companyId, 'key', newId(), '1')).toEqual({
+    exitCode: 1,
+    lines: ['! give the id of one of your keys'],
+  });
+  for (const words of [
+    [companyId],
+    [companyId, 'company'],
+    [companyId, 'company', 'x', '1'],
+    [companyId, 'team', 'x', '1'],
+    [companyId, 'project', 'x', 'many'],
+  ]) {
+    expect(await type('set-budget', ...words)).toMatchObject({ exitCode: 2 });
+  }
+  expect(await type('budgets', newId())).toMatchObject({ exitCode: 1 });
+});

@@ -1,0 +1,142 @@
+import type { Database, Statements, Transaction } from '../../../ports/database.ts';
+import { addSubjectSpending, purgeSubjectMonths } from '../../credits/budgets/budget-levels.ts';
+import { changeInChunks } from '../../retention/change-in-chunks.ts';
+import { rangeOf, spanOf, type UsageRange, widenSpan } from './usage-range.ts';
+import { USAGE_SUMS, type UsageDimension, type UsageGroup } from './usage-report.ts';
+
+/** What calls carry besides their key and model. A report is by one of them at most. */
+export type SubjectDimension = 'project' | 'user' | 'tag';
+
+const KINDS = { project: 'PROJECT', user: 'END_USER', tag: 'TAG' } as const;
+
+export function isSubjectDimension(
+  dimension: UsageDimension | SubjectDimension,
+): dimension is SubjectDimension {
+  return dimension in KINDS;
+}
+
+export interface SubjectGroup extends UsageGroup {
+  /** The project, end user or tag; `(other)` for those beyond the names that a day may have. */
+  readonly subject: string;
+}
+
+interface SubjectQuestion extends UsageRange {
+  readonly companyId: string;
+  /** One key's usage; null is the whole company's. */
+  readonly keyId: string | null;
+  readonly subject: SubjectDimension;
+  readonly by: readonly UsageDimension[];
+}
+
+/** The whole days that a period touches: sums by project, end user and tag are by day. */
+export function wholeDays(range: UsageRange): UsageRange {
+  return rangeOf(widenSpan(spanOf(range)));
+}
+
+const MOST_GROUPS = 100_000;
+
+/**
+ * What was used by project, end user or tag, from the rows that every commit maintains: a finished call is in it at once.
+ * Calls without one are in no row. A call with several tags counts for each. By day, then by charge, the highest first.
+ */
+export async function subjectUsage(
+  statements: Statements,
+  question: SubjectQuestion,
+): Promise<readonly SubjectGroup[]> {
+  const { companyId, keyId, subject, by } = question;
+  const { from, to } = wholeDays(question);
+  const shown = (dimension: UsageDimension, column: string) => (by.includes(dimension) ? column : 'null');
+  const sums = USAGE_SUMS.map((column) => `sum(${column})::bigint as "${camelOf(column)}"`).join(', ');
+  return await statements.query<SubjectGroup>(
+    `select subject, ${shown('model', 'alias')}::text as model, ${shown('day', "to_char(day, 'YYYY-MM-DD')")}::text as day,
+       ${shown('key', 'key_id')}::text as "keyId", ${sums}
+     from usage_subject_days
+     where company_id = $1 and kind = $2 and day between $3::date and $4::date
+       and ($5::uuid is null or key_id = $5)
+     group by 1, 2, 3, 4 order by 3 nulls first, "chargeMicro" desc, calls desc, 1, 2, 4 limit ${MOST_GROUPS}`,
+    [companyId, KINDS[subject], from, to, keyId],
+  );
+}
+
+function camelOf(column: string): string {
+  return column.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** How many projects, end users and tags, of each, a day of a company has rows for; for all processes on the database. */
+export async function setNamesPerDay(statements: Statements, perDay: number): Promise<void> {
+  await statements.query(
+    `insert into usage_subject_limit as present (per_day) values ($1)
+     on conflict (only_row) do update set per_day = excluded.per_day where present.per_day <> excluded.per_day`,
+    [perDay],
+  );
+}
+
+/** What is charged for a call besides, in the sums of what it carries. Nothing where its row is past its retention. */
+export async function addToSubjects(
+  transaction: Transaction,
+  callId: string,
+  chargeMicro: bigint,
+): Promise<void> {
+  await transaction.query(
+    `update usage_subject_days as sums set charge_micro = sums.charge_micro + $2
+     from (select company_id, key_id, alias, (started_at at time zone 'utc')::date as day, kind, name from calls,
+         lateral (select 'PROJECT' as kind, project as name where project is not null
+           union all select 'END_USER', end_user where end_user is not null
+           union all select 'TAG', tag from unnest(tags) as tag) as carried
+       where id = $1) as call
+     where sums.company_id = call.company_id and sums.kind = call.kind and sums.day = call.day
+       and sums.key_id = call.key_id and sums.alias = call.alias
+       and sums.subject = case when exists (select 1 from usage_subject_days as own
+         where own.company_id = call.company_id and own.kind = call.kind and own.day = call.day
+           and own.key_id = call.key_id and own.alias = call.alias and own.subject = call.name)
+         then call.name else '(other)' end`,
+    [callId, chargeMicro],
+  );
+  const [call] = await transaction.query<CalledFor>(
+    `select company_id as "companyId", project, end_user as "endUser",
+       to_char(started_at at time zone 'utc', 'YYYY-MM-01') as month
+     from calls where id = $1 and key_id is not null`,
+    [callId],
+  );
+  if (call === undefined) return;
+  const { companyId, month, project, endUser } = call;
+  const add = { companyId, month, chargeMicro };
+  if (project !== null) await addSubjectSpending(transaction, { ...add, scope: 'PROJECT', subject: project });
+  if (endUser !== null)
+    await addSubjectSpending(transaction, { ...add, scope: 'END_USER', subject: endUser });
+}
+
+interface CalledFor {
+  readonly companyId: string;
+  readonly project: string | null;
+  readonly endUser: string | null;
+  readonly month: string;
+}
+
+const PURGED_AT_ONCE = 1_000;
+
+/** Removes sums of months that are older than these, besides the current one; 0 removes none. Returns how many rows. */
+export async function purgeSubjectSums(
+  database: Database,
+  {
+    keepMonths,
+    nowMs,
+    signal,
+  }: { readonly keepMonths: number; readonly nowMs: number; readonly signal?: AbortSignal },
+): Promise<number> {
+  if (keepMonths === 0) return 0;
+  const now = new Date(nowMs);
+  const before = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - keepMonths))
+    .toISOString()
+    .slice(0, 10);
+  const chunks = { values: [before], chunkRows: PURGED_AT_ONCE, signal };
+  const days = await changeInChunks(database, { sql: PURGE_DAYS, ...chunks });
+  const counts = await changeInChunks(database, { sql: PURGE_COUNTS, ...chunks });
+  const months = await purgeSubjectMonths(database, before, signal);
+  return days.rows + counts.rows + months;
+}
+
+const PURGE_DAYS = `delete from usage_subject_days where ctid = any (array(
+  select ctid from usage_subject_days where day < $1::date limit ${PURGED_AT_ONCE} for update skip locked))`;
+const PURGE_COUNTS = `delete from usage_subject_counts where ctid = any (array(
+  select ctid from usage_subject_counts where day < $1::date limit ${PURGED_AT_ONCE} for update skip locked))`;

@@ -1,0 +1,127 @@
+import type { Database, Statements, Transaction } from '../../../ports/database.ts';
+import { changeInChunks } from '../../retention/change-in-chunks.ts';
+import { LEVEL_KEPT_MS, type SharedLevel } from '../ledger/credit-account.ts';
+import type { BudgetScope, BudgetSpending, CallBudget } from './call-budgets.ts';
+
+/** One budget in one month; `month` is its first day, UTC. */
+export interface BudgetMonth {
+  readonly companyId: string;
+  readonly budget: CallBudget;
+  readonly month: string;
+}
+
+/** What calls hold for a scope and subject also counts against a budget that was changed meanwhile. */
+export function budgetHoldName({ budget: { scope, subject }, month }: BudgetMonth): string {
+  return `${BUDGET_HOLD}${scope} ${month} ${subject}`;
+}
+
+const BUDGET_HOLD = 'budget ';
+
+/** The scope and subject of what a hold's name is about; null for a hold that is not of a budget. */
+export function heldBudget<Budget extends Pick<CallBudget, 'scope' | 'subject'>>(
+  holdName: string,
+  budgets: readonly Budget[],
+): Budget | null {
+  if (!holdName.startsWith(BUDGET_HOLD)) return null;
+  const scope = holdName.split(' ', 2)[1];
+  return budgets.find((budget) => budget.scope === scope) ?? null;
+}
+
+/** The amount is in it: a budget that was changed has another level. */
+export function budgetLevelName({ budget: { scope, subject, mostMicro }, month }: BudgetMonth): string {
+  return `budget-left ${scope} ${month} ${mostMicro} ${subject}`;
+}
+
+/**
+ * What is left. Spending only grows, so it is its own version: of two the higher is newer, whichever account has paid.
+ * Subjects are spent by several accounts, whose versions say nothing of each other.
+ */
+export function budgetLevel(of: BudgetMonth, spentMicro: bigint): SharedLevel {
+  const spent = Number(spentMicro < MOST_SPENT_MICRO ? spentMicro : MOST_SPENT_MICRO);
+  return {
+    name: budgetLevelName(of),
+    value: of.budget.mostMicro - spent,
+    version: spent,
+    ttlMs: LEVEL_KEPT_MS,
+  };
+}
+
+const MOST_SPENT_MICRO = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** The levels of a call's hard budgets, as far as its commit says what was spent. */
+export function budgetLevelsAfter(
+  companyId: string,
+  budgets: readonly CallBudget[],
+  spendings: readonly BudgetSpending[],
+): SharedLevel[] {
+  const levels: SharedLevel[] = [];
+  for (const { scope, subject, month, spentMicro } of spendings) {
+    const budget = budgets.find((one) => one.scope === scope && one.subject === subject);
+    if (budget?.isHard === true) levels.push(budgetLevel({ companyId, budget, month }, spentMicro));
+  }
+  return levels;
+}
+
+/** What was spent in a month by those of a scope and subject. */
+export async function readBudgetSpending(
+  statements: Statements,
+  companyId: string,
+  { scope, subject }: { readonly scope: BudgetScope; readonly subject: string },
+  month: string,
+): Promise<bigint> {
+  const [row] = await statements.query<{ spentMicro: bigint | null }>(
+    SPENT[scope],
+    scope === 'KEY'
+      ? [subject, month]
+      : scope === 'COMPANY'
+        ? [companyId, month]
+        : [companyId, month, scope, subject],
+  );
+  return row?.spentMicro ?? 0n;
+}
+
+/** As count_attributed reads them. */
+const OF_SUBJECT = `select charge_micro as "spentMicro" from subject_months
+  where company_id = $1 and month = $2::date and scope = $3 and subject = $4`;
+const SPENT: Readonly<Record<BudgetScope, string>> = {
+  COMPANY: `select sum(charge_micro)::bigint as "spentMicro" from usage_days
+    where company_id = $1 and key_id = '00000000-0000-0000-0000-000000000000' and day >= $2::date
+      and day < $2::date + interval '1 month'`,
+  KEY: 'select charge_micro as "spentMicro" from key_months where key_id = $1 and month = $2::date',
+  PROJECT: OF_SUBJECT,
+  END_USER: OF_SUBJECT,
+};
+
+/** What is charged to a project or an end user besides their calls; `month` is its first day. */
+export async function addSubjectSpending(
+  transaction: Transaction,
+  spending: {
+    readonly companyId: string;
+    readonly scope: 'PROJECT' | 'END_USER';
+    readonly subject: string;
+    readonly month: string;
+    readonly chargeMicro: bigint;
+  },
+): Promise<void> {
+  const { companyId, scope, subject, month, chargeMicro } = spending;
+  await transaction.query(
+    `insert into subject_months as present (company_id, scope, month, subject, charge_micro)
+     values ($1, $2, $3::date, $4, $5)
+     on conflict (company_id, scope, month, subject) do update
+       set charge_micro = present.charge_micro + excluded.charge_micro`,
+    [companyId, scope, month, subject, chargeMicro],
+  );
+}
+
+const PURGED_AT_ONCE = 1_000;
+
+/** Removes what was spent in months before this day. Returns how many rows. */
+export async function purgeSubjectMonths(
+  database: Database,
+  before: string,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const sql = `delete from subject_months where ctid = any (array(
+    select ctid from subject_months where month < $1::date limit ${PURGED_AT_ONCE} for update skip locked))`;
+  return (await changeInChunks(database, { sql, values: [before], chunkRows: PURGED_AT_ONCE, signal })).rows;
+}

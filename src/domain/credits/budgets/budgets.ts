@@ -1,0 +1,256 @@
+import type { Statements, Transaction } from '../../../ports/database.ts';
+import type { SharedState } from '../../../ports/shared-state.ts';
+import { isId } from '../../keys/api-key.ts';
+import { findKey, findKeys } from '../../keys/key-lifecycle.ts';
+import { projectComplaint } from '../../keys/mint-key.ts';
+import { COMPANIES_TOPIC } from '../ledger/credit-account.ts';
+import { type BudgetScope, EVERY_END_USER } from './call-budgets.ts';
+
+export interface Budget {
+  readonly id: string;
+  readonly scope: BudgetScope;
+  /** The project, the key's id, the end user or `*`; empty for COMPANY. */
+  readonly subject: string;
+  readonly monthlyMicro: bigint;
+  readonly isHard: boolean;
+  /** Grows with each change. */
+  readonly version: number;
+  readonly changedAt: Date;
+}
+
+/** A budget with what its month has brought so far. */
+export interface BudgetStanding extends Budget {
+  /** Of `*`, what the end user has spent who has spent most of those without a budget of their own. */
+  readonly spentMicro: bigint;
+  /** That end user; null for other budgets, and where none has spent anything. */
+  readonly topEndUser: string | null;
+  /** How many of these end users have used it up; null for other budgets. */
+  readonly usedUpBy: number | null;
+  /** Of KEY. */
+  readonly keyName: string | null;
+}
+
+export interface WantedBudget {
+  readonly companyId: string;
+  readonly scope: BudgetScope;
+  readonly subject: string | null;
+  readonly monthlyMicro: bigint;
+  readonly isHard: boolean;
+  /** That of the budget which is changed, where the caller has seen it; null replaces whatever there is. */
+  readonly version: number | null;
+}
+
+type SetBudget =
+  | { readonly outcome: 'set'; readonly budget: Budget; readonly isNew: boolean }
+  | {
+      readonly outcome: 'invalid';
+      readonly field: 'subject' | 'monthlyCredits' | 'scope';
+      readonly problem: string;
+    }
+  /** Somebody else has changed or deleted it since the caller read it. */
+  | { readonly outcome: 'outdated' };
+
+/** Every gateway reads all budgets of a company whose calls it answers, once a second. */
+const MOST_BUDGETS = 500;
+const LONGEST_END_USER = 128;
+/** It is counted in shared state, whose amounts end at 2^53. */
+const HIGHEST_BUDGET_MICRO = 9_000_000_000_000_000n;
+
+const COLUMNS = `id, scope, subject, monthly_micro as "monthlyMicro", is_hard as "isHard", version,
+  changed_at as "changedAt"`;
+
+/**
+ * Creates a budget or changes the one of the same scope and subject. What was spent in this month before counts. The caller
+ * announces it after the commit.
+ */
+export async function setBudget(
+  transaction: Transaction,
+  wanted: WantedBudget,
+  { newId, now }: { readonly newId: string; readonly now: Date },
+): Promise<SetBudget> {
+  const { companyId, scope, monthlyMicro, isHard, version } = wanted;
+  const subject = scope === 'COMPANY' ? '' : (wanted.subject?.trim() ?? '');
+  const problem = await subjectProblem(transaction, wanted, subject);
+  if (problem !== null) return { outcome: 'invalid', field: 'subject', problem };
+  if (monthlyMicro < 0n || monthlyMicro > HIGHEST_BUDGET_MICRO) {
+    const most = HIGHEST_BUDGET_MICRO / 1_000_000n;
+    return { outcome: 'invalid', field: 'monthlyCredits', problem: `0 to ${most} credits are possible` };
+  }
+  // Of the companies row, so that two that are created at once are both counted.
+  await transaction.query('select 1 from credit_accounts where id = $1 for update', [companyId]);
+  const all = await listBudgets(transaction, companyId);
+  const old = all.find((one) => one.scope === scope && one.subject === subject);
+  if (version !== null && old?.version !== version) return { outcome: 'outdated' };
+  if (old === undefined && all.length >= MOST_BUDGETS) {
+    const tooMany = `a company has at most ${MOST_BUDGETS} budgets; delete one first`;
+    return { outcome: 'invalid', field: 'scope', problem: tooMany };
+  }
+  const [budget] = await transaction.query<Budget>(
+    `insert into budgets as present (id, company_id, scope, subject, monthly_micro, is_hard, created_at, changed_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $7)
+     on conflict (company_id, scope, subject) do update set monthly_micro = excluded.monthly_micro,
+       is_hard = excluded.is_hard, version = present.version + 1, changed_at = excluded.changed_at
+     returning ${COLUMNS}`,
+    [newId, companyId, scope, subject, monthlyMicro, isHard, now],
+  );
+  if (budget === undefined) throw new Error('a budget was neither created nor changed');
+  return { outcome: 'set', budget, isNew: old === undefined };
+}
+
+async function subjectProblem(
+  statements: Statements,
+  { companyId, scope, subject: given }: WantedBudget,
+  subject: string,
+): Promise<string | null> {
+  switch (scope) {
+    case 'COMPANY':
+      return (given ?? '').trim() === '' ? null : 'leave it out: a budget of the company has none';
+    case 'PROJECT':
+      if (subject === '') return 'name the project, as its keys have it';
+      return projectComplaint(subject);
+    case 'KEY':
+      return (await findKey(statements, companyId, subject)) === null
+        ? 'give the id of one of your keys'
+        : null;
+    case 'END_USER':
+      if (subject === '') return 'name the end user as your calls do in `user`, or give * for every end user';
+      if (subject.length > LONGEST_END_USER) return `an end user has at most ${LONGEST_END_USER} characters`;
+      return /\p{Cc}/u.test(subject) ? 'an end user has no control characters' : null;
+  }
+}
+
+/** By scope and subject. */
+export async function listBudgets(statements: Statements, companyId: string): Promise<readonly Budget[]> {
+  return await statements.query<Budget>(
+    `select ${COLUMNS} from budgets where company_id = $1
+     order by array_position(array['COMPANY', 'PROJECT', 'KEY', 'END_USER'], scope), subject`,
+    [companyId],
+  );
+}
+
+/** With what was spent in the month that `now` is in. */
+export async function listBudgetStandings(
+  statements: Statements,
+  companyId: string,
+  now: Date,
+): Promise<readonly BudgetStanding[]> {
+  const budgets = await statements.query<Omit<BudgetStanding, 'keyName'>>(
+    `select ${COLUMNS}, coalesce(case
+         when scope = 'COMPANY' then (select sum(charge_micro) from usage_days as day
+           where day.company_id = $1 and day.key_id = '00000000-0000-0000-0000-000000000000'
+             and day.day >= this.month and day.day < this.month + interval '1 month')
+         when scope = 'KEY' then (select charge_micro from key_months as own
+           where own.key_id = subject::uuid and own.month = this.month)
+         when subject = '${EVERY_END_USER}' and scope = 'END_USER' then top.charge_micro
+         else (select charge_micro from subject_months as own where own.company_id = $1
+           and own.scope = budgets.scope and own.month = this.month and own.subject = budgets.subject)
+       end, 0)::bigint as "spentMicro", top.name as "topEndUser", top.used_up::integer as "usedUpBy"
+     from (select date_trunc('month', $2::timestamptz at time zone 'utc')::date as month) as this, budgets
+     left join lateral (
+       select max(charge_micro) as charge_micro, count(*) filter (where charge_micro >= budgets.monthly_micro) as used_up,
+         (array_agg(spent.subject order by charge_micro desc))[1] as name
+       from subject_months as spent
+       where spent.company_id = $1 and spent.scope = 'END_USER' and spent.month = this.month
+         and not exists (select 1 from budgets as own
+           where own.company_id = $1 and own.scope = 'END_USER' and own.subject = spent.subject
+             and own.subject <> '${EVERY_END_USER}')) as top
+       on budgets.scope = 'END_USER' and budgets.subject = '${EVERY_END_USER}'
+     where company_id = $1
+     order by array_position(array['COMPANY', 'PROJECT', 'KEY', 'END_USER'], scope), budgets.subject`,
+    [companyId, now],
+  );
+  const keys = await keyNames(statements, companyId, budgets);
+  return budgets.map((one) => ({ ...one, keyName: keys.get(one.subject) ?? null }));
+}
+
+/** By the id of the key. */
+async function keyNames(
+  statements: Statements,
+  companyId: string,
+  budgets: readonly Pick<Budget, 'scope' | 'subject'>[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = budgets.flatMap(({ scope, subject }) => (scope === 'KEY' ? [subject] : []));
+  return new Map((await findKeys(statements, companyId, ids)).map(({ id, name }) => [id, name]));
+}
+
+/** Whose each budget is, as people read it, by the id of the budget. */
+export async function nameBudgets(
+  statements: Statements,
+  companyId: string,
+): Promise<ReadonlyMap<string, string>> {
+  const budgets = await listBudgets(statements, companyId);
+  const keys = await keyNames(statements, companyId, budgets);
+  return new Map(
+    budgets.map(({ id, scope, subject }) => [id, budgetOwner(scope, subject, keys.get(subject) ?? null)]),
+  );
+}
+
+/** As `the project website`. */
+export function budgetOwner(scope: BudgetScope, subject: string, keyName: string | null): string {
+  switch (scope) {
+    case 'COMPANY':
+      return 'the company';
+    case 'PROJECT':
+      return `the project ${subject}`;
+    case 'KEY':
+      return `the key ${keyName ?? subject}`;
+    case 'END_USER':
+      return subject === EVERY_END_USER ? 'every end user' : `the end user ${subject}`;
+  }
+}
+
+/** Null where the company has no such budget. */
+export async function findBudget(
+  statements: Statements,
+  companyId: string,
+  budgetId: string,
+): Promise<Budget | null> {
+  if (!isId(budgetId)) return null;
+  const [budget] = await statements.query<Budget>(
+    `select ${COLUMNS} from budgets where company_id = $1 and id = $2`,
+    [companyId, budgetId],
+  );
+  return budget ?? null;
+}
+
+/** Null where the company has no such budget. The caller announces it after the commit. */
+export async function deleteBudget(
+  statements: Statements,
+  companyId: string,
+  budgetId: string,
+): Promise<Budget | null> {
+  if (!isId(budgetId)) return null;
+  const [budget] = await statements.query<Budget>(
+    `delete from budgets where company_id = $1 and id = $2 returning ${COLUMNS}`,
+    [companyId, budgetId],
+  );
+  return budget ?? null;
+}
+
+/** A rotated key has the budget of the key that it is a sibling of; what it spends is counted by itself. */
+export async function copyKeyBudget(
+  transaction: Transaction,
+  companyId: string,
+  {
+    fromKeyId,
+    toKeyId,
+    newId,
+  }: { readonly fromKeyId: string; readonly toKeyId: string; readonly newId: string },
+): Promise<boolean> {
+  const copied = await transaction.query(
+    `insert into budgets (id, company_id, scope, subject, monthly_micro, is_hard, created_at, changed_at)
+     select $3::uuid, company_id, scope, $4::text, monthly_micro, is_hard, changed_at, changed_at
+     from budgets where company_id = $1 and scope = 'KEY' and subject = $2::text
+     on conflict do nothing returning id`,
+    [companyId, fromKeyId, newId, toKeyId],
+  );
+  return copied.length > 0;
+}
+
+/** In force at once where the message arrives, and within a second without it. */
+export async function announceBudgets(
+  sharedState: Pick<SharedState, 'publish'>,
+  companyId: string,
+): Promise<void> {
+  await sharedState.publish(COMPANIES_TOPIC, companyId);
+}
