@@ -49,7 +49,7 @@ import {
   revokeServiceTokenCommand,
   serviceTokensCommand,
 } from './service-token-commands.ts';
-import { providersCommand, setAliasCommand } from './set-alias-command.ts';
+import { modelsCommand, providersCommand, setAliasCommand } from './set-alias-command.ts';
 import { repairCallsCommand, setAsideCallsCommand } from './set-aside-commands.ts';
 import { verifyDeployment } from './verify-deployment.ts';
 import { withheldUsageCommand } from './withheld-usage-command.ts';
@@ -75,6 +75,7 @@ export const COMMANDS: readonly Command[] = [
   revokeServiceTokenCommand,
   aliasesCommand,
   providersCommand,
+  modelsCommand,
   setAliasCommand,
   retireAliasCommand,
   resealKeysCommand,

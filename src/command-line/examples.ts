@@ -35,6 +35,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'revoke-service-token': [`revoke-service-token ${COMPANY} ${OTHER}`],
   aliases: ['aliases', 'aliases --retired --json'],
   providers: ['providers', 'providers --json'],
+  models: ['models', 'models openai', 'models --json'],
   'set-alias': [
     'set-alias svc/chat-default --provider openai --model gpt-4.1 --key-file /run/secrets/openai',
     'set-alias svc/chat-default --tool web_search=0.01 --max-tool-uses 5',

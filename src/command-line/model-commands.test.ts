@@ -13,7 +13,7 @@ import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
 import type { ModelUpstream, UpstreamTarget } from '../ports/model-upstream.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
 import { aliasesCommand, resealKeysCommand, retireAliasCommand } from './model-commands.ts';
-import { providersCommand, setAliasCommand } from './set-alias-command.ts';
+import { modelsCommand, providersCommand, setAliasCommand } from './set-alias-command.ts';
 
 const secrets = createSystemSecrets();
 const clock = createManualClock();
@@ -242,6 +242,29 @@ describe('models and targets', () => {
       ...{ provider: 'openai', baseUrl: 'https://one.example/v1', model: 'one', weight: 1, hasKey: true },
       ...{ timeoutMs: null, maxInFlight: null },
     });
+  });
+
+  test('models lists the catalogue, and set-alias suggests its figures or takes them', async () => {
+    const { lines } = await typed(modelsCommand, 'openai');
+    const at = lines.indexOf('openai gpt-4o (chat): reads 128000, writes 16384 tokens');
+    expect(lines[at + 1]).toContain('2.5 USD prompt, 1.25 cached, 10 completion for a million tokens, ');
+    const all = JSON.parse((await typed(modelsCommand, '--json')).lines.join('\n'));
+    expect(all[0]).toMatchObject({
+      vendor: 'openai',
+      isStale: expect.any(Boolean),
+      asOf: expect.any(String),
+    });
+    expect((await typed(modelsCommand, 'acme')).lines[0]).toContain('Use one of openai, anthropic');
+    const key = await fileWith('sk-secret');
+    const words = ['--provider', 'openai', '--model', 'gpt-4o', '--key-file', key];
+    const suggested = await typed(setAliasCommand, ALIAS, ...words);
+    expect(suggested.lines[1]).toBe(
+      'Suggested: --context-length 128000 --max-output-tokens 16384; --suggested sets them',
+    );
+    await typed(setAliasCommand, ALIAS, ...words, '--suggested');
+    const shown = JSON.parse((await typed(aliasesCommand, '--json')).lines.join('\n'))[1];
+    expect(shown).toMatchObject({ contextLength: 128_000, maxOutputTokens: 16_384 });
+    await typed(setAliasCommand, ALIAS, '--context-length', '200000', '--max-output-tokens', '16384');
   });
 
   test('a name of one’s own is added with its kind and price, changed, listed and retired', async () => {

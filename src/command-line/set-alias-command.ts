@@ -5,7 +5,14 @@ import { ALIAS_KINDS, findAlias } from '../domain/models/alias-catalogue.ts';
 import { type AliasKind, DEFAULT_BOUNDS } from '../domain/models/aliases.ts';
 import { createAlias, updateAlias } from '../domain/models/change-alias.ts';
 import { ANY_PROVIDER_ID, setAliasTools } from '../domain/models/hosted-tools.ts';
-import { PROVIDER_PRESETS, wireOf } from '../domain/models/providers.ts';
+import {
+  isStale,
+  type KnownModel,
+  knownModel,
+  knownModels,
+  listPrice,
+} from '../domain/models/known-models.ts';
+import { DEFAULT_PROVIDER, PROVIDER_PRESETS, wireOf } from '../domain/models/providers.ts';
 import { providerFacts, type WantedTarget } from '../domain/models/target.ts';
 import { addAliasTarget, type CatalogueParts, checkTargets } from '../domain/models/targets.ts';
 import {
@@ -17,9 +24,10 @@ import {
   EXIT_USAGE,
   type OpenedSystem,
   printJson,
+  type Terminal,
   takeJson,
 } from './command.ts';
-import { readAliasChange, SET_ALIAS_USAGE, type ToolChange } from './set-alias-options.ts';
+import { type AliasChange, readAliasChange, SET_ALIAS_USAGE, type ToolChange } from './set-alias-options.ts';
 
 export const providersCommand: Command = {
   name: 'providers',
@@ -37,6 +45,43 @@ export const providersCommand: Command = {
     return EXIT_OK;
   },
 };
+
+export const modelsCommand: Command = {
+  name: 'models',
+  usage: '[VENDOR] [--json]',
+  summary: 'Well-known models: how much they read and write, and their list prices, each with its day.',
+  works: 'alone',
+  async run({ terminal, clock }, given) {
+    const { isJson, words } = takeJson(given);
+    const [vendor, ...more] = words;
+    if (more.length > 0) return complainOfUsage(terminal, modelsCommand);
+    const models = knownModels().filter((model) => vendor === undefined || model.vendor === vendor);
+    if (isJson) {
+      return printJson(
+        terminal,
+        models.map((model) => ({ ...model, isStale: isStale(model, clock.now()) })),
+      );
+    }
+    if (models.length === 0) {
+      const vendors = [...new Set(knownModels().map((model) => model.vendor))].join(', ');
+      terminal.complain(`There is no vendor ${vendor} in the catalogue. Use one of ${vendors}.`);
+      return EXIT_FAILED;
+    }
+    for (const model of models) {
+      const { contextLength, maxOutputTokens, kind, note } = model;
+      const writes = maxOutputTokens === null ? '' : `, writes ${maxOutputTokens}`;
+      terminal.print(`${model.vendor} ${model.model} (${kind}): reads ${contextLength}${writes} tokens`);
+      terminal.print(
+        `  ${listPrice(model)}, ${ageOf(model, clock.now())}${note === undefined ? '' : `. ${note}`}`,
+      );
+    }
+    return EXIT_OK;
+  },
+};
+
+function ageOf(model: KnownModel, nowMs: number): string {
+  return isStale(model, nowMs) ? `STALE: of ${model.asOf}, check ${model.pricePage}` : `of ${model.asOf}`;
+}
 
 /** The provider's key comes from a file: on a command line every process of the machine could read it. */
 export const setAliasCommand: Command = {
@@ -58,7 +103,8 @@ export const setAliasCommand: Command = {
       terminal.complain(key.problem);
       return EXIT_FAILED;
     }
-    const { alias, settings, isAdded } = change;
+    const { alias, isAdded } = change;
+    const settings = withSuggestions(change, system.clock.now(), terminal);
     const target = change.target == null ? change.target : { ...change.target, apiKey: key.apiKey };
     const known = await kindOf(system, alias, settings.kind ?? null);
     if (known.outcome === 'unknown-alias') {
@@ -90,6 +136,31 @@ export const setAliasCommand: Command = {
     return EXIT_OK;
   },
 };
+
+/** What the catalogue of well-known models says of the target: printed, and with --suggested taken where nothing is given. */
+function withSuggestions(
+  { target, settings, isSuggested, isAdded }: AliasChange,
+  nowMs: number,
+  terminal: Terminal,
+): AliasChange['settings'] {
+  const known = target == null ? null : knownModel(target.provider ?? DEFAULT_PROVIDER, target.model);
+  if (known === null || isAdded) return settings;
+  const { contextLength } = known;
+  const maxOutputTokens = known.maxOutputTokens ?? undefined;
+  terminal.print(`List price of ${known.model}: ${listPrice(known)}, ${ageOf(known, nowMs)}`);
+  if (isSuggested) {
+    return {
+      ...settings,
+      contextLength: settings.contextLength ?? contextLength,
+      maxOutputTokens: settings.maxOutputTokens ?? maxOutputTokens,
+    };
+  }
+  if (settings.contextLength === undefined) {
+    const output = maxOutputTokens === undefined ? '' : ` --max-output-tokens ${maxOutputTokens}`;
+    terminal.print(`Suggested: --context-length ${contextLength}${output}; --suggested sets them`);
+  }
+  return settings;
+}
 
 type KnownKind =
   | { readonly outcome: 'known'; readonly kind: AliasKind; readonly isNew: boolean }

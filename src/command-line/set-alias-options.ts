@@ -7,7 +7,7 @@ import type { WantedPrice } from '../domain/models/token-price.ts';
 
 export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_URL] [--key-file /PATH] [--api-version V]
     [--header NAME=VALUE]… [--responses on|off] [--weight N] [--timeout-ms N] [--max-in-flight N]
-    [--cost-prompt C --cost-cached C --cost-completion C [--cost-cache-write C]] [--add] [--no-test]
+    [--cost-prompt C --cost-cached C --cost-completion C [--cost-cache-write C]] [--add] [--no-test] [--suggested]
   or: turnpike set-alias ALIAS BASE_URL MODEL [--key-file /PATH] [--weight N] [--add]
   or: turnpike set-alias ALIAS --embedded
   or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
@@ -17,6 +17,7 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
   A new name needs --kind chat|extract|embed and --prompt C --cached C --completion C [--cache-write C], in credits for a
   million tokens. A name that was retired is in use again with the same kind.
   NAME is one of ${PROVIDER_NAMES}; turnpike providers describes them.
+  With --suggested the context length and the maximum output are those of the catalogue of well-known models (turnpike models).
   With --provider one test call is made, and nothing is saved where it fails; --no-test saves without it.`;
 
 export interface ToolChange {
@@ -31,6 +32,8 @@ export interface AliasChange {
   readonly keyFile: string | null;
   readonly isAdded: boolean;
   readonly isTested: boolean;
+  /** Whether the figures of the catalogue of well-known models are taken where none are given. */
+  readonly isSuggested: boolean;
   /** Everything else of the alias; a new one where it has a kind. */
   readonly settings: Omit<WantedAlias, 'alias' | 'targets'>;
 }
@@ -52,7 +55,7 @@ export function readAliasChange(words: readonly string[]): AliasChange | ToolCha
   const settings = readSettings(values);
   if (typeof settings === 'string') return settings;
   const keyFile = values['key-file'] ?? null;
-  const plain = { alias, keyFile, settings, isAdded: false, isTested: false };
+  const plain = { alias, keyFile, settings, isAdded: false, isTested: false, isSuggested: false };
   const isByProvider = values.provider !== undefined;
   const isAlone = rest.length === 0 && TARGET_OPTIONS.every((name) => values[name] === undefined);
   if (values.embedded === true) return isAlone ? { ...plain, target: null } : null;
@@ -62,7 +65,7 @@ export function readAliasChange(words: readonly string[]): AliasChange | ToolCha
   const target = readTarget(values, rest, keyFile);
   if (typeof target === 'string') return target;
   const isTested = isByProvider && values['no-test'] !== true;
-  return { ...plain, target, isAdded: values.add === true, isTested };
+  return { ...plain, target, isAdded: values.add === true, isTested, isSuggested: values.suggested === true };
 }
 
 function readTarget(
@@ -176,7 +179,7 @@ const several = { type: 'string', multiple: true } as const;
 
 const OPTIONS = {
   ...{ provider: text, model: text, url: text, 'key-file': text, 'api-version': text, header: several },
-  ...{ responses: text, weight: text, add: flag, embedded: flag, 'no-test': flag },
+  ...{ responses: text, weight: text, add: flag, embedded: flag, 'no-test': flag, suggested: flag },
   ...{ 'timeout-ms': text, 'max-in-flight': text, 'cost-prompt': text, 'cost-cached': text },
   ...{ 'cost-completion': text, 'cost-cache-write': text },
   ...{
@@ -204,7 +207,7 @@ const TARGET_OPTIONS = [
     'weight',
     'add',
   ] as const),
-  ...(['no-test', 'timeout-ms', 'max-in-flight'] as const),
+  ...(['no-test', 'suggested', 'timeout-ms', 'max-in-flight'] as const),
   ...(['cost-prompt', 'cost-cached', 'cost-completion', 'cost-cache-write'] as const),
 ];
 

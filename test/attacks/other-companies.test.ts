@@ -152,6 +152,7 @@ const ACCESS: Readonly<Record<string, readonly Demand[]>> = {
   setOwnProviderKey: ['companyAdmin'],
   deleteOwnProviderKey: ['companyAdmin'],
   testOwnProviderKey: ['companyAdmin'],
+  knownModels: ['superAdmin'],
   createModelAlias: ['superAdmin'],
   updateModelAlias: ['superAdmin'],
   retireModelAlias: ['superAdmin'],

@@ -35,6 +35,7 @@ import { apiKeyChangeDeclarations } from './keys/change-api-key.ts';
 import { aliasTargetDeclarations } from './models/alias-targets.ts';
 import { changeAliasDeclarations } from './models/change-alias.ts';
 import { hostedToolDeclarations } from './models/hosted-tools.ts';
+import { knownModelDeclarations } from './models/known-models.ts';
 import { modelAliasDeclarations } from './models/model-aliases.ts';
 import { ownKeyDeclarations } from './models/own-keys.ts';
 import { aiOperationDeclarations } from './operations/ai-operations.ts';
@@ -86,6 +87,7 @@ const declarations: readonly Declaration[] = [
   ...modelAliasDeclarations,
   ...aliasTargetDeclarations,
   ...changeAliasDeclarations,
+  ...knownModelDeclarations,
   ...hostedToolDeclarations,
   ...marginDeclarations,
   ...ownKeyDeclarations,
