@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../ports/clock.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Statements } from '../../ports/database.ts';
 import type { Log } from '../../ports/log.ts';
 import type { SharedState } from '../../ports/shared-state.ts';
@@ -14,6 +14,7 @@ import type { StoredTarget } from './target.ts';
 import { type Cooling, createTargetCooling, type TargetCooling } from './target-cooling.ts';
 import { openTargetSecrets } from './target-secrets.ts';
 import { MODELS_TOPIC, readCatalogue, readVersion } from './targets.ts';
+import { watchVersion } from './watch-version.ts';
 
 export interface ModelDirectoryParts extends OpeningParts {
   readonly database: Statements;
@@ -49,9 +50,6 @@ export interface CoolingTarget extends Cooling {
   readonly target: AliasTarget;
 }
 
-/** A change reaches every process within a second (G-15), also where the message about it was lost. */
-const POLL_MS = 500;
-
 /**
  * All aliases, their targets and prices in memory, so that a call needs no I/O. Read again when a message reports a
  * change, when messages may have been lost, and when the version in the database has moved on. While the database
@@ -65,12 +63,9 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
   const reportBelowCost = createBelowCostReport(parts);
   let catalogue: OpenedCatalogue = new Map();
   let aliases: readonly Alias[] = [];
-  let version: bigint | null = null;
-  let timer: Timer | null = null;
-  let isClosed = false;
-  let isAway = false;
+  let isLoaded = false;
 
-  async function load(): Promise<void> {
+  async function load(): Promise<bigint> {
     const stored = await readCatalogue(database);
     // After the version: what is set between the two is read now, and again when the version is seen to have moved.
     const prices = await readPrices(database);
@@ -80,49 +75,25 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
     catalogue = await openCatalogue(
       parts,
       { ...stored, prices, bounds, tools, named },
-      version === null ? null : catalogue,
+      isLoaded ? catalogue : null,
     );
     aliases = [...catalogue.values()];
     const targetIds = new Set(aliases.flatMap(({ targets }) => targets.map(({ id }) => id)));
     rest.keepOnly(targetIds);
     cooling.keepOnly(targetIds);
     reportBelowCost(aliases);
-    version = stored.version;
+    isLoaded = true;
+    return stored.version;
   }
 
-  const reload = oneAtATime(load);
-  const reloadOrKeep = () => void withoutThrowing(reload);
-
-  async function withoutThrowing(work: () => Promise<void>): Promise<void> {
-    try {
-      await work();
-      if (isAway) log.info('the model catalogue can be read again');
-      isAway = false;
-    } catch (error) {
-      // Said once for an outage: this runs twice a second.
-      if (!isAway && !isClosed) {
-        log.error('the model catalogue cannot be read: the last known one stays in force', { error });
-      }
-      isAway = true;
-    }
-  }
-
-  async function poll(): Promise<void> {
-    await withoutThrowing(async () => {
-      if ((await readVersion(database)) !== version) await reload();
-    });
-    if (!isClosed) timer = clock.after(POLL_MS, () => void poll());
-  }
-
-  // Subscribed first: a change between the two is heard of, and read twice at worst.
-  const subscription = await sharedState.subscribe(MODELS_TOPIC, reloadOrKeep, reloadOrKeep);
-  try {
-    await reload();
-  } catch (error) {
-    await Promise.all([subscription.close(), cooling.close()]);
+  const watched = await watchVersion({
+    ...{ clock, log, sharedState, topic: MODELS_TOPIC, what: 'the model catalogue' },
+    readVersion: () => readVersion(database),
+    load,
+  }).catch(async (error: unknown) => {
+    await cooling.close();
     throw error;
-  }
-  timer = clock.after(POLL_MS, () => void poll());
+  });
 
   return {
     find: (alias) => catalogue.get(alias) ?? null,
@@ -142,9 +113,7 @@ export async function createModelDirectory(parts: ModelDirectoryParts): Promise<
         }),
       ),
     async close() {
-      isClosed = true;
-      timer?.cancel();
-      await Promise.all([subscription.close(), cooling.close()]);
+      await Promise.all([watched.close(), cooling.close()]);
     },
   };
 }
@@ -213,24 +182,6 @@ export function createTargetRest({ clock, cooling }: TargetRestParts): TargetRes
         ...resting,
       ];
     },
-  };
-}
-
-/** Whoever asks while it runs gets another run after it: what it has read may be older than what they know of. */
-function oneAtATime(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | null = null;
-  let next: Promise<void> | null = null;
-  const start = (): Promise<void> => {
-    next = null;
-    running = work().finally(() => {
-      running = null;
-    });
-    return running;
-  };
-  return () => {
-    if (running === null) return start();
-    next ??= running.then(start, start);
-    return next;
   };
 }
 
