@@ -246,12 +246,18 @@ export function recordOf(
     budgets: payer.budgets,
     tries: tries > 1 ? tries : undefined,
     servedBy: ending.servedBy,
-    chargeShareMillionths: ending.chargeShareMillionths ?? alias.ownKey?.chargeShareMillionths,
+    chargeShareMillionths: shareOf(alias, ending.chargeShareMillionths),
     costMicro: ending.costMicro ?? costOf(alias, ending, tokenBounds),
-    ownKey: ending.ownKey ?? (alias.ownKey === undefined ? undefined : true),
+    ownKey: alias.ownKey === undefined || ending.cacheHit === true ? undefined : true,
     cacheHit: ending.cacheHit,
     overMcp,
   };
+}
+
+/** Of an answer from the cache, with an own key: the cache's share of the fee. */
+function shareOf({ ownKey }: Pick<Alias, 'ownKey'>, given: number | undefined): number | undefined {
+  if (ownKey === undefined) return given;
+  return Math.ceil(((given ?? WHOLE_SHARE) * ownKey.chargeShareMillionths) / WHOLE_SHARE);
 }
 
 /**

@@ -168,7 +168,9 @@ describe('own provider keys', () => {
     await store('two.example');
     await store('one.example', OWN, otherId);
     await store('two.example', OWN, otherId);
-    await until(() => own().targets.length === 2 && own(otherId).targets.length === 2);
+    const hasBoth = (company: string) =>
+      own(company).ownKey !== undefined && own(company).targets.length === 2;
+    await until(() => hasBoth(companyId) && hasBoth(otherId));
     const [first, second] = own().targets.map(({ id }) => id);
     own().ownKey?.states.cool(first ?? '', '401', null);
     const order = (company: string) =>
@@ -216,6 +218,9 @@ describe('own provider keys', () => {
     } as const;
     const record = recordOf({ id: 'i', payer, alias: own(), estimatedTokens: 0 }, facts, ending);
     expect(record).toMatchObject({ ownKey: true, chargeShareMillionths: 100_000 });
+    const cached = { ...ending, cacheHit: true, chargeShareMillionths: 500_000 };
+    const hit = recordOf({ id: 'i', payer, alias: own(), estimatedTokens: 0 }, facts, cached);
+    expect([hit.ownKey, hit.chargeShareMillionths]).toEqual([undefined, 50_000]);
     expect(
       recordOf({ id: 'i', payer, alias: listed(), estimatedTokens: 0 }, facts, ending).ownKey,
     ).toBeUndefined();
