@@ -9,10 +9,11 @@ import { graphql, type RowOf } from '../session/graphql.ts';
 import { useQuery } from '../session/use-query.ts';
 import { TargetForm } from './alias-targets.tsx';
 import { ToolsForm } from './alias-tools.tsx';
+import { OwnKeyFeeForm } from './own-key-fee.tsx';
 import { PriceWarnings } from './price-warnings.tsx';
 
 const ALIASES =
-  graphql(`{ modelAliases { alias kind priceWarnings prices { id prompt cached completion cacheWrite inForceFrom }
+  graphql(`{ modelAliases { alias kind byokFeePercent priceWarnings prices { id prompt cached completion cacheWrite inForceFrom }
   targets { id provider baseUrl model weight hasKey responses apiVersion headerNames }
   hostedTools { tools { name creditsPerUse } maxUses providerIds } } }`);
 const SET_PRICE = graphql(`mutation($alias: String!, $price: AliasPriceInput!, $from: DateTime) {
@@ -25,6 +26,7 @@ export function Models() {
   const [priced, setPriced] = useState<Alias | null>(null);
   const [aimed, setAimed] = useState<Alias | null>(null);
   const [equipped, setEquipped] = useState<Alias | null>(null);
+  const [opened, setOpened] = useState<Alias | null>(null);
   return (
     <Page title="Models" says="The names that companies call, who answers for them, and what they cost.">
       <PriceWarnings aliases={result.data?.modelAliases} />
@@ -54,6 +56,9 @@ export function Models() {
                   <button type="button" className="little" onClick={() => setEquipped(alias)}>
                     Tools
                   </button>
+                  <button type="button" className="little" onClick={() => setOpened(alias)}>
+                    Own keys
+                  </button>
                 </div>
               ),
             },
@@ -61,6 +66,14 @@ export function Models() {
         />
       </Card>
       {priced !== null && <PriceForm alias={priced} close={() => setPriced(null)} changed={result.reload} />}
+      {opened !== null && (
+        <OwnKeyFeeForm
+          alias={opened.alias}
+          percent={opened.byokFeePercent}
+          close={() => setOpened(null)}
+          changed={result.reload}
+        />
+      )}
       {equipped !== null && (
         <ToolsForm
           alias={equipped.alias}

@@ -12,7 +12,13 @@ import { PROVIDER_PRESETS } from '../domain/models/providers.ts';
 import { readCatalogue, setAliasTargets } from '../domain/models/targets.ts';
 import type { ModelUpstream, UpstreamTarget } from '../ports/model-upstream.ts';
 import { type Command, EXIT_FAILED, EXIT_OK, EXIT_USAGE } from './command.ts';
-import { aliasesCommand, resealKeysCommand, retireAliasCommand } from './model-commands.ts';
+import {
+  aliasesCommand,
+  marginsCommand,
+  resealKeysCommand,
+  retireAliasCommand,
+  setPriceCommand,
+} from './model-commands.ts';
 import { modelsCommand, providersCommand, setAliasCommand } from './set-alias-command.ts';
 
 const secrets = createSystemSecrets();
@@ -77,6 +83,58 @@ describe('models and targets', () => {
   };
 
   describe('set-alias', () => {
+    test('a fee for own provider keys is set and taken back; a price below cost is warned of; margins are summed', async () => {
+      const fee = async () =>
+        (
+          await database.query(
+            "select byok_fee_millionths as fee from model_aliases where alias = 'chat-default'",
+          )
+        )[0]?.fee;
+      expect((await typed(setAliasCommand, ALIAS, '--byok-fee-percent', '12.5')).exitCode).toBe(EXIT_OK);
+      expect(await fee()).toBe(125_000);
+      expect((await typed(setAliasCommand, ALIAS, '--byok-fee-percent', '101')).exitCode).toBe(EXIT_FAILED);
+      expect((await typed(setAliasCommand, ALIAS, '--byok-fee-percent', 'none')).exitCode).toBe(EXIT_OK);
+      expect(await fee()).toBeNull();
+      const cost = ['--cost-prompt', '1', '--cost-cached', '1', '--cost-completion', '900000'];
+      await typed(
+        setAliasCommand,
+        ALIAS,
+        '--provider',
+        'vllm',
+        '--url',
+        URL,
+        '--model',
+        'm',
+        '--no-test',
+        ...cost,
+      );
+      const priced = await typed(
+        setPriceCommand,
+        ALIAS,
+        '--prompt',
+        '2',
+        '--cached',
+        '2',
+        '--completion',
+        '8',
+      );
+      const below = `! warning: ${ALIAS} is below cost: its completion price is 8 credits a million tokens, and one.example costs 900000. Raise the price, or take the target out.`;
+      expect(priced).toMatchObject({ exitCode: EXIT_OK, lines: [expect.anything(), below] });
+      const shown = await typed(marginsCommand, '--by', 'provider');
+      expect(shown).toEqual({
+        exitCode: EXIT_OK,
+        lines: ['all: 0 calls, cost 0, revenue 0, margin 0', below],
+      });
+      for (const wrong of [
+        ['--by', 'moon'],
+        ['--from', '2031'],
+        ['--from', '2031-01-02', '--to', '2031-01-01'],
+        ['x'],
+      ]) {
+        expect((await typed(marginsCommand, ...wrong)).exitCode).toBe(EXIT_USAGE);
+      }
+    });
+
     test('replaces the targets, with a key from a file', async () => {
       await typed(setAliasCommand, ALIAS, URL, 'old');
       const path = await fileWith('sk-secret\n');

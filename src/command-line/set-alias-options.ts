@@ -13,7 +13,7 @@ export const SET_ALIAS_USAGE = `ALIAS --provider NAME --model MODEL [--url BASE_
   or: turnpike set-alias ALIAS [--tool NAME=CREDITS]… [--no-tools] [--max-tool-uses N] [--provider-id ID]… [--no-provider-ids]
   or: turnpike set-alias ALIAS, with any of the options below alone or beside a provider:
     [--context-length N] [--max-output-tokens N] [--enforce-max-output on|off] [--strategy order|weight|latency] [--retries N]
-    [--retry-status N]… [--fallback ALIAS|none] [--hedge-ms N|none]
+    [--retry-status N]… [--fallback ALIAS|none] [--hedge-ms N|none] [--byok-fee-percent N|none]
   A new name needs --kind chat|extract|embed and --prompt C --cached C --completion C [--cache-write C], in credits for a
   million tokens. A name that was retired is in use again with the same kind.
   NAME is one of ${PROVIDER_NAMES}; turnpike providers describes them.
@@ -110,11 +110,12 @@ function readSettings(values: AliasOptions): AliasChange['settings'] | string {
   if (price === 'incomplete') return 'Give --prompt, --cached and --completion together.';
   const enforceMaxOutput = onOrOff(values['enforce-max-output']);
   if (enforceMaxOutput === 'wrong') return '--enforce-max-output is on or off';
-  const { kind, strategy, fallback, 'hedge-ms': hedge } = values;
+  const { kind, strategy, fallback, 'hedge-ms': hedge, 'byok-fee-percent': fee } = values;
   return {
     ...{ kind, strategy, price, enforceMaxOutput },
     fallback: fallback === 'none' ? null : fallback,
     hedgeMs: hedge === 'none' ? null : numberIn(hedge),
+    byokFeePercent: fee === 'none' ? null : numberIn(fee),
     retries: numberIn(values.retries),
     retryStatuses: values['retry-status']?.map(Number),
     contextLength: numberIn(values['context-length']),
@@ -192,6 +193,7 @@ const OPTIONS = {
   ...{ kind: text, prompt: text, cached: text, completion: text, 'cache-write': text },
   ...{ 'context-length': text, 'max-output-tokens': text, 'enforce-max-output': text },
   ...{ strategy: text, retries: text, 'retry-status': several, fallback: text, 'hedge-ms': text },
+  ...{ 'byok-fee-percent': text },
 } as const;
 
 /** What only a target has. */

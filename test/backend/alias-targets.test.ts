@@ -145,7 +145,6 @@ describe('targets of an alias, as super admins set them', () => {
 
   test('a company admin stores, tests, replaces and deletes an own provider key, which no answer shows', async () => {
     const { superAdmin, admin, otherAdmin } = backend.people;
-    const { database, sharedState, secrets, cipher } = backend.parts;
     const alias = 'svc/chat-cheap';
     const targets = [{ baseUrl: 'https://one.example/v1', model: 'secret-model', apiKey: 'sk-operator' }];
     await superAdmin.ask(SET, { targets });
@@ -153,10 +152,13 @@ describe('targets of an alias, as super admins set them', () => {
     const check = `mutation($input: OwnProviderKeyTestInput!) { testOwnProviderKey(input: $input) { ok message } }`;
     const input = { alias, apiKey: 'sk-own-0123456789-wxyz' };
     expect(admin.ask(store, { input })).rejects.toThrow('allows no own provider keys');
-    await updateAlias(
-      { database, sharedState, secrets, cipher, prefix: 'svc' },
-      { alias, byokFeePercent: 12.5 },
-    );
+    const fee = (percent: number | null) =>
+      superAdmin.ask(
+        'mutation($fee: Float) { updateModelAlias(alias: "svc/chat-cheap", input: { byokFeePercent: $fee }) { byokFeePercent } }',
+        { fee: percent },
+      );
+    expect(fee(101)).rejects.toThrow('from 0 to 100 percent');
+    expect(await fee(12.5)).toEqual({ updateModelAlias: { byokFeePercent: 12.5 } });
     expect(await admin.ask('{ ownProviderKeyOptions { alias provider host feePercent } }')).toEqual({
       ownProviderKeyOptions: [{ alias, provider: 'openai', host: 'one.example', feePercent: 12.5 }],
     });

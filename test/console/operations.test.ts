@@ -162,6 +162,22 @@ describe.skipIf(givenChromium() === null)('operations in a real browser', () => 
     await row('svc/chat-premium').getByText('with web_search (0.01 a use)', { exact: true }).waitFor();
   });
 
+  test('own provider keys are allowed for an alias at a fee, and forbidden again', async () => {
+    await open('/models', 'Models');
+    const dialog = page.getByRole('dialog');
+    const openFee = () => row('svc/chat-premium').getByRole('button', { name: 'Own keys' }).click();
+    for (const fee of ['12.5', '']) {
+      await openFee();
+      await dialog.getByLabel('Fee, in percent').fill(fee);
+      expect(await violationsOf(page)).toEqual([]);
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await openFee();
+      expect(await dialog.getByLabel('Fee, in percent').inputValue()).toBe(fee);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+    }
+  });
+
   test('usage that no call can have is posted or dropped, with a reason', async () => {
     isAbsurd = true;
     expect([await call(), await call()]).toEqual([200, 200]);

@@ -31,6 +31,7 @@ interface ModelAliasInput {
   retryStatuses?: number[] | null | undefined;
   fallback?: string | null | undefined;
   hedgeMs?: number | null | undefined;
+  byokFeePercent?: number | null | undefined;
   price?: AliasPriceInput | null | undefined;
   targets?: AliasTargetInput[] | null | undefined;
 }
@@ -60,6 +61,10 @@ const input: Declaration = (builder) => {
         description: 'An alias of the same kind that serves calls which no target of this one serves.',
       }),
       hedgeMs: t.int({ description: 'Milliseconds after which a second target is tried beside the first.' }),
+      byokFeePercent: t.float({
+        description:
+          'What calls with a company’s own provider key cost, in percent of the price, 0 to 100. Null: own keys are not allowed.',
+      }),
       price: t.field({
         type: 'AliasPriceInput',
         description: 'Needed for a new alias. In force from now on.',

@@ -3,6 +3,7 @@ import { boundsOf, readBounds } from '../../../domain/models/alias-bounds.ts';
 import { readAliases, type StoredAlias } from '../../../domain/models/alias-catalogue.ts';
 import { readAliasVersions } from '../../../domain/models/alias-version.ts';
 import { type AliasBounds, type AliasName, aliasOf, isDocumented } from '../../../domain/models/aliases.ts';
+import { percentOfFee } from '../../../domain/models/byok-fee.ts';
 import { type AliasPrice, readPrices, setPrice } from '../../../domain/models/prices.ts';
 import type { StoredTarget } from '../../../domain/models/target.ts';
 import { readCatalogue } from '../../../domain/models/targets.ts';
@@ -85,6 +86,13 @@ const modelAliasObjects: Declaration = (builder) => {
       maxOutputTokens: t.exposeFloat('maxOutputTokens', { description: 'Tokens that one call may write.' }),
       enforceMaxOutput: t.exposeBoolean('enforceMaxOutput', {
         description: 'Whether maxOutputTokens is added to bodies that name no maximum.',
+      }),
+      byokFeePercent: t.float({
+        nullable: true,
+        description:
+          'What calls with a company’s own provider key cost, in percent of the price. Null: own keys are not allowed.',
+        resolve: ({ byokFeeMillionths }) =>
+          byokFeeMillionths === null ? null : percentOfFee(byokFeeMillionths),
       }),
       retiredAt: t.expose('retiredAt', {
         type: 'DateTime',
