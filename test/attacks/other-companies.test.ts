@@ -358,17 +358,20 @@ describe('another company’s things', () => {
       createJob: Id;
       createTalent: Id;
       createMeeting: Id;
+    };
+    type Token = {
+      createServiceToken: { serviceToken: Id };
+      createAlertChannel: { alertChannel: Id };
       setBudget: Id;
     };
-    type Token = { createServiceToken: { serviceToken: Id }; createAlertChannel: { alertChannel: Id } };
     const made = await otherAdmin.ask<Made>(`mutation {
     createApiKey(input: { name: "theirs" }) { apiKey { id } }
     inviteMember(email: "guest@other.example") { id }
     createJob(input: { title: "theirs" }) { id }
     createTalent(input: { text: "Somebody, welder" }) { id }
-    createMeeting(input: { room: "theirs" }) { id }
-    setBudget(input: { scope: END_USER, subject: "theirs", monthlyCredits: 5 }) { id } }`);
-    const { createServiceToken, createAlertChannel } = await otherAdmin.ask<Token>(`mutation {
+    createMeeting(input: { room: "theirs" }) { id } }`);
+    const { createServiceToken, createAlertChannel, setBudget } = await otherAdmin.ask<Token>(`mutation {
+    setBudget(input: { scope: END_USER, subject: "theirs", monthlyCredits: 5 }) { id }
     createServiceToken(name: "theirs", scopes: ["keys:read"]) { serviceToken { id } }
     createAlertChannel(input: { kind: WEBHOOK, name: "theirs", address: "https://theirs.example" }) { alertChannel { id } } }`);
     await backend.people.nobody.ask(
@@ -388,7 +391,7 @@ describe('another company’s things', () => {
       serviceTokenId: createServiceToken.serviceToken.id,
       alertChannelId: createAlertChannel.alertChannel.id,
       ownKeyId: await storedOwnKey(backend.companies.other),
-      budgetId: made.setBudget.id,
+      budgetId: setBudget.id,
       ...(await makeMoneyOf(backend, backend.companies.other)),
     };
   });

@@ -175,7 +175,9 @@ describe('the call book', () => {
       const query: Database['query'] = (text, values) =>
         outage.isOver ? database.query(text, values) : Promise.reject(new Error('away'));
       const { book, clock, entries } = bookOn({ ...database, query });
-      const noted = Array.from({ length: 10_003 }, () => call({ outcome: 'REFUSED' }));
+      const noted = Array.from({ length: 10_003 }, (_, at) =>
+        call({ outcome: 'REFUSED', reason: `reason-${at}` }),
+      );
       for (const one of noted) book.note(one);
       for (let turn = 0; turn < 10; turn += 1) await clock.advance(1_000);
       expect(book.droppedCount()).toBe(3);
